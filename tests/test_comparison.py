@@ -181,7 +181,7 @@ def test_queries_that_cannot_be_compared_are_named():
     found = compare_models("weat", [*QUERIES, alone], ONE, less, 40)
     assert found.n_queries == 2
     assert list(found.left_out) == [QUERIES[1].query_name, alone.query_name]
-    assert "no set to draw from has two or more words" in found.left_out[alone.query_name]
+    assert "no set to resample has two or more words" in found.left_out[alone.query_name]
     with pytest.raises(ValueError, match="no query can be compared; the first one, 'X and Y wrt"):
         compare_models("weat", [alone], ONE, less, 40)
     small = Query([WORDS[:2]], [WORDS[2:4]])
@@ -210,7 +210,7 @@ def test_random_metrics_and_metrics_without_repeated_words_say_what_to_do():
         def run_query(self, query, model, **params):
             return super().run_query(query, model, **params)
 
-    with pytest.raises(ValueError, match="has a run_query of its own"):
+    with pytest.raises(ValueError, match="has its own run_query"):
         compare_models(Own(), QUERIES[:1], ONE, OTHER, 40)
 
 

@@ -436,8 +436,8 @@ def test_incomplete_tuples_are_discarded_whether_or_not_they_are_logged(model, c
     pairs = get_embeddings_from_tuples(model, PAIRS, "pairs", warn_lost_sets=warn)
     assert [list(pair) for pair in pairs] == [["she", "he"], ["woman", "man"]]
     expected = [
-        "toy: 2 of 4 pairs lost a word: pairs[1] left out, as the model lacks queen; "
-        "pairs[3] left out, as the model lacks queen, king"
+        "toy: 2 of 4 pairs lost a word: pairs[1] left out because the model lacks queen; "
+        "pairs[3] left out because the model lacks queen, king"
     ]
     assert [record.getMessage() for record in caplog.records] == (expected if warn else [])
 
@@ -447,7 +447,7 @@ def test_incomplete_tuples_are_kept_when_asked_for_unless_nothing_is_left(model,
     assert [list(pair) for pair in pairs] == [["she", "he"], ["man"], ["woman", "man"]]
     assert [record.getMessage() for record in caplog.records] == [
         "toy: 2 of 4 sets lost a word: sets[1] kept without queen; "
-        "sets[3] left out, as the model lacks queen, king"
+        "sets[3] left out because the model lacks queen, king"
     ]
 
 

@@ -197,7 +197,7 @@ def test_a_file_is_no_folder_to_write_into(target):
 @posix
 def test_a_pipe_or_device_is_not_replaced_by_a_file(target):
     os.mkfifo(target)
-    with pytest.raises(OSError, match="no regular file"), atomic_file(target):
+    with pytest.raises(OSError, match="not a regular file"), atomic_file(target):
         pass
     assert stat.S_ISFIFO(target.stat().st_mode)
 

@@ -362,7 +362,7 @@ def test_data_without_sets_are_refused(query):
 
 @pytest.mark.parametrize("data", [[], "target_sets", None, [["target_sets", []]]])
 def test_only_a_dict_is_read(data):
-    with pytest.raises(TypeError, match="a query is read from a dict"):
+    with pytest.raises(TypeError, match="expected a dict with the query"):
         Query.from_dict(data)
 
 

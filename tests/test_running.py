@@ -439,7 +439,7 @@ def test_several_metrics_and_query_sets_are_one_table(models, queries):
 
 def test_rows_that_occur_twice_are_refused(models, queries):
     scores = measure(WEAT, queries, models)
-    with pytest.raises(ValueError, match="two rows for one model and query"):
+    with pytest.raises(ValueError, match="one row per model and query"):
         aggregate(pd.concat([scores, scores]))
 
 
@@ -597,7 +597,7 @@ def test_warnings_of_results_are_logged_once(toy_model, queries, caplog):
     params = {"p_value_method": "exact"}
     run_queries(WEAT, queries, [toy_model], metric_params=params)
     assert [record.getMessage() for record in caplog.records] == [
-        "2 of 2 scores: no p-value is calculated: that needs calculate_p_value=True"
+        "2 of 2 scores: no p-value is calculated; set calculate_p_value=True"
     ]
     caplog.clear()
     scores = measure(WEAT, queries, [toy_model], metric_params=params)
@@ -744,7 +744,7 @@ def test_score_without_an_interval_says_why(toy_model):
     (row,) = measure(Own, [query(HOME)], [toy_model], n_bootstrap=40).to_dict("records")
     assert (row["score"], row["nan_reason"]) == (1.0, None)
     assert np.isnan(row["score_lower"])
-    assert "run_query of its own" in row["interval_nan_reason"]
+    assert "its own run_query" in row["interval_nan_reason"]
     # Of a query without a score, that reason is the reason.
     (row,) = measure(ECT, [lost], [toy_model], n_bootstrap=40).to_dict("records")
     assert "lost 100%" in row["nan_reason"]

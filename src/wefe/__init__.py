@@ -1,4 +1,4 @@
-"""wefe: how biased is this word embedding, and can the number be believed?
+"""wefe: measure the bias of word embeddings, and check how reliable the scores are.
 
 Everything is imported when it is first used, so that ``import wefe`` is quick.
 """

@@ -1,4 +1,4 @@
-"""Ask many queries of many models, here or in joblib's workers."""
+"""Run many queries on many models, here or in joblib's workers."""
 
 from __future__ import annotations
 
@@ -315,5 +315,5 @@ def _options_of_calls(
 
 
 def no_subquery(metric: BaseMetric) -> str:
-    """Say why a query stays unanswered although subqueries were generated."""
+    """Return why a query has no answer although subqueries were generated."""
     return f"it has no subquery of {metric._wanted_shape()}, as {metric.metric_short_name} needs"

@@ -1,4 +1,4 @@
-"""How much of a score hangs on the words that happen to be in its lists?
+"""Bootstrap intervals: how much a score depends on the choice of words.
 
 Words drawn anew with replacement (bootstrap), and words left out one at a time (jackknife).
 """
@@ -101,7 +101,7 @@ class BootstrapInterval:
 
 @dataclass
 class Resampling:
-    """What is drawn, and what is made of it: the checked wishes of a user."""
+    """The checked options of a bootstrap."""
 
     n_bootstrap: int
     confidence: float
@@ -116,7 +116,7 @@ class Resampling:
         if self.n_bootstrap < least:
             raise ValueError(
                 f"an interval of confidence {self.confidence} needs n_bootstrap={least} or more, "
-                f"to have a sample beyond each bound; got {self.n_bootstrap}. Use 1000."
+                f"so that a sample lies beyond each bound; got {self.n_bootstrap}. Use 1000."
             )
         check_choice("sets", self.sets, ("all", "targets", "attributes"))
         check_choice("method", self.method, get_args(IntervalMethod))
@@ -127,7 +127,7 @@ class Resampling:
 def bootstrap(
     evaluation: Evaluation, wanted: Resampling, score_all: ScoreAll | None = None
 ) -> BootstrapInterval:
-    """Draw the words of an evaluation anew, and see how its score varies."""
+    """Resample the words of an evaluation, and return how its score varies."""
     drawn = _drawn_strata(evaluation, wanted.sets)
     result = BootstrapInterval(
         label=evaluation.scale.label,
@@ -173,11 +173,11 @@ def bootstrap(
 
 
 def note_of_interval(scale: Scale) -> str:
-    """Say of an interval that it cannot tell bias from chance, if so."""
+    """Return a note if an interval cannot tell bias from chance."""
     if not scale.is_one_sided:
         return ""
     end = f"{scale.no_bias_value:g}, which means no bias, is the end of the range"
-    return f"{end}, which chance alone does not reach: compare with the permutation null"
+    return f"{end}, which chance alone does not reach. Compare with the permutation null"
 
 
 def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
@@ -197,7 +197,7 @@ def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
 
 
 def why_not_comparable(evaluation: Evaluation) -> str | None:
-    """Say why scores of variants have nothing to do with the score of all words, if so."""
+    """Return why resamples are not comparable with the score of all words; None if they are."""
     if math.isnan(evaluation.value):
         return "the score of all words is undefined"
     first, second = evaluation.of_all_words(), evaluation.of_all_words()
@@ -206,21 +206,21 @@ def why_not_comparable(evaluation: Evaluation) -> str | None:
     if near and math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12):
         return None
     return (
-        f"asked again with the same words, {evaluation.scale.label} gives another score "
-        f"({evaluation.value:.6g}, then {first:.6g} and {second:.6g}); if it is random, a "
-        "parameter may fix it: random_state=0, or holdout=False for RNSB"
+        f"measured again with the same words, {evaluation.scale.label} gives another score "
+        f"({evaluation.value:.6g}, then {first:.6g} and {second:.6g}); if it is random, fix it by "
+        "a parameter, for example random_state=0, or holdout=False for RNSB"
     )
 
 
 def why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str | None:
-    """Say why the words of these sets cannot be drawn anew, if so."""
+    """Return why the words of these sets cannot be resampled; None if they can."""
     if not evaluation.can_repeat:
         return (
-            f"{type(evaluation.metric).__name__} has a run_query of its own, and a query cannot "
-            "repeat a word; a metric that defines _scores or _compute can"
+            f"{type(evaluation.metric).__name__} has its own run_query, and a query cannot repeat "
+            "a word. Define _scores or _compute instead"
         )
     if all(len(evaluation.sets[stratum[0]]) == 1 for stratum in drawn):
-        return "no set to draw from has two or more words"
+        return "no set to resample has two or more words"
     return why_not_comparable(evaluation)
 
 
@@ -293,7 +293,7 @@ def _bca_levels(
 ) -> tuple[float, float] | str:
     """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do."""
     if not 0 < below < 1:
-        return "all resamples score on one side of the score, so bca cannot correct them"
+        return "all resamples lie on one side of the score, so bca cannot correct them"
     influences = [np.zeros(1)]
     for stratum in drawn:
         n_words = len(evaluation.sets[stratum[0]])

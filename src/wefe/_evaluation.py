@@ -1,4 +1,4 @@
-"""One metric, one query, one model: looked up once, scored with any weights of the words."""
+"""One metric, query and model: words looked up once, then scored with any weights."""
 
 from __future__ import annotations
 

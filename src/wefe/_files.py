@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Write files completely or not at all."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def _mode_of(target: Path, given: str) -> int | None:
         raise IsADirectoryError(errno.EISDIR, "is a folder; expected the name of a file", given)
     if not target.is_file():
         # Root could replace /dev/null.
-        raise OSError(errno.EINVAL, "is no regular file, so it cannot be replaced", given)
+        raise OSError(errno.EINVAL, "is not a regular file, so it cannot be replaced", given)
     if not os.access(target, os.W_OK):
         # Replacing needs the folder only, but who protects a file means its content.
         raise PermissionError(errno.EACCES, "is write-protected", given)

@@ -18,7 +18,10 @@ from wefe.results import OPPOSITE
 logger = logging.getLogger(__name__)
 
 _LONGEST_REASON = 120
-_HINT = "--format csv has every reason. A larger part of a model has more words."
+_HINT = (
+    "Use --format csv to see every reason. If you loaded only part of a model, a larger part "
+    "contains more words."
+)
 # Longer texts are cut in tables for people; CSV and JSON keep them whole.
 _LONGEST_TEXT = 62
 # Longer texts are cut to this length if a table does not fit.
@@ -78,7 +81,10 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     lines = [line.rstrip() for line in _rendered(table).splitlines()]
     left_out = [column[0] for column in columns[len(widths) :]]
     if left_out:
-        text = f"(no room for {', '.join(left_out)}; a wider terminal or a file has all)"
+        text = (
+            f"(columns without room: {', '.join(left_out)}; use a wider terminal, or write to a "
+            "file)"
+        )
         lines += textwrap.wrap(text, _room())
     return "\n".join(lines)
 
@@ -160,7 +166,7 @@ def say_undefined(scores: pd.DataFrame) -> None:
         names = own["query_name"].unique()
         what = f"{names[0]} is" if len(names) == 1 else f"{len(names)} queries are"
         why = textwrap.shorten(str(own["nan_reason"].iloc[0]), _LONGEST_REASON, placeholder=" ...")
-        logger.warning("%s: %s NaN, as %s", model, what, why)
+        logger.warning("%s: %s NaN: %s", model, what, why)
     if len(undefined):
         print(_HINT, file=sys.stderr)
 

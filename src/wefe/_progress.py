@@ -1,4 +1,4 @@
-"""What long work shows: a progress bar, and each warning once."""
+"""Progress bars, and warnings that appear once."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class progress_bar:  # noqa: N801 - used like a function
         return self
 
     def update(self, n: int = 1) -> None:
-        """Say that `n` more are done."""
+        """Advance by `n`."""
         self._done += n
         now = time.monotonic()
         if self._bar is not None:

@@ -68,7 +68,7 @@ def tell_left_out(words: Sequence[str]) -> None:
     """Log which words no model is measured on; of many words the first ones."""
     if words:
         logger.warning(
-            "%d words of the queries are left out, as not all models have them: %s",
+            "%d words of the queries are left out because not all models have them: %s",
             *(len(words), listed(words, _MOST_WORDS)),
         )
 
@@ -79,7 +79,7 @@ def hiding(
     lost: Collection[str],
     preprocessors: Preprocessors | None,
 ) -> WordEmbeddingModel:
-    """Return a model that says that it lacks some words of queries."""
+    """Return a model that seems to lack some words of queries."""
     forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
     words = {word for query in queries for part in _sets(query) for word in part}
     kept = {form for word in words - set(lost) for form in variants(word, forms, prefix)}

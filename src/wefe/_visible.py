@@ -1,4 +1,4 @@
-"""Texts of strangers, such as names in a file: what would be obeyed, or not seen, is shown."""
+"""Escape invisible and control characters in untrusted texts, such as names in a file."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
             number += 1
             label = f"{name} ({number})"
         if number > 1:
-            logger.warning("two %s are called %r; the later one is now %r", what, name, label)
+            logger.warning("two %s are called %r; the second is renamed to %r", what, name, label)
         seen.add(label)
         labels.append(label)
     return labels

@@ -1,4 +1,4 @@
-"""From the scores of many queries to one number per model (WEFE paper, section 3.2)."""
+"""Aggregate the scores of many queries to one number per model (WEFE paper, section 3.2)."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def heading_of(totals: pd.DataFrame) -> str:
 
 
 def check_scores(scores: object) -> None:
-    """Refuse what is no tidy table of scores."""
+    """Refuse anything that is not a tidy table of scores."""
     if not isinstance(scores, pd.DataFrame) or not set(scores.columns) >= _NEEDED:
         raise TypeError(
             f"scores must be a table of wefe.measure, with the columns {', '.join(sorted(_NEEDED))}"
@@ -86,7 +86,8 @@ def matrix_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return scores of one metric and query set by model and query, in the order of the rows."""
     if scores.duplicated(["model_name", "query_name"]).any():
         raise ValueError(
-            "scores have two rows for one model and query; drop_duplicates() leaves one of each."
+            "scores must have one row per model and query; got two. Use scores.drop_duplicates() "
+            "to keep one."
         )
     matrix = scores.pivot(index="model_name", columns="query_name", values="score")
     return matrix.reindex(
@@ -156,7 +157,7 @@ def aggregated(
         left_out = [name for name in matrix.columns if name not in answered]
         if left_out:
             notes.append(
-                "aggregated without queries that not every model could answer: "
+                "aggregated without queries that some models could not answer: "
                 + ", ".join(left_out)
             )
         no_bias = part.drop_duplicates("query_name").set_index("query_name")["no_bias_value"]
@@ -194,8 +195,8 @@ def _total(
         if mean != 0:
             notes.append(
                 f"a custom aggregation of {scale.label} is ranked by its distance from {mean:g}, "
-                "the value for no bias; if it means something else, rank it through "
-                "score_column(..., best=...)"
+                "the value for no bias. If it means something else, rank it with score_column(..., "
+                "best=...)"
             )
         if answered.empty:
             return pd.Series(math.nan, index=answered.index), mean, _CUSTOM
@@ -216,7 +217,7 @@ def metric_of_label(label: str) -> type[BaseMetric] | None:
 
 
 def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
-    """Tell by its heading what ranks an aggregated column; None if nobody knows.
+    """Return what ranks an aggregated column, by its heading; None if unknown.
 
     The heading of a sum hides how many scores were added up: `n_scores`, or 0 if that is not known.
 
@@ -271,7 +272,7 @@ def _caution(function: str, scale: Scale, notes: list[str]) -> str:
         return CAUTION if two_sided or folds else ""
     if two_sided and function in ("sum", "avg"):
         notes.append(
-            f"{function!r} can rank models against the order of {scale.label}: scores on both "
-            "sides of 0 cancel; 'bias_avg' cannot"
+            f"{function!r} can rank models in the wrong order for {scale.label}, because scores on "
+            "both sides of 0 cancel. Use 'bias_avg'"
         )
     return ""

@@ -26,7 +26,7 @@ __all__ = ["ModelComparison", "compare_models"]
 
 @dataclass(frozen=True, eq=False)
 class ModelComparison:
-    """How much farther from no bias one model is than another, and how sure that is.
+    """How much farther from no bias one model is than another, with interval and p-value.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""Look words up: the only module that knows out-of-vocabulary words and their threshold.
+"""Look up words: the only module that handles out-of-vocabulary words and their threshold.
 
 The functions `get_embeddings_from_...` return dictionaries of words and vectors, as the
 documentation describes them. Metrics use :func:`embed_query`, whose result also lists the
@@ -107,7 +107,7 @@ class UnanswerableError(ValueError):
 
 
 class UnusableVectorError(UnanswerableError):
-    """A word of a query has a zero or non-finite vector, so that no cosine is defined."""
+    """A word of a query has a zero or non-finite vector, so its cosines are undefined."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -408,7 +408,7 @@ def embed_tuples(
     kept = [part for part in parts if not part.lost or (part and not discard_incomplete_sets)]
     if incomplete and warn_lost_sets:
         losses = (
-            f"{part.name} {'kept without' if part in kept else 'left out, as the model lacks'} "
+            f"{part.name} {'kept without' if part in kept else 'left out because the model lacks'} "
             + ", ".join(part.lost)
             for part in incomplete
         )
@@ -462,7 +462,7 @@ def definitional_vectors(
     if not complete:
         raise ValueError(
             f"{model.name} has none of the {len(sets)} {called} complete; at least 1 is needed. "
-            "Their words are looked up as written"
+            "Words are looked up as written"
             + (f", behind the prefix {model.vocab_prefix!r}." if model.vocab_prefix else ".")
         )
     return complete
@@ -476,7 +476,7 @@ def embed_sets(
     normalize: bool = False,
     verbose: bool = False,
 ) -> tuple[WordSet, ...]:
-    """Look up sets of words, given by name: all that is embedded comes from here."""
+    """Look up named sets of words; every lookup goes through this function."""
     check_model(model)
     check_bool("normalize", normalize)
     check_bool("verbose", verbose)
@@ -609,7 +609,7 @@ def _refuse_unusable(model: WordEmbeddingModel, sets: Sequence[WordSet]) -> None
         if problems:
             raise UnusableVectorError(
                 f"{model.name} has unusable vectors in {part.name!r}: {', '.join(problems)}. "
-                "Repair them in the model or leave these words out of the query."
+                "Repair these vectors, or leave the words out of the query."
             )
 
 

@@ -121,7 +121,7 @@ class Query:
 
     @property
     def content(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """The words alone, hashable: two queries that ask the same thing have the same content."""
+        """The words without names, hashable: queries with the same words have the same content."""
         return tuple(tuple(words for _, words in sets) for sets in self._sides)
 
     def satisfies(self, template: Template, minimum: tuple[int, int] = (1, 1)) -> bool:
@@ -238,7 +238,7 @@ class Query:
         True
         """
         if not isinstance(data, Mapping):
-            raise TypeError(f"a query is read from a dict; got {found(data)}.")
+            raise TypeError(f"expected a dict with the query; got {found(data)}.")
         check_known("query", data, _KEYS)
         if missing := [key for key in _KEYS[:2] if key not in data]:
             raise ValueError(f"query: {' and '.join(missing)} missing; found {sorted(data)}.")
@@ -255,7 +255,7 @@ class Query:
         return query
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return the query as a JSON text, which a file keeps for another day.
+        """Return the query as a JSON text, for example to save it in a file.
 
         Parameters
         ----------
@@ -385,8 +385,8 @@ def _check_names(what: str, names: object, n_sets: int) -> Sequence[str]:
     checked = check_word_set(what, sequence) if len(sequence) else ()
     if len(checked) != n_sets or len(set(checked)) != n_sets or "" in checked:
         raise ValueError(
-            f"{what} must have one name per set, all different, as results are kept by name: "
-            f"{n_sets} sets, {len(checked)} names {list(checked)}."
+            f"{what} must have one name per set, all different, because results are stored by "
+            f"name: {n_sets} sets, {len(checked)} names {list(checked)}."
         )
     return checked
 

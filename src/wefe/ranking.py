@@ -1,4 +1,4 @@
-"""From tables of scores to ranks, an overall table and correlations (WEFE paper, 3.2 and 4.2)."""
+"""Turn tables of scores into ranks, an overall table and correlations (WEFE paper, 3.2 and 4.2)."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def score_column(
     name: str,
     best: Best,
 ) -> pd.DataFrame:
-    """Make an external score (a quality benchmark, say) fit to be ranked beside bias scores.
+    """Prepare an external score, such as a quality benchmark, for ranking beside bias scores.
 
     Parameters
     ----------
@@ -136,7 +136,7 @@ def create_ranking(
     ranking = ranked(results_dataframes, method, ascending)
     missing = ranking.columns[ranking.isna().any()]
     if len(missing):
-        logger.warning("some models have no score, so no rank, in: %s", ", ".join(missing))
+        logger.warning("some models have no score and therefore no rank in: %s", ", ".join(missing))
     return ranking
 
 
@@ -145,7 +145,7 @@ def ranked(
     method: TieMethod,
     ascending: bool | None = None,
 ) -> pd.DataFrame:
-    """Rank as :func:`create_ranking` does, and say nothing of models without a score."""
+    """Rank like :func:`create_ranking`, without a warning about models that have no score."""
     columns = list(_columns(tables, order_needed=ascending is None))
     models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
     ranks: dict[str, pd.Series] = {}
@@ -214,7 +214,10 @@ def overall_scores(
     for metric, part in pd.concat(list(tables)).groupby("metric", sort=False):
         ways = part["aggregation"].unique()
         if len(ways) > 1:
-            raise ValueError(f"{metric} was aggregated in several ways: {', '.join(ways)}.")
+            raise ValueError(
+                f"{metric} was aggregated in several ways: {', '.join(ways)}. Use one way for all "
+                "query sets."
+            )
         sets = part.drop_duplicates("query_set").set_index("query_set")
         share = sets["n_queries"] if weights is None else pd.Series(dict(weights))
         share = share.reindex(sets.index).astype(float)
@@ -300,12 +303,14 @@ def _columns(
                 yield _checked(column, of), part["best"].iloc[0]
             continue
         if {"query_name", "score"} <= names or not names:
-            raise ValueError(f"{of} has no aggregated scores; rank what wefe.aggregate returns.")
+            raise ValueError(
+                f"{of} must have aggregated scores. Rank the tables that wefe.aggregate returns."
+            )
         column = _checked(table.iloc[:, -1], of)
         name, is_matrix = str(column.name), table.columns.name is not None
         if is_matrix and not name.endswith(" score"):
             raise ValueError(
-                f"{of} does not end with an aggregated column; call run_queries with "
+                f"{of} must end with an aggregated column. Call run_queries with "
                 "aggregate_results=True."
             )
         n_answered = int(table.iloc[:, :-1].notna().all().sum())
@@ -329,12 +334,12 @@ def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
     match = HEADING.fullmatch(name)
     if order_needed and match is not None and metric_of_label(match["label"]) is not None:
         raise ValueError(
-            f"results_dataframes: {name!r} is a sum, and does not tell of how many scores. Rank "
-            "what wefe.aggregate returns, or pass ascending."
+            f"results_dataframes: {name!r} is a sum over an unknown number of scores. Rank the "
+            "tables that wefe.aggregate returns, or pass ascending."
         )
     logger.warning(
-        "nothing tells what is better in %r: lower scores are ranked first (score_column says "
-        "so, ascending= decides)",
+        "it is unknown what is better in %r, so lower scores are ranked first. Use score_column or "
+        "ascending= to change this",
         name,
     )
     return "lower"

@@ -1,4 +1,4 @@
-"""What a metric returns."""
+"""The result of a metric."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ OPPOSITE = "strong in the opposite direction"
 
 @dataclass(frozen=True)
 class WordUse:
-    """What look-up made of one word set.
+    """Which words of a set were found and used.
 
     Attributes
     ----------
@@ -72,7 +72,7 @@ class WordUse:
 
 
 class MetricResult(dict[str, Any]):
-    """The documented dictionary of a metric, with more on attributes.
+    """The result dictionary of a metric, with further facts as attributes.
 
     Attributes
     ----------

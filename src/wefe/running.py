@@ -1,4 +1,4 @@
-"""Many metrics, queries and models: one tidy table, and WEFE's matrix (paper, section 3.2)."""
+"""Measure many metrics, queries and models: a tidy table, or WEFE's matrix (paper, 3.2)."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def measure(
     bootstrap_random_state: int | np.random.Generator | None = 0,
     audit: bool = False,
 ) -> pd.DataFrame:
-    """Score every query on every model by every metric: one row each, with all that is known.
+    """Score every query on every model by every metric, and return one row for each.
 
     Parameters
     ----------
@@ -331,9 +331,9 @@ def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     places = scores[["metric", "query_set"]].drop_duplicates()
     if len(places) != 1:
         raise ValueError(
-            "scores must be of one metric and one query set; got "
+            "scores must come from one metric and one query set; got "
             f"{', '.join(f'{metric}: {name}' for metric, name in places.itertuples(index=False))}. "
-            "Take a part: scores[scores['metric'] == 'WEAT']."
+            "Select a part: scores[scores['metric'] == 'WEAT']."
         )
     return matrix_of(scores).rename_axis(index="model_name", columns=places["metric"].iloc[0])
 
@@ -405,7 +405,7 @@ def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
-    """Adjust p-values for the number of tests, where all rows of a table are one family.
+    """Adjust p-values for the number of tests; all rows of a table are one family.
 
     Parameters
     ----------
@@ -498,7 +498,7 @@ def _fitting(
     fitting = generate_subqueries_from_queries_list(metric, queries)
     if not fitting:
         raise ValueError(
-            f"no query has a subquery that {metric.metric_short_name} takes: it needs "
+            f"no query has a subquery that fits {metric.metric_short_name}, which needs "
             f"{metric._wanted_shape()}."
         )
     # What cannot be asked keeps its place, as NaN.

@@ -1,4 +1,4 @@
-"""Clean and vary a word before it is looked up; nothing here knows about models.
+"""Preprocess words before look-up, independent of any model.
 
 A *preprocessor* is a dictionary of options applied to a word. A list of preprocessors yields
 the variants of a word, in the order in which they are to be looked up.

@@ -144,7 +144,7 @@ def test_models_of_one_name_keep_their_own_rows(toy_model):
         ([], ValueError, "got 0 sets"),
         ({"a": ["she"]}, ValueError, "got 1 sets"),
         ("she", TypeError, "must be a list"),
-        ([["she", "he"], ["woman", "man"]], ValueError, "two sets or two pairs.*Name the sets"),
+        ([["she", "he"], ["woman", "man"]], ValueError, "two sets or two pairs.*name them"),
         (["she", "he"], TypeError, r"attribute_sets\[0\] must be a list"),
         ([["she"], []], ValueError, r"attribute_sets\[1\] is empty"),
         (Query([["she"]], [["he"]]), ValueError, r"got 1 sets\. query.get_subqueries"),

@@ -871,9 +871,9 @@ def test_groups_on_either_side(literal):
         ({"metric": WEAT, "dim": 2}, "dim must be at least 3"),
         ({"metric": WEAT, "group_size": 1}, "group_size must be at least 2"),
         ({"metric": WEAT, "n_trials": 0}, "n_trials must be an integer of at least 1"),
-        ({"metric": IndividualBias, "n_targets": 2}, "is that of one word; 'W1' has 2"),
+        ({"metric": IndividualBias, "n_targets": 2}, "needs one word; 'W1' has 2"),
         ({"metric": WEAT, "metric_params": {"ddof": 2}}, "ddof must be 0"),
-        ({"metric": EQT}, "EQT depends on words that its query does not have"),
+        ({"metric": EQT}, "EQT depends on words outside of its query"),
     ],
 )
 def test_wrong_options(options, message):

@@ -61,7 +61,7 @@ def test_words_of_one_attribute_set_are_audited_between_the_targets(tmp_path, pa
     turned = Query([["math", "art"]], [["she", "her"], ["he", "him"]])
     assert found[0]["biases"][0] == audit_query(turned, packaged_model).biases[0].tolist()
     (tmp_path / "query.json").write_text(Query([["she"]], [["math"]]).to_json())
-    assert "no query has two" in wefe(*call, folder=tmp_path, expect=2).stderr
+    assert "needs a query with two" in wefe(*call, folder=tmp_path, expect=2).stderr
 
 
 def test_requirements_need_no_model():
@@ -73,11 +73,11 @@ def test_requirements_need_no_model():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "say what to audit"),
-        (["--queries", "gender"], "say which models"),
+        ([], "there is nothing to audit"),
+        (["--queries", "gender"], "there is no model"),
         (
             ["--model", "demo", "--criterion", "gender", "--format", "csv"],
-            "takes --queries and no more",
+            "use it with --queries only",
         ),
         (["--requirements", "--out", "x.html"], "nothing to draw"),
         (["--model", "demo", "--criterion", "nothing"], "nothing"),

@@ -177,7 +177,7 @@ def test_a_statistic_is_compared_with_the_bias_towards_the_group_it_names(
     assert content["statistic"]["without_number"] == ["pilot"]
     shown = here(*call).stdout
     assert f"{one.pearson.value:.4f}" in shown
-    assert "intervals of 95%" in shown
+    assert "confidence of intervals: 95%" in shown
 
 
 def test_json_of_a_model_is_that_of_python(packaged_model, here):
@@ -241,9 +241,9 @@ def test_words_of_strangers_are_text(here, tmp_path):
 
 
 BAD = [
-    ([], "say where to look: --model"),
-    ([*DEMO, "--with", "doctor"], "--with is for a WORD"),
-    ([*DEMO, "-k", "5"], "--neighbors is for a WORD"),
+    ([], "there is no model: give --model"),
+    ([*DEMO, "--with", "doctor"], "--with is for pages of words"),
+    ([*DEMO, "-k", "5"], "--neighbors is for pages of words"),
     (["nurse", *DEMO, "--words", "a,b"], "--words is for the page of a model"),
     (["nurse", *DEMO, "-n", "3"], "--extremes is for the page of a model"),
     ([*DEMO, "--criterion", "gendr"], "Did you mean 'gender'"),
@@ -251,36 +251,36 @@ BAD = [
     (["nurse", *DEMO, "--theta", "2"], "--theta is a share between 0 and 1; got 2.0"),
     (["nurse", *DEMO, "--theta", "nan"], "--theta is a share between 0 and 1"),
     ([*DEMO, "--words", "jobs.txt"], "there is no such file"),
-    ([*DEMO, "--words", "latin.txt"], "latin.txt is no text in UTF-8"),
-    ([*DEMO, "--words", "empty.txt"], "empty.txt has no word"),
-    ([*DEMO, "--words", "a=he,she", "--words", "a=he,him"], "list called 'a' already"),
-    ([*DEMO, "--words", "vocabulary=he,she"], "list called 'vocabulary' already"),
+    ([*DEMO, "--words", "latin.txt"], "latin.txt is not UTF-8 text"),
+    ([*DEMO, "--words", "empty.txt"], "empty.txt is empty"),
+    ([*DEMO, "--words", "a=he,she", "--words", "a=he,him"], "already a list called 'a'"),
+    ([*DEMO, "--words", "vocabulary=he,she"], "already a list called 'vocabulary'"),
     ([*DEMO, "--words", "a=qqqq,zzzz"], "none of the words"),
-    ([*DEMO, "--statistic", "none.csv"], "there is no such file; or 'census'"),
+    ([*DEMO, "--statistic", "none.csv"], "Give a CSV file, or 'census'"),
     ([*DEMO, "--statistic", "latin.txt"], "latin.txt: 'utf-8' codec can't decode"),
     ([*DEMO, "--statistic", "empty.txt"], "expected the columns word and value; got '# nothing'"),
     ([*DEMO, "--statistic", "texts.csv"], "texts.csv: could not convert string to float: 'many'"),
-    ([*DEMO, "--statistic", "twice.csv"], "'nurse' is there twice"),
+    ([*DEMO, "--statistic", "twice.csv"], "'nurse' occurs twice"),
     (
         [*DEMO, "--statistic", "wide.csv"],
         "expected the columns word and value; got 'word', 'a', 'b'",
     ),
     ([*DEMO, "--statistic", "few.csv"], "needs 3 words or more"),
-    (["he", *DEMO, "--analogies", "3", "--format", "csv"], "csv is one table"),
+    (["he", *DEMO, "--analogies", "3", "--format", "csv"], "csv prints one table"),
     ([*DEMO, "--model", "small.txt", "--original", "demo"], "--original has 256 dimensions and"),
     (["he", "--model", "small.txt", "--original", "demo"], "--original has 256 dimensions and"),
     ([*DEMO, "--criterion", "deep.json"], "deep.json: expected a JSON file (it is nested too"),
     ([*DEMO, "--statistic", "long.csv"], "needs 3 words or more"),
-    ([*DEMO, "--statistic", "break.csv"], "break.csv: 'pi\\nlot' is there twice, or is no word"),
-    ([*DEMO, "--statistic", "s" * 300], "there is no such file; or 'census'"),
-    ([*DEMO, "--words", "w" * 300], "there is no such file; words have commas"),
+    ([*DEMO, "--statistic", "break.csv"], "break.csv: 'pi\\nlot' occurs twice, or is not a word"),
+    ([*DEMO, "--statistic", "s" * 300], "Give a CSV file, or 'census'"),
+    ([*DEMO, "--words", "w" * 300], "To list words, separate them by commas"),
     ([*DEMO, "--words", "=he,she"], "=he,she: there is no name before '='"),
     (["he", "--model", "=demo"], "=demo: there is no name before '='"),
-    (["he", "--model", "a="], "a=: there is nothing after '='"),
+    (["he", "--model", "a="], "a=: expected a file, a name or a list after '='"),
     (["he", *DEMO, "--map", "t-sne"], "--map is for --out, which draws it"),
     (["he", *DEMO, "--map", "umap", "--format", "csv"], "--map is for --out"),
-    (["he", *DEMO, "--out", "page.csv"], "it writes a page of HTML, so call it page.html"),
-    (["he", *DEMO, "--out", "page"], "it writes a page of HTML, so call it page.html"),
+    (["he", *DEMO, "--out", "page.csv"], "ends in .html, for example page.html"),
+    (["he", *DEMO, "--out", "page"], "ends in .html, for example page.html"),
     (["he", *DEMO, "--out", "nowhere/page.html"], "no such folder"),
 ]
 
@@ -318,7 +318,7 @@ def test_the_census_is_a_download(here, monkeypatch):
 
     monkeypatch.setattr(wefe.datasets._download, "at_hand", lambda names: False)
     result = here(*DEMO, "--statistic", "census", "--offline")
-    assert "census is a download, which --offline rules out" in str(result.exception)
+    assert "census needs a download, which --offline forbids" in str(result.exception)
 
 
 def test_a_list_of_words_may_be_longer_than_a_name_of_a_file(packaged_model, here):
@@ -393,9 +393,9 @@ def test_forms_of_one_word_have_one_page(here):
     result = here("Nurse", "NURSE", "nurse", "doctor", *DEMO, "-k", "5", "--format", "json")
     (content,) = json.loads(result.stdout)["models"]
     assert [page["word"] for page in content["words"]] == ["nurse", "doctor"]
-    notes = [line for line in result.stderr.splitlines() if "one page of both" in line]
+    notes = [line for line in result.stderr.splitlines() if "one page is shown for both" in line]
     assert notes == [
-        f"minilm-words has {word!r} as 'nurse', as 'Nurse': one page of both."
+        f"{word!r} and 'Nurse' are both 'nurse' in minilm-words: one page is shown for both."
         for word in ("NURSE", "nurse")
     ]
 
@@ -446,7 +446,7 @@ def test_a_name_ends_where_something_follows(here, tmp_path, packaged_model):
 
 def test_a_model_that_looks_mitigated_wants_its_original(here, tmp_path):
     call = ["nurse", "--model", "m_gender_debiased=demo", "-k", "5"]
-    hint = "is this model mitigated? --original shows what is left of the former bias."
+    hint = "if this model is mitigated, use --original to see how much of the former bias is left."
     assert here(*call).stderr == f"m_gender_debiased: {hint}\n"
     assert here(*call, "--original", "demo").stderr == ""
     assert here("nurse", *DEMO, "-k", "5").stderr == ""

@@ -82,7 +82,7 @@ def test_lines_fit_a_terminal_of_80_columns(call, tmp_path):
     assert narrow
     assert [line for line in narrow.splitlines() if len(line) > 80] == []
     # A pipe has room for every column.
-    assert "no room for" not in wide
+    assert "without room" not in wide
     assert "\x1b[" not in wide
 
 
@@ -94,7 +94,9 @@ def test_the_first_columns_stay_and_names_are_cut(monkeypatch):
     assert len(row) <= 50
     assert row.split()[1:] == ["0.5000", "0.0100"]
     assert re.fullmatch("a+…b+", row.split()[0])
-    assert " ".join(hint) == "(no room for note; a wider terminal or a file has all)"
+    assert (
+        " ".join(hint) == "(columns without room: note; use a wider terminal, or write to a file)"
+    )
 
 
 def test_small_p_values_are_never_zero_in_latex():
@@ -128,7 +130,7 @@ def test_a_model_that_cannot_be_opened_does_not_stop_the_others():
 def test_a_model_that_lacks_words_takes_a_line_and_no_ranking_of_others(few):
     call = ["measure", "--model", "demo", "--model", "b=demo", "--model", str(few), *GENDER]
     done = wefe(*call)
-    assert "let --missing models do so" in done.stdout
+    assert "or use --missing models" in done.stdout
     assert done.stderr.count("few: 6 queries are NaN") == 1
     assert max(map(len, done.stderr.splitlines())) < 250
     ranked = wefe(*call, "--missing", "models").stdout

@@ -37,7 +37,7 @@ def folder(tmp_path):
 
 def test_a_newcomer_comes_from_init_to_a_report(tmp_path):
     done = wefe("init", folder=tmp_path)
-    assert done.stdout == "study.toml: change it as you like, then: wefe run study.toml\n"
+    assert done.stdout == "study.toml: edit it, then run: wefe run study.toml\n"
     done = wefe("run", "study.toml", "--report", "report.html", folder=tmp_path)
     assert "ranks over all query sets (1: least bias measured)" in done.stdout
     html = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -75,7 +75,7 @@ def test_figures_are_written_as_files(folder):
 def test_init_does_not_replace_a_file(tmp_path):
     (tmp_path / "study.toml").write_text("mine")
     done = wefe("init", folder=tmp_path, expect=2)
-    assert "study.toml exists; name another file, or --force" in done.stderr
+    assert "study.toml exists. Choose another file, or use --force" in done.stderr
     assert (tmp_path / "study.toml").read_text() == "mine"
     wefe("init", "case.toml", "--template", "wefe", folder=tmp_path)
     done = wefe("run", "case.toml", folder=tmp_path, expect=2)
@@ -122,7 +122,7 @@ def test_wrong_study_files_are_explained_key_by_key(folder):
     assert "Did you mean 'limit'?" in done.stderr
     (folder / "study.toml").write_text("name = \n[[models]]\n")
     done = wefe("run", "study.toml", folder=folder, expect=2)
-    assert "study.toml is no TOML" in done.stderr
+    assert "study.toml is not TOML" in done.stderr
     assert "line 1" in done.stderr
 
 
@@ -130,7 +130,7 @@ def test_reports_need_results_and_a_known_ending(folder):
     done = wefe("report", "study.toml", folder=folder, expect=2)
     assert "there are no results yet. Run: wefe run study.toml" in done.stderr
     done = wefe("run", "study.toml", "--report", "report.pdf", folder=folder, expect=2)
-    assert "a report is a .html or a .md file" in done.stderr
+    assert "expected a file that ends in .html or .md" in done.stderr
     assert not (folder / "study.db").exists()
     done = wefe("run", "study.toml", "--report", "no/folder/report.md", folder=folder, expect=2)
     assert "there is no such folder" in done.stderr
@@ -170,14 +170,16 @@ def test_of_one_model_that_lacks_every_word_it_is_said_which(folder):
     lacking(folder, "vocab_prefix = '/c/en/'")
     done = wefe("run", "study.toml", folder=folder, expect=1)
     lines = done.stdout.splitlines()
-    at = lines.index("Blank: there is no query that every model answers.")
+    at = lines.index("Blank: no query was answered by all models.")
     assert re.fullmatch(
         r"- demo: 16 of 16 scores are NaN; it lacks \d+ words: he, son, his, him, father, \.\.\.",
         lines[at + 1],
     )
-    assert lines[at + 2].startswith("Are its words written in another way? vocab_prefix of [[mod")
+    assert lines[at + 2].startswith(
+        "If the models write words differently, set vocab_prefix in [[mod"
+    )
     assert "Leave" not in done.stdout
-    assert "NaN: 16 scores; the report and the tables have all reasons." in done.stdout
+    assert "NaN: 16 scores; the report and the tables list all reasons." in done.stdout
     assert sum(line.startswith("- ") and "lost 100% of" in line for line in lines) == 3
 
 
@@ -185,9 +187,9 @@ def test_if_others_have_the_words_the_model_without_them_is_named(folder):
     lacking(folder, "", "name = 'few'\nlimit = 150")
     done = wefe("run", "study.toml", folder=folder)
     lines = done.stdout.splitlines()
-    at = lines.index("Blank: there is no query that every model answers.")
+    at = lines.index("Blank: no query was answered by all models.")
     assert lines[at + 1].startswith("- few: 16 of 16 scores are NaN; it lacks ")
-    expected = 'Leave such a model out, or let [aggregation] missing = "models" do so.'
+    expected = 'Leave out the models that lack words, or set [aggregation] missing = "models".'
     assert lines[at + 2] == expected
     with (folder / "study.toml").open("a") as file:
         file.write('[aggregation]\nmissing = "models"\n')
@@ -210,11 +212,11 @@ def test_scores_of_a_model_that_failed_are_not_counted_as_nan(folder):
         (["run", "study.toml", "--n-jobs", "0"], "--n-jobs must be a number of processes"),
         (
             ["report", "study.toml", "--name", "x"],
-            "--name is for a results file, and study.toml is none",
+            "--name is for a results file; study.toml is not one",
         ),
         (
             ["report", "a.db", "--results", "b.db"],
-            "--results is for a study file, and a.db is none",
+            "--results is for a study file; a.db is not one",
         ),
     ],
 )
@@ -246,7 +248,7 @@ def test_after_ctrl_c_it_is_said_how_much_is_done(folder):
         timeout=240,
     )
     assert done.returncode == 128 + signal.SIGINT
-    (n_done,) = re.findall(r"interrupted; (\d+) of 44 tasks are done and in ", done.stderr)
+    (n_done,) = re.findall(r"interrupted; (\d+) of 44 tasks are done and saved in ", done.stderr)
     assert 1 <= int(n_done) <= 22
 
 
@@ -279,7 +281,7 @@ def test_a_gate_says_each_reason_once(folder):
 def test_results_are_verified(folder):
     wefe("run", "study.toml", folder=folder)
     done = wefe("verify", "study.db", "-n", "3", folder=folder)
-    assert done.stdout == "3 of 3 results came out again.\n"
+    assert done.stdout == "3 of 3 results reproduced.\n"
     assert wefe("verify", "study.toml", "-n", "1", folder=folder).stdout.startswith(
         "1 of 1 result "
     )

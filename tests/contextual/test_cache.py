@@ -94,7 +94,7 @@ def test_a_broken_file_is_set_aside(cache, damage, caplog):
             connection.execute("CREATE TABLE vectors (word TEXT)")
         connection.close()
     assert cache.get(list(vectors(0, 300)), DIM) == {}
-    assert "is set aside as toy.sqlite.damaged-" in caplog.text
+    assert "it was renamed to toy.sqlite.damaged-" in caplog.text
     assert len(list(cache.path.parent.glob("*.damaged-*"))) == 1
     cache.put(vectors(0, 2))
     assert_kept(cache, vectors(0, 2))

@@ -55,13 +55,13 @@ def test_metrics_of_whole_vocabularies_say_that_an_encoder_has_none(encoder, met
     result = metric().run_query(query, encoder)
     assert np.isnan(result["result"])
     assert result.nan_reason == (
-        "tiny was opened for 9 words only, and the whole vocabulary is needed"
+        "the metric needs the whole vocabulary, but tiny was opened for 9 words only"
     )
     table = measure(metric, [query], [encoder], progress=False, n_bootstrap=40)
     assert table["nan_reason"].tolist() == [
-        "tiny was opened for 9 words only, and the whole vocabulary is needed"
+        "the metric needs the whole vocabulary, but tiny was opened for 9 words only"
     ]
-    with pytest.raises(ValueError, match="the whole vocabulary is needed"):
+    with pytest.raises(ValueError, match="needs the whole vocabulary"):
         bootstrap_interval(metric, query, encoder, 50)
     # Words that somebody chose are a vocabulary, and so are those of the input embeddings.
     for chosen in (encoder.snapshot([*encoder, "tree"]), encoder.input_embeddings()):

@@ -159,7 +159,9 @@ def test_it_is_asked_again_after_an_error(caplog):
     assert service.texts == WORDS
     waits = [record.args[-1] for record in caplog.records]
     assert waits == [0.001, 0.002]
-    with pytest.raises(RuntimeError, match=r"failed 2 times, at last with ConnectionError\('busy'"):
+    with pytest.raises(
+        RuntimeError, match=r"failed 2 times; the last error was ConnectionError\('busy'"
+    ):
         load_encoder(Service(failures=2), retries=1, **OPTIONS).prepare(QUERY)
 
 
@@ -227,10 +229,10 @@ def test_a_change_of_dimensions_is_refused(opened):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"cache": True}, "knows a function by its revision or name"),
-        ({"pooling": "cls"}, "pooling is for a model"),
-        ({"device": "cpu"}, "device is for a model"),
-        ({"tokenizer": len}, "tokenizer is for a model"),
+        ({"cache": True}, "identifies a function by its revision or name"),
+        ({"pooling": "cls"}, "pooling is only for models"),
+        ({"device": "cpu"}, "device is only for models"),
+        ({"tokenizer": len}, "tokenizer is only for models"),
         ({"retries": "many"}, "retries must be a finite number"),
         ({"prompt": 3}, "prompt must be a string"),
     ],

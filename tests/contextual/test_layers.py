@@ -47,7 +47,7 @@ def test_metrics_of_whole_vocabularies_say_that_layers_have_none(metric):
     assert len(curves.scores) == 4
     for score in curves.scores:
         assert np.isnan(score.score)
-        assert score.nan_reason.endswith("and the whole vocabulary is needed")
+        assert score.nan_reason.endswith("words only")
 
 
 @pytest.mark.parametrize("metric", [each for each in list_metrics() if not each.needs_vocabulary])

@@ -174,7 +174,7 @@ def test_sets_have_kinds_of_their_own(query):
     texts = [context.text for context in encoder.calls[0]]
     assert "This is an actor." in texts
     assert "logic!" in texts
-    with pytest.raises(ValueError, match="no entry for the set 'B'.*it has 'X', 'Y', 'A'"):
+    with pytest.raises(ValueError, match="lacks an entry for the set 'B'.*it has 'X', 'Y', 'A'"):
         SEAT().run_query(query, encoder, {"X": "noun", "Y": "noun", "A": "any"})
 
 

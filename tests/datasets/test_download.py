@@ -141,7 +141,7 @@ def test_without_network_the_error_says_what_from_where_and_what_to_do(cache):
         str(cache),
         "http://127.0.0.1:9/bingliu/positive-words.txt",
         "Connect to the internet",
-        "set WEFE_DATA_DIR to a folder that holds the file as bingliu/positive-words.txt",
+        "set WEFE_DATA_DIR to a folder with the file bingliu/positive-words.txt",
         "--offline on the command line; offline=True in Python",
     ):
         assert part in message
@@ -191,7 +191,7 @@ def test_a_host_that_answers_is_asked_for_the_next_file(attempts, monkeypatch):
         raise requests.exceptions.HTTPError("404", response=requests.Response())
 
     monkeypatch.setattr(_download, "_downloader", lambda size: not_there)
-    assert failed().short == "127.0.0.1:9 does not send it"
+    assert failed().short == "127.0.0.1:9 does not provide it"
     failed()
     assert len(attempts) == 2
 

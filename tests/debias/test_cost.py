@@ -150,7 +150,7 @@ def test_words_that_one_model_lacks_are_left_out_of_both_and_counted(vectors, ca
 def test_few_words_have_fewer_neighbours():
     row = kept(model(np.eye(4), "before"), model(np.eye(4)))
     assert row.after == 1
-    assert row.note == "3 neighbours, as there are few words"
+    assert row.note == "3 neighbours, because there are few words"
     alone = kept(model(np.eye(1), "before"), model(np.eye(1)))
     assert math.isnan(alone.after)
     assert alone.note == "fewer than two words have a direction in every model"

@@ -172,7 +172,7 @@ def test_prompts_stay_and_vectors_that_are_cut_stay_cut(pipeline, gender, tmp_pa
     ],
 )
 def test_methods_that_do_not_map_all_vectors_alike_are_refused(method, encoder, gender, tmp_path):
-    with pytest.raises(TypeError, match=r"as it was fitted.* INLP, LEACE, LinearProjection"):
+    with pytest.raises(TypeError, match=r"was fitted so that.* INLP, LEACE, LinearProjection"):
         debias_encoder(method, encoder, tmp_path / "new", criterion=gender, words=WORDS)
     assert not (tmp_path / "new").exists()
 

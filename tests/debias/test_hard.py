@@ -363,7 +363,7 @@ def test_zero_vectors_and_such_that_are_not_finite_stay(caplog):
     assert result.vectors[20:24].tobytes() == model.vectors[20:24].tobytes()
     assert not result["He"].any()
     assert np.isfinite(result.vectors[:20]).all()
-    assert "5 vectors stay as they were: they are zero" in caplog.text
+    assert "5 vectors do not change: they are zero" in caplog.text
     assert "no direction, so not equalized: He" in caplog.text
 
 

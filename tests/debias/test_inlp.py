@@ -287,7 +287,7 @@ def test_words_of_three_classes():
 
 def test_small_vocabularies_are_shared_out(toy_model, caplog):
     words = word_classes(toy_model, [("she", "he")], ("f", "m"), 7500, neutral=True)
-    assert "4 words of each class are taken, not 7500, as it has 13 words" in caplog.text
+    assert "4 words of each class are used, not 7500, because it has 13 words" in caplog.text
     every = [word for part in words.values() for word in part]
     assert len(every) == len(set(every)) <= 13
     assert word_classes(toy_model, [("she", "he")], (), None, neutral=True) == {
@@ -339,7 +339,7 @@ def test_given_words_win():
         (
             {"words_by_class": {"a": ["a0", "a1"], "b": ["a1", "b0"]}},
             ValueError,
-            "'a1' is a word of two classes",
+            "'a1' is in two classes",
         ),
         ({"definitional_sets": []}, ValueError, "definitional_sets"),
         (

@@ -139,7 +139,7 @@ def test_representatives_come_from_the_criterion(packaged_model):
             {"direction": "pca"},
             {"words_by_class": {"f": ["she"], "m": ["he"]}},
             ValueError,
-            "goes with direction 'means'",
+            "needs direction 'means'",
         ),
         (
             {"direction": "pair"},

@@ -72,7 +72,7 @@ def test_the_subspace_of_the_worked_example(toy_model):
 def test_one_component_lets_three_classes_fall_together_which_is_said(toy_model, caplog):
     with caplog.at_level(logging.WARNING):
         method = fitted(toy_model, 1)
-    assert "1 components cannot tell 3 classes apart" in caplog.text
+    assert "1 components cannot separate 3 classes" in caplog.text
     result = method.transform(toy_model, ignore=MEMBERS)
     np.testing.assert_allclose(result["they"], result["she"], atol=1e-12)
     caplog.clear()

@@ -274,7 +274,7 @@ def test_a_word_that_is_nothing_but_bias_becomes_zero_and_is_logged(caplog):
         result = neutralised(vectors.astype(dtype), basis)
         assert not result[0].any()
         np.testing.assert_allclose(result[1:], remove(vectors, basis)[1:], atol=1e-5)
-    assert "1 vectors have nothing outside of the bias subspace" in caplog.text
+    assert "1 vectors lie entirely in the bias subspace" in caplog.text
 
 
 def test_components_are_contiguous_so_that_pickling_changes_nothing():

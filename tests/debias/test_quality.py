@@ -85,7 +85,7 @@ def test_similarity_is_that_of_a_loop_over_pairs(packaged_model, tmp_path):
         ]
         assert score == pytest.approx(stats.spearmanr(cosines, [p[2] for p in pairs])[0], abs=1e-6)
     assert (row.measure, row.subject, row.n) == ("word similarity", "pairs", 60)
-    assert row.note == "1 of 61 questions left out, as a model lacks a word"
+    assert row.note == "1 of 61 questions left out because a model lacks a word"
     # The usual approximation for independent ranks.
     assert row.before_se == pytest.approx(1 / math.sqrt(59), rel=0.4)
 
@@ -116,7 +116,7 @@ def test_analogies_are_solved_where_they_hold(tmp_path):
     assert (row.measure, row.subject, row.n) == ("analogy accuracy", "questions", 3)
     assert row.before == 1
     assert row.after == pytest.approx(2 / 3)
-    assert row.note == "1 of 4 questions left out, as a model lacks a word"
+    assert row.note == "1 of 4 questions left out because a model lacks a word"
     # Differences -1, 0, 0: their deviation is 1 / sqrt(3).
     assert row.change_se == pytest.approx(1 / 3)
 
@@ -152,7 +152,7 @@ def test_few_known_words_are_nan_with_the_count():
     assert "351 of 353 questions left out" in similarity.note
     assert "at least 3 are needed" in similarity.note
     assert math.isnan(analogies.after)
-    assert "19544 of 19544 questions left out, as a model lacks a word" in analogies.note
+    assert "19544 of 19544 questions left out because a model lacks a word" in analogies.note
 
 
 def test_questions_are_a_seeded_sample(packaged_model):

@@ -89,7 +89,7 @@ def test_the_class_is_recovered_from_the_words_of_a_hard_debiased_model(packaged
     # The very direction is gone.
     assert projections.before == pytest.approx(1)
     assert math.isnan(projections.after)
-    assert "nothing but rounding is left" in projections.note
+    assert "only rounding errors are left" in projections.note
 
 
 def test_of_vectors_that_know_nothing_nothing_is_recovered(packaged_model):
@@ -143,7 +143,7 @@ def test_few_words_are_enough_and_noted():
     assert clusters.n == 12
     assert "6 words per side, a quarter of the 26 there are" in clusters.note
     assert classes.n == 10
-    assert "25 neighbours, as there are few words" in neighbors.note
+    assert "25 neighbours, because there are few words" in neighbors.note
     # All words share their 25 neighbours but for themselves: a share, but a constant one nearly.
     assert not math.isnan(neighbors.after)
 

@@ -141,7 +141,7 @@ def test_a_word_that_comes_twice_is_written_once(model, out, tmp_path, caplog):
     debias_file(HardDebias(), tmp_path / "in.txt", tmp_path / out, criterion=GENDER)
     result = load(tmp_path / out, hold="memory")
     assert list(result.vocab) == list(model.vocab)
-    assert "2 words came twice" in caplog.text
+    assert "2 words occur twice" in caplog.text
 
 
 def test_the_source_may_be_overwritten(model, tmp_path):

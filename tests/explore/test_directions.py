@@ -121,7 +121,7 @@ def test_groups_of_different_sizes_are_refused(toy_model):
 
 
 def test_tuples_of_different_lengths_name_the_other_way_to_write_groups(toy_model):
-    with pytest.raises(ValueError, match=r"Words by group are a mapping: \{'female'"):
+    with pytest.raises(ValueError, match=r"For words by group, use a mapping: \{'female'"):
         bias_directions(toy_model, [["she", "woman"], ["he"]])
 
 

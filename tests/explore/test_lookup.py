@@ -80,7 +80,7 @@ def test_forms_of_one_word_count_once(toy_model, caplog):
     assert twice.n == 5
     # NaN is not equal to itself.
     assert str(twice.pearson) == str(alone.pearson)
-    assert "has in another form already 1 of 6 words" in caplog.text
+    assert "already has in another form 1 of 6 words" in caplog.text
 
 
 def test_very_small_vectors_have_a_direction(toy_model):
@@ -135,7 +135,7 @@ def test_stereotypes_that_a_model_lacks_are_counted_and_no_error(toy_model):
 
 
 def test_no_list_is_called_as_the_vocabulary_is(toy_model):
-    with pytest.raises(ValueError, match="give the list another name"):
+    with pytest.raises(ValueError, match="Give the list another name"):
         model_page(toy_model, PAIRS, words={"vocabulary": ["nurse"]})
 
 
@@ -143,7 +143,7 @@ def test_of_a_word_that_the_original_lacks_the_former_bias_is_unknown(toy_model)
     few = [word for word in toy_model if word not in ("nurse", "tree")]
     original = WordEmbeddingModel((few, toy_model.get_vectors(few)), "before")
     page = word_page(toy_model, "nurse", PAIRS, k=4, original=original, others=["home"])
-    assert page.nan_reason == "before lacks the word, so nothing of its former bias is known"
+    assert page.nan_reason == "before lacks the word, so its former bias is unknown"
     assert page.nan_reason in str(page)
     assert page.neighbors["indirect_bias"].isna().all()
     assert page.indirect_bias.empty or page.indirect_bias.isna().all()
@@ -167,14 +167,14 @@ def test_a_missing_number_is_one_however_it_is_written(toy_model, missing):
         found = correlate_with_statistic(toy_model, given, PAIRS)
         assert found.without_number == ("boss",)
         assert found.n == 5
-        assert found.nan_reason.startswith("no interval: it would say nothing of 5 words")
+        assert found.nan_reason.startswith("no interval: it would mean nothing with 5 words")
 
 
 @pytest.mark.parametrize(
     ("lacking", "said"),
     [
-        (1, "before has 3 of the 4 neighbours, of which the shares are"),
-        (3, "before has 1 of the 4 neighbours; they are too few for"),
+        (1, "before has 3 of the 4 neighbours; the shares refer to these"),
+        (3, "before has 1 of the 4 neighbours; these are too few for"),
     ],
 )
 def test_neighbours_that_the_original_lacks_are_counted(toy_model, lacking, said):

@@ -58,7 +58,7 @@ def test_the_groups_are_recovered_from_a_hard_debiased_model(table):
     assert (first.low > first.chance + 0.2).all()
     assert (first.p_value < 0.002).all()
     assert (table.n_words == 1000).all()
-    assert table.note[4] == "nothing but rounding is left of the projections"
+    assert table.note[4] == "only rounding errors are left of the projections"
     assert table.attrs == {
         "model": "minilm-words_gender_debiased",
         "original": "minilm-words",
@@ -131,7 +131,7 @@ def test_few_words_are_enough_and_noted():
     found = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS))
     assert found.n_words[0] == 12
     assert "6 words per group, of the 26 that may be chosen" in found.note[0]
-    assert "25 neighbours, as there are few words" in found.note[3]
+    assert "25 neighbours, because there are few words" in found.note[3]
     fewer = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS), ignore=["a", "b"])
     assert "of the 24 that may be chosen" in fewer.note[0]
 

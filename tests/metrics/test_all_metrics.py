@@ -525,8 +525,8 @@ def test_query_of_another_shape_is_refused(metric):
         run(metric, wrong, model)
     assert str(caught.value) == (
         f"{metric.metric_name} needs {WANTED[metric]}; 'Target set 0' has 1 and 0. "
-        "Query.get_subqueries, or run_queries(generate_subqueries=True), takes larger queries "
-        "apart."
+        "To split larger queries, use Query.get_subqueries, or "
+        "run_queries(generate_subqueries=True)."
     )
     assert not metric().accepts(wrong)
     assert metric().subqueries(wrong) == []

@@ -341,7 +341,7 @@ def test_names_that_are_taken_are_refused(name, short_name):
         (BaseMetric,),
         {"metric_template": (2, 2), "metric_name": name, "metric_short_name": short_name},
     )
-    with pytest.raises(ValueError, match="is known already"):
+    with pytest.raises(ValueError, match="is already registered"):
         register(taken)
 
 

@@ -183,7 +183,7 @@ def test_candidates_without_a_direction_are_left_out(query, toy_model, caplog):
     assert result.details["unusable_candidates"] == ["tree", "folk"]
     assert result.details["lost_candidates"] == ["xyzzy"]
     assert result.details["n_candidates"] == 2
-    assert "toy: 2 candidates are left out, as their vectors have no direction: tree, folk" in (
+    assert "toy: 2 candidates are left out because their vectors have no direction: tree, folk" in (
         caplog.text
     )
     accepted = EQT().run_query(query, toy_model, variants={"boss": ["tree", "home"]})
@@ -239,7 +239,7 @@ def test_mapped_model_gives_the_same_and_one_opened_for_some_words_says_why_it_c
     few = wefe.load(path, words=["he", "man", "she", "woman", *NEUTRAL.split()])
     result = EQT().run_query(query, few)
     assert math.isnan(result["eqt"])
-    assert "was opened for 8 words only, and the whole vocabulary is needed" in result.nan_reason
+    assert "was opened for 8 words only" in result.nan_reason
     toy_model.save(tmp_path / "native", "native")
     mapped = wefe.load(tmp_path / "native")
     assert mapped.held == "mapped"

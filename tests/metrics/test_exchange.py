@@ -139,7 +139,7 @@ def test_scores_on_one_side_of_no_bias_are_tested_for_more_bias(metric, model):
     ("metric", "sizes", "why"),
     [
         (MAC(), (3, 3, 3, 3), "a mean over all target words"),
-        (DirectBias(), (3, 3, 3), "leaves the bias direction as it is"),
+        (DirectBias(), (3, 3, 3), "does not change the bias direction"),
         (RIPA(relation="pca"), (3, 3, 3), "leaves the principal component as it is"),
         (EQT(both_directions=True), (3, 3, 3), "both directions are asked"),
     ],
@@ -176,7 +176,7 @@ def test_a_metric_of_a_user_has_a_p_value_when_it_says_what_may_be_exchanged(mod
 
     query = query_of(3, 3, 4, n_targets=2)
     result = Spread().run_query(query, model, calculate_p_value=True)
-    assert "does not say what may be exchanged" in result.warnings[0]
+    assert "does not define what may be exchanged" in result.warnings[0]
     Spread.null_exchange = "targets"
     result = Spread().run_query(query, model, calculate_p_value=True)
     scores = [Spread().run_query(q, model)["result"] for q in splits_of_query(query)]

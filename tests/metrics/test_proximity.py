@@ -321,13 +321,13 @@ def test_most_of_the_neighbours_being_rounding_is_told(caplog):
     flat[:4] = model.vectors[:4]
     mitigated = WordEmbeddingModel((list(model.vocab), flat), "mitigated")
     assert NeighborPercentage().run_query(query, mitigated, k=30)["result"] > 0
-    assert "neighbours nothing but rounding lies along the direction" in caplog.text
+    assert "neighbours only rounding errors lie along the direction" in caplog.text
     caplog.clear()
     exclude = ["w0", "w1", "w2", "w3"]
     result = NeighborPercentage().run_query(query, mitigated, k=30, exclude=exclude)
     assert math.isnan(result["result"])
     assert result.nan_reason == (
-        "nothing but rounding lies along the direction; pass the model before mitigation as "
+        "only rounding errors lie along the direction; pass the model before mitigation as "
         "`original`"
     )
     assert (

@@ -488,7 +488,7 @@ def test_a_single_random_holdout_is_warned_about(sentiment):
     scores = [RNSB().run_query(query, model, random_state=seed)["rnsb"] for seed in range(5)]
     assert max(scores) > 1.2 * min(scores)
     (warning,) = RNSB().run_query(query, model, random_state=0).warnings
-    assert warning.startswith("one random hold-out: with other seeds this score varies")
+    assert warning.startswith("one random hold-out: this score depends on the seed")
     assert "n_iterations" in warning
     assert "holdout=False" in warning
     assert not RNSB().run_query(query, model, n_iterations=3).warnings
@@ -611,7 +611,7 @@ def test_correlations_take_results_of_rnsb_only(function, query_of, query, toy_m
     lost = RNSB().run_query(query_of(["she", "xyzzy"], [POSITIVE, NEGATIVE]), toy_model)
     other = ECT().run_query(query_of([T1, T2], [POSITIVE]), toy_model)
     for wrong in (lost, other, dict(other), None):
-        with pytest.raises(TypeError, match="this takes a result of RNSB that is no NaN"):
+        with pytest.raises(TypeError, match="expected a result of RNSB that is not NaN"):
             function(wrong)
 
 

@@ -248,9 +248,9 @@ def test_questions_of_a_file_are_checked(tmp_path, toy_model):
         with pytest.raises(ValueError, match=r"questions.txt: question 2 must have four pairs a:b"):
             load_sembias(path)
     path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="is no text in UTF-8"):
+    with pytest.raises(ValueError, match="is not UTF-8 text"):
         load_sembias(path)
-    with pytest.raises(FileNotFoundError, match="'small' and 'gn_glove' are known by name"):
+    with pytest.raises(FileNotFoundError, match="Give a file, 'small' or 'gn_glove'"):
         load_sembias(tmp_path / "none.txt")
 
 

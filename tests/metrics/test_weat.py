@@ -412,7 +412,7 @@ def test_scale_names_the_score_that_is_returned(toy_query):
 )
 def test_options_of_a_test_that_is_not_run_are_logged(options, toy_query, toy_model, caplog):
     assert math.isnan(WEAT().run_query(toy_query, toy_model, **options)["p_value"])
-    assert "needs calculate_p_value=True" in caplog.text
+    assert "set calculate_p_value=True" in caplog.text
     caplog.clear()
     WEAT().run_query(toy_query, toy_model)
     WEAT().run_query(toy_query, toy_model, calculate_p_value=True, **options)

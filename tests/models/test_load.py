@@ -317,7 +317,7 @@ def test_counts_that_are_none_are_named(make, tmp_path, line):
 def test_counts_that_are_not_there_are_missed(make, tmp_path):
     with pytest.raises(FileNotFoundError, match="nowhere"):
         load(make("text"), min_count=1, counts=tmp_path / "nowhere.txt")
-    with pytest.raises(ValueError, match="min_count needs to know how often each word occurred"):
+    with pytest.raises(ValueError, match="min_count needs the number of occurrences of each word"):
         load(make("text"), min_count=1)
 
 
@@ -353,7 +353,7 @@ def test_repeated_words_are_counted_in_the_log(make, caplog):
     ("options", "kind", "text"),
     [
         ({"hold": "disk"}, ValueError, "hold must be one of 'selected', 'mapped', 'memory'; got"),
-        ({"hold": "selected"}, ValueError, "hold='selected' needs the words that are to be read"),
+        ({"hold": "selected"}, ValueError, "hold='selected' needs the words to read"),
         ({"words": "she"}, TypeError, "words must be an iterable of strings or queries; got str"),
         ({"words": 3}, TypeError, "words must be an iterable of strings or queries; got int 3"),
         ({"words": [3]}, TypeError, "words must be strings or queries; got int 3"),

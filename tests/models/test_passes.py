@@ -73,7 +73,7 @@ def test_stored_and_mapped_models(dtype, tmp_path, block_numbers):
 def test_a_model_opened_for_some_words_is_refused(tmp_path):
     model_of(vectors()).save(tmp_path / "m.txt")
     opened = load(tmp_path / "m.txt", words=["w1", "w2"])
-    with pytest.raises(ValueError, match="the whole vocabulary, and m was opened for 2 words only"):
+    with pytest.raises(ValueError, match="the whole vocabulary, but m was opened for 2 words only"):
         next(vocabulary_blocks(opened))
 
 

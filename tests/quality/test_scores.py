@@ -56,7 +56,7 @@ def test_one_seed_serves_all_models(toy_model):
 
 def test_a_table_of_quality_is_not_mistaken_for_one_of_bias(toy_model):
     table = quality_matrix(quality_scores([toy_model], [PAIRS, GROUPS]))
-    with pytest.raises(ValueError, match="does not end with an aggregated column"):
+    with pytest.raises(ValueError, match="must end with an aggregated column"):
         create_ranking([table])
 
 

@@ -285,7 +285,7 @@ def test_sets_of_one_word_have_no_interval():
     model = model_of()
     query = Query([["a0"], ["b0"]], [["c0", "c1"]])
     interval = bootstrap_interval(MAC, query, model, sets="targets")
-    assert interval.nan_reason == "no set to draw from has two or more words"
+    assert interval.nan_reason == "no set to resample has two or more words"
     assert len(interval.samples) == 0
     assert bootstrap_interval(MAC, query, model).nan_reason is None
 
@@ -295,7 +295,7 @@ def test_random_score_has_no_interval():
     # What draws other seeds each time, but the same ones in every run of this test.
     params = {"holdout": True, "random_state": np.random.default_rng(0)}
     interval = bootstrap_interval(RNSB, query, model, 40, metric_params=params)
-    assert "asked again with the same words, RNSB gives another score" in interval.nan_reason
+    assert "measured again with the same words, RNSB gives another score" in interval.nan_reason
     assert math.isnan(interval.lower)
     seeded = bootstrap_interval(RNSB, query, model, 40, metric_params={**params, "random_state": 0})
     assert seeded.nan_reason is None
@@ -314,8 +314,8 @@ class Whole(BaseMetric):
 def test_metric_that_cannot_repeat_words_has_no_interval():
     interval = bootstrap_interval(Whole, Query([["a0", "a1"]], [["c0", "c1"]]), model_of())
     assert interval.score == 2
-    assert "Whole has a run_query of its own" in interval.nan_reason
-    assert "run_query of its own" in repr(interval)
+    assert "Whole has its own run_query" in interval.nan_reason
+    assert "its own run_query" in repr(interval)
 
 
 class OfVectors(BaseMetric):
@@ -341,7 +341,7 @@ def test_bca_of_a_constant_score_is_that_score():
 @pytest.mark.parametrize(
     ("function", "text"),
     [
-        (lambda x: len(np.unique(x, axis=0)), "all resamples score on one side of the score"),
+        (lambda x: len(np.unique(x, axis=0)), "all resamples lie on one side of the score"),
         (lambda x: x.sum() if len(x) == 7 else math.nan, "bca needs the score without each word"),
     ],
 )

@@ -755,7 +755,7 @@ def test_compared_models_keep_their_neighbours_without_a_word_of_the_query():
     ).to_frame()
     bias = table[table["aspect"] == "bias"]
     assert bias[["before", "after"]].notna().all(axis=None)
-    assert "words left out, as a model lacks them: 1" in bias["note"].item()
+    assert "words left out because a model lacks them: 1" in bias["note"].item()
 
 
 def test_models_opened_for_words_only_are_refused_with_that_reason(tmp_path):

@@ -117,8 +117,8 @@ def test_results_go_beside_the_study_file(tmp_path):
     [
         ({"nmae": "x"}, "key 'nmae': unknown. Did you mean 'name'? Allowed: name, description"),
         ({"models": []}, "key 'models': must have at least 1 item"),
-        ({"queries": []}, "key 'queries': missing. What they are asked"),
-        ({"models": {"source": "demo"}}, "[models]: there may be several, so write double"),
+        ({"queries": []}, "key 'queries': missing. The queries to ask"),
+        ({"models": {"source": "demo"}}, "[models]: can occur several times, so write double"),
         (
             {"models": [{"source": "demo"}, {"sorce": "demo"}]},
             "number 2, key 'sorce': unknown to models with a 'source'. Did you mean 'source'?",
@@ -147,7 +147,7 @@ def test_results_go_beside_the_study_file(tmp_path):
         (
             {"queries": [{"name": "x", "query": [AGE, {**AGE, "attributes": {
                 "Good": ["fine"], "Bad": ["awful"]}}]}]},
-            "number 2: number 1 is called 'Young and Old wrt Good and Bad' as well",
+            "number 2: number 1 is also called 'Young and Old wrt Good and Bad'",
         ),
         (
             {"queries": [{"set": "weat"}, {"set": "gender", "weight": 0}],
@@ -164,19 +164,20 @@ def test_results_go_beside_the_study_file(tmp_path):
         ),
         (
             {"metrics": [{"metric": "weat", "params": {"return_effect_size": True}}]},
-            "key 'params.return_effect_size': is chosen by the metric: 'weat' or 'weat-es'",
+            "key 'params.return_effect_size': is not a parameter here; choose the metric "
+            "'weat' or 'weat-es'",
         ),
         (
             {"metrics": [{"metric": "weat", "params": {"preprocessors": [{}]}}]},
-            "key 'params.preprocessors': is the same for all metrics; write it into [lookup]",
+            "key 'params.preprocessors': is the same for all metrics; set it in [lookup]",
         ),
         ({"metrics": [{"metric": "ceat"}]}, "[[metrics]] number 1, key 'contexts': missing"),
         ({"metrics": [{"metric": "weat", "contexts": "x.txt"}]}, "is for ceat, and this is weat"),
-        ({"lookup": [{}]}, "there is only one, so write single brackets"),
-        ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "no file has code"),
+        ({"lookup": [{}]}, "can occur only once, so write single brackets"),
+        ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "files cannot contain code"),
         ({"intervals": {"n_bootstrap": 39}}, "[intervals], key 'n_bootstrap': must be 0"),
         ({"audit": {"criteria": ["gendr"]}}, "[audit], key 'criteria', element 1: 'gendr' is no"),
-        ({"audit": {"criteria": ["gender", "gender"]}}, "element 2: 'gender' is there twice"),
+        ({"audit": {"criteria": ["gender", "gender"]}}, "element 2: 'gender' occurs twice"),
         (
             {"mitigations": [{"method": "hard-debia", "criterion": "gender"}]},
             "'hard-debia' is no mitigation method. Did you mean 'hard-debias'?",
@@ -229,7 +230,7 @@ def test_silhouettes_of_the_same_are_refused():
 
     place = "WEAT-ES, gender, Male terms and Female terms wrt Career and Family, targets"
     for other in (one, {**one, "query": None}, {**one, "models": ["b"]}, {**one, "n_runs": 3}):
-        with pytest.raises(ValueError, match=rf"two of \[\[silhouettes\]\] show the same: {place}"):
+        with pytest.raises(ValueError, match=rf"two of \[\[silhouettes\]\] are the same: {place}"):
             plan(one, other)
     plan(
         {**one, "models": ["demo"]},
@@ -306,9 +307,9 @@ def test_two_models_query_sets_or_metrics_of_one_name_are_refused():
         metrics=[{"metric": "rnd"}, {"metric": "rnd", "params": {"distance": "cos"}}],
     )
     expected = [
-        "[[models]] number 2, key 'name': number 1 is called 'x' as well; give one another name",
-        "[[queries]] number 2, key 'name': number 1 is called 'gender' as well",
-        "[[metrics]] number 2, key 'label': number 1 is called 'RND' as well; give one another",
+        "[[models]] number 2, key 'name': number 1 is also called 'x'; give one of them another",
+        "[[queries]] number 2, key 'name': number 1 is also called 'gender'",
+        "[[metrics]] number 2, key 'label': number 1 is also called 'RND'; give one",
     ]
     assert all(line in text for line in expected)
     declare(metrics=[{"metric": "rnd"}, {"metric": "rnd", "label": "RND 2"}])
@@ -368,7 +369,7 @@ def test_mitigations_are_for_tables_of_vectors():
     text = complaint(models=models, mitigations=[{**how, "models": ["b"]}])
     assert "[[mitigations]] number 1, key 'models': 'b' is an encoder" in text
     text = complaint(models=models[1:], mitigations=[how])
-    assert "key 'models': 'b' is an encoder; mitigations change tables of vectors only" in text
+    assert "key 'models': 'b' is an encoder; mitigations change only models with a source" in text
 
 
 def test_a_mitigated_model_has_a_name_of_its_own():
@@ -498,7 +499,9 @@ def test_words_of_a_query_may_be_a_set_that_ships():
     (query,), _ = QuerySetEntry(name="mine", query=[sets]).load(".")
     assert query.target_sets[0][:2] == ["aster", "clover"]
     assert len(query.target_sets[0]) == 25
-    with pytest.raises(ValueError, match="'weat/flower' is no word set that ships. Did you mean"):
+    with pytest.raises(
+        ValueError, match="'weat/flower' is not a word set that ships. Did you mean"
+    ):
         QuerySetEntry(name="mine", query=[{**sets, "targets": {"A": "weat/flower"}}])
 
 
@@ -520,7 +523,7 @@ def test_without_a_connection_it_is_the_same_with_another_reason(monkeypatch):
 
 
 def test_a_set_of_which_nothing_can_be_asked_is_refused():
-    with pytest.raises(ValueError, match="no query of this set can be asked offline"):
+    with pytest.raises(ValueError, match="no query of this set works offline"):
         QuerySetEntry(set="rnsb_religion").load(".", offline=True)
 
 
@@ -552,7 +555,7 @@ def test_damaged_and_missing_files_of_queries_are_named(tmp_path, monkeypatch, t
     path = tmp_path / "bad.json"
     path.write_text("{")
     place = r"^\[\[queries\]\] of 'bad', key 'file': "
-    with pytest.raises(ValueError, match=f"{place}.*bad.json is no JSON"):
+    with pytest.raises(ValueError, match=f"{place}.*bad.json is not JSON"):
         QuerySetEntry(file="bad.json").load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"'bda', key 'file': there is no file .*bda.json"):
         QuerySetEntry(file="bda.json").load(tmp_path)
@@ -560,7 +563,7 @@ def test_damaged_and_missing_files_of_queries_are_named(tmp_path, monkeypatch, t
     with pytest.raises(ValueError, match=f"{place}.*bad.json, query 0: query: attribute_sets mis"):
         QuerySetEntry(file="bad.json").load(tmp_path)
     path.write_text("[]")
-    with pytest.raises(ValueError, match=f"{place}.*bad.json holds no query"):
+    with pytest.raises(ValueError, match=f"{place}.*bad.json contains no query"):
         QuerySetEntry(file="bad.json").load(tmp_path)
     other = {**toy_query.dict(), "target_sets": [["a"], ["b"]]}
     path.write_text(json.dumps([toy_query.dict(), other]))
@@ -810,9 +813,9 @@ def test_a_study_file_is_read(tmp_path):
 
 
 def test_what_is_no_toml_is_refused_with_file_and_line(tmp_path):
-    with pytest.raises(ValueError, match=r"study.toml is no TOML: .* \(at line 2, column 10\)"):
+    with pytest.raises(ValueError, match=r"study.toml is not TOML: .* \(at line 2, column 10\)"):
         read(tmp_path, 'name = "x"\nmodels = \n')
-    with pytest.raises(ValueError, match="study.toml is no text in UTF-8"):
+    with pytest.raises(ValueError, match="study.toml is not UTF-8 text"):
         read(tmp_path, b"name = '\xff'")
 
 
@@ -827,13 +830,13 @@ def test_what_is_nested_without_end_is_refused_in_a_line(tmp_path, text):
 
 
 def test_tables_of_which_there_are_several_have_double_brackets(tmp_path):
-    with pytest.raises(ValueError, match=r"is no TOML: .* have double brackets: \[\[models\]\]"):
+    with pytest.raises(ValueError, match=r"is not TOML: .* have double brackets: \[\[models\]\]"):
         read(tmp_path, "[metrics]\nmetric='a'\n[metrics]\nmetric='b'")
 
 
 def test_a_missing_study_file_is_refused_with_what_to_do(tmp_path):
     with pytest.raises(
-        FileNotFoundError, match="there is no study file .*; 'wefe init' writes one"
+        FileNotFoundError, match="there is no study file .*. Create one with 'wefe init'"
     ):
         read_declaration(tmp_path / "study.toml")
 

@@ -236,7 +236,7 @@ def test_declarations_that_differ_are_noted(results_of):
         "the study files differ in: aggregation",
     )
     assert diff(before, results_of(ONE, weights={"gender": 9.0})).notes == (
-        "the query sets differ in their weights, or in how many queries they have",
+        "the query sets differ in their weights or in their number of queries",
     )
     assert diff(before, results_of(ONE)).notes == ()
 

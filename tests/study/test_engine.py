@@ -83,7 +83,8 @@ def test_models_are_compared_on_the_words_that_all_have(folder, caplog):
     names = ["whole", "short"]
     table = run(declared(folder, *names)).to_frame()
     assert (
-        "2 words of the queries are left out, as not all models have them: math, p" in caplog.text
+        "2 words of the queries are left out because not all models have them: math, p"
+        in caplog.text
     )
     models = [load(folder / f"{name}.txt") for name in names]
     expected = measure("weat-es", QUERIES, on_same_words(models, QUERIES, {"preprocessors": FORMS}),

@@ -386,13 +386,13 @@ def test_pages_whose_neighbours_are_unknown_say_why(mitigated):
     ("explore", "message"),
     [
         ({"criteria": ["gendre"]}, "'gendre' is no criterion. Did you mean 'gender'"),
-        ({"criteria": ["gender", "gender"]}, "'gender' is there twice"),
-        ({"criteria": ["gender"], "words": ["a", "a"]}, "'a' is there twice"),
+        ({"criteria": ["gender", "gender"]}, "'gender' occurs twice"),
+        ({"criteria": ["gender"], "words": ["a", "a"]}, "'a' occurs twice"),
         (
             {"criteria": ["gender"], "words": [" "]},
             "key 'words', element 1: ' ' has blanks around it, or is empty",
         ),
-        ({"words": ["nurse"]}, "key 'criteria': names no criterion, so nothing is explored"),
+        ({"words": ["nurse"]}, "key 'criteria': is empty, so there is nothing to explore"),
         ({"criteria": ["gender"], "k": 0}, "key 'k': must be greater than or equal to 1"),
         (
             {"criteria": ["gender"], "theta": -0.1},
@@ -415,7 +415,7 @@ def test_what_is_wrong_is_said(explore, message):
 
 def test_encoders_alone_are_refused_and_beside_tables_left_out():
     encoder = {"encoder": "some/encoder", "name": "contextual"}
-    with pytest.raises(ValueError, match=r"all models are encoders; words are explored"):
+    with pytest.raises(ValueError, match=r"all models are encoders, which have no vocabulary"):
         check_declaration(declared([encoder], explore={"criteria": ["gender"]}))
     both = Study(declared([encoder, {"source": "demo"}], explore={"criteria": ["gender"]}))
     assert {task.model for task in both.plan.tasks} == {"contextual", "demo"}

@@ -102,7 +102,7 @@ def test_unknown_metrics_and_wrong_limits_are_refused(two_models):
         check(two_models)
     with pytest.raises(ValueError, match="max_increase needs a baseline"):
         check(two_models, max_increase="10%")
-    with pytest.raises(ValueError, match="only if max_increase is given"):
+    with pytest.raises(ValueError, match="a baseline needs max_increase"):
         check(two_models, max_bias={"ect": 1}, baseline=two_models)
     with pytest.raises(ValueError, match="max_increase must be a share"):
         check(two_models, max_increase="a tenth", baseline=two_models)
@@ -271,14 +271,16 @@ def test_what_is_no_longer_asked_for_does_not_pass_unless_it_may_be_gone(
     report = check(new, max_increase="10%", baseline=old)
     assert not report.passed
     assert len(report.violations) == n_rows
-    assert report.violations["reason"].str.contains("of the baseline no longer asked for: ").all()
+    assert (
+        report.violations["reason"].str.contains("of the baseline no longer in the study: ").all()
+    )
     assert report.violations["baseline"].tolist() == [0.5] * n_rows
     each = check(new, max_increase="10%", baseline=old, on="scores").violations
     assert len(each) == n_scores
     assert each["query_name"].notna().all()
     allowed = check(new, max_increase="10%", baseline=old, allow_gone=True)
     assert allowed.passed
-    assert f"no longer asked for: {n_scores} (first: " in "\n".join(allowed.notes)
+    assert f"no longer in the study: {n_scores} (first: " in "\n".join(allowed.notes)
     # Limits on bias need no baseline.
     assert check(new, max_bias={"rnd": 1}).passed
 
@@ -296,8 +298,7 @@ def test_it_is_told_how_many_scores_were_compared_and_how_many_were_not(results_
     assert cell(report, "m", "n_scores", "max") == 3
     (note,) = report.notes
     assert note == (
-        "scores that were compared with nothing, as the baseline lacks them: 2 (first: m, s, q1, "
-        "RND)"
+        "scores that the baseline lacks, so they were not compared: 2 (first: m, s, q1, RND)"
     )
     old, new = pair(results_of, ["lost"], [0.5])
     report = check(new, max_increase="10%", baseline=old, allow_new=True)
@@ -372,11 +373,12 @@ def test_what_does_not_decide_is_noted(results_of):
     assert report.passed
     notes = "\n".join(report.notes)
     assert "queries of 's' that were not asked: 1" in notes
-    assert "the baseline is of another study, 'Old'" in notes
+    assert "the baseline comes from another study, 'Old'" in notes
     assert (
-        "scores of the baseline that are no longer asked for: 1 (first: m, s, gone, RND)" in notes
+        "scores of the baseline that are no longer in the study: 1 (first: m, s, gone, RND)"
+        in notes
     )
-    assert "scores of other words or parameters than in the baseline: 1;" in notes
+    assert "scores with other words or parameters than in the baseline: 1." in notes
     same = results_of({"RND": {"s": {"q": {"m": 0.5}}}})
     assert check(same, max_increase="10%", baseline=same).notes == ()
 
@@ -388,7 +390,7 @@ def test_failures_that_no_limit_is_on_are_noted(results_of):
     report = check(results, max_bias={"rnd": 1})
     assert report.passed
     assert report.notes == (
-        "tasks without a limit on them that were not computed: 1 (first: m, ECT, s, q)",
+        "tasks without a limit that were not computed: 1 (first: m, ECT, s, q)",
     )
 
 
@@ -398,7 +400,7 @@ def test_results_of_another_version_are_noted(results_of):
         return results_of({"RND": {"s": {"q": {"m": done}}}})
 
     report = check(study("2.1"), max_increase="10%", baseline=study("2.0"))
-    assert report.notes == ("the baseline was computed with wefe 2.0, this with 2.1",)
+    assert report.notes == ("the baseline was computed with wefe 2.0, these results with 2.1",)
 
 
 # To read
@@ -420,7 +422,7 @@ def test_a_report_is_short_for_people_and_whole_for_programs(two_models):
 def test_markdown_says_what_a_passed_gate_does_not_mean(two_models):
     text = check(two_models, max_bias={"weat-es": 2}).to_markdown()
     assert text.startswith("## Bias gate passed: 4 of 4 checks")
-    assert "not that a model has no bias" in text
+    assert "does not mean that a model has no bias" in text
     assert "unbiased" not in text
 
 
@@ -508,12 +510,12 @@ def test_limits_of_the_study_file_hold_unless_options_say_otherwise(call, result
     ("arguments", "message"),
     [
         ([], "there is no limit to check"),
-        (["--max", "weat-es"], "must read METRIC=VALUE"),
-        (["--max", "=0.5"], "must read METRIC=VALUE"),
-        (["--max", "weat-es=much"], "must read METRIC=VALUE"),
-        (["--max", "weat-es=-1"], "must read METRIC=VALUE"),
-        (["--max", "weat-es=nan"], "must read METRIC=VALUE"),
-        (["--max", "weat-es=1", "--max", "weat-es=2"], "Each metric has one"),
+        (["--max", "weat-es"], "expected METRIC=VALUE"),
+        (["--max", "=0.5"], "expected METRIC=VALUE"),
+        (["--max", "weat-es=much"], "expected METRIC=VALUE"),
+        (["--max", "weat-es=-1"], "expected METRIC=VALUE"),
+        (["--max", "weat-es=nan"], "expected METRIC=VALUE"),
+        (["--max", "weat-es=1", "--max", "weat-es=2"], "Give each metric only once"),
         (["--max", "rnsb=1"], "the study has no metric 'rnsb'"),
         (["--max-increase", "10%"], "needs a baseline"),
         (["--max-increase", "much", "--baseline", "old.db"], "must be a share such as '10%'"),
@@ -522,7 +524,7 @@ def test_limits_of_the_study_file_hold_unless_options_say_otherwise(call, result
         (["--max-increase", "10%", "--baseline", "link.db"], "is the results file itself"),
         (["--max", "weat-es=1", "--results", "x.db"], "--results is for a study file"),
         (["--max", "weat-es=1", "--n-jobs", "2"], "--n-jobs is for a study file"),
-        (["--max", "weat-es=1", "--baseline", "old.db"], "only if max_increase is given"),
+        (["--max", "weat-es=1", "--baseline", "old.db"], "a baseline needs max_increase"),
     ],
 )
 def test_wrong_options_are_refused(call, results_of, tmp_path, arguments, message):
@@ -653,7 +655,7 @@ def test_of_a_study_file_what_is_missing_is_run_first(wefe_check, tmp_path):
         (["--max-increase", "10%"], "needs a baseline"),
         (["--max-increase", "10%", "--baseline", "none.db"], "there is no such file"),
         (["--max-increase", "10%", "--baseline", "text.db"], "text.db"),
-        (["--baseline", "old.db"], "only if max_increase is given"),
+        (["--baseline", "old.db"], "a baseline needs max_increase"),
         (["--name", "Gate"], "--name is for a results file"),
     ],
 )
@@ -675,7 +677,7 @@ def test_a_release_is_compared_with_the_one_before(wefe_check, tmp_path):
     code, printed = wefe_check("study.toml", *options)
     assert code == 1
     assert "more than the" in printed
-    assert "scores of other words or parameters than in the baseline: 1;" in printed
+    assert "scores with other words or parameters than in the baseline: 1." in printed
 
 
 def test_the_baseline_is_never_written_to(wefe_check, tmp_path):

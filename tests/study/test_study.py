@@ -348,7 +348,7 @@ def test_control_c_loses_nothing_and_says_so(folder, options):
     os.kill(process.pid, signal.SIGINT)
     text = process.communicate(timeout=60)[0]
     assert process.returncode == 130, text
-    assert "the same command goes on" in text
+    assert "the same command again to continue" in text
     assert "Traceback" not in text
     n_before = n_results(path)
     assert n_before >= 5
@@ -461,7 +461,7 @@ def test_a_file_of_several_studies_asks_which(folder):
     # The tasks are the same ones, whatever the study is called.
     assert run(folder).run["n_computed"] == 0
     with pytest.raises(
-        ValueError, match="holds 2 studies; say which one: 'Another', 'Three models'"
+        ValueError, match="holds 2 studies. Name one of them: 'Another', 'Three models'"
     ):
         StudyResults.from_file(folder / "study.db")
     assert StudyResults.from_file(folder / "study.db", "Another").plan.name == "Another"
@@ -476,7 +476,7 @@ def test_other_files_are_refused(folder):
         study.run(folder / "text.db")
     with contextlib.closing(sqlite3.connect(folder / "other.db")) as db:
         db.execute("CREATE TABLE something (a)")
-    with pytest.raises(ValueError, match="is no results file of wefe"):
+    with pytest.raises(ValueError, match="is not a results file of wefe"):
         study.run(folder / "other.db")
     with pytest.raises(FileNotFoundError, match="there is no folder"):
         study.run(folder / "no" / "folder.db")
@@ -503,7 +503,7 @@ def test_a_place_that_cannot_be_written_is_named_at_once(folder, monkeypatch):
 
 def test_reading_changes_nothing(folder):
     (folder / "empty.db").write_bytes(b"")
-    with pytest.raises(ValueError, match="is no results file of wefe"):
+    with pytest.raises(ValueError, match="is not a results file of wefe"):
         StudyResults.from_file(folder / "empty.db")
     assert (folder / "empty.db").read_bytes() == b""
     results = run(folder)
@@ -584,7 +584,7 @@ def test_a_file_that_changes_while_it_is_read_fails_and_is_read_anew(folder, mon
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tasks, "open_base", load_and_change)
         results = run(folder)
-    assert "changed since the study began" in results.failures()["reason"][0]
+    assert "changed during the study" in results.failures()["reason"][0]
     assert {task.model for task, _ in results.failed} == {"whole"}
     fresh = run(folder, results=folder / "fresh.db")
     pd.testing.assert_frame_equal(tables(run(folder)), tables(fresh))
@@ -611,7 +611,7 @@ def test_a_file_that_changes_while_tasks_run_fails_the_rest_of_them(folder, monk
     pairs = zip(results.plan.tasks, results.outcomes, strict=True)
     kept = [task for task, outcome in pairs if task.model == "whole" and outcome.status == "done"]
     assert len(kept) == 1
-    assert set(results.failures()["reason"].str.contains("changed since the study began")) == {True}
+    assert set(results.failures()["reason"].str.contains("changed during the study")) == {True}
     fresh = run(folder, results=folder / "fresh.db")
     pd.testing.assert_frame_equal(tables(run(folder)), tables(fresh))
 

@@ -1,4 +1,4 @@
-"""May a score be believed? What a query, a bias direction and a metric can and cannot say.
+"""Check how reliable scores, bias directions and metrics are.
 
 Individual biases and what their aggregate hides; bias directions that do not represent their
 pairs; and the formal requirements for cosine-based scores (Schröder, Schulz, Hinder and Hammer,

@@ -116,8 +116,8 @@ def _as_query(given: object) -> tuple[Query, bool]:
         paired = bool(parts) and all(len(part) == 2 for part in parts)
         if paired and len(parts) == 2:
             raise ValueError(
-                f"attribute_sets could be two sets or two pairs: {found(given)}. Name the sets: "
-                "{'Female': [...], 'Male': [...]}."
+                f"attribute_sets could be two sets or two pairs: {found(given)}. If they "
+                "are sets, name them: {'Female': [...], 'Male': [...]}."
             )
         sets = {f"Attribute set {number}": part for number, part in enumerate(parts)}
         if paired:

@@ -57,7 +57,7 @@ CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
 # Which of two or three sets is the outlier cannot be told.
 FEWEST_FOR_OUTLIERS = 4
 _NOTHING = "have little in common"
-_OPPOSITE = "have a line in common, but point opposite ways along it"
+_OPPOSITE = "share a line, but point in opposite directions along it"
 # A fifth of the sets should not have half of the variance along the first component.
 FEW_SETS, MOST_VARIANCE = 0.2, 0.5
 
@@ -71,7 +71,7 @@ def audit_direction(
     preprocessors: Preprocessors | None = None,
     correlation: Correlation = "cosine",
 ) -> DirectionAudit:
-    """Check whether one direction represents the defining sets that it is made of.
+    """Check whether one bias direction represents its defining sets.
 
     The bias direction of Direct Bias, hard debiasing and others is the first principal component
     of the defining sets, each centred on its own mean. One or few unusual sets can turn it, so
@@ -154,7 +154,7 @@ correlation 0.47, no outliers, no warnings>
         vectors.append(rows)
     if lost:
         logger.warning(
-            "%s lacks words of %d of %d defining sets, which are left out: %s",
+            "%s lacks words of %d of %d defining sets. They are left out: %s",
             *(model.name, len(lost), len(given), ", ".join(lost)),
         )
     if not sets:
@@ -350,12 +350,12 @@ class DirectionAudit(Facts):
 
     @property
     def chance_cosine(self) -> float:
-        """How far the cosine of two unrelated directions is from 0 by chance: 1/sqrt(dim)."""
+        """Typical distance of the cosine of two unrelated directions from 0: 1/sqrt(dim)."""
         return 1 / math.sqrt(self.dim)
 
     @property
     def chance_ratio(self) -> float:
-        """About the share of the variance that the first component of unrelated sets has.
+        """Approximate share of the variance along the first component of unrelated sets.
 
         ``(1 + sqrt(r / dim))**2 / r``, at most 1, where r is the number of words of all sets less
         one for each set: the largest eigenvalue of random vectors (Marchenko and Pastur, 1967).
@@ -420,7 +420,7 @@ class DirectionAudit(Facts):
 
     @property
     def outliers(self) -> tuple[str, ...]:
-        """Sets that do not go with the others.
+        """Sets whose direction differs from that of the others.
 
         Those with an `agreement` of less than half the median one, and lower by at least three
         times the chance level 1/sqrt(dim) (by 0.5 in few dimensions); none of fewer than four sets.
@@ -433,7 +433,7 @@ class DirectionAudit(Facts):
 
     @property
     def dominant(self) -> tuple[str, ...]:
-        """The few sets that make up the first component, the largest share first; mostly none.
+        """The few sets that dominate the first component, largest share first; usually none.
 
         At most a fifth of the sets, each with more than twice the average `variance_share`, and
         together with at least half of the variance.
@@ -466,7 +466,9 @@ class DirectionAudit(Facts):
             check_choice("sets", label, self.labels)
         rows = [row for row, label in enumerate(self.labels) if label not in left_out]
         if not rows:
-            raise ValueError(f"all {self.n_sets} sets would be left out; keep at least 1.")
+            raise ValueError(
+                f"keep at least 1 of {self.n_sets} sets; all of them would be left out."
+            )
         return replace(
             self,
             sets={self.labels[row]: self.sets[self.labels[row]] for row in rows},
@@ -475,7 +477,7 @@ class DirectionAudit(Facts):
 
     @cached_property
     def warnings(self) -> tuple[AuditWarning, ...]:
-        """Reasons not to take the first component for the direction of the bias.
+        """Reasons not to take the first component as the direction of the bias.
 
         Of these kinds: 'few-sets', 'lost-sets', 'identical-members', 'repeated-sets',
         'weak-first-component', 'low-correlation', 'opposed-sets', 'mean-difference', 'unstable',

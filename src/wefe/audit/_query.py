@@ -1,4 +1,4 @@
-"""The audit of a query: the individual biases behind a score, and what the score hides of them."""
+"""Audit of a query: the individual biases behind a score, and what the score hides."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ LEAN = 0.5
 _TIE = 1e-12
 _TESTED_SIGN = {"right-sided": 1, "left-sided": -1, "two-sided": 0}
 _FEW_VARY = "only, because a few words vary so much"
-_OPPOSITE = "and says the opposite, because of a few words that are far out"
+_OPPOSITE = "and points the other way, because of a few extreme words"
 # An effect size below it is shown as 0.00, and says nothing of a direction.
 _SHOWN = 0.005
 
@@ -129,7 +129,7 @@ class TargetComparison:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryAudit(Facts):
-    """The individual biases of the target words of a query, and what they say about its score.
+    """The individual biases of the target words of a query, and what they mean for its score.
 
     Attributes
     ----------
@@ -373,7 +373,7 @@ def audit_query(
     random_state: int | np.random.Generator | None = 0,
     **lookup: Unpack[Lookup],
 ) -> QueryAudit:
-    """Measure the individual biases behind the score of a query, and say what the score hides.
+    """Measure the individual biases behind the score of a query, and report what it hides.
 
     Parameters
     ----------

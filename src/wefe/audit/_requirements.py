@@ -37,7 +37,7 @@ _WORDS = {True: "yes", False: "no", None: "open"}
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Counterexample(Facts):
-    """Vectors that show that a metric lacks a property; anyone can evaluate them again.
+    """Vectors that show that a metric lacks a property; you can evaluate them again.
 
     Attributes
     ----------
@@ -98,7 +98,7 @@ class Counterexample(Facts):
     proven: bool = True
 
     def models(self) -> list[WordEmbeddingModel]:
-        """Return the models, made anew of the vectors.
+        """Return the models, rebuilt from the vectors.
 
         Returns
         -------
@@ -250,7 +250,7 @@ class Requirements(Facts, Design):
 
     @property
     def evidence(self) -> dict[Property, str]:
-        """What each verdict rests on: the theorem, the counterexample, or the search."""
+        """Evidence for each verdict: the theorem, the counterexample, or the search."""
         of_kinds = self.theorems, self.counterexamples
         return {
             name: " Counterexample: ".join(str(each[name]) for each in of_kinds if name in each)
@@ -260,7 +260,7 @@ class Requirements(Facts, Design):
 
     @property
     def why(self) -> dict[Property, str]:
-        """What each verdict rests on, in a few words."""
+        """Short reason for each verdict."""
         proven = {name: theorem.short for name, theorem in self.theorems.items()}
         return {**self.evidence, **proven}
 
@@ -441,13 +441,13 @@ def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
     if metric.encodes_texts:
         why = "measures texts that an encoder reads; its vectors are scored as WEAT does"
     elif metric.needs_vocabulary:
-        why = "depends on words that its query does not have, such as neighbours"
+        why = "depends on words outside of its query, such as neighbours"
     elif metric.subset_params.get("normalize") and not params["normalize"]:
         why = "of raw vectors grows with their lengths, without bound. Leave out normalize=False"
     if why:
         raise ValueError(
-            f"{metric.metric_short_name} {why}; requirements are about scores that unit vectors of "
-            "the words of a query decide."
+            f"{metric.metric_short_name} {why}; requirements are defined for scores that depend "
+            "only on the unit vectors of the query's words."
         )
 
 

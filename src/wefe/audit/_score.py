@@ -1,4 +1,4 @@
-"""The warnings with which a score of a metric should be read."""
+"""Warnings to read together with a score."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def score_warnings(
     model: WordEmbeddingModel,
     **params: Any,
 ) -> tuple[AuditWarning, ...]:
-    """Say what a score does not show, as far as it concerns the metric.
+    """Warn about what a score of a metric does not show.
 
     Parameters
     ----------

@@ -129,9 +129,9 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
         if metric.accepts(query):
             return query, list(map(len, rows))
     raise ValueError(
-        f"{metric.metric_name} accepts no query with {design.n_groups} sets of groups as "
-        f"{design.groups} and {design.n_targets} neutral words; its template is "
-        f"{metric.metric_template}. Change groups, n_groups or n_targets."
+        f"{metric.metric_name} accepts no query with {design.n_groups} groups as {design.groups} "
+        f"and {design.n_targets} neutral words; its template is {metric.metric_template}. Change "
+        "groups, n_groups or n_targets."
     )
 
 
@@ -144,7 +144,7 @@ def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
             raise ValueError(
                 f"{probe.metric.metric_name} is random: the same vectors scored "
                 f"{first + probe.b_0:.6g} and then {second + probe.b_0:.6g}. Give it a seed in "
-                f"metric_params (an integer random_state, say); got {found(dict(probe.params))}."
+                f"metric_params, for example random_state=0; got {found(dict(probe.params))}."
             )
     probe.check_answers()
 

@@ -64,8 +64,8 @@ class IndividualBias(BaseMetric):
         (words,), (a, b) = targets, attributes
         if len(words) != 1:
             raise ValueError(
-                f"the individual bias is that of one word; {words.name!r} has {len(words)}. "
-                "audit_query gives it for every word of a query."
+                f"the individual bias needs one word; {words.name!r} has {len(words)}. For "
+                "the bias of every word of a query, use audit_query."
             )
         s = float(association(words.vectors, a.vectors, b.vectors)[0])
         return Measurement({"result": s, "individual_bias": s})

@@ -1,4 +1,4 @@
-"""What an audit has to say against a number, in words."""
+"""Texts of the warnings of audits."""
 
 from __future__ import annotations
 

@@ -21,8 +21,8 @@ _ERRORS: dict[type[Exception], str] = {
     # Only a file made on purpose is nested so deeply.
     RecursionError: "a file is nested too deeply to be read: {}.",
     # A full disk, or a file that another program has locked.
-    sqlite3.Error: "a results file (or cache) cannot be read or written: {}. What was finished is "
-    "kept, and the same command goes on from there.",
+    sqlite3.Error: "a results file (or cache) cannot be read or written: {}. Finished results are "
+    "kept; run the same command again to continue.",
     **dict.fromkeys((ValueError, TypeError, OSError, ImportError), "{}"),
 }
 
@@ -59,12 +59,12 @@ def application() -> typer.Typer:
 
     app = typer.Typer(
         name="wefe",
-        help="Measure how biased word embeddings are, and how they rank.\n\n"
-        "Start with 'wefe demo'; it needs no files and no network. Then 'wefe measure --model "
-        "FILE' asks published queries of your own vectors, 'wefe explore' shows where words lie "
-        "and what is around them, 'wefe debias' mitigates their bias, and 'wefe convert' makes a "
-        "large file open at once. For many models, queries and metrics: 'wefe init' writes a study "
-        "file, 'wefe run' runs it, 'wefe report' makes a report of it.",
+        help="Measure the bias of word embeddings, and rank models by it.\n\nStart with 'wefe "
+        "demo', which needs no files and no network. Then use 'wefe measure --model FILE' to "
+        "measure your own vectors with published queries. 'wefe explore' shows the bias and the "
+        "neighbours of words, 'wefe debias' mitigates bias, and 'wefe convert' writes a file that "
+        "opens in milliseconds. To compare many models, queries and metrics, create a study file "
+        "with 'wefe init', run it with 'wefe run', and write its report with 'wefe report'.",
         no_args_is_help=True,
         context_settings={"help_option_names": ["-h", "--help"]},
         pretty_exceptions_enable=False,

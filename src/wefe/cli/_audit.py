@@ -32,15 +32,16 @@ logger = logging.getLogger(__name__)
 _Audit: TypeAlias = "QueryAudit | DirectionAudit"
 
 _ABOUT_DIRECTIONS = (
-    "cosine: of the set's own direction with the first component; without: with that of the other "
-    "sets; agreement: with the common direction of the others, each counting alike; stability: "
-    "cosine of the first component with that without the set; variance share: the part of its "
-    "variance that is from this set."
+    "cosine: of the set's own direction with the first component. without: the same, with the "
+    "first component of the other sets. agreement: the same, with the common direction of the "
+    "other sets, weighted equally. stability: cosine between the first components with and without "
+    "the set. variance share: part of the variance along the first component that comes from the "
+    "set."
 )
 _ABOUT_REQUIREMENTS = (
-    "comparable: the extremes do not depend on the groups, so that models can be compared. "
-    "trustworthy: the score means no bias only if no word is biased. no false alarm: and it does "
-    "so whenever no word is.\n"
+    "comparable: the smallest and largest scores do not depend on the groups, so you can compare "
+    "models. trustworthy: if the score means no bias, no word is biased. no false alarm: if no "
+    "word is biased, the score means no bias.\n"
 )
 
 
@@ -67,34 +68,39 @@ def audit(
 ) -> None:
     """Check how reliable scores are.
 
-    For each query and model, it prints how far the individual bias of each word goes, as a share of
-    what is attainable; how well the bias separates the target sets, with effect size and p-value;
-    and warnings about what a score hides. Target words are audited between two attribute sets; with
-    a single attribute set, its words are audited between two target sets. For each criterion, it
-    prints whether the pairs share a direction. The method is that of Schröder, Schulz, Hinder and
-    Hammer (2024).
+    For each query and model, prints the largest bias of a single word, as a share of the largest
+    possible bias; how well the biases separate the target sets, with effect size and p-value; and
+    warnings about what a score hides. The audit compares the target words between two attribute
+    sets. If a query has a single attribute set, the audit compares its words between two target
+    sets. For each criterion, prints whether the pairs share a direction. The method is by Schröder,
+    Schulz, Hinder and Hammer (2024).
 
     Example: wefe audit --model demo --queries gender --criterion gender --offline --out audit.html
 
     Parameters
     ----------
     criterion : NAME
-        Audit the bias direction of this criterion: gender, ethnicity, religion, or a JSON file, as
-        for 'wefe debias'. Repeat for several.
+        Audit the bias direction of this criterion: gender, ethnicity, religion, or a JSON file like
+        those of 'wefe debias'. Repeat for several.
     requirements
         Print which metrics are comparable between models, and for which 0 means that no word is
         biased. Needs no model.
     out : FILE
         Also write the figures to this HTML file.
     format
-        csv has the biases of all words; json has everything.
+        csv contains the biases of all words; json contains everything.
     """
     if not (requirements or queries or criterion):
-        raise ValueError("say what to audit: --queries, --criterion or --requirements.")
+        raise ValueError(
+            "there is nothing to audit: give --queries, --criterion or --requirements."
+        )
     if format == "csv" and (criterion or requirements or not queries):
-        raise ValueError("--format csv has the biases of words, so it takes --queries and no more.")
+        raise ValueError("--format csv contains the biases of words: use it with --queries only.")
     uses: dict[str, tuple[object, str]] = {
-        "out": (queries or criterion, "--queries and --criterion: there is nothing to draw"),
+        "out": (
+            queries or criterion,
+            "--queries or --criterion; otherwise there is nothing to draw",
+        ),
         opt.OF_ENCODERS: (encoder, "--encoder"),
     }
     opt.check_used(audit, locals(), uses)
@@ -138,7 +144,7 @@ def _audits(
     asked = [(of_query, part) for part in parts] + [(of_direction, one) for one in known]
     found = [one for each in opened for how, what in asked for one in _tried(how, what, each)]
     if not found:
-        raise ValueError("nothing can be audited with these models; see the messages above.")
+        raise ValueError("no audit is possible with these models; see the messages above.")
     # Queries come first.
     return [*_of_queries(found), *_of_directions(found)], failures
 
@@ -169,7 +175,7 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     parts = [part for each in asked for query in each.queries for part in between_two_groups(query)]
     if asked and not parts:
         raise ValueError(
-            "no query has two target sets or two attribute sets to audit words between."
+            "an audit needs a query with two target sets or two attribute sets, and none was given."
         )
     return parts
 
@@ -219,8 +225,8 @@ def _print_notes(found: list[_Audit], table: pd.DataFrame | None) -> None:
     if of_queries:
         tell(
             "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
-            f"|s| > {of_queries[0].epsilon:g} d. AUC: share of pairs of words in order, 0.5 by "
-            "chance."
+            f"|s| > {of_queries[0].epsilon:g} d. AUC: share of word pairs in which the word of the "
+            "first set has the larger bias; 0.5 by chance."
         )
     for side in {one.comparison.alternative for one in of_queries if one.comparison is not None}:
         tell(f"p value: {side} permutation test.")

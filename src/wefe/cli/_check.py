@@ -51,10 +51,10 @@ def check(
 ) -> None:
     """Check bias against limits, in continuous integration.
 
-    It checks, for each metric, model and query set, the mean distance of the scores from the
-    no-bias value; with --each, every score. The limits come from the study file; --max replaces
-    them for its metrics, and --max-increase adds one. Missing scores and NaN fail, with their
-    reason, so that the check cannot pass because nothing was measured.
+    For each metric, model and query set, checks the mean distance of the scores from the no-bias
+    value. With --each, checks every score. The limits come from the study file: --max replaces the
+    limit of a metric, and --max-increase adds a limit. Missing scores and NaN fail, with their
+    reason, so that a check cannot pass because nothing was measured.
 
     The exit code is 0 if all limits are kept, 1 if not, 2 on errors. In GitHub Actions, the job
     gets a summary, and each violation is an annotation.
@@ -64,32 +64,31 @@ def check(
     Parameters
     ----------
     study : STUDY
-        A study file, whose missing results are computed first; or a results file, for which nothing
-        is computed.
+        A study file or a results file. For a study file, missing results are computed first.
     max : METRIC=VALUE
-        The largest distance from the no-bias value. METRIC is a name or label of the study, in any
-        case. Repeat for several.
+        Largest distance from the no-bias value that passes. METRIC is a name or label of the study,
+        in any case. Repeat for several.
     max_increase : AMOUNT
-        How much farther from no bias than the baseline scores of all metrics may be: 10% of the
-        baseline's distance, or 0.05 more.
+        How much farther from no bias than in the baseline the scores may be: '10%' of the
+        baseline's distance, or 0.05 more. Holds for all metrics.
     min_impact_ratio : RATIO
-        For audits of rankings: the lowest impact ratio of a group that passes. 0.8 is the
-        four-fifths rule of thumb.
+        For audits of rankings: lowest impact ratio of a group that passes. 0.8 is the four-fifths
+        rule of thumb.
     max_gap : GAP
-        For audits of rankings: the largest gap between the mean scores of two groups.
+        For audits of rankings: largest gap between the mean scores of two groups that passes.
     baseline : FILE
-        Results file of an earlier release, to compare with.
+        Results file of an earlier release to compare with.
     each
         Check every score, instead of the mean distance over each query set.
     allow_new
-        Let scores pass that the baseline does not have.
+        Accept scores that the baseline lacks.
     allow_gone
-        Let scores of the baseline pass that the study no longer asks for.
+        Accept that the study no longer asks for some scores of the baseline.
     allow_nan
-        Leave out scores that are NaN, for example of queries that a metric cannot take, if others
-        of the query set are left.
+        Ignore scores that are NaN, for example of queries that do not fit a metric, if the query
+        set has other scores.
     format
-        json has all rows; junit is XML that CI servers read; github is text with an annotation for
+        json contains all rows; junit is XML for CI servers; github is text with an annotation for
         each violation. Default: github in GitHub Actions, else text.
     """
     from wefe.study import Study
@@ -111,7 +110,7 @@ def check(
     try:
         found = source.run(results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
-        print("\ninterrupted; the same command goes on from here.", file=sys.stderr)
+        print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None
     report = check_limits(
         found,
@@ -152,8 +151,8 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
             most = math.nan
         if not metric or not 0 <= most < math.inf or metric in limits:
             raise ValueError(
-                f"--max {text!r} must read METRIC=VALUE, the value at least 0: for example "
-                "weat-es=0.5. Each metric has one."
+                f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
+                "weat-es=0.5. Give each metric only once."
             )
         limits[metric] = most
     return limits
@@ -164,13 +163,13 @@ def _check_other(results: Path, baseline: Path | None) -> None:
         return
     if not baseline.is_file():
         raise FileNotFoundError(
-            f"--baseline {baseline}: there is no such file. 'wefe run --results {baseline}' makes "
-            "it of the release to compare with."
+            f"--baseline {baseline}: there is no such file. Make it with 'wefe run --results "
+            f"{baseline}' in the release to compare with."
         )
     if results.exists() and os.path.samefile(results, baseline):
         raise ValueError(
-            f"--baseline {baseline} is the results file itself; nothing could ever differ. Keep a "
-            "copy of the results of each release."
+            f"--baseline {baseline} is the results file itself, so nothing can differ. Keep a copy "
+            "of the results of each release."
         )
 
 

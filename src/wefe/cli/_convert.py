@@ -20,27 +20,27 @@ def convert(
     skip_damaged: bool = False,
     trust_pickle: bool = False,
 ) -> None:
-    """Write vectors in the format that opens at once.
+    """Write vectors to a file that opens in milliseconds.
 
-    Reads IN once, in bounded memory, and writes one safetensors file with matrix and vocabulary,
-    which opens in milliseconds, whatever its size. OUT appears only when it is complete.
+    Reads IN once, in bounded memory, and writes the matrix and the vocabulary to one safetensors
+    file. It opens in milliseconds, whatever its size. OUT appears only when it is complete.
 
     Example: wefe convert glove.840B.300d.zip glove.safetensors --dtype float16
 
     Parameters
     ----------
     source : IN
-        Anything that 'wefe measure --model' takes.
+        Anything that 'wefe measure --model' accepts.
     path : OUT
-        The file to write, .safetensors.
+        File to write, ending in .safetensors.
     dtype
         float16 takes half the space of float32, int8 a quarter (one scale per word).
     limit : N
-        Keep only the first N words; files are sorted by frequency.
+        Keep only the first N words; most files begin with frequent words.
     lowercase
-        Convert words to lower case; the first of equal words stays.
+        Convert words to lower case. If words become equal, keep the first.
     only_prefix : NAME
-        Keep only words that start with this, for example '/c/en/' for ConceptNet's English words.
+        Keep only words that start with NAME, for example '/c/en/' for ConceptNet's English words.
     skip_damaged
         Leave out damaged lines, and count them.
     """

@@ -15,13 +15,13 @@ def datasets(
 ) -> None:
     """List the published query sets, criteria and word sets.
 
-    'shipped' ones are part of the package. 'fetched' ones are downloaded on first use, verified and
-    cached, or read from the folder in the environment variable WEFE_DATA_DIR.
+    Those marked 'shipped' are part of the package. Those marked 'fetched' are downloaded on first
+    use, verified and cached, or read from the folder in the environment variable WEFE_DATA_DIR.
 
     Parameters
     ----------
     format
-        csv and json keep full texts, with sources and addresses.
+        csv and json contain the full texts, with sources and addresses.
     """
     from wefe.datasets import list_criteria, list_datasets, list_query_sets
 

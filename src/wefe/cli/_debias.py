@@ -37,28 +37,28 @@ def debias(
 ) -> None:
     """Mitigate the bias of a file of vectors or an encoder.
 
-    The vectors stream from file to file, so models of any size need little memory; only
-    repulsion-attraction-neutralization keeps or maps all of them. OUT appears only when it is
-    complete.
+    The vectors stream from file to file, so models of any size need little memory. Only
+    repulsion-attraction-neutralization needs access to all vectors at once. OUT appears only when
+    it is complete.
 
     Prints WEAT effect sizes before and after. Less association measured does not mean that the bias
-    is gone: in Python, wefe.debias.compare measures what was lost and what is left.
+    is gone. In Python, use wefe.debias.compare to measure what was lost and what bias is left.
 
-    An encoder gets the method as its last layer, which changes every text. What it cost and what is
-    left is in the README.md of OUT.
+    For an encoder, the method becomes the last layer and changes the vectors of all texts. The
+    README.md in OUT lists what was lost and what bias is left.
 
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
 
     Parameters
     ----------
     model : NAME
-        The file of vectors; anything that 'wefe measure --model' takes.
+        The file of vectors: anything that 'wefe measure --model' accepts.
     encoder : FOLDER
-        Instead of a model: a SentenceTransformer, a folder or 'org/name' on Hugging Face.
-        NAME=FOLDER gives it a name. HardDebias needs --param equalize_pairs=[] for it.
+        A SentenceTransformer in place of a model: a folder, or 'org/name' on Hugging Face.
+        NAME=FOLDER gives it a name. hard-debias needs --param equalize_pairs=[] here.
     out : FILE
         The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv (gensim)
-        or .safetensors (opens at once). It may be the same file. With --encoder, a new folder.
+        or .safetensors (opens at once). It may be the input file. With --encoder, a new folder.
     method : NAME
         hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias,
         multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression or
@@ -68,13 +68,13 @@ def debias(
         [["young", "old"], ...]}, one word per class in each set, and optionally class_names,
         equalize_sets, specific_words, stereotyped_words.
     ignore : FILE
-        A file of words, one per line, that keep their vectors; 'none' for no words. Default: the
-        words that rightly carry a class, as the criterion lists them. Equalized words change all
-        the same; with double-hard-debias, all words change.
+        A file of words, one per line, that keep their vectors; 'none' for no words. Default: words
+        of the criterion that rightly have a gender or another class. Equalized words change in any
+        case; double-hard-debias changes all words.
     target : FILE
-        A file of words, one per line: only their vectors change.
+        A file of words, one per line. Only their vectors change.
     param : NAME=VALUE
-        A parameter of the method, the value in JSON: n_words=500, pca_args={"n_components":1}.
+        A parameter of the method, with its value in JSON: n_words=500, pca_args={"n_components":1}.
         Repeat for several.
     offline
         Use only words that ship with the package; download nothing. For gender, these are 232
@@ -88,7 +88,9 @@ def debias(
 
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
-        raise ValueError("say what to mitigate: --model FILE or --encoder FOLDER, one of them.")
+        raise ValueError(
+            "there is nothing to mitigate: give either --model FILE or --encoder FOLDER."
+        )
     of_tables = "ignore target vocab_prefix trust_pickle"
     opt.check_used(debias, locals(), {of_tables: (model, "--model")})
     kind = get_debias_method(method)
@@ -128,8 +130,8 @@ def debias(
             equal = set(mitigation._joint_words()).intersection(definitional)
             if equal:
                 tell(
-                    f"{len(equal)} definitional words were equalized: they are equally near to "
-                    "neutral words by construction, which brings these scores towards 0."
+                    f"{len(equal)} definitional words were equalized. By construction, each pair "
+                    "is equally near to neutral words, which moves these scores towards 0."
                 )
 
 
@@ -142,7 +144,7 @@ def _debias_encoder(
     name, source = split_name(encoder)
     opened = load_encoder(source, name)
     done = debias_encoder(method, opened, out, criterion=criterion, **fit_params)
-    print(f"{out}: {done.name}; its README.md says what was measured")
+    print(f"{out}: {done.name}; see its README.md for what was measured")
 
 
 def _criterion(text: str, offline: bool) -> Criterion:
@@ -154,8 +156,7 @@ def _criterion(text: str, offline: bool) -> Criterion:
     except ConnectionError as error:
         words = load_criterion(text, offline=True)
         logger.warning(
-            "%s: only %d words count as specific to the criterion, those that ship with the "
-            "package. %s",
+            "%s: only the %d specific words that ship with the package are used. %s",
             *(text, len(words.specific_words), error),
         )
         return words

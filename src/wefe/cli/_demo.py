@@ -20,19 +20,19 @@ def demo(
     *,
     model: str | None = None,
 ) -> None:
-    """Measure and rank the packaged vectors, without any file.
+    """Measure and rank the packaged vectors; no files needed.
 
     Runs the ten published association tests (WEAT), with exact p-values, on real word vectors that
-    ship with the package. Then ranks these by several metrics against two shortened versions of
-    themselves and a shuffled control.
+    ship with the package. Then ranks these vectors by several metrics, together with two shortened
+    versions and a shuffled control.
 
     Example: wefe demo --model glove.6B.300d.txt
 
     Parameters
     ----------
     model : FILE
-        Your own vectors, as 'wefe measure --model' takes them. They are tested in place of the
-        packaged ones, and ranked beside them.
+        Your own vectors: anything that 'wefe measure --model' accepts. The tests run on them in
+        place of the packaged vectors, and the ranking includes both.
     """
     import pandas as pd
 
@@ -53,9 +53,8 @@ def demo(
         models.insert(0, open_model(model, load, words=words))
     tested = models[0]
     tell(
-        f"1. Ten association tests (Caliskan et al. 2017) on {tested.name} "
-        f"({len(tested):,} words{' of these' if tested.held == 'selected' else ''}, {tested.dim} "
-        "dimensions)\n"
+        f"1. Ten association tests (Caliskan et al. 2017) on {tested.name} ({len(tested):,} "
+        f"words{' of the tests' if tested.held == 'selected' else ''}, {tested.dim} dimensions)\n"
     )
     exact = WEAT(return_effect_size=True, calculate_p_value=True, p_value_method="exact")
     tidy = measure(exact, tests_asked, [tested], metric_params=lookup)
@@ -64,12 +63,12 @@ def demo(
     print(as_text(tidy[["test", "effect_size", "p_value", "words_used", "words_lost"]]))
     if tidy["effect_size"].isna().all():
         reason = tidy["nan_reason"].iloc[0]
-        print(f"\nNo test could be answered: {reason}; and so on.")
+        print(f"\nNo test could be answered. First reason: {reason}.")
         raise typer.Exit(1)
     tell(
-        "\nThe effect size is in standard deviations, within [-2, 2]; above 0 the first target "
-        "set leans to the first attribute set more than the second target set does. The p-value "
-        "is of the exact permutation test.\n"
+        "\nThe effect size is in standard deviations, from -2 to 2. Above 0, the first target set "
+        "is closer to the first attribute set than the second target set is. The p-value comes "
+        "from the exact permutation test.\n"
     )
     n_models = {4: "four", 5: "five"}[len(models)]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")
@@ -96,13 +95,13 @@ def demo(
     print("\nRanks (1: least bias measured)")
     print(as_text(ranking.sort_values("sum", kind="stable"), index=True))
     if ranking[labels].isna().all().any():
-        print("Blank: no query was answered by all models.")
+        print("Blank: no query has scores from all models.")
     tell(
-        "\nThe control has the same vectors, dealt out to other words: what it shows is chance, "
-        "and ECT, which asks whether two groups rank words alike, finds no agreement in chance. "
-        "Metrics need not agree: look at several, and at p-values, before you choose."
-        "\n\nNext: wefe measure --model FILE --queries gender --metric weat-es; wefe explore "
-        "nurse --model FILE, which shows what lies around a word; or wefe --help."
+        "\nThe control has the same vectors, assigned to other words at random, so its scores are "
+        "chance. ECT measures whether two groups rank words alike, so chance scores badly on it. "
+        "Metrics need not agree: compare several, and their p-values, before you choose a "
+        "model.\n\nNext: wefe measure --model FILE --queries gender --metric weat-es; wefe explore "
+        "nurse --model FILE for the neighbours of a word; or wefe --help."
     )
 
 

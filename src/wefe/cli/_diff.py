@@ -29,14 +29,14 @@ def diff(
 ) -> None:
     """Compare two results of a study.
 
-    Scores are compared if their model, query set, query and metric have the same names; others are
-    listed. For each score that changed, it prints the change, the change of its distance from no
-    bias, whether that is more than half the width of its bootstrap interval, and which inputs
-    differ: words of the query, parameters, the version of wefe, vectors. It also compares quality
-    benchmarks, the robustness of silhouettes, the variance of bias directions, and the settings
-    behind aggregated scores and ranks.
+    Compares scores whose model, query set, query and metric have the same names, and lists the
+    others. For each score that changed, prints the change, the change of its distance from no bias,
+    whether that is more than half the width of its bootstrap interval, and which inputs differ:
+    words of the query, parameters, the version of wefe, or vectors. Also compares quality
+    benchmarks, the robustness of silhouettes, the variance of bias directions, and the settings of
+    aggregated scores and ranks.
 
-    The exit code is 0 if nothing differs, 1 if something does (or there is nothing to compare), 2
+    The exit code is 0 if nothing differs, 1 if something differs or there is nothing to compare, 2
     on errors.
 
     Example: wefe diff before.db after.db --tolerance 1e-6
@@ -44,14 +44,14 @@ def diff(
     Parameters
     ----------
     before : BEFORE
-        A results file, or a study file that was run.
+        A results file, or a study file that you have run.
     after : AFTER
-        Another one.
+        The same, to compare with BEFORE.
     tolerance : X
-        Ignore smaller differences; use 1e-6 between two machines.
+        Ignore smaller differences. Between two machines, use 1e-6.
     format
-        table, markdown and latex show what differs. csv has all scores, equal ones too; json has
-        everything that was compared.
+        table, markdown and latex show what differs. csv contains all scores, also equal ones; json
+        contains everything that was compared.
     """
     from wefe.cli._run import open_results
     from wefe.study._diff import diff as compare
@@ -93,4 +93,4 @@ def _print(found: StudyDiff) -> None:
         for line in as_text(frame).split("\n"):
             print(f"\\{line}" if line.lstrip().startswith(("::", "##[")) else line)
         if n_more:
-            print(f"... and {n_more:,} more; --format csv has all scores")
+            print(f"... and {n_more:,} more; --format csv prints all scores")

@@ -65,15 +65,15 @@ def explore(
     offline: bool = False,
     trust_pickle: bool = False,
 ) -> None:
-    """Look at words and directions: where a bias sits.
+    """Show which words carry a bias, and in which direction.
 
-    With words, it prints a page for each word and model: the group that the word is associated with
-    and how strongly, its nearest neighbours and theirs, and the share of these similarities that is
-    bias (indirect bias). Without words, it describes the model: how its words spread along the bias
-    direction, and which lie farthest towards each group.
+    With words, prints a page for each word and model: the group that the word is associated with
+    and how strongly, its nearest neighbours and the groups that these lean to, and the share of
+    these similarities that is bias (indirect bias). Without words, describes the model: how its
+    words spread along the bias direction, and which words lie farthest towards each group.
 
-    Models are opened whole, and text and binary files are read to the end; 'wefe convert' makes a
-    file that opens at once.
+    The command opens whole models and reads text and binary files to the end. 'wefe convert' writes
+    a file that opens in milliseconds.
 
     Numbers describe vectors, not people; --out explains how to read them.
 
@@ -84,34 +84,34 @@ def explore(
     Parameters
     ----------
     word : WORD
-        Words whose neighbourhoods to look at. Default: look at the whole model.
+        Words to show with their neighbours. Default: describe the whole model.
     criterion : NAME
         Use the bias direction of this criterion: gender, ethnicity, religion, gender_es (_fr, _de,
-        _it, _nl, _sv, _pt) for other languages, or a JSON file, as for 'wefe debias'.
+        _it, _nl, _sv, _pt) for other languages, or a JSON file like those of 'wefe debias'.
     original : FILE
-        The model before mitigation. Directions and indirect bias are taken from it, to show what is
-        left of the former bias.
+        The model before mitigation. Its directions and indirect bias are used, to show how much of
+        the former bias is left.
     words : LIST
         Show how these words are distributed: a file with one word per line (# starts a comment
-        line), or words separated by commas. NAME=LIST gives the list a name. Repeat for several.
-        Default: the stereotypes that the criterion lists.
+        line), or words separated by commas. NAME=LIST names the list. Repeat for several. Default:
+        the stereotypes that the criterion lists.
     with_ : WORD
-        Show which share of the similarity between this word and WORD is bias (indirect bias).
+        Show how much of the similarity between this word and each WORD is bias (indirect bias).
         Repeat for several.
     neighbors, -k : N >= 1
         Number of nearest neighbours.
     theta : X
-        Neighbours with a larger indirect bias count as biased.
+        Count neighbours with a larger indirect bias as biased.
     extremes, -n : N >= 1
         Number of extreme words to show for each group.
     among : N >= 1
-        Number of words, from the start of the vocabulary, that may be extreme or in an analogy;
-        most files begin with frequent words.
+        Choose extreme words and analogies from the first N words of the vocabulary; most files
+        begin with frequent words.
     map
         How to draw the neighbourhood: pca, t-sne, or umap (needs the extra 'umap').
     analogies : N >= 0
-        Number of word pairs to show whose difference is most like that of the groups: 'she is to x
-        as he to y'. The time grows with the square of --among.
+        Number of analogies to show: word pairs that differ most nearly as the groups do ('she is to
+        x as he is to y'). The time grows with the square of --among.
     statistic : FILE
         Compare the bias of words with a real-world statistic: a CSV file with the columns word and
         value (a column named like a group is compared with the bias towards that group), or
@@ -121,13 +121,13 @@ def explore(
     out : FILE
         Also write everything, with figures, to this HTML file, which needs no network.
     format
-        csv, markdown and latex have one table: the neighbours of words, else the words of --words,
-        the analogies, the words of --statistic or the extreme words; json has everything. csv puts
-        an apostrophe before texts that a spreadsheet would take for a formula (those that begin
-        with =, +, - or @); json keeps all texts as they are.
+        csv, markdown and latex contain one table: the neighbours of words, else the words of
+        --words, the analogies, the words of --statistic or the extreme words. json contains
+        everything. csv puts an apostrophe before texts that a spreadsheet would take for a formula
+        (those that begin with =, +, - or @); json keeps all texts unchanged.
     """
     uses: dict[str, tuple[object, str]] = {
-        "with_ neighbors theta map": (word, "a WORD, and none is given"),
+        "with_ neighbors theta map": (word, "pages of words; give a WORD"),
         "words extremes": (not word, "the page of a model: leave out WORD"),
         "among": (analogies or not word, "the page of a model, and for --analogies"),
         " map": (out or format == "json", "--out, which draws it, and for --format json"),
@@ -137,11 +137,11 @@ def explore(
     from wefe.explore import correlate_with_statistic, generate_analogies, model_page, word_page
 
     if not model:
-        raise ValueError("say where to look: --model, for example --model demo.")
+        raise ValueError("there is no model: give --model, for example --model demo.")
     if format == "csv" and sum(bool(each) for each in (word, words, analogies, statistic)) > 1:
         raise ValueError(
-            "--format csv is one table: of words, or of --words, --analogies or --statistic. "
-            "json has all of them."
+            "--format csv prints one table: ask for only one of WORD, --words, --analogies and "
+            "--statistic, or use --format json."
         )
     check_share("--theta", theta)
     lists = _word_lists(words)
@@ -214,8 +214,8 @@ def _tell(text: str) -> None:
 def _check_page(path: Path) -> None:
     if path.suffix.lower() not in (".html", ".htm"):
         raise ValueError(
-            f"--out {path}: it writes a page of HTML, so call it {path.stem}.html; tables are "
-            "printed by --format csv and --format json."
+            f"--out {path}: expected a file that ends in .html, for example {path.stem}.html. For "
+            "tables, use --format csv or --format json."
         )
     check_writable(path)
 
@@ -234,16 +234,19 @@ def _open(
     for model, label in zip(models, labels, strict=True):
         model.name = label
         if model.held == "memory" and model.nbytes > _LARGE_BYTES:
-            _tell(f"{label} was read to its end; 'wefe convert' makes a file that opens at once.")
+            _tell(
+                f"{label} was read to its end; 'wefe convert' writes a file that opens in "
+                "milliseconds."
+            )
         if before is not None and before.dim != model.dim:
             raise ValueError(
-                f"--original has {before.dim} dimensions and {label} has {model.dim}; they can "
-                "be compared only before and after a mitigation."
+                f"--original has {before.dim} dimensions and {label} has {model.dim}. Give the "
+                "same model before its mitigation."
             )
         if before is None and label.endswith(_MITIGATED):
             _tell(
-                f"{label}: is this model mitigated? --original shows what is left of the former "
-                "bias."
+                f"{label}: if this model is mitigated, use --original to see how much of the "
+                "former bias is left."
             )
     return models, before
 
@@ -295,8 +298,8 @@ def _is_new(page: WordPage, word: str, first: dict[str, str]) -> bool:
     other = first.setdefault(page.word, word)
     if other != word:
         _tell(
-            f"{page.model_name} has {visible(word)!r} as {visible(page.word)!r}, as "
-            f"{visible(other)!r}: one page of both."
+            f"{visible(word)!r} and {visible(other)!r} are both {visible(page.word)!r} in "
+            f"{page.model_name}: one page is shown for both."
         )
     return other == word
 
@@ -317,15 +320,15 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
             name = name or "words"
         else:
             raise FileNotFoundError(
-                f"--words {short(text)}: there is no such file; words have commas between "
-                "them, 'nurse,' if there is one only."
+                f"--words {short(text)}: there is no such file. To list words, separate them by "
+                "commas; for a single word, write 'nurse,'."
             )
         if not words:
-            raise ValueError(f"--words {short(text)} has no word.")
+            raise ValueError(f"--words {short(text)} is empty; expected at least one word.")
         if name in (*lists, "vocabulary"):
             raise ValueError(
-                f"--words {short(text)}: there is a list called {short(name)!r} already; NAME=LIST "
-                "gives another name."
+                f"--words {short(text)}: there is already a list called {short(name)!r}. Choose "
+                "another name: NAME=LIST."
             )
         lists[name] = list(dict.fromkeys(words))
     return lists
@@ -339,13 +342,14 @@ def _statistic(text: str, offline: bool) -> dict[str, Any] | None:
         from wefe.datasets._eds import GENDER_TABLE
 
         if offline and not at_hand((GENDER_TABLE,)):
-            raise ValueError("--statistic census is a download, which --offline rules out.")
+            raise ValueError("--statistic census needs a download, which --offline forbids.")
         shares = fetch_occupation_shares(_CENSUS)["female"].astype(float)
         title = f"share of women, census of {_CENSUS}"
         return {"group": "female", "statistic_name": title, "statistic": shares}
     if text and not is_there(text):
         raise FileNotFoundError(
-            f"--statistic {short(text)}: there is no such file; or 'census' for occupations."
+            f"--statistic {short(text)}: there is no such file. Give a CSV file, or 'census' for "
+            "occupations."
         )
     try:
         return _numbers(Path(text)) if text else None
@@ -368,7 +372,9 @@ def _numbers(path: Path) -> dict[str, Any]:
     is_text = words.map(lambda word: bool(word) and not HIDDEN.search(word)).astype(bool)
     wrong = words[words.duplicated() | ~is_text]
     if len(wrong):
-        raise ValueError(f"{wrong.iloc[0]!r} is there twice, or is no word.")
+        raise ValueError(
+            f"{wrong.iloc[0]!r} occurs twice, or is not a word. Keep one row per word."
+        )
     values = table.set_index("word")[name].replace("", "nan").map(float)
     title = path.stem if name == "value" else name
     return {"group": name, "statistic_name": title, "statistic": values}
@@ -387,14 +393,16 @@ def _print(found: Sequence[_Found]) -> None:
         parts += [str(page), as_text(table) + more]
     for each in found:
         for table in each["analogies"]:
-            title = f"Analogies in {visible(each['model'])}: words that differ as the groups do"
+            title = (
+                f"Analogies in {visible(each['model'])}: word pairs that differ as the groups do"
+            )
             parts.append(f"{title}\n{as_text(table) if len(table) else 'none'}")
     correlations = [one for each in found for one in each["statistic"]]
     if correlations:
         first = correlations[0]
         parts.append(
-            f"{visible(first.statistic_name)}, and {visible(first.bias_name)}; intervals of "
-            f"{first.confidence_level:.0%}\n{as_text(_correlations(correlations))}"
+            f"{visible(first.statistic_name)} and {visible(first.bias_name)}; confidence of "
+            f"intervals: {first.confidence_level:.0%}\n{as_text(_correlations(correlations))}"
         )
     tell("\n\n".join(parts))
 

@@ -29,7 +29,7 @@ def declared_models(
 ) -> list[dict[str, Any]]:
     """Return --model and --encoder as in a study file; `options` has those of encoders."""
     if not models and not encoders:
-        raise ValueError("say which models: --model or --encoder, for example --model demo.")
+        raise ValueError("there is no model: give --model or --encoder, for example --model demo.")
     of_encoders = {key: options[key] for key in ("layer", "pooling", "dim")}
     of_encoders |= {"templates": options["template"] or None, "prompt": options["prompt"] or None}
     asked = [("source", text, of_tables) for text in models]
@@ -128,9 +128,11 @@ def split_name(text: str) -> tuple[str | None, str]:
     ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
     name, rest = next((way for way in ways if is_there(way[1])), ways[0])
     if not name.strip():
-        raise ValueError(f"{short(text)}: there is no name before '='; give one, or leave it out.")
+        raise ValueError(
+            f"{short(text)}: there is no name before '='. Give a name, or leave out '='."
+        )
     if not rest:
-        raise ValueError(f"{short(text)}: there is nothing after '='.")
+        raise ValueError(f"{short(text)}: expected a file, a name or a list after '='.")
     return name, rest
 
 
@@ -139,7 +141,7 @@ def read_lines(option: str, path: Path) -> list[str]:
         # Not splitlines, which splits at further characters that words may contain.
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{option} {path} is no text in UTF-8: {error}.") from error
+        raise ValueError(f"{option} {path} is not UTF-8 text: {error}.") from error
     return [line.strip() for line in lines if line.strip()]
 
 

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 _METHODS = {
     "exact": "all splits counted",
-    "bounds": "all splits, the upper of two guaranteed bounds",
+    "bounds": "all splits; the upper of two guaranteed bounds",
     "approximate": "random splits",
     "saddlepoint": "approximated",
 }
@@ -70,24 +70,24 @@ def measure(
     figures: Path | None = None,
     n_jobs: int = 1,
 ) -> None:
-    """Measure models with published or own queries.
+    """Measure models with published queries or your own.
 
     Prints one row per query, model and metric: the score, the no-bias value, the p-value of a
-    permutation test (two-sided, and exact where possible; --param METRIC.calculate_p_value=true
-    turns on slow ones), the number of words used and lost, and why a score is missing. SC-WEAT
-    scores each word: --format json shows them. With several models, a ranking follows: rank 1 has
-    the least bias measured by that metric, on average over the queries that all models could
-    answer.
+    permutation test, the number of words used and lost, and why a score is missing. Permutation
+    tests are two-sided, and exact where possible; --param METRIC.calculate_p_value=true turns on
+    slow ones. SC-WEAT scores each word; use --format json to see these scores. With several models,
+    a ranking follows: rank 1 is the least bias measured by that metric, on average over the queries
+    that all models could answer.
 
-    Of text and binary files, only the words of the queries are read. 'wefe convert' makes a file
-    that opens at once.
+    From text and binary files, only the words of the queries are read. 'wefe convert' writes a file
+    that opens in milliseconds.
 
-    RNSB is trained on all attribute words, so that it is not random; with rnsb.n_iterations, it
-    trains on random 80 % each time, with fixed seeds. In Python, the defaults differ: run_queries
-    does not look up lower-case forms, and RNSB holds out words.
+    RNSB trains on all attribute words, so its score is not random. With rnsb.n_iterations, it
+    trains on a random 80 % in each iteration, with fixed seeds. In Python, the defaults differ:
+    run_queries does not look up lower-case forms, and RNSB holds out words.
 
-    Encoders embed each word by itself, or in the templates given. seat uses bleached sentences of
-    its own; ceat finds the words in a text of yours.
+    Encoders embed each word by itself, or in your templates. seat uses its own bleached sentences;
+    ceat finds the words in your text.
 
     Example: wefe measure --model demo --queries gender --metric weat-es --metric rnsb --offline
 
@@ -96,36 +96,35 @@ def measure(
     Parameters
     ----------
     format
-        csv (scores only) and json keep all digits and full texts. Only json has the effect size and
-        p-value of every word of sc-weat, under 'words'.
+        csv (scores only) and json keep all digits and full texts. Only json contains the effect
+        size and p-value of every word of sc-weat, under 'words'.
     bootstrap : N
-        Show how far each score would move with other words of the same kind, by drawing the words
-        of each set anew N times. 1000 is a good number, 0 for none.
+        Show how far each score would move with other words of the same kind, by resampling the
+        words of each set N times. 1000 is a good number; 0 turns this off.
     confidence : X
         Confidence level of these intervals.
     audit
         Warn about what scores hide: biases that cancel, pairs without a common direction, large
-        effects of tiny biases. 'wefe audit' has the details.
+        effects of tiny biases. 'wefe audit' shows the details.
     normalize
         Scale vectors to unit length first.
     lost_vocabulary_threshold : X
-        Score a query as NaN if it loses a larger share of a set's words.
+        Score a query as NaN if the model lacks a larger share of a set's words.
     subwords
-        How models that know subwords embed words outside their vocabulary: the mean of the
-        subwords, the first of them, or not at all (refuse). Default: mean for model2vec, else
-        refuse.
+        How models with subwords embed words outside their vocabulary: by the mean of the subwords,
+        by the first one, or not at all (refuse). Default: mean for model2vec, else refuse.
     contexts : FILE
         For ceat: a text file with one sentence per line, in which to find the words.
     own_words
-        Measure each model with all the words that it has. By default, models are compared on the
-        words that all of them have.
+        Measure each model with all words in its vocabulary. By default, all models are compared on
+        the words that they share.
     missing
-        What the ranking leaves out if a model lacks the words of a query: the query, for all
-        models, or the model.
+        What to leave out of the ranking if a model lacks the words of a query: the query (for all
+        models) or the model.
     compare
-        Test whether one of two models has less bias over the queries of each set: their difference
-        with an interval and a p-value. Needs two queries or more. Takes 1000 resamples unless
-        --bootstrap says otherwise.
+        Test whether one of two models has less bias over the queries of each set. Prints their
+        difference with an interval and a p-value. Needs two queries or more. Uses 1000 resamples,
+        or the number in --bootstrap.
     bibtex : FILE
         Write the references for what was run to this BibTeX file.
     """
@@ -215,8 +214,8 @@ def measure(
             file.write(entries_of(names, tidy["queries"].unique(), others).encode())
     if scored["score"].isna().all():
         print(
-            "no query could be answered. Where too many words are lost, take a larger part of the "
-            "model, or allow more with --lost-vocabulary-threshold.",
+            "no query could be answered. If too many words are lost, load a larger part of the "
+            "model, or raise --lost-vocabulary-threshold.",
             file=sys.stderr,
         )
         raise typer.Exit(1)
@@ -259,13 +258,14 @@ def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path
     """Refuse metrics that these models cannot be measured with."""
     if contexts is None and "ceat" in names:
         raise ValueError(
-            "ceat finds the words in sentences: --contexts FILE, one sentence per line."
+            "ceat needs sentences that contain the words: give --contexts FILE, one sentence per "
+            "line."
         )
     of_texts = [name for name in names if get_metric(name).encodes_texts]
     if of_texts and model:
         raise ValueError(
-            f"{of_texts[0]} measures encoders only: leave out --model, or ask for it in a call of "
-            "its own."
+            f"{of_texts[0]} measures encoders only. Leave out --model, or measure the encoders in "
+            "a separate call."
         )
 
 
@@ -284,8 +284,8 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
     has_p = tidy["p_value"].notna()
     if (has_p & tidy["p_value_method"].isna()).any():
         tell(
-            "p value of CEAT: two-sided; too small, as samples of the same words are taken for "
-            "independent studies."
+            "p value of CEAT: two-sided. It is too small, because CEAT treats samples of the same "
+            "words as independent studies."
         )
     tests = tidy[has_p & tidy["p_value_method"].notna()]
     for (side, method), group in tests.groupby(["p_value_test", "p_value_method"], sort=False):
@@ -297,19 +297,21 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
             "Benjamini and Hochberg)."
         )
     if len(tests):
-        tell("null: 2.5 and 97.5 % of scores with words exchanged.")
+        tell(
+            "null: the range of 95 % of the scores with words exchanged at random (2.5 to 97.5 %)."
+        )
     if tidy["score_lower"].notna().any():
         tell(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
             f"({intervals['n_bootstrap']} resamples)."
         )
         for metric in tidy.loc[tidy["interval_note"].notna(), "metric"].unique():
-            tell(f"{metric}: no bias is an end of the range, so compare intervals with the null.")
+            tell(f"{metric}: no bias is the end of its range, so compare intervals with the null.")
     if compared:
         tell(
-            "difference: how much farther from no bias the other model is, with its "
+            "difference: how much farther from no bias the other model is, with a "
             f"{confidence * 100:g} % interval.\nA p value above {1 - confidence:.2g} means that "
-            "other words of the same kind could turn the order around."
+            "other words of the same kind could reverse the order."
         )
     for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records"):
         tell(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
@@ -322,9 +324,9 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
         return
     if ranking.isna().all().any():
         is_ranked = ranking.notna().all(axis=1)
-        remedy = "" if is_ranked.any() else ", or let --missing models do so"
+        remedy = "" if is_ranked.any() else ", or use --missing models"
         say(
-            "Blank: no query was answered by all models; leave out the one that lacks "
+            "Blank: no query was answered by all models. Leave out the model that lacks "
             f"words{remedy}.",
             "yellow",
         )
@@ -366,7 +368,9 @@ def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     columns = ["metric", "queries", "less_bias", "difference", "interval", "p_value", "n_queries"]
     shown = rows.reindex(columns=[*columns, "difference_lower", "difference_upper", "nan_reason"])
     shown["interval"] = interval_text(shown["difference_lower"], shown["difference_upper"])
-    title = "Is one model ahead? (average distance from no bias, on the words that both have)"
+    title = (
+        "Which model is less biased? (average distance from no bias, on the words that both have)"
+    )
     return title, shown[[*columns, "nan_reason"]].dropna(axis="columns", how="all")
 
 

@@ -8,56 +8,57 @@ model : FILE
     of gensim-data, or 'demo' for the packaged vectors. NAME=FILE gives it a name. Repeat for
     several.
 encoder : FOLDER
-    A contextual or sentence encoder, beside or instead of models: a folder that transformers or
-    sentence-transformers saved, or 'org/name' on Hugging Face (needs the extra 'transformers').
-    NAME=FOLDER gives it a name. Repeat for several.
+    A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
+    'org/name' on Hugging Face (needs the extra 'transformers'). NAME=FOLDER gives it a name. Repeat
+    for several.
 layer : N
-    Layer of encoders: 0 is the output of the embedding layer, -1 the last.
+    Layer of the encoder to read: 0 is the output of the embedding layer, -1 the last layer.
 pooling
-    How an encoder's token vectors become one: the mean over the word's own tokens, the first of
-    them, the token that stands for the text (cls), or the mean over the sentence. auto: the
-    sentence encoder's own way, mean for others.
+    How to combine the token vectors of an encoder: the mean over the word's own tokens, the first
+    of them, the token at the start of the text (cls), or the mean over the sentence. auto: the
+    sentence encoder's own pooling, mean for others.
 template : SENTENCE
-    A sentence with a gap for the word, for example 'This is {}.'; several are averaged. By default,
-    encoders see words alone. (seat has its own.)
+    A sentence with a gap for the word, for example 'This is {}.'. Repeat to average several. By
+    default, encoders embed each word by itself. (seat uses its own templates.)
 prompt : TEXT
-    Text that encoders read before each text, for example 'query: '. Default: the encoder's own.
+    Text to put before each text, for example 'query: '. Default: the encoder's own prompt.
 dim : N >= 1
-    Keep only the first N numbers of encoders' vectors (Matryoshka models).
+    Keep only the first N dimensions of the encoder's vectors (Matryoshka models).
 queries : NAME
-    A published query set ('wefe datasets' lists them) or a JSON file of queries, as Query.dict()
-    writes them: target sets are the social groups, attribute sets the concepts. Repeat for several.
+    A published query set ('wefe datasets' lists them), or a JSON file of queries in the format of
+    Query.dict(). Target sets are the social groups, attribute sets the concepts. Repeat for
+    several.
 metric : NAME
     One of METRICS. weat-es is the effect size of weat. Repeat for several.
 param : METRIC.NAME=VALUE
-    A parameter of a metric, the value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. Repeat for
-    several.
+    A parameter of a metric, with its value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. Repeat
+    for several.
 p_value_test
     Alternative of permutation tests: two-sided asks whether there is a bias, right-sided whether
     the first targets are associated with the first attributes.
 lowercase
-    Look up the lower-case form of words that are not found as they are.
+    If a word is not found, look up its lower-case form.
 vocab_prefix : PREFIX
     Put this before each word, for example '/c/en/' for ConceptNet.
 offline
     Use only words and queries that ship with the package; download nothing.
 trust_pickle
-    Open gensim's own files, which can run any code their author put there.
+    Allow gensim's own files. They are pickles, which can run any code that their author put there.
 n_jobs : N
     Number of worker processes; -1 is one for each core. Results do not depend on it.
 study : STUDY
-    The study file, or the results file of a run.
+    A study file, or the results file of a run.
 results : FILE
-    The results file. Default: beside the study file, ending in .db.
+    The results file. Default: next to the study file, ending in .db.
 name : NAME
     Name of the study, if a results file holds several.
 figures : FOLDER
-    Also write figures into this folder, as PNG, SVG and PDF (needs wefe[figures]).
+    Also write figures to this folder, as PNG, SVG and PDF (needs the extra 'figures').
 export : FOLDER
-    Also write every table into this folder.
+    Also write every table to this folder.
 export_format
-    Format of these tables; or model-index, the metadata of a Hugging Face model card, or
-    every-eval-ever, a record in that shared schema: one file for each model.
+    Format of these tables. Or one file for each model: model-index writes the metadata of a Hugging
+    Face model card, every-eval-ever a record in that shared schema.
 """
 
 from __future__ import annotations
@@ -196,11 +197,11 @@ def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict
         metric, _, name = key.partition(".")
         if not equals or not name:
             raise ValueError(
-                f"--param {text!r} must read METRIC.NAME=VALUE, for example rnsb.n_iterations=100."
+                f"--param {text!r}: expected METRIC.NAME=VALUE, for example rnsb.n_iterations=100."
             )
         if metric.lower() not in metrics:
             raise ValueError(
-                f"--param {text!r} names {metric!r}, which is not measured; --metric has "
+                f"--param {text!r}: {metric!r} is not measured; --metric lists "
                 f"{', '.join(metrics)}."
             )
         if name == "return_effect_size":

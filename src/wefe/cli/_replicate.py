@@ -27,12 +27,12 @@ def replicate(
     prompt: str = "",
     dim: int | None = None,
 ) -> None:
-    """Compute a paper's tables and figures for your models.
+    """Recompute a paper's tables and figures for your models.
 
-    Prints the tables and compares each printed value with yours: it agrees, it differs (with the
-    reason, if it is known), or it cannot be compared because the model is another one. Name a model
-    as the paper does (GloVe=FILE) to compare its printed values. Without models, the command uses
-    the packaged vectors and a shuffled control, so that you see what comes out.
+    Prints the tables and compares each value in the paper with yours. The values agree, differ
+    (with the reason, if it is known), or cannot be compared because the model is a different one.
+    To compare with the printed values, name a model as in the paper (GloVe=FILE). Without models,
+    the command uses the packaged vectors and a shuffled control, to show what you will get.
 
     Example: wefe replicate --list
 
@@ -41,14 +41,15 @@ def replicate(
     Parameters
     ----------
     name : NAME
-        The replication; --list names all. 'wefe init --template NAME' writes its study file.
+        The replication; --list shows all of them. 'wefe init --template NAME' writes its study
+        file.
     list_
-        List the replications, the models of the originals, and where they are found.
+        List the replications, the original models, and where to find them.
     out : FOLDER
-        The folder for the report (report.html), the tables and the results. The same command goes
-        on where it ended. Default: replicate-NAME.
+        The folder for the report (report.html), the tables and the results. To continue an
+        interrupted run, run the same command again. Default: replicate-NAME.
     seed : N >= 0
-        Seed of all that is random.
+        Seed of everything random.
     """
     from wefe.replication import replicate as run
 
@@ -65,7 +66,7 @@ def replicate(
             for each in declared
         }
         if len(models) < len(declared):
-            raise ValueError("two models have one name; give each its own: --model NAME=FILE.")
+            raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
     folder = Path(f"replicate-{name}") if out is None else out
     found = run(name, models, folder=folder, n_jobs=n_jobs, random_state=seed)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")

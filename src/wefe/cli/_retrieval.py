@@ -30,22 +30,23 @@ def retrieval(
     dim: int | None = None,
     format: Format = "table",
 ) -> None:
-    """Audit whom an encoder ranks first.
+    """Audit which groups of people an encoder ranks first.
 
-    Every document is filled with every name, and each query ranks them all. The tables show how
-    often each group is among the top documents, and whether the mean scores of groups differ by
-    more than exchanged names would.
+    Every name is put into every document, and each query ranks all of these documents. The tables
+    show how often each group is among the top documents, and whether the mean scores of groups
+    differ more than they do with names exchanged at random.
 
-    Prints groups and gaps. The folder gets a report (report.html), all tables as CSV, and the
-    results (results.db): the same command goes on from there, and 'wefe check OUT/results.db
-    --min-impact-ratio 0.8' is a gate for releases. Frequencies of names need the extra 'names'.
+    Prints groups and gaps. Writes a report (report.html), all tables as CSV, and the results
+    (results.db) to the folder. To continue an interrupted run, run the same command again. To check
+    a release, use 'wefe check OUT/results.db --min-impact-ratio 0.8'. Frequencies of names need the
+    extra 'names'.
 
     Example: wefe retrieval --encoder org/name --queries jobs.txt --documents cvs.txt --out audit
 
     Parameters
     ----------
     encoder : FOLDER
-        A sentence encoder: a folder that transformers or sentence-transformers saved, or 'org/name'
+        A sentence encoder: a folder saved by transformers or sentence-transformers, or 'org/name'
         on Hugging Face (needs the extra 'transformers'). NAME=FOLDER gives it a name. Repeat for
         several.
     queries : FILE
@@ -55,16 +56,16 @@ def retrieval(
     out : FOLDER
         The folder to write to.
     names : FILE
-        A JSON object of groups and lists of their names; 'female, black' is an intersection.
+        A JSON object that maps groups to lists of names; 'female, black' is an intersection.
         Default: the names of Bertrand and Mullainathan (2004) by gender and ethnicity.
     k, -k : N >= 1
-        Number of documents that each query selects.
+        Number of top documents that each query selects.
     neutral : TEXT
-        What stands in the place of a name and says nothing of a group, for example 'The applicant'.
-        Repeat for several.
+        A text in place of a name that does not reveal a group, for example 'The applicant'. Repeat
+        for several.
     relevance : FILE
-        A CSV file of numbers, a row per query and a column per document: how relevant the document
-        is. Adds the quality of the ranking (nDCG).
+        How relevant each document is: a CSV file of numbers, with a row per query and a column per
+        document. Adds the quality of the ranking (nDCG).
     bootstrap : N >= 40
         Number of resamples of names and queries for 95 % intervals.
     seed : N >= 0

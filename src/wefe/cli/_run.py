@@ -60,10 +60,10 @@ def init(
     from wefe.study import study_file
 
     if path.exists() and not force:
-        raise FileExistsError(f"{path} exists; name another file, or --force to replace it.")
+        raise FileExistsError(f"{path} exists. Choose another file, or use --force to replace it.")
     with atomic_file(path) as file:
         file.write(study_file(template).encode())
-    print(f"{path}: change it as you like, then: wefe run {path}")
+    print(f"{path}: edit it, then run: wefe run {path}")
 
 
 @opt.command
@@ -80,14 +80,14 @@ def run(
     scheduler: str | None = None,
     reopen: bool = False,
 ) -> None:
-    """Run a study: compute what is missing, keep what is there.
+    """Run a study: compute missing results, keep existing ones.
 
-    Each result is written to one file as soon as it is computed. After Ctrl-C, a kill or a crash,
-    the same command continues. It computes again what has changed since: a model file, a query, a
-    parameter.
+    Each result is written to the results file as soon as it is computed. After Ctrl-C or a crash,
+    run the same command again to continue. If a model file, a query or a parameter has changed, its
+    results are recomputed.
 
-    The exit code is 0 if everything was computed, 1 if something failed (the next run tries it
-    again) or every score is NaN, 2 if the study file is wrong, 130 after Ctrl-C.
+    The exit code is 0 if everything was computed, 1 if something failed (the next run tries again)
+    or every score is NaN, 2 if the study file is wrong, 130 after Ctrl-C.
 
     Example: wefe run study.toml --n-jobs 2 --report report.html
 
@@ -100,11 +100,11 @@ def run(
     report : FILE
         Also write the report: FILE.html, or FILE.md for pull requests.
     engine
-        local, or dask: on a cluster (needs the extra 'dask').
+        Where to compute: local, or dask for a cluster (needs the extra 'dask').
     scheduler : ADDRESS
-        Address of the Dask scheduler, tcp://host:8786. Default: a local one.
+        Address of the Dask scheduler, for example tcp://host:8786. Default: a local one.
     reopen
-        Open every model, even if size and time of its files are unchanged.
+        Open every model, even if the size and time of its files are unchanged.
     """
     from wefe.study import Study
 
@@ -149,8 +149,8 @@ def report(
 ) -> None:
     """Write the report of a study.
 
-    The report is one file that opens in any browser, without a network. It computes nothing, and
-    names what is missing.
+    The report is one file that opens in any browser, without a network. The command computes
+    nothing; the report lists missing results.
 
     Example: wefe report study.toml --out report.html
 
@@ -177,21 +177,21 @@ def verify(
     random_state: int | None = None,
     n_jobs: int = 1,
 ) -> None:
-    """Compute a random sample of results again, and compare.
+    """Recompute a random sample of results, and compare.
 
-    The models must be where the study file says. The exit code is 0 if all numbers are reproduced,
-    1 if not.
+    The models must be at the paths in the study file. The exit code is 0 if all numbers are
+    reproduced, 1 if not.
 
     Example: wefe verify results.db -n 50
 
     Parameters
     ----------
     n, -n : N
-        Number of results to compute again.
+        Number of results to recompute.
     tolerance : X
         Ignore smaller differences.
     random_state : N
-        Seed of the sample. Default: another sample each time.
+        Seed of the sample. Default: a new sample each time.
     """
     from wefe.study import Study
     from wefe.study import verify as compute_again
@@ -205,7 +205,7 @@ def verify(
         n_jobs=n_jobs,
     )
     wrong = table[~table["passed"]]
-    print(f"{len(table) - len(wrong)} of {_count(len(table), 'result')} came out again.")
+    print(f"{len(table) - len(wrong)} of {_count(len(table), 'result')} reproduced.")
     if len(wrong):
         print(as_text(wrong.drop(columns="passed").map(lambda cell: visible(str(cell)))))
         raise typer.Exit(1)
@@ -218,7 +218,7 @@ def open_source(path: Path, results: Path | None, name: str | None) -> Study | S
     is_study = path.suffix == ".toml"
     given, option, what = (name, "name", "results") if is_study else (results, "results", "study")
     if given is not None:
-        raise ValueError(f"--{option} is for a {what} file, and {path} is none.")
+        raise ValueError(f"--{option} is for a {what} file; {path} is not one.")
     return Study.from_file(path) if is_study else StudyResults.from_file(path, name)
 
 
@@ -249,10 +249,10 @@ def _check_outputs(
 
     if report is not None:
         if report.suffix not in (".html", ".md"):
-            raise ValueError(f"{report}: a report is a .html or a .md file.")
+            raise ValueError(f"{report}: expected a file that ends in .html or .md.")
         check_writable(report)
     if export is not None and export.exists() and not export.is_dir():
-        raise NotADirectoryError(f"{export}: is a file; tables go into a folder.")
+        raise NotADirectoryError(f"{export} is a file; expected a folder for the tables.")
     if export is not None and format == "model-index":
         import_library("yaml", "hub", "--export-format model-index")
     if export is not None and format == "parquet":
@@ -303,7 +303,7 @@ def print_results(results: StudyResults) -> None:
         _print_blank(results, done[done["metric"].isin(blank)])
     if len(nan):
         tell(
-            f"\nNaN: {_count(len(nan), 'score')}; the report and the tables have all reasons. The "
+            f"\nNaN: {_count(len(nan), 'score')}; the report and the tables list all reasons. The "
             "most frequent:"
         )
         for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
@@ -324,7 +324,7 @@ def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFram
     for task, audit in results.retrieval():
         for table, column, columns, title in (
             (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
-            (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group less other)"),
+            (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group minus other)"),
         ):
             bounds = table[f"{column}_lower"], table[f"{column}_upper"]
             intervals = pd.Series(interval_text(*bounds), dtype=object)
@@ -340,16 +340,16 @@ def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
     nan = asked[asked["score"].isna()]
     if nan.empty:
         return
-    print("Blank: there is no query that every model answers.")
+    print("Blank: no query was answered by all models.")
     n_asked = asked["model_name"].value_counts()
     for model, own in nan.groupby("model_name", sort=False):
         n = _count(n_asked[model], "score")
         tell(f"- {model}: {len(own):,} of {n} are NaN; {_what_lacks(results, own)}")
     tell(
-        'Leave such a model out, or let [aggregation] missing = "models" do so.'
+        'Leave out the models that lack words, or set [aggregation] missing = "models".'
         if nan["model_name"].nunique() < len(n_asked)
-        else "Are its words written in another way? vocab_prefix of [[models]] and preprocessors "
-        "of [lookup] say how they are looked up."
+        else "If the models write words differently, set vocab_prefix in [[models]] or "
+        "preprocessors in [lookup]."
     )
 
 
@@ -406,8 +406,8 @@ def _so_far(study: Study, where: Path) -> str:
         return "nothing was computed yet."
     n_done = sum(outcome.status == "done" for outcome in results.outcomes)
     return (
-        f"{n_done:,} of {_count(len(results.outcomes), 'task')} are done and in {where}; the same "
-        "command goes on from there."
+        f"{n_done:,} of {_count(len(results.outcomes), 'task')} are done and saved in {where}. Run "
+        "the same command again to continue."
     )
 
 

@@ -57,14 +57,14 @@ def silhouette(
     """Check how much scores depend on the choice of words.
 
     Bias Silhouette Analysis measures each query with more and more of its words, in many random
-    orders. Robustness, 0 to 1, is high if a score depends little on which words are there.
-    Accuracy, 0 to 1, says how clearly a metric separates a biased reference model from an unbiased
-    one; 0.5 is no difference, less is the wrong way round. Look at both: a metric that hardly moves
-    on its scale is robust, but tells nothing.
+    orders. Robustness ranges from 0 to 1 and is high if a score depends little on which words are
+    used. Accuracy ranges from 0 to 1 and measures how clearly a metric separates a biased reference
+    model from an unbiased one: 0.5 means no difference, and less means the wrong order. Look at
+    both: a metric whose score hardly changes is robust but not informative.
 
     Prints the tables, and writes robustness.csv (one row per silhouette), accuracy.csv,
     silhouettes.html (all curves) and a JSON file per silhouette. Words that one model lacks are
-    left out for all. Of text and binary files, only the words of the queries are read.
+    left out for all models. From text and binary files, only the words of the queries are read.
 
     Example: wefe silhouette --queries gender --offline --metric weat --metric ect
     --model unbiased.bin --model biased.bin --out report
@@ -72,22 +72,22 @@ def silhouette(
     Parameters
     ----------
     out : FOLDER
-        The folder to write to. Started again with the same folder, the command goes on where it
-        ended.
+        The folder to write to. To continue an interrupted run, run the same command again.
     vary
-        Which lists grow: the social groups (targets), the concepts (attributes), or first one kind
-        and then the other.
+        Which word lists grow: the social groups (targets), the concepts (attributes), or first one
+        kind and then the other.
     runs : N >= 1
         Number of random orders. From 80 on, scores hardly change; 10 give a first impression.
     step : N >= 1
-        Words added in a step, all growing lists together. Default: 2 group words, 6 concept words.
+        Number of words added per step, over all growing lists. Default: 2 group words or 6 concept
+        words.
     unbiased : NAME
-        Name of the model that counts as free of the bias. With --biased, the accuracy of each
-        metric is computed. Models called 'unbiased' and 'biased' need neither option.
+        Name of the unbiased reference model. Together with --biased, computes the accuracy of each
+        metric. Models called 'unbiased' and 'biased' need neither option.
     biased : NAME
-        Name of the model that counts as fully biased.
+        Name of the fully biased reference model.
     seed : N >= 0
-        Seed of the orders, the same for all metrics and models.
+        Seed of the random orders, which are the same for all metrics and models.
     format
         How to print the table of silhouettes.
     """
@@ -141,7 +141,7 @@ def silhouette(
 
 def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield robustness and accuracy: one row per word list and model, one column per metric."""
-    best = "; *: best of the row" if len(study.metrics) > 1 else ""
+    best = "; *: best in the row" if len(study.metrics) > 1 else ""
     for title, cells in study._tables():
         cells.index.names = [
             str(each or "").replace("bias_type", "query") for each in cells.index.names
@@ -162,15 +162,15 @@ def _check_names(
         again = [text for text in called if text is not None and called.count(text) > 1]
         if again:
             raise ValueError(
-                f"--model: {again[0]!r} is there twice. Give each a name of its own, as NAME=FILE: "
-                "--model first=FILE --model second=FILE."
+                f"--model: {again[0]!r} is given twice. Name each model with NAME=FILE: --model "
+                "first=FILE --model second=FILE."
             )
     if unbiased == biased == "":
         return
     if not unbiased or not biased or unbiased == biased:
         raise ValueError(
-            "accuracy compares two reference models; name both, unbiased and biased. Got "
-            f"--unbiased {unbiased!r}, --biased {biased!r}."
+            "accuracy compares two different reference models: give both --unbiased and --biased. "
+            f"Got --unbiased {unbiased!r}, --biased {biased!r}."
         )
     known = [name for name in names if name is not None]
     if len(known) == len(names):

@@ -1,4 +1,4 @@
-"""Vectors that were encoded before: one SQLite file per encoder, shared by all processes."""
+"""Cache of encoded vectors: one SQLite file per encoder, shared by all processes."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
 
 
 def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
-    """Remove all vectors that encoders left in the cache; open models go on working.
+    """Remove all cached vectors; open models keep working.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
 
 
 def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
-    """Return the key of a vector: a hash, by which a guessed text can be recognised."""
+    """Return the key of a vector: a hash, which reveals a text to someone who guesses it."""
     hashed = hashlib.blake2b(settings, digest_size=16)
     hashed.update(f"\0{start}\0{end}\0{text}".encode())
     return hashed.digest()
@@ -152,13 +152,15 @@ class VectorCache:
             except (sqlite3.Error, OSError) as error:
                 if last or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
                     self._usable = False
-                    logger.warning("%s cannot be used (%s); encoding without it", self.path, error)
+                    logger.warning(
+                        "the cache %s cannot be used (%s); encoding without it", self.path, error
+                    )
                 else:
                     self._set_aside(error)
 
     def _set_aside(self, error: Exception) -> None:
         aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
-        logger.warning("%s is damaged (%s); it is set aside as %s", self.path, error, aside.name)
+        logger.warning("%s is damaged (%s); it was renamed to %s", self.path, error, aside.name)
         with contextlib.suppress(FileNotFoundError):  # another process was quicker
             os.replace(self.path, aside)
         for suffix in ("-wal", "-shm"):

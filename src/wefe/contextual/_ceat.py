@@ -207,7 +207,7 @@ class CEAT(BaseMetric):
     metric_template = (2, 2)
     metric_name = "Contextualized Embedding Association Test"
     metric_short_name = "CEAT"
-    question = "as WEAT, over many sentences in which the words occur"
+    question = "like WEAT, over many sentences in which the words occur"
     meaning = (
         "WEAT effect sizes over many contexts in which the words occur, combined as in a "
         "meta-analysis."

@@ -1,4 +1,4 @@
-"""Words in a corpus: where they stand, and which of these places are drawn."""
+"""Find words in a corpus, and draw some of their contexts."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def find_contexts(
     ignore_case: bool = True,
     random_state: int | np.random.Generator | None = 0,
 ) -> FoundContexts:
-    """Find words in a corpus, in one pass, and draw some of the places for each.
+    """Find words in a corpus, in one pass, and draw some contexts of each.
 
     Parameters
     ----------
@@ -183,7 +183,7 @@ def _words(words: Iterable[str | Query] | Query) -> tuple[str, ...]:
             every.append(entry)
     checked = tuple(dict.fromkeys(check_word_set("words", every)))
     if "" in checked:
-        raise ValueError("words holds an empty string, which stands everywhere; leave it out.")
+        raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")
     return checked
 
 

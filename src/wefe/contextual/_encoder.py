@@ -49,7 +49,7 @@ _IRRELEVANT = {"transformers_version", "architectures", "dtype", "torch_dtype", 
 
 
 class Context(NamedTuple):
-    """A word as it stands in a text: a named tuple.
+    """A word in a text: a named tuple.
 
     Parameters
     ----------
@@ -115,9 +115,9 @@ class Encoder:
 
         if not getattr(tokenizer, "is_fast", False):
             raise TypeError(
-                f"{label} has a tokenizer that does not tell where in a text its tokens stand; got "
-                f"{type(tokenizer).__name__}. A fast one is needed (AutoTokenizer.from_pretrained "
-                "makes one where it can; some need the library sentencepiece or tiktoken for it)."
+                f"{label} needs a tokenizer that reports the positions of tokens in a text; got "
+                f"{type(tokenizer).__name__}. Use a fast one (AutoTokenizer.from_pretrained makes "
+                "one where it can; some need the library sentencepiece or tiktoken for it)."
             )
         self.network, self.pipeline, self.label = network, pipeline, label
         self.batch_size, self.progress, self.prompt = batch_size, progress, prompt
@@ -220,8 +220,8 @@ class Encoder:
                 return [int(states.shape[-1]) for states in _states(output)]
         except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
             raise TypeError(
-                f"{self.label} ({type(self.network).__name__}) does not give hidden states of "
-                f"texts, as a transformer for text does: {str(error)[:300]}"
+                f"{self.label} ({type(self.network).__name__}) does not return hidden states of "
+                f"texts: {str(error)[:300]}"
             ) from error
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
@@ -245,7 +245,9 @@ class Encoder:
                 encoding = self._cutter.encode(text)
                 n_tokens, word, ids = len(word), _places(encoding, *span), encoding.ids
                 if len(word) < n_tokens:
-                    result.append(f"it is cut off, as max_length={self.max_length} tokens are read")
+                    result.append(
+                        f"it is cut off, because only max_length={self.max_length} tokens are read"
+                    )
                     continue
             result.append(Tokens(ids, encoding.type_ids, word))
         return result
@@ -346,8 +348,8 @@ class Encoder:
         n_known = self.network.get_input_embeddings().weight.shape[0]
         if inputs["input_ids"].max() >= n_known:
             raise ValueError(
-                f"the tokenizer has tokens beyond the {n_known:,} that {self.label} knows; do "
-                "tokenizer and model belong together?"
+                f"the tokenizer has tokens beyond the {n_known:,} that {self.label} knows; use the "
+                "tokenizer that belongs to the model."
             )
         device = next(self.network.parameters()).device
         return self.network(

@@ -1,4 +1,4 @@
-"""Functions from texts to vectors in the place of an encoder: services, and other libraries."""
+"""Functions from texts to vectors as encoders: for services and other libraries."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ class FunctionEncoder:
 
     def input_table(self) -> Any:
         """Refuse: only a model has input embeddings."""
-        raise TypeError(f"{self.label} is a function, which has no table of input embeddings.")
+        raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
 
     def encode(
         self,
@@ -142,8 +142,8 @@ class FunctionEncoder:
             except (Exception, KeyboardInterrupt, SystemExit) as error:
                 if attempt >= self.retries or not isinstance(error, Exception):
                     raise RuntimeError(
-                        f"{self.label} failed {attempt + 1} times, at last with {error!r}. Run it "
-                        "again to go on: the cache keeps the vectors that came before."
+                        f"{self.label} failed {attempt + 1} times; the last error was {error!r}. "
+                        "To continue, run it again: the cache keeps the vectors received so far."
                     ) from error
                 wait = _FIRST_WAIT_S * 2**attempt
                 logger.warning("%s failed (%r); next attempt in %g s", self.label, error, wait)
@@ -171,8 +171,8 @@ class FunctionEncoder:
             raise ValueError(
                 f"{self.label} must return an array of shape ({shape[0]}, {shape[1]}) for "
                 f"{len(texts)} texts; got {what}. A late-interaction model returns a vector for "
-                "each token, so a word has none of its own: pool them in the function. After a "
-                "change of the function, give it another revision."
+                "each token, so a word has none of its own: pool them in the function. If you "
+                "change the function, give it another revision."
             )
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):

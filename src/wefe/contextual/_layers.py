@@ -1,4 +1,4 @@
-"""Scores over the depth of an encoder: any metric, at every layer."""
+"""Scores of any metric at every layer of an encoder."""
 
 from __future__ import annotations
 
@@ -289,5 +289,5 @@ def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> lis
         return list(range(encoder.n_layers))
     chosen = {check_layer(each, encoder.n_layers) for each in check_sequence("layers", layers)}
     if not chosen:
-        raise ValueError("layers is empty; leave it out for all layers.")
+        raise ValueError("layers is empty. For all layers, leave it out.")
     return sorted(chosen)

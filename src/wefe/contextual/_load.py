@@ -199,14 +199,14 @@ def load_encoder(
     function = _function_of(source)
     if function is None:
         if rate is not None:
-            raise TypeError("rate limits the calls of a function, and source is a model.")
+            raise TypeError("rate is only for functions, and source is a model.")
         encoder = _open_model(source, name, revision, pooling, max_length, shared, **local)
     else:
         _check_function_options(pooling, {**local, "max_length": max_length})
         if cache and not (revision or name):
             raise TypeError(
-                "the cache knows a function by its revision or name: give one, such as "
-                "name='acme-embed-2', or cache=False."
+                "the cache identifies a function by its revision or name. Give one, for example "
+                "name='acme-embed-2', or use cache=False."
             )
         pooling = "sentence"
         label = name or str(getattr(function, "__name__", type(function).__name__))
@@ -250,8 +250,8 @@ def _open_model(
     own_name = own_name if name is None else name
     if max_length is not None and pipeline is not None and pooling == "auto":
         raise ValueError(
-            "with pooling='auto' a SentenceTransformer reads as many tokens as its max_seq_length "
-            "says; set it there, or choose another pooling."
+            "with pooling='auto' the max_seq_length of a SentenceTransformer limits the tokens. "
+            "Set it there, or choose another pooling."
         )
     encoder = Encoder(
         network, tokenizer, pipeline=pipeline, label=own_name, max_length=max_length, **shared
@@ -280,7 +280,7 @@ def _check_function_options(pooling: Pooling, others: dict[str, Any]) -> None:
         given = ["pooling", *given]
     if given:
         raise TypeError(
-            f"{given[0]} is for a model, and source is a function, which encodes whole texts."
+            f"{given[0]} is only for models, and source is a function, which encodes whole texts."
         )
 
 
@@ -382,8 +382,8 @@ def _from_files(
                 from sentence_transformers import SentenceTransformer
             except ImportError:
                 logger.warning(
-                    "%s is a SentenceTransformer, and that library is not installed: its "
-                    "transformer is used alone, and pooling 'auto' is 'mean'",
+                    "%s is a SentenceTransformer, but sentence-transformers is not installed. Only "
+                    "its transformer is used, and pooling 'auto' means 'mean'",
                     name,
                 )
                 folder = inner
@@ -406,7 +406,7 @@ def _from_files(
         if "trust_remote_code" in why:
             cause = None
             why = (
-                "it needs code of its own, which is not run; load it yourself, if you trust it, "
+                "it needs its own code, which wefe does not run. If you trust it, load it yourself "
                 "and pass the object"
             )
         elif "weights_only" in why or "Unpickl" in type(error).__name__:
@@ -425,7 +425,7 @@ def _check_device(device: object) -> None:
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
         why = str(error).partition("\n")[0].rstrip(".")
         raise ValueError(
-            f"device must be a name such as 'cpu' or 'cuda:1', of a device that is there; got "
+            "device must be a name such as 'cpu' or 'cuda:1', of an available device; got "
             f"{device!r}: {why}."
         ) from error
 
@@ -492,12 +492,14 @@ def _find_folder(
         return path, path.resolve().name
     if path.exists() or not isinstance(source, str) or not looks_like_repo_id(source):
         raise (ValueError if path.exists() else FileNotFoundError)(
-            f"{os.fspath(source)!r} is no folder, as transformers saves one, and no model on "
-            "Hugging Face, which is named 'org/name', such as 'google-bert/bert-base-uncased'."
+            f"{os.fspath(source)!r} is neither a folder saved by transformers nor a model on "
+            "Hugging Face, such as 'google-bert/bert-base-uncased'."
         )
     repo, _, at = source.removeprefix("hf://").partition("@")
     if at and revision not in (None, at):
-        raise ValueError(f"{source!r} names one revision, and revision={revision!r} another.")
+        raise ValueError(
+            f"{source!r} and revision={revision!r} name different revisions. Give only one."
+        )
     return _fetch(repo, revision or at or None, token), PurePosixPath(repo).name
 
 
@@ -517,7 +519,7 @@ def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
         if folder in folders and (file.endswith(_SMALL_FILES) or _is_weights(file, folder, names)):
             path = repository.fetch(name).parents[len(PurePosixPath(name).parts) - 1]
     if path is None or not any(PurePosixPath(name).name == "config.json" for name in names):
-        raise ValueError(f"{repo} has no config.json, so it is no model that transformers opens.")
+        raise ValueError(f"{repo} has no config.json, so transformers cannot open it.")
     return path
 
 

@@ -1,4 +1,4 @@
-"""ContextualModel: an encoder with the face of a word embedding model."""
+"""ContextualModel: an encoder with the interface of a word embedding model."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 # What stands for the word in a template.
 SLOT = "{}"
 _ENCODE_FIRST = (
-    "so it has no vector. Have the encoder make it first: prepare(...) or snapshot(...), with the "
-    "words or queries (and the preprocessors) that are needed."
+    "so it has no vector. Encode it first with prepare(...) or snapshot(...), given the words or "
+    "queries and the preprocessors."
 )
 
 
 class EncodedModel(WordEmbeddingModel):
-    """A model that gives a word its vector when it is asked for."""
+    """A model that encodes a word when you look it up."""
 
     wv: EncodedVectors
 
@@ -141,7 +141,7 @@ class EncodedModel(WordEmbeddingModel):
 
 
 class ContextualModel(EncodedModel):
-    """An encoder that every metric takes as a model; :func:`load_encoder` makes one.
+    """An encoder as a model for every metric; open one with :func:`load_encoder`.
 
     A word is in the model if the tokenizer can represent it: not if it is empty, has only unknown
     or special tokens, or more tokens than `max_length`. Words are encoded when they are looked up,
@@ -194,7 +194,7 @@ class ContextualModel(EncodedModel):
 
     @property
     def pooling(self) -> Pooling:
-        """How the vectors of tokens become one; see :func:`load_encoder`.
+        """How token vectors are combined; see :func:`load_encoder`.
 
         'auto' became 'mean' where there is no whole pipeline of a SentenceTransformer.
         """
@@ -207,7 +207,7 @@ class ContextualModel(EncodedModel):
 
     @property
     def prompt(self) -> str:
-        """What stands before every text; '' for nothing.
+        """Text before every text; '' for none.
 
         A SentenceTransformer may have a default prompt, which its own pooling uses.
         """
@@ -218,12 +218,12 @@ class ContextualModel(EncodedModel):
 
     @property
     def max_length(self) -> int:
-        """Tokens of a text that are read at most, special tokens included."""
+        """Maximum number of tokens of a text, including special tokens."""
         return int(self._source.encoder.max_length)
 
     @property
     def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer, by which the cache knows the encoder."""
+        """A hash of weights, configuration and tokenizer; identifies the encoder in the cache."""
         return str(self._source.encoder.fingerprint)
 
     @property
@@ -311,7 +311,7 @@ class ContextualModel(EncodedModel):
         wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
         chosen = [check_layer(layer, self.n_layers) for layer in wanted]
         if not chosen:
-            raise ValueError("layers is empty; name at least one, or leave it out for all.")
+            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
         items = check_sequence("items", items)
         if len(items) and isinstance(items[0], str):
             words = _check_words(items)
@@ -328,8 +328,8 @@ class ContextualModel(EncodedModel):
             if isinstance(each, str):
                 raise ValueError(
                     f"contexts[{place}]: {self.name} has no vector for {shortened(context.word)} "
-                    f"in {shortened(context.text)}: {each}. Leave out those of which can_encode is "
-                    "False."
+                    f"in {shortened(context.text)}: {each}. Leave out contexts for which "
+                    "can_encode is False."
                 )
         return self._source.vectors(contexts, tokens, layers, pooling)
 
@@ -639,10 +639,11 @@ def check_encoder(model: object, who: str) -> ContextualModel:
     check_model(model)
     if not hasattr(model, "encode_contexts"):
         raise TypeError(
-            f"{who} needs an encoder, as it measures words in sentences; got {found(model)}, which "
-            "has one vector per word. Open one with wefe.contextual.load_encoder('org/name'). (An "
-            "encoder becomes a static model when it is copied, changed by a mitigation, or sent to "
-            "another process: use n_jobs=1.) For static models there is WEAT."
+            f"{who} needs an encoder, because it measures words in sentences; got {found(model)}, "
+            "which has one vector per word. Open one with "
+            "wefe.contextual.load_encoder('org/name'). (An encoder becomes a static model when it "
+            "is copied, changed by a mitigation, or sent to another process: use n_jobs=1.) For "
+            "static models there is WEAT."
         )
     return cast("ContextualModel", model)
 

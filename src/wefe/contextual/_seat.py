@@ -84,8 +84,8 @@ class SEAT(BaseMetric):
     metric_template = (2, 2)
     metric_name = "Sentence Encoder Association Test"
     metric_short_name = "SEAT"
-    question = "as WEAT, with vectors of short sentences instead of words"
-    meaning = "WEAT on the vectors of whole sentences that say little but the word in question."
+    question = "like WEAT, with vectors of short sentences instead of words"
+    meaning = "WEAT on the vectors of whole sentences that contain little besides the word."
     null_exchange = "targets"
     nan_values = {"seat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
     subset_params = {"return_effect_size": True}  # noqa: RUF012

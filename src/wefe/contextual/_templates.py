@@ -129,7 +129,7 @@ def templates_of_sets(
         if name not in templates:
             given = ", ".join(map(repr, templates)) or "none"
             raise ValueError(
-                f"templates has no entry for the set {name!r} of {query.query_name!r}; it has "
+                f"templates lacks an entry for the set {name!r} of {query.query_name!r}; it has "
                 f"{given}.{nearest(name, [str(key) for key in templates])} Use 'any' for words of "
                 "any kind."
             )

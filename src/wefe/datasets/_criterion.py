@@ -12,7 +12,7 @@ from wefe.query import Query
 
 @dataclass(frozen=True)
 class Criterion:
-    """The words that define one bias: everything that a mitigation method may need.
+    """The words that define a bias, with all word sets that mitigation methods use.
 
     All methods of :mod:`wefe.debias` accept it (``fit(model, criterion=...)``), so you can exchange
     methods without choosing new words.

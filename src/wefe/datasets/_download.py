@@ -86,8 +86,8 @@ def _check_sha256(name: str, path: Path) -> None:
     wanted, got = FILES[name].sha256, _sha256(path)
     if got != wanted:
         raise ValueError(
-            f"{path} is not the published {name}: its sha256 is {got}, {wanted} was expected. "
-            f"The file was left as it is. Replace it by the one of {FILES[name].url}, or unset "
+            f"{path} is not the published {name}: its sha256 is {got}, {wanted} was expected. The "
+            f"file was not changed. Replace it with the one from {FILES[name].url}, or unset "
             f"{DATA_DIR_VARIABLE}."
         )
 
@@ -151,15 +151,15 @@ def _download(name: str) -> Path:
         retry_if_failed=RETRIES,
     )
     remedy = (
-        f"set {DATA_DIR_VARIABLE} to a folder that holds the file as {name}, or keep to the words "
-        "that ship with wefe (--offline on the command line; offline=True in Python)"
+        f"set {DATA_DIR_VARIABLE} to a folder with the file {name}, or use only the words that "
+        "ship with wefe (--offline on the command line; offline=True in Python)"
     )
     host = urlsplit(file.url).netloc
 
     def not_to_be_had(kind: str, short: str) -> UnreachableError:
         return UnreachableError(
-            f"{name} ({file.size:,} bytes) is needed and not at hand: it is not in {places}, and "
-            f"{file.url} could not be fetched ({kind}). Connect to the internet, {remedy}.",
+            f"{name} ({file.size:,} bytes) is needed: it is not in {places}, and {file.url} could "
+            f"not be downloaded ({kind}). Connect to the internet, {remedy}.",
             f"{host} {short}",
         )
 
@@ -177,12 +177,12 @@ def _download(name: str) -> Path:
         ) from error
     except (NotADirectoryError, PermissionError, FileExistsError) as error:
         raise OSError(
-            f"{name} cannot be kept: {error}. Let the cache folder {cache} be writable, {remedy}."
+            f"{name} cannot be saved: {error}. Make the cache folder {cache} writable, {remedy}."
         ) from error
     except OSError as error:
         kind = type(error).__name__
         if getattr(error, "response", None) is not None:
-            raise not_to_be_had(kind, "does not send it") from error
+            raise not_to_be_had(kind, "does not provide it") from error
         # Errors with a number come from this machine, for example a full disk.
         if error.errno is None:
             _unreachable[host] = time.monotonic(), kind

@@ -58,13 +58,13 @@ def open_query_set(
         why = error.short if isinstance(error, UnreachableError) else str(error)
     if not queries:
         raise ValueError(
-            f"{what} {text}: no query of this set can be asked offline, as its words are a "
-            f"download ({why}). Connect, or set WEFE_DATA_DIR to a mirror."
+            f"{what} {text}: no query of this set works offline, because its words need a download "
+            f"({why}). Connect to the internet, or set WEFE_DATA_DIR to a folder with the files."
         )
     left_out = list_queries_left_out(text) if offline else []
     if left_out:
         logger.warning(
-            "%s: %d of %d queries are left out, as their words are a download (%s): %s",
+            "%s: %d of %d queries are left out because their words need a download (%s): %s",
             text,
             len(left_out),
             len(left_out) + len(queries),
@@ -85,7 +85,7 @@ def _read_queries(path: Path, what: str) -> list[Query]:
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
-        raise ValueError(f"{what} {path} is no JSON: {error}") from error
+        raise ValueError(f"{what} {path} is not JSON: {error}") from error
     queries = []
     for position, entry in enumerate(data if isinstance(data, list) else [data]):
         try:
@@ -93,5 +93,5 @@ def _read_queries(path: Path, what: str) -> list[Query]:
         except (TypeError, ValueError) as error:
             raise ValueError(f"{what} {path}, query {position}: {error}") from error
     if not queries:
-        raise ValueError(f"{what} {path} holds no query.")
+        raise ValueError(f"{what} {path} contains no query.")
     return queries

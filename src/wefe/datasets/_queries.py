@@ -223,8 +223,8 @@ def shipped_word_set(reference: str) -> list[str]:
     known = [f"{name}/{each}" for name, load in _AT_HAND.items() for each in load()]
     if reference not in known:
         raise ValueError(
-            f"{reference!r} is no word set that ships.{nearest(reference, known)} Write words as a "
-            "list, or DATASET/SET, for example 'weat/flowers'"
+            f"{reference!r} is not a word set that ships.{nearest(reference, known)} Write words "
+            "as a list, or DATASET/SET, for example 'weat/flowers'"
         )
     return list(_AT_HAND[dataset]()[key])
 

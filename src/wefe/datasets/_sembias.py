@@ -45,12 +45,12 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
     path = Path(source)
     if not path.is_file():
         raise FileNotFoundError(
-            f"there is no file {path} with questions; 'small' and 'gn_glove' are known by name."
+            f"there is no file {path} with questions. Give a file, 'small' or 'gn_glove'."
         )
     try:
         questions = parse_sembias(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text in UTF-8: {error}.") from error
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
     for number, question in enumerate(questions, start=1):
         complete = all(len(pair) == 2 and all(pair) for pair in question)
         if len(question) != _N_PAIRS or not complete:

@@ -1,4 +1,4 @@
-"""Mitigation: methods that lower the bias of a model, and evidence of what they did.
+"""Mitigation: methods that lower the bias of a model, and measures of their effects.
 
 Every method is a class with `fit`, `transform` and `fit_transform`; :func:`compare` measures
 models before and after.

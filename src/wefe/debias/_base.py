@@ -276,7 +276,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         if missing:
             raise TypeError(
                 f"{type(self).__name__}.fit needs {' and '.join(missing)}, or a criterion "
-                "('gender', or a Criterion with word sets of yours)."
+                "('gender', or a Criterion with your word sets)."
             )
 
     def _check_sets_size(
@@ -302,7 +302,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         """Check the arguments of `transform`, and the dimensions of the model."""
         check_model(model)
         if target is not None and not check_words("target", target):
-            raise ValueError("target is empty, so nothing would change; None stands for all words.")
+            raise ValueError("target is empty, so nothing would change. For all words, use None.")
         check_words("ignore", ignore)
         check_bool("copy", copy)
         if getattr(self, "dim_", model.dim) != model.dim:
@@ -505,8 +505,8 @@ class WordDebias(BaseDebias):
         choice = self._choose(model, target, ignore, copy)
         if target is None and hasattr(model, "snapshot"):
             logger.warning(
-                "%s is an encoder: the %d words looked up so far are mitigated, and no others. "
-                "Take a snapshot of all that matter first",
+                "%s is an encoder: only the %d words looked up so far are mitigated. First take a "
+                "snapshot of all words of interest",
                 *(model.name, len(model)),
             )
         if not copy:
@@ -539,7 +539,7 @@ class WordDebias(BaseDebias):
             if sets and not ignored:
                 logger.warning(
                     "nothing is ignored, so words to which the class rightly belongs (%s) lose it "
-                    "too; pass them as ignore",
+                    "too. To keep them, pass them as ignore",
                     ", ".join(sorted({*flattened(sets)})[:4]),
                 )
         else:
@@ -568,12 +568,12 @@ class WordDebias(BaseDebias):
         rows = rows_of(model, words)
         if n_kept := len(rows.keys() & protected.keys()):
             logger.warning(
-                "%d words in target stay as they are, because %s protects them",
+                "%d words in target do not change, because %s protects them",
                 *(n_kept, type(self).__name__),
             )
         if self._map_ignored is not None:
             logger.warning(
-                "%s moves the words in target to another space: cosines between them and other "
+                "%s moves the words in target to another space, so cosines between them and other "
                 "words mean little",
                 type(self).__name__,
             )
@@ -736,5 +736,5 @@ def _mapped(
 def log_left(n_left: int) -> None:
     if n_left:
         logger.warning(
-            "%d vectors stay as they were: they are zero, or hold NaN or infinity", n_left
+            "%d vectors do not change: they are zero, or contain NaN or infinity", n_left
         )

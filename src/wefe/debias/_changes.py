@@ -109,7 +109,7 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
         for vectors in (common.vectors(number, candidates) for number in range(len(common.models)))
     ]
     kept = [(near[0][:, :, None] == now[:, None]).any(axis=2).mean(axis=1) for now in near]
-    note = "" if k == _N_NEIGHBORS else f"{k} neighbours, as there are few words"
+    note = "" if k == _N_NEIGHBORS else f"{k} neighbours, because there are few words"
     return rows_of(
         *("cost", _KEPT, subject, common.models, *paired_scores(kept)),
         n=size,
@@ -168,7 +168,7 @@ def quality_rows(
         }
         asked = [i for i, item in enumerate(benchmark.items) if known.issuperset(item[:n_words])]
         lost = benchmark.n_items - len(asked)
-        notes = [f"{lost} of {benchmark.n_items} questions left out, as a model lacks a word"]
+        notes = [f"{lost} of {benchmark.n_items} questions left out because a model lacks a word"]
         notes *= bool(lost)
         if n_sample is not None and least == 1 and n_sample < len(asked):
             notes.append(f"a sample of {n_sample} of them was asked")
@@ -259,7 +259,7 @@ def bias_rows(
             notes = [
                 f"before: {old.nan_reason}" if old.nan_reason else "",
                 f"after: {new.nan_reason}" if new.nan_reason else "",
-                f"words left out, as a model lacks them: {old.words_lost}" if lost else "",
+                f"words left out because a model lacks them: {old.words_lost}" if lost else "",
                 why,
             ]
             rows.append(

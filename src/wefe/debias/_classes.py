@@ -66,8 +66,7 @@ def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str
     twice = [word for word, n in Counter(chain.from_iterable(given.values())).items() if n > 1]
     if twice:
         raise ValueError(
-            f"{twice[0]!r} is a word of two classes; leave it out of one of them "
-            f"({', '.join(given)})."
+            f"{twice[0]!r} is in two classes. Leave it out of one of them ({', '.join(given)})."
         )
     parts = {}
     for name, words in given.items():
@@ -114,7 +113,7 @@ def word_classes(
     most = len(model.vocab) // (n_classes + 1)
     if most < n_words:
         logger.warning(
-            "%s: %d words of each class are taken, not %d, as it has %d words",
+            "%s: %d words of each class are used, not %d, because it has %d words",
             *(model.name, most, n_words, len(model.vocab)),
         )
     complete = definitional_vectors(model, definitional_sets, "definitional_sets")
@@ -294,8 +293,8 @@ class INLP(RowwiseDebias):
         self.projection_: Vectors = nullspace_projection(self.directions_)
         if not len(self.directions_):
             logger.warning(
-                "%s: no classifier tells the classes of held-out words apart (accuracy %.3f, "
-                "limit %.3f), so nothing is removed",
+                "%s: no classifier separates the classes of held-out words (accuracy %.3f, limit "
+                "%.3f), so nothing is removed",
                 *(model.name, accuracies[0], limit),
             )
         self._log(
@@ -592,7 +591,7 @@ class LEACE(RowwiseDebias):
         self.shift_: Vectors = self.map_.shift
         if not self.map_.rank:
             logger.warning(
-                "%s: no linear model tells the classes apart, so nothing is erased", model.name
+                "%s: no linear model separates the classes, so nothing is erased", model.name
             )
         self._log(
             "%s: %d directions erased, learned from %d words",

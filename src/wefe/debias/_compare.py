@@ -1,4 +1,4 @@
-"""Models before and after a mitigation: what was gained, what it cost, and what remains."""
+"""Compare models before and after a mitigation: gain, cost and remaining bias."""
 
 from __future__ import annotations
 
@@ -171,7 +171,7 @@ def compare(
     progress: bool = True,
     **lookup: Any,
 ) -> Comparison:
-    """Show what a mitigation gained, what it cost, and what bias it left.
+    """Measure the gain of a mitigation, its cost, and the remaining bias.
 
     Start with 'bias': is `after` nearer to `best_value`, and is the change larger than twice its
     standard error? Then 'cost': benchmark scores should not fall, neighbours should stay, few
@@ -287,8 +287,8 @@ def compare(
         rows += bias_rows(metric, asked, alike, options, n_jobs, progress, label)
     if selected := [model.name for model in models if model.held == "selected"]:
         logger.warning(
-            "costs and what remains are left out: %s was opened for some words only; load it "
-            "whole, or take a snapshot of an encoder before",
+            "costs and remaining bias are left out, because %s was opened for some words only. "
+            "Load it whole, or take a snapshot of an encoder first",
             ", ".join(selected),
         )
     else:
@@ -335,8 +335,8 @@ def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingMo
         check_model(model)
         if model is before:
             raise ValueError(
-                f"after is the same object as before ({model.name}). A transform with copy=False "
-                "changes its model; keep the original: copy=True."
+                f"after is the same object as before ({model.name}). transform with copy=False "
+                "changes the model. To keep the original, use copy=True."
             )
         models.append(copy.copy(model))
         models[-1].name = model.name if name is None else str(name)
@@ -358,9 +358,8 @@ def _calls(
         metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
         if not isinstance(params, Mapping) or "preprocessors" in params:
             raise TypeError(
-                "a metric and its parameters are a pair such as (WEAT, {'ddof': 1}), and "
-                "preprocessors belong to compare, as all metrics are asked for the same words; "
-                f"got {found(params)}."
+                "expected a pair of a metric and its parameters, such as (WEAT, {'ddof': 1}). Pass "
+                f"preprocessors to compare, for all metrics. Got {found(params)}."
             )
         instance = as_metric(metric)
         taken = {*instance.parameters(), *Lookup.__annotations__}
@@ -375,7 +374,8 @@ def _calls(
         calls.setdefault((kind, repr(sorted(params.items()))), (instance, options, params))
     for name in given.keys() - every:
         raise TypeError(
-            f"compare has no parameter {name!r}, nor has one of the metrics.{nearest(name, every)}"
+            f"compare has no parameter {name!r}, and neither have the metrics."
+            f"{nearest(name, every)}"
         )
     plain = [each.scale(None, **scale_params(own)).label for each, own, _ in calls.values()]
     labels = []

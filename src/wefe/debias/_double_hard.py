@@ -132,7 +132,8 @@ class DoubleHardDebias(RowwiseDebias):
         most = max(1, int(n_free * _SIDE_SHARE))
         if most < self.n_words:
             logger.warning(
-                "%s: the %d most biased words of each class are taken, not %d, as it has %d words",
+                "%s: the %d most biased words of each class are used, not %d, because it has %d "
+                "words",
                 *(model.name, most, self.n_words, len(model)),
             )
         sides = _most_biased(model, min(self.n_words, most), bias_representation, left_out)

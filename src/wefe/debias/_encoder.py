@@ -188,7 +188,7 @@ def _affine_map(method: BaseDebias) -> AffineMap:
             if each._affine_map is not BaseDebias._affine_map
         ]
         raise TypeError(
-            f"{type(method).__name__} does not map all vectors alike as it was fitted, so it "
+            f"{type(method).__name__} was fitted so that it does not map all vectors alike, so it "
             f"cannot become a layer of an encoder. These can: {', '.join(able)}. HardDebias needs "
             "equalize_pairs=[] for it, and MulticlassHardDebias equalize_sets=[]."
         )

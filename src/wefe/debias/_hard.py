@@ -225,8 +225,7 @@ class MulticlassHardDebias(_SubspaceDebias):
         n_classes = max(map(len, self.definitional_sets_embeddings_))
         if len(self.bias_subspace_) < n_classes - 1:
             logger.warning(
-                "%d components cannot tell %d classes apart, so that equalized words may fall "
-                "together; %d can",
+                "%d components cannot separate %d classes, so equalized words may coincide; use %d",
                 *(len(self.bias_subspace_), n_classes, n_classes - 1),
             )
         return self

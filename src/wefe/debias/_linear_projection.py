@@ -126,8 +126,8 @@ def class_directions(
     """Find orthonormal directions by `method.direction`; the first points to the first class."""
     if words_by_class is not None and method.direction != "means":
         raise ValueError(
-            "words_by_class goes with direction 'means'; direction "
-            f"{method.direction!r} needs definitional_sets."
+            f"words_by_class needs direction 'means'; direction {method.direction!r} needs "
+            "definitional_sets."
         )
     enough = representatives if method.direction == "pair" else words_by_class
     if not enough:
@@ -257,8 +257,8 @@ class OSCaR(RowwiseDebias):
         )
         if len(directions) > 1 and self.direction != "pca":
             raise ValueError(
-                "OSCaR corrects one bias direction, and more than two classes have more; "
-                "direction='pca' takes the first principal component."
+                "OSCaR corrects one bias direction, but more than two classes have several. To use "
+                "the first principal component, set direction='pca'."
             )
         find = _first_component if self.concept == "pca" else _mean_difference
         concept = find(model, concept_words)

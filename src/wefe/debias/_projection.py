@@ -92,7 +92,7 @@ def neutralised(vectors: FloatArray, basis: FloatArray) -> FloatArray:
     if nothing_left.any():
         result[nothing_left] = 0
         logger.warning(
-            "%d vectors have nothing outside of the bias subspace, and become zero",
+            "%d vectors lie entirely in the bias subspace and become zero",
             nothing_left.sum(),
         )
     return result

@@ -226,7 +226,7 @@ def residual_rows(
     everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
     if k >= len(everything):
         k = len(everything) - 1
-        neighbor_notes.append(f"{k} neighbours, as there are few words")
+        neighbor_notes.append(f"{k} neighbours, because there are few words")
     rows: list[Row] = []
     looked_at = np.flatnonzero(np.isin(everything, asked))
     for position, subject in enumerate(subjects):
@@ -299,9 +299,9 @@ def _rows(
     for number, row in enumerate(rows, 1):
         said = list(notes)
         if measure == PROJECTIONS and not columns[number].any():
-            said.append("after: nothing but rounding is left of the projections")
+            said.append("after: only rounding errors are left of the projections")
         if math.isnan(row.before + row.after):
-            said.append("no correlation with what is the same for all words")
+            said.append("no correlation, because one number is the same for all words")
         rows[number - 1] = row._replace(note="; ".join(said))
     return rows
 
@@ -314,7 +314,7 @@ def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str])
     last = model.vocab[common.words[min(FREQUENT, len(common)) - 1]]
     rows, lower = plain_rows(model, last + 1)
     if not lower:
-        notes.append("words of any case, as the vocabulary has hardly any in lower case")
+        notes.append("words of any case, because the vocabulary has hardly any in lower case")
     unwanted = set(forms(model, left_out_words))
     numbers = (common.find(form) for form in model.table.words_at(rows) if form not in unwanted)
     return np.array([number for number in numbers if number is not None], dtype=np.intp)

@@ -1,4 +1,4 @@
-"""Mitigation from file to file: a model of any size, in bounded memory."""
+"""Mitigate from file to file: models of any size, in bounded memory."""
 
 from __future__ import annotations
 
@@ -166,8 +166,8 @@ def transform_file(
     """
     if not isinstance(method, RowwiseDebias):
         raise TypeError(
-            f"{type(method).__name__} does not change each vector by itself, so that it cannot go "
-            "from file to file; load the model, transform it and save it."
+            f"{type(method).__name__} does not change each vector by itself, so it cannot work "
+            "from file to file. Load the model, transform it and save it."
         )
     check_is_fitted(method)
     with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
@@ -187,8 +187,8 @@ def _opened(
         vocab_prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
     elif Path(source).is_fifo():
         raise ValueError(
-            f"{source} is a pipe, which can be read only once; debiasing reads its source "
-            "several times. Write it to a file first; a packed one need not be unpacked."
+            f"{source} is a pipe, which can be read only once, but debiasing reads its source "
+            "several times. Write it to a file first; you need not unpack it."
         )
     opened = open_vectors(source, check_reading(trust_pickle=trust_pickle, progress=progress))
     if opened.table is not None:
@@ -223,7 +223,7 @@ def _written(
     settled = method._settled(model, choice)
     rows = np.fromiter(model.vocab.values(), np.intp, len(model))
     source = TableSource(model.wv, model.name, model.name)
-    hint = "wefe.load(file, on_error='skip') leaves such words out; pass that model."
+    hint = "To leave such words out, pass the model wefe.load(file, on_error='skip')."
     n_left = 0
 
     def blocks() -> Iterator[Block]:

@@ -1,4 +1,4 @@
-"""Look at words, directions and neighbourhoods: where a bias sits, not only how large it is.
+"""Explore words, directions and neighbourhoods: which words carry a bias, not only how large it is.
 
 Projections on a bias direction, extreme words, pages of a word and of a model, analogies along a
 direction, association with statistics of the world, and the words that rightly belong to a group.

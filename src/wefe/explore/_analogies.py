@@ -40,7 +40,7 @@ def generate_analogies(
     preprocessors: Preprocessors | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Find the pairs of words that differ most nearly as the groups do: 'she is to x as he to y'.
+    """Find word pairs that differ most nearly as the groups do: 'she is to x as he is to y'.
 
     Of two unit vectors x and y no further apart than `threshold`, the score is cos(g, x - y),
     where g points from the second group to the first. The exact best pairs are found.

@@ -1,4 +1,4 @@
-"""Which way the groups of a criterion lie in a model."""
+"""Directions towards the groups of a criterion in a model."""
 
 from __future__ import annotations
 
@@ -86,12 +86,12 @@ class BiasDirections:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two groups, so that one signed number says all."""
+        """Whether there are two groups, so one signed number describes a word."""
         return len(self.groups) == 2
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """What a word may be called: the group it leans to, or 'no clear direction'."""
+        """Possible labels of a word: the group it leans to, or 'no clear direction'."""
         return (*self.groups, NO_CLEAR_DIRECTION)
 
     @property
@@ -112,12 +112,11 @@ class BiasDirections:
         return (
             f"the directions of {self.name} hold {self.explained:.0%} of the variance of the "
             f"{len(self.sets)} definitional sets, which have little in common in "
-            f"{self.model_name}. What lies along them may be chance; "
-            "wefe.audit.audit_direction says more"
+            f"{self.model_name}. Positions along them may be chance; see wefe.audit.audit_direction"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what is known of the directions as plain data, fit for JSON.
+        """Return the directions as plain data for JSON.
 
         Returns
         -------
@@ -285,7 +284,7 @@ def bias_directions(
 
 
 def as_criterion(criterion: Any) -> Criterion:
-    """Return the criterion that was named or written down."""
+    """Return a criterion, given by name or by its words."""
     if isinstance(criterion, BiasDirections):
         return criterion.criterion
     if isinstance(criterion, Criterion):
@@ -307,8 +306,8 @@ def as_criterion(criterion: Any) -> Criterion:
         if len({len(words) for words in sets if isinstance(words, list | tuple)}) > 1:
             raise ValueError(
                 "tuples of one word per group, such as [('she', 'he'), ('woman', 'man')], need one "
-                f"length; got {found(criterion)}. Words by group are a mapping: "
-                "{'female': ['she', 'woman'], 'male': ['he', 'man']}."
+                f"length; got {found(criterion)}. For words by group, use a mapping: {{'female': "
+                "['she', 'woman'], 'male': ['he', 'man']}."
             )
         return Criterion(" - ".join(sets[0]), sets, class_names=list(sets[0]))
     raise TypeError(

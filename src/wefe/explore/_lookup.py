@@ -1,4 +1,4 @@
-"""Words of people in the vocabulary of a model: found, lost, without a direction, or twice."""
+"""Look up words in a model, and report those that are lost, without a direction, or repeated."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ class Found(NamedTuple):
     repeated: tuple[str, ...]
 
     def log(self, model: WordEmbeddingModel, name: str) -> None:
-        """Say which words are left out, and why."""
+        """Log which words are left out, and why."""
         n = len(self.words) + len(self.lost) + len(self.unusable) + len(self.repeated)
         for what, words in (
             ("lacks", self.lost),
             ("has no vector with a direction for", self.unusable),
-            ("has in another form already", self.repeated),
+            ("already has in another form", self.repeated),
         ):
             if words:
                 logger.warning(
@@ -116,7 +116,7 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
 
 
 def as_looked_up(preprocessors: Preprocessors | None) -> str:
-    """Say in which forms words were looked for, and how others can be tried."""
+    """Describe in which forms words were looked up, and how to try others."""
     if preprocessors is None:
-        return ", as it is written; preprocessors=[{}, {'lowercase': True}] tries other forms"
+        return ", exactly as written; preprocessors=[{}, {'lowercase': True}] tries other forms"
     return " in any of the forms that the preprocessors make"

@@ -67,8 +67,8 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
         umap = importlib.import_module("umap")
     except ImportError as error:
         raise ImportError(
-            "map_method='umap' needs umap-learn: pip install 'wefe[umap]'; 'pca' and 't-sne' need "
-            "nothing more."
+            "map_method='umap' needs umap-learn: pip install 'wefe[umap]'; 'pca' and 't-sne' work "
+            "without it."
         ) from error
     n_neighbors = min(15, len(units) - 1)
     map_ = umap.UMAP(n_neighbors=n_neighbors, metric="cosine", random_state=seed, n_jobs=1)

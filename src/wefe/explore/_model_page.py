@@ -43,7 +43,7 @@ _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 @dataclass(frozen=True, eq=False)
 class ModelPage:
-    """What is known of a bias in one model.
+    """A bias in one model: its directions, distribution and extreme words.
 
     Attributes
     ----------
@@ -114,7 +114,7 @@ class ModelPage:
         return draw("plot_extremes", self.extremes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the page as plain data, fit for JSON, without the single projections.
+        """Return the page as plain data for JSON, without the projections of single words.
 
         Returns
         -------
@@ -145,7 +145,7 @@ def model_page(
     ignore: Sequence[str] | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> ModelPage:
-    """Gather what is known of a bias in a model: its directions, distribution and extremes.
+    """Describe a bias in a model: its directions, distribution and extreme words.
 
     Parameters
     ----------
@@ -206,8 +206,8 @@ def model_page(
         lists = word_lists(words)
     if VOCABULARY in lists:
         raise ValueError(
-            f"words: {VOCABULARY!r} is what the frequent words of the model are called here; give "
-            "the list another name."
+            f"words: {VOCABULARY!r} is the name for the frequent words of the model. Give the list "
+            "another name."
         )
     n_lost = sum(map(len, lists.values()))
     # A model need not have any of the stereotypes.

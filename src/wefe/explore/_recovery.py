@@ -1,4 +1,4 @@
-"""Can the groups be recovered from a model? The tests of Gonen and Goldberg, and their map."""
+"""Test whether groups can be recovered from a model, as in Gonen and Goldberg, with their map."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ def recovery_tests(
     # Of two groups one mirrors the other.
     looked_at = known.class_names[: 1 if known.n_classes == 2 else None]
     k_possible = min(k, len(everything) - 1)
-    few = [f"{k_possible} neighbours, as there are few words"] * (k_possible < k)
+    few = [f"{k_possible} neighbours, because there are few words"] * (k_possible < k)
     vectors = common.vectors(last, everything)
     near, _ = nearest_neighbors(vectors, vectors[rows], k_possible, exclude=rows)
     belongs, n_groups = members(bias), bias.shape[1]
@@ -198,7 +198,7 @@ def most_biased_words(
         if each.held == "selected":
             raise ValueError(
                 f"these tests need the whole vocabulary, and {each.name} was opened for some words "
-                "only; load it whole. Of an encoder, take a snapshot of all words that matter."
+                "only; load it whole. For an encoder, take a snapshot of all words of interest."
             )
     n_words = check_positive_int("n_words", n_words)
     words = every_form(
@@ -225,7 +225,7 @@ def _axes(
     if len(known.words) < 2:
         raise ValueError(
             f"{model.name} lacks one of {', '.join(criterion.representatives)}, which represent "
-            "the groups; name other words: Criterion(..., representatives=[...])."
+            "the groups. Choose other words: Criterion(..., representatives=[...])."
         )
     first, second = unit_rows(known.vectors)
     return np.stack([first - second, second - first])
@@ -246,8 +246,8 @@ def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
     if per_group < _FEWEST_WORDS:
         raise ValueError(
             f"each of {n_groups} groups needs {_FEWEST_WORDS} words or more that are biased "
-            f"towards it; of the {len(bias)} words that may be chosen there are "
-            f"{belongs.sum(axis=0).tolist()}. Take a model with more words."
+            f"towards it; among the {len(bias)} words to choose from, the groups have "
+            f"{belongs.sum(axis=0).tolist()}. Use a model with more words."
         )
     if per_group < n_words:
         notes.append(f"{per_group} words per group, of the {len(bias):,} that may be chosen")
@@ -284,7 +284,7 @@ def _after(
     except ValueError as error:
         return nothing, str(error)
     if np.abs(after).max(initial=0) <= 16 * float(np.finfo(model.dtype).eps):
-        return nothing, "nothing but rounding is left of the projections"
+        return nothing, "only rounding errors are left of the projections"
     return after, ""
 
 
@@ -299,7 +299,7 @@ def cluster_map(
     random_state: int | None = 0,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
-    """Draw the words of largest bias in two dimensions, and say which cluster each falls into.
+    """Map the words of largest bias in two dimensions, with the cluster of each word.
 
     Parameters
     ----------

@@ -34,7 +34,7 @@ _SCORES = ("precision", "recall", "f1")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpecificWords:
-    """Words that a classifier takes for specific: what :func:`learn_specific_words` returns.
+    """Words that a classifier labels as specific: the result of :func:`learn_specific_words`.
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class SpecificWords:
         return int(self.is_seed.sum())
 
     def scores(self) -> pd.DataFrame:
-        """Return how well seed words are told from others, by cross-validation.
+        """Return how well the classifier separates seed words from others, by cross-validation.
 
         Returns
         -------
@@ -101,7 +101,7 @@ class SpecificWords:
         return pd.DataFrame(columns, index=list(_SCORES))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the words as a table, for example to read them before they are used.
+        """Return the words as a table, for example to review them before use.
 
         Returns
         -------
@@ -136,7 +136,7 @@ def learn_specific_words(
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> SpecificWords:
-    """Find all words of a vocabulary that are like some words specific to a group.
+    """Find all words of a vocabulary that resemble some group-specific words.
 
     A linear support vector machine tells the unit vectors of the seed words from those of other
     words. What it takes for specific in the whole vocabulary joins the seed words.

@@ -1,4 +1,4 @@
-"""Does the bias of words follow a statistic of the world, such as the share of women in jobs?"""
+"""Compare the bias of words with a real-world statistic, such as the share of women in jobs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StatisticCorrelation:
-    """How the bias of words follows a statistic: what :func:`correlate_with_statistic` returns.
+    """How the bias of words follows a statistic: the result of :func:`correlate_with_statistic`.
 
     Attributes
     ----------
@@ -152,7 +152,7 @@ class StatisticCorrelation:
         return pd.DataFrame(columns)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything as plain data, fit for JSON; what is undefined is None.
+        """Return everything as plain data for JSON; undefined values are None.
 
         Returns
         -------
@@ -172,7 +172,7 @@ class StatisticCorrelation:
         }
 
     def band(self, n_points: int = 101) -> pd.DataFrame:
-        """Return the line of least squares with an interval at each of some points.
+        """Return the regression line, with an interval at each of the given points.
 
         Parameters
         ----------
@@ -197,7 +197,7 @@ class StatisticCorrelation:
         return pd.DataFrame({"statistic": points, "fit": fit, "low": low, "high": high})
 
     def plot(self, **options: Any) -> Figure:
-        """Show the words as points, with the line of least squares and its band.
+        """Show the words as points, with the regression line and its interval.
 
         Parameters
         ----------
@@ -254,7 +254,7 @@ def correlate_with_statistic(
     n_bootstrap: int = 2000,
     random_state: int | np.random.Generator | None = 0,
 ) -> StatisticCorrelation:
-    """Compare the bias of words with a number of the world for each of them.
+    """Compare the bias of words with a real-world number for each word.
 
     Parameters
     ----------
@@ -424,10 +424,13 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     undefined = wanted.n_bootstrap - len(samples)
     reason = ""
     if n < _FEWEST_FOR_INTERVALS:
-        reason = f"no interval: it would say nothing of {n} words; take {_FEWEST_FOR_INTERVALS}"
+        reason = (
+            f"no interval: it would mean nothing with {n} words; use at least "
+            f"{_FEWEST_FOR_INTERVALS}"
+        )
     elif undefined > MOST_UNDEFINED * wanted.n_bootstrap or np.isnan(without_each).any():
         reason = (
-            "no interval: too few words differ, so that resamples have no correlation "
+            "no interval: too few words differ, so some resamples have no correlation "
             f"({undefined} of {wanted.n_bootstrap})"
         )
     if reason:

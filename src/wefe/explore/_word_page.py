@@ -1,4 +1,4 @@
-"""The page of a word: where it lies, what lies around it, and why that is near."""
+"""The page of a word: its bias, its neighbours, and how much of their similarity is bias."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
 
 @dataclass(frozen=True, eq=False)
 class WordPage:
-    """What is known of the bias of one word in one model.
+    """The bias of one word in one model.
 
     Attributes
     ----------
@@ -155,7 +155,7 @@ class WordPage:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the neighbours, so that pages of several words can be put together.
+        """Return the neighbours as a table, which you can concatenate over several words.
 
         Returns
         -------
@@ -168,7 +168,7 @@ class WordPage:
         return table
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the page as plain data, fit for JSON; what is undefined is None.
+        """Return the page as plain data for JSON; undefined values are None.
 
         Returns
         -------
@@ -206,7 +206,7 @@ def word_page(
     random_state: int | None = 0,
     preprocessors: Preprocessors | None = None,
 ) -> WordPage:
-    """Gather what is known of the bias of a word: where it lies, and what lies around it.
+    """Describe the bias of a word: its position along the bias direction, and its neighbours.
 
     Parameters
     ----------
@@ -330,9 +330,9 @@ def word_page(
 def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str | None:
     """Return why numbers of a page are missing, or are of some neighbours only."""
     if form not in before:
-        return f"{before.name} lacks the word, so nothing of its former bias is known"
+        return f"{before.name} lacks the word, so its former bias is unknown"
     known, k = int(np.isfinite(along).all(axis=1).sum()), len(along)
-    few = "; they are too few for shares" if 2 * known < k else ", of which the shares are"
+    few = "; these are too few for shares" if 2 * known < k else "; the shares refer to these"
     return None if known == k else f"{before.name} has {known} of the {k} neighbours{few}"
 
 

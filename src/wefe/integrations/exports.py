@@ -95,7 +95,7 @@ def to_model_index(
 def to_eval_results(
     results: pd.DataFrame | StudyResults, dataset: str, model: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return what was measured of a model as a file of '.eval_results/' in its repository has it.
+    """Return the scores of a model in the format of '.eval_results/' files in its repository.
 
     Parameters
     ----------

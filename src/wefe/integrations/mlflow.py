@@ -1,4 +1,4 @@
-"""Scores in the run of MLflow, beside what else was logged of a training."""
+"""Log scores to an MLflow run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An evaluator for sentence-transformers: bias beside the other numbers of a training."""
+"""An evaluator for sentence-transformers that measures bias during training."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         return found
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Return what the model card says of the evaluator.
+        """Return the configuration of the evaluator for the model card.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""What every metric shares: parameters, look-up, template check, result, scale and order.
+"""Base class of metrics: parameters, look-up, template check, result, scale and order.
 
 A metric is a class with a template, its parameters, and one formula on weighted word sets::
 
@@ -58,14 +58,14 @@ logger = logging.getLogger(__name__)
 
 TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 
-_NOT_CALCULATED = "no p-value is calculated: that needs calculate_p_value=True"
+_NOT_CALCULATED = "no p-value is calculated; set calculate_p_value=True"
 _FORMULAS = "run_query", "_scores", "_compute"
-_MISSED = f"{OPPOSITE}: a one-sided test misses it, use p_value_test_type='two-sided'"
+_MISSED = f"{OPPOSITE}: a one-sided test misses it; use p_value_test_type='two-sided'"
 
 
 @dataclass(frozen=True)
 class Scale:
-    """How the scores of a metric are to be read.
+    """How to read the scores of a metric.
 
     Attributes
     ----------
@@ -127,7 +127,7 @@ class Scale:
 
 @dataclass(frozen=True)
 class Measurement:
-    """What `_compute` of a metric returns when it has more to say than one number.
+    """What `_compute` of a metric returns if it is more than one number.
 
     Attributes
     ----------
@@ -369,7 +369,7 @@ class BaseMetric:
         if len(args) > len(names):
             raise TypeError(
                 f"{type(self).__name__}.run_query takes query, model and {len(names)} parameters "
-                f"by position; got {len(args)} parameters. Pass options of the look-up by name."
+                f"by position; got {len(args)}. Pass look-up options by name."
             )
         result = self._result(query, model, **dict(zip(names, args, strict=False)), **params)
         log_result(result, with_lost_words=params.get("warn_not_found_words", False))
@@ -395,7 +395,7 @@ class BaseMetric:
         )
 
     def with_params(self, **params: Any) -> tuple[Self, Lookup]:
-        """Return the metric with other parameters, and those of `params` that are for the look-up.
+        """Return the metric with other parameters, and the parameters in `params` for the look-up.
 
         Parameters
         ----------
@@ -431,7 +431,7 @@ class BaseMetric:
 
     @property
     def reference(self) -> str:
-        """The publication, which reports print: what the class says under "References"."""
+        """The publication, for reports: the "References" section of the class."""
         _, _, text = (inspect.getdoc(type(self)) or "").partition("References\n----------\n")
         return " ".join(text.partition("\n\n")[0].split())
 
@@ -456,7 +456,7 @@ class BaseMetric:
         return [each.name for each in own if each.kind is not each.VAR_KEYWORD]
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Say how scores are to be read: label, range, and the value that means no bias.
+        """Return how to read scores: label, range, and the value that means no bias.
 
         Parameters
         ----------
@@ -496,7 +496,7 @@ class BaseMetric:
             return replace(measured, warnings=measured.warnings + ignored)
         p_value, details, warnings = math.nan, dict(measured.details), measured.warnings
         score = float(measured.values["result"])
-        undeclared = "" if self.null_exchange else "it does not say what may be exchanged"
+        undeclared = "" if self.null_exchange else "it does not define what may be exchanged"
         if why := self.no_p_value or undeclared:
             warnings += (f"{self.metric_short_name} has no p-value: {why}",)
         elif not math.isnan(score):
@@ -525,7 +525,7 @@ class BaseMetric:
             return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
         if upper - lower > 0.01 * upper:
             between = f"between {lower:.3g} and {upper:.3g}"
-            return (f"the exact p-value is known to lie {between}; the upper one is returned",)
+            return (f"the exact p-value lies {between}; the upper bound is returned",)
         return ()
 
     def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
@@ -590,10 +590,10 @@ class BaseMetric:
         helps = {name: value for name, value in self.if_unpaired.items() if name not in own}
         then = "the difference of their means is taken instead"
         logger.warning(
-            "%s pairs target words by position, and those of %r are no pairs; %s",
+            "%s pairs target words by position, but those of %r are not pairs; %s",
             self.metric_short_name.lower().replace(" ", "-"),
             queries,
-            then if helps else "its scores mean nothing here",
+            then if helps else "its scores are meaningless here",
         )
         return helps
 
@@ -649,8 +649,8 @@ class BaseMetric:
             targets = targets if reason else paired(targets)
         if reason is None and self.needs_vocabulary and model.held == "selected":
             reason = (
-                f"{model.name} was opened for {len(model.requested or ()):,} words only, and the "
-                "whole vocabulary is needed"
+                f"the metric needs the whole vocabulary, but {model.name} was opened for "
+                f"{len(model.requested or ()):,} words only"
             )
         return Prepared(metric, embedded, targets, embedded.attributes, reason)
 
@@ -716,8 +716,8 @@ class BaseMetric:
         if not self.accepts(query):
             raise ValueError(
                 f"{self.metric_name} needs {self._wanted_shape()}; {query.query_name!r} has "
-                f"{query.template[0]} and {query.template[1]}. Query.get_subqueries, or "
-                "run_queries(generate_subqueries=True), takes larger queries apart."
+                f"{query.template[0]} and {query.template[1]}. To split larger queries, use "
+                "Query.get_subqueries, or run_queries(generate_subqueries=True)."
             )
 
     def _wanted_shape(self) -> str:

@@ -185,7 +185,7 @@ class DirectBias(SubspaceMetric):
     question = "how much of neutral words lies along the bias direction?"
     meaning = "How far neutral words lie along the bias direction that the target words define."
     no_p_value = (
-        "exchanging the words of a pair, or the pairs, leaves the bias direction as it is, and no "
+        "exchanging the words of a pair, or the pairs, does not change the bias direction, and no "
         "other exchange tests this score alone"
     )
     audit_findings = frozenset()

@@ -71,7 +71,7 @@ class ECT(BaseMetric):
     metric_template = (2, 1)
     metric_name = "Embedding Coherence Test"
     metric_short_name = "ECT"
-    question = "do both target sets order the attribute words alike?"
+    question = "do both target sets rank the attribute words alike?"
     meaning = (
         "Whether both target sets order the attribute words alike by similarity: the rank "
         "correlation of the two orders. Higher is better."

@@ -259,11 +259,13 @@ class EQT(BaseMetric):
         }
         warnings = []
         if unusable:
-            those = f"{len(unusable)} candidates are left out, as their vectors have no direction"
+            those = (
+                f"{len(unusable)} candidates are left out because their vectors have no direction"
+            )
             warnings.append(f"{those}: {', '.join(unusable)}")
         if asked.n_short:
             those = f"{asked.n_short} of {hits.size} questions"
-            warnings.append(f"{those} have fewer candidates than k={self.k}, so they are hits")
+            warnings.append(f"{those} have fewer candidates than k={self.k}, so they count as hits")
         return replace(self._measured(score, details), warnings=tuple(warnings))
 
     def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:

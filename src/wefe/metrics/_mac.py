@@ -114,10 +114,9 @@ class MAC(BaseMetric):
     metric_template = ("n", "n")
     metric_name = "Mean Average Cosine"
     metric_short_name = "MAC"
-    question = "how far are the target words from the attribute words, in the mean?"
+    question = "how far are the target words from the attribute words on average?"
     meaning = (
-        "The mean cosine distance of target words from attribute sets: 1 where words of the "
-        "two have nothing to do with each other."
+        "The mean cosine distance of target words from attribute sets: 1 if the two are unrelated."
     )
     audit_findings = frozenset({"cancelling-biases"})
     value_range = (0.0, 2.0)

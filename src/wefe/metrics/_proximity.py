@@ -56,7 +56,7 @@ _BLOCK_NUMBERS = 1 << 17
 # Words of a message.
 _SHOWN = 3
 _ONLY_ROUNDING = (
-    "nothing but rounding lies along the direction; pass the model before mitigation as `original`"
+    "only rounding errors lie along the direction; pass the model before mitigation as `original`"
 )
 
 
@@ -528,7 +528,7 @@ class ProximityBias(_NeighborMetric):
 
     metric_name = "Proximity Bias"
     metric_short_name = "Proximity Bias"
-    question = "which share of the neighbours of words is near because of the bias?"
+    question = "what share of the neighbours of words is near because of the bias?"
     meaning = "The share of the neighbours of words that are near because of the bias direction."
     value_range = (0.0, 1.0)
     nan_values = {"proximity_bias": math.nan, "word_values": {}}  # noqa: RUF012
@@ -578,8 +578,10 @@ class GIPE(ProximityBias):
 
     metric_name = "Gender-based Illicit Proximity Estimate"
     metric_short_name = "GIPE"
-    question = "as proximity bias, weighted by how the words are near each other"
-    meaning = "Proximity bias, in which words that are such neighbours of others count up to twice."
+    question = "like proximity bias, weighted by how near the words are to each other"
+    meaning = (
+        "Proximity bias in which words that are also biased neighbours of others count up to twice."
+    )
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
     def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
@@ -634,7 +636,7 @@ class NeighborPercentage(_NeighborMetric):
     metric_template = (2, 1)
     metric_name = "Percentage of Neighbours"
     metric_short_name = "PMN"
-    question = "which percentage of the neighbours of words leans to the first group?"
+    question = "what percentage of the neighbours of words leans to the first group?"
     meaning = "The percentage of neighbours that lean to the first group; 50 if both are alike."
     value_range = (0.0, 100.0)
     no_bias_value = 50.0

@@ -1,4 +1,4 @@
-"""Can the groups that words were biased towards be recovered from their vectors?
+"""Test whether the groups that words were biased towards can be recovered from their vectors.
 
 Cluster, classification and neighbour tests of H. Gonen and Y. Goldberg. Lipstick on a Pig:
 Debiasing Methods Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them.
@@ -203,7 +203,7 @@ def neighbor_correlation(
 
 @dataclass(frozen=True, repr=False)
 class RecoveryTest:
-    """How well former groups were recovered from vectors, beside what chance gives.
+    """How well former groups were recovered from vectors, compared with chance.
 
     Attributes
     ----------
@@ -702,8 +702,8 @@ def _divided(
     for i, side in enumerate(sides):
         if len(side) < 2:
             raise ValueError(
-                f"groups[{i}] has a single word; the classifier learns from one and is tested on "
-                "another. Give two words or more, or words to be tested on: test=[...]."
+                f"groups[{i}] has a single word; training and testing need different words. Give "
+                "two words or more, or words to test on: test=[...]."
             )
         n_learnt = min(max(1, round(train_share * len(side))), len(side) - 1)
         parts.append(np.split(rng.permutation(side), [n_learnt]))
@@ -761,7 +761,7 @@ def _jackknife(
     if n < _FEWEST_POINTS:
         return nothing, f"a correlation needs {_FEWEST_POINTS} words, and there are {n}"
     if math.isnan(value):
-        return nothing, "no correlation with what is the same for all words"
+        return nothing, "no correlation, because one number is the same for all words"
     if 1 - abs(value) < _ROUNDING:
         return (value, value), None
     without = left_out(lambda kept: correlation(x[kept], y[kept]), n, n)

@@ -53,8 +53,9 @@ def register(metric: MetricClass) -> MetricClass:
         same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
         if not same and names & {name, _plain(known.metric_short_name)}:
             raise ValueError(
-                f"a metric called {known.__name__} ({known.metric_short_name}) is known already "
-                f"({known.__module__}); give {metric.__name__} another name and short name."
+                f"a metric called {known.__name__} ({known.metric_short_name}) is already "
+                f"registered ({known.__module__}); give {metric.__name__} another name and short "
+                "name."
             )
     _registry[_plain(metric.__name__)] = metric
     return metric

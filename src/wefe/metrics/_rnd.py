@@ -124,8 +124,8 @@ class RND(BaseMetric):
     metric_short_name = "RND"
     question = "from which target set are the attribute words farther?"
     meaning = (
-        "How much farther the attribute words are from the mean of one target set than from "
-        "that of the other. The sign tells the direction."
+        "How much farther the attribute words are from the mean of one target set than from that "
+        "of the other. The sign gives the direction."
     )
     null_exchange = "targets"
     audit_findings = SCORES_OF_MEANS

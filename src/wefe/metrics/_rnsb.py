@@ -35,7 +35,7 @@ _Iterations: TypeAlias = tuple[Vectors, Vectors, _Mask]
 _DEFAULT_PARAMS = {"solver": "liblinear", "max_iter": 10_000}
 _TEST_SHARE = 0.2
 _ONE_HOLDOUT = (
-    "one random hold-out: with other seeds this score varies; use n_iterations=100 or holdout=False"
+    "one random hold-out: this score depends on the seed; use n_iterations=100 or holdout=False"
 )
 
 
@@ -386,7 +386,7 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
 def _details(result: MetricResult) -> Mapping[str, Any]:
     details: Mapping[str, Any] = getattr(result, "details", {})
     if "probabilities" not in details:
-        raise TypeError(f"this takes a result of RNSB that is no NaN; got {found(result)}.")
+        raise TypeError(f"expected a result of RNSB that is not NaN; got {found(result)}.")
     return details
 
 

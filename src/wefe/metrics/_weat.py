@@ -24,16 +24,16 @@ Ddof: TypeAlias = Literal[0, 1]
 # Of the statistic and of the effect size: what is asked, and what a score means.
 _QUESTIONS = (
     (
-        "how much closer is each target set to its attribute words, added up over words?",
+        "how much closer is each target set to its attribute words, summed over words?",
         "How much closer, by cosine, the first target words are to the first attribute words than "
-        "to the second, less the same of the second target words; summed over words. The sign "
-        "tells the direction.",
+        "to the second, minus the same for the second target words; summed over words. The sign "
+        "gives the direction.",
     ),
     (
-        "how far apart are the target sets, in deviations of their words' associations?",
+        "how far apart are the target sets, in standard deviations of their words' associations?",
         "The effect size of WEAT: the difference of the mean associations of both target sets, in "
-        "standard deviations of the words themselves. It does not tell how large the associations "
-        "are. The sign tells the direction.",
+        "standard deviations of the words themselves. It does not measure how large the "
+        "associations are. The sign gives the direction.",
     ),
 )
 _FINDINGS_OF_EFFECT_SIZES = {

@@ -1,4 +1,4 @@
-"""Models: what maps words to embeddings.
+"""Models that map words to embeddings.
 
 - `WordEmbeddingModel` wraps gensim's vectors or plain arrays.
 - `load_test_model` returns the small real model that ships with the package.

@@ -106,8 +106,8 @@ def convert(
     log_skipped(opened)
     if opened.use_subwords:
         logger.warning(
-            "%s has the words of the vocabulary only; vectors of other words, which %s builds from "
-            "subwords, cannot be kept",
+            "%s contains only the words of the vocabulary; vectors of other words, which %s builds "
+            "from subwords, cannot be kept",
             *(target, opened.label),
         )
     return load(target)

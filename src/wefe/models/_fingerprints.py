@@ -1,4 +1,4 @@
-"""Whether a result still holds: hashes of the vectors that it was computed from."""
+"""Hashes of the vectors behind a result, to check whether it is still valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Vectors out of flair's classic word embeddings."""
+"""Vectors from flair's classic word embeddings."""
 
 from __future__ import annotations
 

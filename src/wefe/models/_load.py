@@ -195,7 +195,7 @@ def load(
         )
     requested = None if words is None else words_of(words, vocab_prefix)
     if hold == "selected" and requested is None:
-        raise ValueError("hold='selected' needs the words that are to be read: words=[...].")
+        raise ValueError("hold='selected' needs the words to read: words=[...].")
     table = _take(opened, cut, requested, hold, reading.lenient)
     model = WordEmbeddingModel(
         table,
@@ -205,8 +205,8 @@ def load(
     )
     if opened.use_subwords and not model.use_subwords:
         logger.warning(
-            "%s: with another vocabulary, or 'selected', no vectors are built from subwords; words "
-            "of several count as lost",
+            "%s: no vectors are built from subwords if the vocabulary is changed or "
+            "hold='selected'; words of several subwords count as lost",
             opened.label,
         )
     log_skipped(opened)
@@ -332,8 +332,8 @@ def open_cut(
         least = check_positive_int("min_count", min_count)
         if known is None and opened.counts is None:
             raise ValueError(
-                f"min_count needs to know how often each word occurred, and {opened.label} does "
-                "not say; give counts, a mapping or a file with a word and its count per line."
+                f"min_count needs the number of occurrences of each word, which {opened.label} "
+                "lacks. Give counts: a mapping, or a file with a word and its count per line."
             )
         numbers = opened.counts() if known is None and opened.counts else known or {}
         keep = partial(_keeps, {word for word, n in numbers.items() if n >= least}, keep)
@@ -373,8 +373,8 @@ def _take(
     if hold == "mapped" and (table is None or table.held != "mapped"):
         why = "as it is" if keeps_all else "with another vocabulary"
         raise ValueError(
-            f"{opened.label} cannot be mapped {why}; convert it once, then the result can be "
-            "mapped: wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
+            f"{opened.label} cannot be mapped {why}. Convert it once to a file that can be mapped: "
+            "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
     if table is not None and hold in (None, "mapped"):
         return table
@@ -451,7 +451,7 @@ def finite(
     opened: VectorSource,
     blocks: Iterable[Block],
     lenient: bool,
-    hint: str = "on_error='skip' leaves such words out.",
+    hint: str = "To leave such words out, use on_error='skip'.",
 ) -> Iterator[Block]:
     """Refuse vectors with NaN or infinity, or leave them out and count them."""
     for words, vectors in blocks:

@@ -87,8 +87,8 @@ def load_weat_w2v() -> ArrayVectors:
     <WordEmbeddingModel named 'as before' with 10569 word embeddings of 256 dims>
     """
     warnings.warn(
-        "load_weat_w2v() returns the vectors of load_test_model(), which are not the word2vec "
-        "subset of older releases; call load_test_model() instead.",
+        "load_weat_w2v() returns the vectors of load_test_model(), not the word2vec subset of "
+        "older releases. Call load_test_model() instead.",
         stacklevel=2,
     )
     vectors: ArrayVectors = load_test_model().wv

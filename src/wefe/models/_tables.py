@@ -1,4 +1,4 @@
-"""Tables of vectors: one interface, whoever keeps the numbers and wherever they lie."""
+"""Tables of vectors: one interface for vectors in memory, in files and in other libraries."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class VectorTable(ABC):
         return table
 
     def portable(self) -> Any:
-        """Make what another process can use, whatever becomes of the file meanwhile.
+        """Return a table that another process can use, even if the file changes.
 
         joblib sends a mapped array as the name of its file, and so loses what was changed.
 
@@ -328,8 +328,8 @@ class UnreadWordError(KeyError, ValueError):
 
 
 _OPEN_AGAIN = (
-    "so nobody knows whether the file has it. Open it for this word too (words=...), or whole "
-    "(hold='memory')."
+    "so it is unknown whether the file has it. Open the file for this word too (words=...), or "
+    "whole (hold='memory')."
 )
 
 
@@ -420,7 +420,7 @@ class StoredVectors(VectorTable):
                 every[part] = self.rows(part)
             self._all = every
             logger.info(
-                "all %d vectors were made in memory (%.1f MB), as something asked for all of them",
+                "all %d vectors were read into memory (%.1f MB), because a call needed all of them",
                 n_words,
                 every.nbytes / 1e6,
             )
@@ -576,7 +576,7 @@ def is_table(value: object) -> bool:
 
 
 def as_table(wv: Any) -> VectorTable:
-    """Return vectors of any library behind our interface."""
+    """Wrap vectors of any library in a table."""
     return wv if isinstance(wv, VectorTable) else ForeignVectors(wv)
 
 

@@ -167,7 +167,7 @@ class WordEmbeddingModel:
 
     @property
     def model_name(self) -> str:
-        """The same as `name`, as older releases called it."""
+        """The same as `name`; kept from older releases."""
         return self.name
 
     @property
@@ -427,14 +427,14 @@ class WordEmbeddingModel:
 
         if self.use_subwords:
             logger.warning(
-                "%s gets the words of the vocabulary only; vectors of other words, which %s builds "
-                "from subwords, may be lost",
+                "%s contains only the words of the vocabulary; vectors of other words, which %s "
+                "builds from subwords, may be lost",
                 *(path, self.name),
             )
         save_table(self.table, path, format, name=self.name, progress=progress)
 
     def copy(self, name: str | None = None) -> WordEmbeddingModel:
-        """Return a model of its own, which can be changed without changing this one.
+        """Return an independent copy, which you can change without changing this model.
 
         Parameters
         ----------
@@ -576,9 +576,9 @@ class WordEmbeddingModel:
         """
         if self.held == "selected":
             raise ValueError(
-                f"{purpose} needs the whole vocabulary, and {self.name} was opened for "
-                f"{len(self.requested or ()):,} words only. Load the whole file "
-                "(hold='memory'); for an encoder, take a snapshot of all words that matter."
+                f"{purpose} needs the whole vocabulary, but {self.name} was opened for "
+                f"{len(self.requested or ()):,} words only. Load the whole file (hold='memory'); "
+                "for an encoder, take a snapshot of all words that matter."
             )
         return self.table
 

@@ -1,4 +1,4 @@
-"""What a table of scores tells about itself."""
+"""Read from a table of scores how to draw it."""
 
 from __future__ import annotations
 

@@ -84,7 +84,7 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Questions about words, and the answers that people gave.
+    """Questions about words, with the answers of people.
 
     Parameters
     ----------

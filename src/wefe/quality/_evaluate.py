@@ -106,7 +106,7 @@ def evaluate(
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> QualityScore:
-    """Measure how well a model does on a benchmark.
+    """Measure how well a model performs on a benchmark.
 
     Compare models only if `n_used` is nearly the same: items need all their words in the model.
 

@@ -1,4 +1,4 @@
-"""Who is ranked first? Audits of encoders and rerankers with documents that differ in a name only.
+"""Audit whom encoders and rerankers rank first, with documents that differ only in a name.
 
 :func:`audit_ranking` fills names of several groups into the same documents and compares how the
 groups are ranked; :func:`compare_documents` does it for your own texts with exchanged group words.

@@ -126,7 +126,7 @@ class RankingAudit:
 
     @property
     def decided_by_name(self) -> float:
-        """Share of queries of which the top k changes if names are exchanged between groups."""
+        """Share of queries whose top k changes if names are exchanged between groups."""
         return float(self.decided["queries"].iloc[0])
 
     @property

@@ -1,4 +1,4 @@
-"""Bias Silhouette Analysis: how far can a metric and its word lists be trusted?
+"""Bias Silhouette Analysis: how reliable are a metric and its word lists?
 
 :func:`bias_silhouette` measures a query with ever more of its words, in many random orders;
 :func:`accuracy_score` compares two models with known bias, which :func:`make_biased_embeddings`

@@ -1,4 +1,4 @@
-"""Which words carry a score, how sure it is, and how many words it takes."""
+"""Influence of single words on a score, and its bootstrap interval."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def word_influence(
     model: WordEmbeddingModel,
     metric_params: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
-    """Measure which words carry a score: leave out one at a time.
+    """Measure how much each word contributes to a score, by leaving out one word at a time.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Reference models: embeddings whose bias is known, because it was put in."""
+"""Reference models: embeddings made with a known bias."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def make_biased_embeddings(
     random_state: int | np.random.Generator | None = 0,
     name: str | None = None,
 ) -> WordEmbeddingModel:
-    r"""Make an embedding in which the bias that a query asks for is known.
+    r"""Make an embedding with a known bias for a query.
 
     Attribute set j leans towards target set j by as much as the dial `bias` says, 0 (none,
     provably) to 1 (as much as the most biased word lists of real embeddings). Lengths, frequency,
@@ -330,7 +330,7 @@ def dial_response(
     progress: bool = True,
     **model_params: Any,
 ) -> pd.DataFrame:
-    """Turn the dial of reference models and see which metrics follow.
+    """Vary the bias of reference models, and measure which metrics follow.
 
     Parameters
     ----------

@@ -62,7 +62,7 @@ _MOST_RUNS = 25
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Silhouette(Facts):
-    """How the score of a metric depends on which words of its lists are there.
+    """How the score of a metric depends on the choice of words from its lists.
 
     Attributes
     ----------
@@ -301,7 +301,7 @@ class Silhouette(Facts):
 
 
 def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = False) -> float:
-    """How clearly a metric, with its word lists, tells a biased from an unbiased model.
+    """How clearly a metric, with its word lists, separates a biased from an unbiased model.
 
     Parameters
     ----------
@@ -434,7 +434,7 @@ def bias_silhouette(
     *args: Any,
     **options: Any,
 ) -> Silhouette:
-    """Measure a query with ever more of its words, in many random orders.
+    """Measure a query with more and more of its words, in many random orders.
 
     Parameters
     ----------

@@ -323,7 +323,7 @@ def silhouette_study(
     scales: Mapping[Any, Mapping[str, Any]] | None = None,
     progress: bool = True,
 ) -> SilhouetteStudy:
-    """Measure how far metrics and word lists can be trusted: the study of the paper.
+    """Measure how reliable metrics and word lists are: the study of the paper.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Studies: models, queries and metrics declared once, run anywhere, resumed, and reported.
+"""Studies: declare models, queries and metrics once, then run, resume and report them.
 
 A study file (TOML) says what is measured; :class:`Study` runs what is missing of it and keeps every
 result, under a hash of all that it was computed from, in one results file; :class:`StudyResults`

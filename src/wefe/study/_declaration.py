@@ -95,7 +95,7 @@ class Declaration(Part):
     silhouettes : list of dict, optional
         Silhouettes: 'metric', 'query_set', and options of :func:`wefe.silhouette.bias_silhouette`.
     external : list of dict, optional
-        Columns of scores from elsewhere: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
+        Columns of external scores: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
     quality : dict, optional
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
     retrieval : list of dict, optional
@@ -132,34 +132,34 @@ class Declaration(Part):
     """
 
     name: Name = Field(min_length=1, description="Title of the study")
-    description: str = Field(default="", description="What it is about, in a sentence or more")
+    description: str = Field(
+        default="", description=("What the study is about, in a sentence or more")
+    )
     random_state: int = Field(
         default=0,
         ge=0,
         lt=2**32,
-        description="Seed of all that is random: the same seed, the same results",
+        description="Seed of everything random: the same seed gives the same results",
     )
     offline: bool = Field(
         default=False,
-        description="Whether nothing is downloaded; queries that need it are left out",
+        description="Download nothing, and leave out queries that need a download",
     )
     results: str | None = Field(
         default=None,
         min_length=1,
-        description="File of the results; else that of the study, ending in .db",
+        description="The results file; default: next to the study file, ending in .db",
     )
-    models: list[ModelEntry] = Field(min_length=1, description="The models that are compared")
-    queries: list[QuerySetEntry] = Field(default=[], description="What they are asked")
-    metrics: list[MetricEntry] = Field(default=[], description="By what the answer is measured")
+    models: list[ModelEntry] = Field(min_length=1, description="The models to compare")
+    queries: list[QuerySetEntry] = Field(default=[], description="The queries to ask")
+    metrics: list[MetricEntry] = Field(default=[], description="The metrics to measure with")
     lookup: Lookup = Field(default=Lookup(), description="How words are looked up")
     aggregation: AggregationEntry = Field(
-        default=AggregationEntry(), description="From scores to ranks and correlations"
+        default=AggregationEntry(), description="How to turn scores into ranks and correlations"
     )
     intervals: Intervals = Field(default=Intervals(), description="Bootstrap intervals of scores")
     audit: AuditEntry = Field(default=AuditEntry(), description="What the scores do not show")
-    explore: ExploreEntry = Field(
-        default=ExploreEntry(), description="Where words lie along bias directions"
-    )
+    explore: ExploreEntry = Field(default=ExploreEntry(), description="Words along bias directions")
     mitigations: list[MitigationEntry] = Field(default=[], description="Mitigations to compare")
     silhouettes: list[SilhouetteEntry] = Field(default=[], description="Silhouettes to attach")
     external: list[ExternalEntry] = Field(
@@ -167,13 +167,13 @@ class Declaration(Part):
     )
     quality: QualityEntry | None = Field(default=None, description="The built-in quality column")
     retrieval: list[RetrievalEntry] = Field(default=[], description="Audits of rankings")
-    limits: Limits = Field(default=Limits(), description="What 'wefe check' lets pass")
+    limits: Limits = Field(default=Limits(), description="Limits for 'wefe check'")
 
     @field_validator("results")
     @classmethod
     def _is_kept(cls, value: str | None) -> str | None:
         if value == ":memory:":
-            raise ValueError("must be a file: what is in memory is gone after the run")
+            raise ValueError("must be a file, because data in memory is lost after the run")
         return value
 
     @model_validator(mode="after")
@@ -306,19 +306,19 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     """
     path = Path(path)
     if not path.is_file():
-        raise FileNotFoundError(f"there is no study file {path}; 'wefe init' writes one.")
+        raise FileNotFoundError(f"there is no study file {path}. Create one with 'wefe init'.")
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is no text in UTF-8: {error}.") from error
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
     except RecursionError:
         raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
     except tomllib.TOMLDecodeError as error:
-        several = " Tables of which there are several have double brackets: [[models]]."
+        several = " Tables that can occur several times have double brackets: [[models]]."
         hint = several if "twice" in str(error) else ""
-        raise ValueError(f"{path} is no TOML: {error}.{hint}") from error
+        raise ValueError(f"{path} is not TOML: {error}.{hint}") from error
     except ValueError as error:  # of Python, which reads no number of many digits
-        raise ValueError(f"{path} is no TOML: a number has too many digits.") from error
+        raise ValueError(f"{path} is not TOML: a number has too many digits.") from error
     declaration = check_declaration(data, path.name)
     trusted = [
         model.label for model in declaration.models if model.load_options().get("trust_pickle")
@@ -408,7 +408,7 @@ def _without_weight(study: Declaration) -> Iterator[Problem]:
             if metric.queries is None or entry.label in metric.queries
         }
         if asked and not any(weight != 0 for weight in asked.values()):
-            text = f"is 0 for every query set of {metric.label}; one must count in overall scores"
+            text = f"is 0 for every query set of {metric.label}; give at least one a weight above 0"
             yield ("queries", min(asked), "weight"), text
 
 
@@ -426,7 +426,10 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
     }
     for (table, key), labels in named.items():
         for position, first in repeated(labels):
-            text = f"number {first + 1} is called {labels[first]!r} as well; give one another {key}"
+            text = (
+                f"number {first + 1} is also called {labels[first]!r}; give one of them another "
+                f"{key}"
+            )
             yield (table, position, key), text
     # The name of one thing, and what is called so.
     taken: list[tuple[tuple[str | int, ...], str, Collection[str], str]] = [
@@ -483,15 +486,15 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
             yield (
                 ("metrics", i, "metric"),
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors "
-                "(source = ...). Ask it in a study of its own",
+                "(source = ...). Use it in a separate study",
             )
     if study.retrieval and len(tables) == len(study.models):
-        yield ("retrieval", 0, "queries"), "only encoders rank texts; this study has none"
+        yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
     if study.explore.criteria and not tables:
-        text = "all models are encoders; words are explored in vocabularies, which they lack"
+        text = "all models are encoders, which have no vocabulary to explore"
         yield ("explore", "criteria"), text
     for i, mitigation in enumerate(study.mitigations):
         encoders = set(mitigation.models or study.model_labels) & {*study.model_labels} - {*tables}
         if encoders and (mitigation.models or not tables):
-            text = f"{min(encoders)!r} is an encoder; mitigations change tables of vectors only"
+            text = f"{min(encoders)!r} is an encoder; mitigations change only models with a source"
             yield ("mitigations", i, "models"), text

@@ -1,4 +1,4 @@
-"""What differs between two results of a study: scores, ranks, quality, audits, settings."""
+"""Compare two results of a study: scores, ranks, quality, audits and settings."""
 
 from __future__ import annotations
 
@@ -337,7 +337,7 @@ def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
         {part.name: part.weight for part in results.plan.query_sets} for results in (before, after)
     ]
     if weights[0] != weights[1] and "queries" not in parts:
-        yield "the query sets differ in their weights, or in how many queries they have"
+        yield "the query sets differ in their weights or in their number of queries"
 
 
 # One tidy table of each study, and the two side by side

@@ -45,7 +45,7 @@ class _OpenedEntry(Part):
     name: Name | None = Field(
         default=None,
         min_length=1,
-        description="What tables and plots call the model; else a short source",
+        description="Name of the model in tables and plots; default: a short source",
     )
     revision: str | None = Field(default=None, description="Branch, tag or commit on Hugging Face")
 
@@ -58,7 +58,7 @@ class _OpenedEntry(Part):
         key, value = self.paths[0], self.place
         if value.upper().startswith(_TO_FILL_IN):
             what = value.removeprefix(_TO_FILL_IN).lstrip(": ")
-            text = f"still to be filled in ({what}). Write where the model is, or take it out"
+            text = f"still to be filled in ({what}). Write where the model is, or remove the entry"
             refuse([((key,), text)])
         try:
             check_title(self.label)
@@ -117,35 +117,39 @@ class TableEntry(_OpenedEntry):
 
     source: str = Field(
         min_length=1,
-        description="Whatever wefe.load opens: a file of vectors (a relative path is looked for "
-        "beside the study file), 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. "
-        "Write encoder = ... in its place for a model that reads sentences",
+        description="Anything that wefe.load opens: a file of vectors (relative paths start at the "
+        "study file), 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. For a model "
+        "that reads sentences, write encoder = ... instead",
     )
     vocab_prefix: str | None = Field(
-        default=None, description="Stands before each word in the file: '/c/en/' for ConceptNet"
+        default=None, description="Put this before each word, for example '/c/en/' for ConceptNet"
     )
     limit: int | None = Field(
-        default=None, ge=1, description="Read only the first rows: the frequent words"
+        default=None,
+        ge=1,
+        description=("Read only the first rows; most files begin with frequent words"),
     )
     lowercase: Literal["first", "mean"] | None = Field(
         default=None,
-        description="Lower the case of the vocabulary; what becomes of words that coincide",
+        description="Convert the vocabulary to lower case, and which of equal words to keep",
     )
     min_count: int | None = Field(
-        default=None, ge=1, description="Drop words that occurred less often"
+        default=None, ge=1, description="Leave out words that occurred less often"
     )
     counts: str | None = Field(default=None, description="File with a word and its count per line")
     subwords: Literal["mean", "first", "refuse"] | None = Field(
         default=None,
-        description="The vector of a word that the vocabulary lacks, from its subwords",
+        description="How to embed words outside the vocabulary from their subwords",
     )
     vocabulary: str | None = Field(default=None, description="File with the words of a .npy matrix")
     trust_pickle: bool = Field(
         default=False,
-        description="Open pickles of gensim and numpy, which can run code of whoever made them",
+        description=(
+            "Open pickles of gensim and numpy, which can run any code their author put there"
+        ),
     )
     on_error: Literal["raise", "skip"] = Field(
-        default="raise", description="What becomes of damaged lines: an error, or they are left out"
+        default="raise", description="For damaged lines: raise an error, or leave them out"
     )
 
     is_encoder = False
@@ -163,33 +167,37 @@ class EncoderEntry(_OpenedEntry):
 
     encoder: str = Field(
         min_length=1,
-        description="A contextual or sentence encoder: a folder that transformers or "
-        "sentence-transformers saved, or 'org/name' on Hugging Face",
+        description="A contextual or sentence encoder: a folder saved by transformers or "
+        "sentence-transformers, or 'org/name' on Hugging Face",
     )
     layer: int = Field(
-        default=-1, description="Hidden state: 0 is the embedding layer, -1 the last one"
+        default=-1, description="Hidden state to read: 0 is the embedding layer, -1 the last one"
     )
     pooling: Literal["auto", "mean", "first", "cls", "sentence"] = Field(
-        default="auto", description="How the vectors of an encoder's tokens become one"
+        default="auto", description="How to combine the token vectors of an encoder"
     )
     templates: list[str] | None = Field(
         default=None,
         min_length=1,
-        description="Sentences with one {} each, in which the encoder sees words",
+        description="Sentences with one {} for the word, in which to embed it",
     )
     device: str | None = Field(
-        default=None, description="'cpu', 'cuda', 'cuda:1'; else a GPU if any"
+        default=None, description="'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one"
     )
     dtype: Literal["float16", "bfloat16", "float32"] | None = Field(
-        default=None, description="Type of the encoder's weights; else the model's own"
+        default=None, description="Type of the encoder's weights; default: the model's own"
     )
-    max_length: int | None = Field(default=None, ge=1, description="Tokens of a text that are read")
+    max_length: int | None = Field(
+        default=None, ge=1, description=("Maximum number of tokens to read of a text")
+    )
     prompt: str | None = Field(
         default=None,
-        description="Text before each text, such as 'query: '; else the encoder's default",
+        description="Text to put before each text, such as 'query: '; default: the encoder's own",
     )
     dim: int | None = Field(
-        default=None, ge=1, description="Numbers of each vector that are kept, from the first"
+        default=None,
+        ge=1,
+        description=("Keep only this many dimensions of each vector, from the first"),
     )
 
     is_encoder = True
@@ -245,7 +253,9 @@ class InlineQuery(Part):
     )
     attributes: dict[Name, Words] = Field(
         min_length=1,
-        description="What the groups may be associated with: a name and a list of words for each",
+        description=(
+            "The concepts that groups may be associated with: a name and a list of words for each"
+        ),
     )
 
     def to_query(self) -> Query:
@@ -264,7 +274,7 @@ class QuerySetEntry(Part):
     name: Name | None = Field(
         default=None,
         min_length=1,
-        description="What tables and plots call it; else the set or the file",
+        description="Name in tables and plots; default: the set or the file",
     )
     set: str | None = Field(
         default=None, description="A published query set; 'wefe datasets' lists them"
@@ -272,17 +282,19 @@ class QuerySetEntry(Part):
     file: str | None = Field(
         default=None,
         min_length=1,
-        description="A JSON file of queries, as Query.dict() writes them",
+        description="A JSON file of queries, in the format of Query.dict()",
     )
     query: list[InlineQuery] | None = Field(
-        default=None, min_length=1, description="Queries written here: [[queries.query]]"
+        default=None,
+        min_length=1,
+        description=("Queries written in the study file: [[queries.query]]"),
     )
     weight: float | None = Field(
         default=None,
         ge=0,
-        description="Its weight in the overall score; else its number of queries",
+        description="Its weight in the overall score; default: its number of queries",
     )
-    leave_out: list[str] = Field(default=[], description="Names of queries that are not asked")
+    leave_out: list[str] = Field(default=[], description="Names of queries to leave out")
 
     @field_validator("set")
     @classmethod
@@ -298,11 +310,11 @@ class QuerySetEntry(Part):
         given = [key for key in ("set", "file", "query") if getattr(self, key) is not None]
         if len(given) != 1:
             raise ValueError(
-                "queries are either set = 'gender' (published), file = 'FILE.json', or written "
-                f"here as [[queries.query]]; found {' and '.join(given) or 'none of them'}"
+                "expected one of set = 'gender' (published), file = 'FILE.json', and queries "
+                f"written as [[queries.query]]; found {' and '.join(given) or 'none of them'}"
             )
         if self.query is not None and self.name is None:
-            refuse([(("name",), "missing. Queries that are written here need a name")])
+            refuse([(("name",), "missing. Queries that are written in the study file need a name")])
         try:
             check_title(self.label)
         except ValueError as error:
@@ -311,8 +323,8 @@ class QuerySetEntry(Part):
         refuse(
             (
                 ("query", position),
-                f"number {first + 1} is called {titles[first]!r} as well; "
-                "give a set of words another name",
+                f"number {first + 1} is also called {titles[first]!r}; give a set of words another "
+                "name",
             )
             for position, first in repeated(titles)
         )
@@ -356,16 +368,14 @@ class MetricEntry(Part):
     )
     label: Name = Field(
         default="",
-        description="What tables and plots call it; else the name of the score: 'WEAT-ES'",
+        description="Name in tables and plots; default: the name of the score, such as 'WEAT-ES'",
     )
-    params: dict[str, Any] = Field(
-        default={}, description="Its parameters, as run_query takes them"
-    )
+    params: dict[str, Any] = Field(default={}, description="Its parameters, as in run_query")
     queries: list[str] | None = Field(
-        default=None, min_length=1, description="Names of the query sets it is for; else all"
+        default=None, min_length=1, description="Names of the query sets to measure; default: all"
     )
     contexts: str | None = Field(
-        default=None, min_length=1, description="For ceat: a text file with a sentence per line"
+        default=None, min_length=1, description="For ceat: a text file with one sentence per line"
     )
 
     @field_validator("metric")
@@ -377,7 +387,10 @@ class MetricEntry(Part):
     def _params_fit(self) -> MetricEntry:
         check_metric_params(self.metric, self.params)
         if self.metric == "ceat" and self.contexts is None:
-            text = "missing. ceat finds the words in a text: one sentence per line"
+            text = (
+                "missing. ceat needs a text that contains the words: a file with one sentence per "
+                "line"
+            )
             refuse([(("contexts",), text)])
         if self.metric != "ceat" and self.contexts is not None:
             refuse([(("contexts",), f"is for ceat, and this is {self.metric}")])
@@ -410,7 +423,7 @@ class Lookup(Part):
 
     preprocessors: list[dict[str, Any]] = Field(
         default=[{}, {"lowercase": True}],
-        description="Forms of a word that are tried in this order: {} is the word as written",
+        description="Forms of a word to try, in this order: {} is the word as written",
     )
     strategy: Literal["first", "all"] = Field(
         default="first", description="Use the first form that the model has, or all of them"
@@ -420,19 +433,19 @@ class Lookup(Part):
         default=0.2,
         ge=0,
         le=1,
-        description="A query that loses a larger share of a set's words has no score",
+        description="A query has no score if the model lacks a larger share of a set's words",
     )
     own_words: bool = Field(
         default=False,
-        description="Measure each model on all words that it has; else all models on the words "
-        "that every model has",
+        description="Measure each model on all words that it has; default: all models on the words "
+        "that they share",
     )
 
     @field_validator("preprocessors")
     @classmethod
     def _are_preprocessors(cls, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
         refuse(
-            ((position, "preprocessor"), "is for Python; no file has code")
+            ((position, "preprocessor"), "is for Python only; study files cannot contain code")
             for position, options in enumerate(value)
             if "preprocessor" in options
         )
@@ -452,14 +465,14 @@ class AggregationEntry(Part):
     )
     missing: Literal["queries", "models"] = Field(
         default="queries",
-        description="What is left out where a model lacks the words of a query: the query for all "
+        description="What to leave out if a model lacks the words of a query: the query for all "
         "models, or the model for all queries of the set",
     )
     ties: Literal["min", "average", "first", "max", "dense"] = Field(
-        default="min", description="The rank of models with the same number"
+        default="min", description="How to rank models with the same number"
     )
     correlation: Literal["spearman", "kendall", "pearson"] = Field(
-        default="spearman", description="How rankings are compared"
+        default="spearman", description="How to compare rankings"
     )
 
 
@@ -469,9 +482,11 @@ class Intervals(Part):
     n_bootstrap: int = Field(
         default=0,
         ge=0,
-        description="How often the words are drawn anew: 0 for none, else 40 or more",
+        description="Number of resamples of the words: 0 for none, else 40 or more",
     )
-    confidence: float = Field(default=0.95, gt=0, lt=1, description="Confidence of the intervals")
+    confidence: float = Field(
+        default=0.95, gt=0, lt=1, description=("Confidence level of the intervals")
+    )
 
     @field_validator("n_bootstrap")
     @classmethod
@@ -504,9 +519,11 @@ def metric_name(value: str) -> str:
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
     """Refuse parameters that a metric does not take, and values of another type."""
-    elsewhere = {"preprocessors": "is the same for all metrics; write it into [lookup]"}
+    elsewhere = {"preprocessors": "is the same for all metrics; set it in [lookup]"}
     if metric.startswith("weat"):
-        elsewhere["return_effect_size"] = "is chosen by the metric: 'weat' or 'weat-es'"
+        elsewhere["return_effect_size"] = (
+            "is not a parameter here; choose the metric 'weat' or 'weat-es'"
+        )
     refuse((("params", name), elsewhere[name]) for name in params if name in elsewhere)
     hints = {**plain_hints_of(metric_names()[metric]), **get_type_hints(LookupOptions)}
     without = {*_NOT_OF_METRICS, *elsewhere}

@@ -49,10 +49,10 @@ def _are_criteria(names: list[str]) -> list[str]:
 class AuditEntry(Part):
     """What the scores do not show."""
 
-    scores: bool = Field(default=False, description="Whether warnings stand beside each score")
+    scores: bool = Field(default=False, description="Show warnings beside each score")
     criteria: list[str] = Field(
         default=[],
-        description="Criteria whose bias direction is audited in each model: gender, ...",
+        description="Criteria whose bias direction to audit in each model: gender, ...",
     )
 
     _are_known = field_validator("criteria")(_are_criteria)
@@ -62,21 +62,21 @@ class ExploreEntry(Part):
     """Where words lie along the bias directions of each model."""
 
     criteria: list[str] = Field(
-        default=[], description="Criteria along whose directions words are shown: gender, ..."
+        default=[], description="Criteria along whose directions to show words: gender, ..."
     )
-    words: list[str] = Field(default=[], description="Words whose neighbours are looked at")
-    n_extremes: int = Field(default=10, ge=1, description="Extreme words per group")
+    words: list[str] = Field(default=[], description="Words whose neighbours to show")
+    n_extremes: int = Field(default=10, ge=1, description="Number of extreme words per group")
     among: int = Field(
         default=50_000,
         ge=1,
         description="How many words from the start of a vocabulary count as frequent",
     )
-    k: int = Field(default=100, ge=1, description="Nearest neighbours of each of the words")
+    k: int = Field(default=100, ge=1, description="Number of nearest neighbours of each word")
     theta: float = Field(
         default=0.05,
         ge=0,
         le=1,
-        description="A neighbour is biased if its indirect bias is above it",
+        description="A neighbour counts as biased if its indirect bias is above this",
     )
 
     _are_known = field_validator("criteria")(_are_criteria)
@@ -95,7 +95,7 @@ class ExploreEntry(Part):
     def _say_along_what(self) -> ExploreEntry:
         # Without it nothing would be done, and nobody would know.
         if not self.criteria and self.model_fields_set - {"criteria"}:
-            text = "names no criterion, so nothing is explored; write ['gender']"
+            text = "is empty, so there is nothing to explore; for example, write ['gender']"
             refuse([(("criteria",), text)])
         return self
 
@@ -110,23 +110,25 @@ class MitigationEntry(Part):
     method: str = Field(description="A method of 'wefe debias': hard-debias, inlp, leace, ...")
     criterion: str = Field(
         min_length=1,
-        description="gender, ethnicity or religion, or a JSON file as 'wefe debias' takes it",
+        description="gender, ethnicity or religion, or a JSON file like those of 'wefe debias'",
     )
     name: Name | None = Field(
-        default=None, min_length=1, description="What tables call the mitigation"
+        default=None, min_length=1, description="Name of the mitigation in tables"
     )
     models: list[str] | None = Field(
         default=None,
         min_length=1,
-        description="Names of the models it is tried on; else all with a source",
+        description="Names of the models to mitigate; default: all with a source",
     )
     params: dict[str, Any] = Field(default={}, description="Parameters of the method")
     target: list[str] | None = Field(
-        default=None, min_length=1, description="Only the vectors of these words change; else all"
+        default=None,
+        min_length=1,
+        description=("Change only the vectors of these words; default: all"),
     )
     ignore: list[str] | Literal["specific"] | None = Field(
         default="specific",
-        description="Words that keep their vectors: a list, [] for none, or 'specific' for those "
+        description="Words that keep their vectors: a list, [] for none, or 'specific' for words "
         "to which the class rightly belongs",
     )
 
@@ -226,21 +228,25 @@ class SilhouetteEntry(Part):
     query: str | None = Field(
         default=None,
         min_length=1,
-        description="Name of a query, or of a subquery; else every query",
+        description="Name of a query, or of a subquery; default: every query",
     )
     models: list[str] | None = Field(
-        default=None, min_length=1, description="Names of the models; else all"
+        default=None, min_length=1, description="Names of the models; default: all"
     )
     vary: Literal["targets", "attributes"] = Field(
         default="targets", description="The lists that grow"
     )
     n_runs: int = Field(default=100, ge=1, description="Number of random orders")
     step: int | None = Field(
-        default=None, ge=1, description="Words per step; else 2 for targets, 6 for attributes"
+        default=None,
+        ge=1,
+        description=("Words added per step; default: 2 for targets, 6 for attributes"),
     )
-    k_min: int | None = Field(default=None, ge=1, description="Fewest words; else one step")
+    k_min: int | None = Field(
+        default=None, ge=1, description=("Smallest number of words; default: one step")
+    )
     unequal: Literal["exhaust", "proportional", "trim"] = Field(
-        default="exhaust", description="What becomes of lists of different lengths"
+        default="exhaust", description="How to treat lists of different lengths"
     )
     params: dict[str, Any] = Field(default={}, description="Parameters of the metric")
 
@@ -249,7 +255,7 @@ class SilhouetteEntry(Part):
     def _is_known(cls, value: str) -> str:
         name = metric_name(value)
         if name == "ceat":
-            raise ValueError("ceat has no silhouette; seat and the metrics of words have one")
+            raise ValueError("ceat has no silhouette; use seat or a metric of words")
         return name
 
     @model_validator(mode="after")
@@ -288,31 +294,33 @@ class RetrievalEntry(Part):
     """Documents that differ in a name only, ranked by each encoder."""
 
     name: Name | None = Field(
-        default=None, min_length=1, description="What tables call the audit; else the file"
+        default=None, min_length=1, description="Name of the audit in tables; default: the file"
     )
     queries: Texts = Field(
-        min_length=1, description="What is searched for: texts, or a file with one per line"
+        min_length=1, description="The queries: texts, or a file with one per line"
     )
     documents: Texts = Field(
         min_length=1,
-        description="Texts with one {} each, where the name goes; or a file with one per line",
+        description="The documents: texts with one {} for the name, or a file with one per line",
     )
     names: str | dict[str, list[str]] | None = Field(
         default=None,
         description="Groups and lists of their names, or a JSON file of them; 'female, black' is "
-        "an intersection. Else names of Bertrand and Mullainathan (2004)",
+        "an intersection. Default: the names of Bertrand and Mullainathan (2004)",
     )
     neutral: list[str] = Field(
-        default=[], description="What stands for a name and says nothing of a group"
+        default=[], description="Texts in place of a name that do not reveal a group"
     )
     relevance: str | list[list[float]] | None = Field(
         default=None,
-        description="How relevant each document is: a row per query; or a CSV file of numbers",
+        description=(
+            "How relevant each document is: numbers with a row per query, or a CSV file of them"
+        ),
     )
-    k: int = Field(default=10, ge=1, description="Number of documents that each query selects")
+    k: int = Field(default=10, ge=1, description="Number of top documents that each query selects")
     n_bootstrap: int = Field(default=1000, ge=40, description="Number of resamples")
     models: list[str] | None = Field(
-        default=None, min_length=1, description="Names of the encoders; else all encoders"
+        default=None, min_length=1, description="Names of the encoders; default: all encoders"
     )
 
     @property
@@ -372,10 +380,10 @@ class ExternalEntry(Part):
 
     name: Name = Field(min_length=1, description="Heading of the column")
     best: Literal["higher", "lower"] | float = Field(
-        description="'higher' or 'lower', or the number to which the best score is nearest"
+        description="Which scores are best: 'higher', 'lower', or those nearest to a number"
     )
     scores: dict[str, float] = Field(
-        min_length=1, description="Name of a model and its score; models may be missing"
+        min_length=1, description="Score of each model, by name; models may be missing"
     )
 
 
@@ -386,9 +394,7 @@ class QualityEntry(Part):
         min_length=1, description="Benchmarks by name, or files in their format"
     )
     name: Name = Field(default="Quality", min_length=1, description="Heading of the column")
-    mitigated: bool = Field(
-        default=True, description="Whether mitigated models are evaluated as well"
-    )
+    mitigated: bool = Field(default=True, description="Also evaluate mitigated models")
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Benchmark]:
         """Return the benchmarks by their names."""
@@ -401,7 +407,7 @@ class QualityEntry(Part):
                 is_known = source in known
                 each = load_benchmark(source if is_known else existing_file(source, base, known))
                 if each.name in opened:
-                    raise ValueError(f"there is a benchmark called {each.name!r} already")
+                    raise ValueError(f"there is already a benchmark called {each.name!r}")
             opened[each.name] = each
         return opened
 
@@ -411,11 +417,12 @@ class Limits(Part):
 
     max: dict[str, float] = Field(
         default={},
-        description="Metric (or its label) and the largest mean distance from no bias of a model "
+        description="For a metric or its label: the largest mean distance from no bias of a model "
         "over a query set",
     )
     max_increase: str | float | None = Field(
-        default=None, description="Growth of a score over a baseline: '10%' of it, or 0.05 more"
+        default=None,
+        description=("Largest increase of a score over the baseline: '10%' of it, or 0.05 more"),
     )
     min_impact_ratio: float | None = Field(
         default=None,

@@ -1,4 +1,4 @@
-"""Whether the bias that a study measured stays within limits: a gate for releases."""
+"""Check whether the bias measured by a study stays within limits: a gate for releases."""
 
 from __future__ import annotations
 
@@ -161,8 +161,8 @@ class GateReport:
         lines += ["", *(f"- {markdown_text(note)}" for note in self.notes)] if self.notes else []
         lines += [
             "",
-            "Values are distances from the score that means no bias. A gate that passes says that "
-            "what was measured is within its limits, not that a model has no bias.",
+            "Values are distances from the score that means no bias. If the gate passes, the "
+            "measured values are within their limits. It does not mean that a model has no bias.",
         ]
         return "\n".join([*lines, ""])
 
@@ -287,14 +287,14 @@ def checked_increase(
     """Return the largest increase, and whether it is a share of the baseline."""
     if not limits and max_increase is None:
         raise ValueError(
-            "there is no limit to check: give one of a metric (max_bias={'weat-es': 0.5}, --max "
-            "weat-es=0.5), of the increase, or [limits] in the study file."
+            "there is no limit to check. Give a limit for a metric (max_bias={'weat-es': 0.5}, "
+            "--max weat-es=0.5) or for the increase, or add [limits] to the study file."
         )
     if (max_increase is None) != (baseline is None):
         raise ValueError(
             "max_increase needs a baseline to compare with."
             if baseline is None
-            else "a baseline is compared with only if max_increase is given, for example '10%'."
+            else "a baseline needs max_increase, for example '10%'."
         )
     if max_increase is None:
         return None
@@ -345,7 +345,7 @@ def limits_of_rankings(
         limits[GAP] = check_number("max_gap", gap, 0)
     if limits and not any(task.kind == "retrieval" for task in plan.tasks):
         raise ValueError(
-            "min_impact_ratio and max_gap are limits of audits of rankings; the study has no "
+            "min_impact_ratio and max_gap are for audits of rankings, and the study has no "
             "[[retrieval]]."
         )
     return limits
@@ -480,7 +480,7 @@ def _gone(gone: list[_Row], on: On, *, allow_gone: bool) -> Iterator[_Row]:
         n = "1 score" if len(rows) == 1 else f"{len(rows)} scores"
         names = [row["query_name"] for row in rows]
         queries = "; ".join(names[:3]) + ("; ..." if len(rows) > 3 else "")
-        reason = f"{n} of the baseline no longer asked for: {queries}"
+        reason = f"{n} of the baseline no longer in the study: {queries}"
         about = {**dict(zip_longest(_NAMES, place)), "limit": "increase", "n_scores": 0}
         was = fmean(row["bias"] for row in rows)
         yield {**about, "baseline": was, "passed": allow_gone, "reason": reason}
@@ -502,18 +502,17 @@ def _notes_of_study(
     ]
     if others:
         yield (
-            f"tasks without a limit on them that were not computed: {len(others)} "
-            f"(first: {others[0].name})"
+            f"tasks without a limit that were not computed: {len(others)} (first: {others[0].name})"
         )
     if baseline is not None and baseline.plan.name != results.plan.name:
-        yield f"the baseline is of another study, {baseline.plan.name!r}"
+        yield f"the baseline comes from another study, {baseline.plan.name!r}"
 
 
 def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
     for what, rows in (
-        ("scores of the baseline that are no longer asked for", gone),
+        ("scores of the baseline that are no longer in the study", gone),
         (
-            "scores that were compared with nothing, as the baseline lacks them",
+            "scores that the baseline lacks, so they were not compared",
             [row for row in now if math.isnan(row["was"])],
         ),
     ):
@@ -523,8 +522,8 @@ def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
     asked = sum(before["identity"] != row["identity"] for before, row in shared)
     if asked:
         yield (
-            f"scores of other words or parameters than in the baseline: {asked}; what changed may "
-            "be the question"
+            f"scores with other words or parameters than in the baseline: {asked}. They may differ "
+            "because the question changed"
         )
     versions = {
         (before["wefe_version"], row["wefe_version"])
@@ -533,4 +532,4 @@ def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
     }
     for old, version in sorted(versions):
         if old != version:
-            yield f"the baseline was computed with wefe {old}, this with {version}"
+            yield f"the baseline was computed with wefe {old}, these results with {version}"

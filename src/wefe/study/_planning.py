@@ -275,8 +275,8 @@ def _check_places(tasks: Sequence[Task]) -> None:
     for (_, *place), n in places.items():
         if n > 1:
             raise ValueError(
-                f"two of [[silhouettes]] show the same: {', '.join(place)}. Take one out, "
-                "or name other models."
+                f"two of [[silhouettes]] are the same: {', '.join(place)}. Remove one, or name "
+                "other models."
             )
 
 

@@ -1,4 +1,4 @@
-"""What a study found: tidy tables, the framework's matrices, and everything else that was kept."""
+"""Results of a study: tidy tables, the matrices of the framework, and all other results."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class StudyResults:
                 raise ValueError(f"{path} holds no study yet.")
             if study is None and len(names) > 1:
                 raise ValueError(
-                    f"{path} holds {len(names)} studies; say which one: "
+                    f"{path} holds {len(names)} studies. Name one of them: "
                     f"{', '.join(map(repr, names))}."
                 )
             study = names[0] if study is None else study
@@ -755,8 +755,8 @@ _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
     if row is not None and row.value is None:
         reason = (
-            f"its result in {path} was changed after it was written; run the study again, which "
-            "computes it anew"
+            f"its result in {path} was changed after it was written. Run the study again to "
+            "recompute it"
         )
     if reason is not None:
         return Outcome("failed", reason=reason)

@@ -199,7 +199,8 @@ def _result(future: Future[Any]) -> tuple[Any, str | None]:
         return future.result(), None
     except CancelledError as error:
         raise ConnectionError(
-            "the Dask scheduler was lost. What was finished is kept; run the study again."
+            "the Dask scheduler was lost. Finished results are kept; run the study again to "
+            "continue."
         ) from error
     except Exception as error:
         return None, describe(error)

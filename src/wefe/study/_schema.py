@@ -143,9 +143,9 @@ def _text(error: Mapping[str, Any], where: Location, table: type[Part]) -> str:
         to = f" to {table.called}" if table.called else ""
         return f"unknown{to}.{nearest(name, keys)} Allowed: {', '.join(keys)}"
     if kind == "list_type" and name in _SEVERAL and isinstance(value, dict):
-        return f"there may be several, so write double brackets: [[{name}]]"
+        return f"can occur several times, so write double brackets: [[{name}]]"
     if kind.startswith("model_") and isinstance(value, list):
-        return "there is only one, so write single brackets"
+        return "can occur only once, so write single brackets"
     if "error" in limits:
         return str(limits["error"])
     said = error["msg"].partition(" after validation")[0]
@@ -264,7 +264,7 @@ def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
 
 def check_once(names: list[str]) -> list[str]:
     """Refuse names that occur twice."""
-    refuse(((at,), f"{names[at]!r} is there twice; take one out") for at, _ in repeated(names))
+    refuse(((at,), f"{names[at]!r} occurs twice; remove one") for at, _ in repeated(names))
     return names
 
 

@@ -76,8 +76,8 @@ class Store:
                 ) from error
             if self._writes and isinstance(error, sqlite3.OperationalError):
                 raise OSError(
-                    f"{self.path}: the results file cannot be written here: {error}. What was "
-                    "finished is kept. Name another place for it, or make room."
+                    f"{self.path}: the results file cannot be written: {error}. Finished results "
+                    "are kept. Choose another place for the file, or free some space."
                 ) from error
             raise ValueError(f"{self.path} cannot be opened as a results file: {error}.") from error
 
@@ -124,7 +124,7 @@ class Store:
         # Reads the file, which the lines before need not.
         parts = self._db.execute("SELECT type, name FROM sqlite_master").fetchall()
         if mark != _APPLICATION_ID:
-            raise ValueError(f"{self.path} is no results file of wefe.")
+            raise ValueError(f"{self.path} is not a results file of wefe.")
         if layout != _LAYOUT:
             raise ValueError(
                 f"{self.path} was written by another version of wefe (layout {layout}, "

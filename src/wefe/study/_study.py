@@ -55,7 +55,7 @@ _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "transformers"
 
 
 class Study:
-    """Models, queries and metrics, declared once; run as far as results are missing.
+    """Models, queries and metrics, declared once; running it computes only missing results.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ class Study:
 
     @cached_property
     def plan(self) -> Plan:
-        """What there is to be computed. Files are looked at for it, models are not opened."""
+        """The tasks of the study. Needs to look at files, but opens no model."""
         return self._make_plan().plan
 
     @property
@@ -228,7 +228,7 @@ class Study:
             )
             if other is not None and other != file:
                 logger.warning(
-                    "%s had a study called %r of %s; what is shown of it is now that of %s",
+                    "%s had a study called %r of %s; it now shows that of %s",
                     *(store.path, planned.plan.name, other, file),
                 )
             _keep_study(store, planned, run)

@@ -208,7 +208,7 @@ def close_units() -> None:
 
 
 def _changed(entry: TableEntry | EncoderEntry) -> str:
-    return f"the files of {entry.label} changed since the study began; run it again."
+    return f"the files of {entry.label} changed during the study. Run it again."
 
 
 def describe(error: BaseException) -> str:

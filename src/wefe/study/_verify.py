@@ -1,4 +1,4 @@
-"""Whether the numbers in a results file come out again."""
+"""Check whether the numbers in a results file are reproduced."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def verify(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Compute a random sample of results again, and compare.
+    """Recompute a random sample of results, and compare.
 
     Parameters
     ----------
@@ -64,12 +64,12 @@ def verify(
         raise ValueError(f"n must be a whole number of at least 1; got {found(n)}.")
     done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
     if not done:
-        raise ValueError("no result is done yet, so there is nothing to verify.")
+        raise ValueError("there are no results to verify yet. Run the study first.")
     asked, was_asked = ([(t.model, t.digest) for t in p.tasks] for p in (study.plan, results.plan))
     if asked != was_asked:
         raise ValueError(
-            "the study file has changed since it was run, so that other results come out. Run it "
-            "again, or verify with the file as it was."
+            "the study file has changed since the study was run. Run it again, or verify with the "
+            "old file."
         )
     generator = np.random.default_rng(random_state)
     drawn = sorted(generator.choice(done, min(n, len(done)), replace=False).tolist())
@@ -81,9 +81,9 @@ def verify(
         if before.value is not None and after.value is not None:
             difference = _difference(_shown(before.value), _shown(after.value))
         passed = difference <= tolerance
-        reason = None if passed else after.reason or "other numbers, texts or words came out"
+        reason = None if passed else after.reason or "the numbers, texts or words differ"
         if not passed and after.status == "done" and before.key != after.key:
-            reason = "the vectors of the model, or the version of wefe, are others than they were"
+            reason = "the vectors of the model or the version of wefe have changed"
         place = ", ".join(task.place.values())
         rows.append((task.kind, task.model, place, difference, passed, reason))
     columns = ["kind", "model_name", "place", "largest_difference", "passed", "reason"]

@@ -473,9 +473,9 @@ def test_a_quote_that_is_not_closed_swallows_no_lines(text):
 
 
 def test_other_text_is_no_csv(text):
-    with pytest.raises(ValueError, match=r"m\.csv is no CSV"):
+    with pytest.raises(ValueError, match=r"m\.csv is not CSV"):
         CsvSource(text("she 1 2\n"), PLAIN)
-    with pytest.raises(ValueError, match=r"m\.csv is no CSV.* at most 16,384"):
+    with pytest.raises(ValueError, match=r"m\.csv is not CSV.* at most 16,384"):
         CsvSource(text("she" + ",1" * 20_000), PLAIN)
 
 

@@ -190,7 +190,7 @@ def test_of_repeated_words_the_first_vector_stays(path, caplog, dtype, n_words):
     _, rows = np.unique(numbers, return_index=True)
     rows.sort()
     assert write(path, words, vectors, dtype, block=1000) == len(rows)
-    assert f"{n_words - len(rows)} words came twice; the first vector" in caplog.text
+    assert f"{n_words - len(rows)} words occur twice; the first vector" in caplog.text
     model = load(path)
     assert list(model.vocab) == [words[row] for row in rows]
     check_close(model.vectors, vectors[rows], dtype)

@@ -406,8 +406,8 @@ def test_any_words_are_refused_or_come_back(tmp_path_factory, words, dim, data):
 @pytest.mark.parametrize(
     ("n_words", "message"),
     [
-        (4, "4 words were announced, and 5 came"),
-        (6, "6 words were announced, and 5 came"),
+        (4, "expected 4 words; got 5"),
+        (6, "expected 6 words; got 5"),
     ],
 )
 def test_blocks_that_are_not_as_announced_leave_the_old_file(tmp_path, writer, n_words, message):

@@ -48,8 +48,9 @@ def check_budget(label: str, promised: int, size: int) -> None:
     """Refuse a file that promises, or unpacks to, more bytes than its size lets one believe."""
     if promised > max(SMALL_BYTES, MAX_EXPANSION * size):
         raise ValueError(
-            f"{label} grows to {promised:,} bytes or more from {size:,}; no file of vectors does, "
-            "so it is damaged or made to fill the memory. Unpack it yourself if you trust it."
+            f"{label} grows to {promised:,} bytes or more from {size:,}. No file of vectors does "
+            "this, so it is damaged or built to fill the memory. Unpack it yourself if you trust "
+            "it."
         )
 
 
@@ -228,7 +229,7 @@ class _Unpacking(io.RawIOBase):
 
 
 def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
-    """Hand out the rest of a file in pieces; the next one is read while this one is used."""
+    """Yield the rest of a file in pieces; the next one is read while this one is used."""
     with ThreadPoolExecutor(1, "wefe-read") as reader:
         coming = reader.submit(file.read, n_bytes)
         while piece := coming.result():

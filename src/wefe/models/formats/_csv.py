@@ -51,7 +51,7 @@ class CsvSource(VectorSource):
         fields = _fields(lines[0], sep) if sep else []
         if sep is None or len(fields) > _MAX_COLUMNS or (len(lines) < 2 and size > len(head)):
             raise ValueError(
-                f"{path} is no CSV: expected lines of a word and at most {_MAX_COLUMNS:,} numbers "
+                f"{path} is not CSV: expected lines of a word and at most {_MAX_COLUMNS:,} numbers "
                 f"with commas, tabs or semicolons between; found {head[:60]!r}."
             )
         self._sep, self._n_fields = sep, len(fields)
@@ -59,7 +59,7 @@ class CsvSource(VectorSource):
         self.dim = len(self._numbers)
         if left_out := {*range(len(fields))} - {self._word, *self._numbers}:
             names = [fields[column] for column in sorted(left_out)]
-            logger.info("%s: the columns %s are taken for no dimensions", path, names)
+            logger.info("%s: the columns %s are not used as dimensions", path, names)
         # pandas sees one more field; see `_read`.
         kinds = dict.fromkeys(range(len(fields) + 1), object) | dict.fromkeys(self._numbers, float)
         nans = {column: ["nan", "NaN", "NAN"] for column in self._numbers}

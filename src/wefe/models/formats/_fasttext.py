@@ -80,9 +80,9 @@ class FastTextVectors(StoredVectors):
             raise ValueError(
                 f"{path}: expected a whole fastText model, found version {version} with "
                 f"{n_words:,} words, {n_labels:,} labels, {bucket:,} buckets of n-grams and {dim} "
-                f"dims, which do not fit {file.size:,} bytes. It may be damaged or cut short, "
-                "quantised (.ftz), or one of floret, which wefe does not read. Use the whole .bin, "
-                "or write the vectors as text with the tool's save_vectors and open those."
+                f"dims, which do not fit {file.size:,} bytes. It may be damaged, cut short, "
+                "quantised (.ftz) or from floret, which wefe does not read. Use the whole .bin, or "
+                "write the vectors as text with the tool's save_vectors and open those."
             )
         self.key_to_index, self._text, self._bounds = index, text, np.append(-10, ends)
         self.counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]

@@ -79,7 +79,7 @@ class FrameLayout:
         self.word, self.vectors = words[0], vectors
         if left_out := {*range(len(names))} - {self.word, *vectors}:
             others = [names[position] for position in sorted(left_out)]
-            logger.info("%s: the columns %s are taken for no dimensions", label, others)
+            logger.info("%s: the columns %s are not used as dimensions", label, others)
 
     def read(self, frame: Any) -> Block:
         """Return words and vectors."""

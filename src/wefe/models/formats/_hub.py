@@ -128,7 +128,7 @@ class Repository:
         # Nobody needs to be warned of what was asked for with HF_HUB_OFFLINE.
         logger.log(
             logging.INFO if type(error).__name__ == "OfflineModeIsEnabled" else logging.WARNING,
-            "%s: Hugging Face cannot be asked (%s); what is in the cache is used",
+            "%s: Hugging Face is not reachable (%s); using the cached files",
             *(self.label, type(error).__name__),
         )
 
@@ -153,7 +153,7 @@ class Repository:
     def _explain(self, what: str, error: Exception) -> OSError:
         kinds = [_ERRORS[each.__name__] for each in type(error).__mro__ if each.__name__ in _ERRORS]
         return (kinds or [ConnectionError])[0](
-            f"{self.label}: {what} is not in the cache, and Hugging Face does not hand it out "
+            f"{self.label}: {what} is not in the cache, and Hugging Face does not provide it "
             f"({type(error).__name__}: {str(error)[:200]}). Check the name and the revision. A "
             "gated or private model must be asked for on its page; then log in (hf auth login, or "
             "set HF_TOKEN). Offline, unset HF_HUB_OFFLINE and connect, or copy the model's folder "

@@ -302,7 +302,7 @@ class _NativeWriter:
         hashes, scale = np.array(self._hashes, dtype="<u8"), np.array(self._scale, dtype="<f4")
         order = np.argsort(hashes, kind="stable")
         if repeated := self._repeated(order, hashes):
-            logger.warning("%d words came twice; the first vector of each is kept", len(repeated))
+            logger.warning("%d words occur twice; the first vector of each is kept", len(repeated))
             kept = np.delete(np.arange(len(hashes)), repeated)
             self._move(kept)
             letters = b"".join([letters[starts[row] : starts[row + 1]] for row in kept])

@@ -91,8 +91,8 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
             return _load(path, f"{label}, array {name!r}", reading, headers[name][1], name)
         if fit or n_dims == 2:
             raise ValueError(
-                f"{label}: expected one {n_dims}-d array of {what}, found {headers}. Save the one "
-                f"meant as {preferred[0]!r}."
+                f"{label}: expected one {n_dims}-d array of {what}, found {headers}. Save the "
+                f"right one as {preferred[0]!r}."
             )
         return None
 

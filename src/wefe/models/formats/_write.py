@@ -69,7 +69,7 @@ def save_table(
     chosen, wv = format_of(Path(path), format), getattr(table, "wv", table)
     if table.requested is not None:
         logger.warning(
-            "%s was opened for some words only; %s gets these %d", name, path, len(table)
+            "%s was opened for some words only, so %s contains these %d", name, path, len(table)
         )
     n_words, dim, dtype = len(table), table.vector_size, table.dtype
     if chosen == "gensim" and isinstance(wv, _keyed_vectors()):
@@ -164,7 +164,7 @@ def write_word2vec_binary(
             file.write(b"".join(itertools.chain.from_iterable(zip(starts, numbers, strict=True))))
             update(len(words))
     if rounded:
-        logger.warning("numbers were rounded to float32, as %s holds no other", path)
+        logger.warning("numbers were rounded to float32, the only type in %s files", path)
 
 
 def write_gensim(
@@ -277,7 +277,7 @@ def _checked(
         n_done += len(words)
         yield words, vectors
     if n_done != n_words:
-        raise ValueError(f"{n_words} words were announced, and {n_done} came.")
+        raise ValueError(f"expected {n_words} words; got {n_done}.")
 
 
 def _check_words(words: list[str], format: str, first: bool) -> None:  # noqa: A002
