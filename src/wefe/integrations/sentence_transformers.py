@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from wefe._checks import check_bool, check_sequence, import_library
+from wefe._visible import as_csv
 from wefe.aggregation import aggregate
 from wefe.contextual import load_encoder
 from wefe.datasets import load_query_set
@@ -162,7 +163,9 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
     def _write(self, row: Mapping[str, float], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         path = folder / f"bias_evaluation{'_' * bool(self.name)}{self.name}_results.csv"
-        pd.DataFrame([row]).to_csv(path, mode="a", header=not path.exists(), index=False)
+        text = as_csv(pd.DataFrame([row]), header=not path.exists())
+        with path.open("a", encoding="utf-8") as file:
+            file.write(text)
 
 
 def _key(query_set: object, label: object) -> str:
