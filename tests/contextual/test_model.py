@@ -378,7 +378,7 @@ def test_without_that_library_its_transformer_is_used(
     monkeypatch.setitem(__import__("sys").modules, "sentence_transformers", None)
     encoder = load_encoder(tmp_path / "tiny-st", device="cpu", **OPTIONS)
     assert encoder.pooling == "mean"
-    assert "'auto' is 'mean'" in caplog.text
+    assert "'auto' means 'mean'" in caplog.text
     assert encoder.encode_words(["she"]).shape == (1, 16)
 
 
