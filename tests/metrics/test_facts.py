@@ -15,7 +15,7 @@ NAMES = sorted(metric_names())
 @pytest.mark.parametrize("name", NAMES)
 def test_a_metric_says_what_it_asks_and_where_it_is_from(name):
     metric = as_metric(name)
-    assert metric.question.endswith("?") or metric.question.startswith("as ")
+    assert metric.question.endswith("?") or metric.question.startswith("like ")
     assert metric.meaning.endswith(".")
     assert metric.meaning != BaseMetric.meaning
     assert metric.reference.endswith(".") or "https://" in metric.reference

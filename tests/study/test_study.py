@@ -497,7 +497,7 @@ def test_a_place_that_cannot_be_written_is_named_at_once(folder, monkeypatch):
     # SQLite fails as in a folder that is write-protected, which root may write to.
     (folder / "study.db-wal").mkdir()
     monkeypatch.setattr("wefe.study._store.time.sleep", pytest.fail)
-    with pytest.raises(OSError, match=r"study\.db: the results file cannot be written here"):
+    with pytest.raises(OSError, match=r"study\.db: the results file cannot be written"):
         run(folder)
 
 
