@@ -4,6 +4,8 @@ import logging
 import sqlite3
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -130,6 +132,20 @@ def test_processes_write_at_once(cache, caplog):
     assert [worker.wait(60) for worker in workers] == [0, 0]
     assert_kept(cache, vectors(0, 100))
     assert not list(cache.path.parent.glob("*.damaged-*"))
+
+
+def test_two_make_the_file_at_once(tmp_path, caplog):
+    for n in range(100):
+        path, start = tmp_path / str(n) / "toy.sqlite", threading.Barrier(2)
+
+        def write(word, path=path, start=start):
+            start.wait()
+            VectorCache(path).put(vectors(word, word + 1))
+
+        with ThreadPoolExecutor(2) as pool:
+            list(pool.map(write, range(2)))
+        assert_kept(VectorCache(path), vectors(0, 2))
+    assert not caplog.records
 
 
 def test_the_cache_is_cleared(cache):

@@ -25,7 +25,6 @@ _TIMEOUT_S = 30.0
 _KEYS_AT_ONCE = 900
 _OPEN = """
 PRAGMA trusted_schema=OFF;
-PRAGMA journal_mode=WAL;
 PRAGMA synchronous=NORMAL;
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
 """
@@ -163,8 +162,7 @@ class VectorCache:
         logger.warning("%s is damaged (%s); it was renamed to %s", self.path, error, aside.name)
         with contextlib.suppress(FileNotFoundError):  # another process was quicker
             os.replace(self.path, aside)
-        for suffix in ("-wal", "-shm"):
-            self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
+        self.path.with_name(f"{self.path.name}-journal").unlink(missing_ok=True)
 
 
 def _to_blob(vector: npt.NDArray[np.float32]) -> bytes:
