@@ -42,6 +42,7 @@ def test_tables_and_report_are_those_of_the_library(folder, encoder):
     done = wefe(*call(encoder), *options, "-k", "9", folder=folder)
     assert "minilm: Selected in the top 9, by group" in done.stdout
     assert "female, African American" in done.stdout
+    assert "leaked" not in done.stderr
     expected = audit_ranking(
         load_encoder(encoder, dim=128),
         QUERIES,

@@ -194,5 +194,7 @@ def test_wrong_input_is_refused(scores, results):
         to_model_index(results)
     with pytest.raises(ValueError, match="Did you mean 'minilm-words'"):
         to_eval_results(results, "you/bias", "minilm-word")
+    with pytest.raises(ValueError, match="got str 'x'"):
+        to_model_index(scores, "x")
     with pytest.raises(ValueError, match="relationship must be one of"):
         to_every_eval_ever(scores, relationship="friend")

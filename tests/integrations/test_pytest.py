@@ -160,3 +160,8 @@ def test_an_encoder_may_be_given_as_an_object(toy_query, tmp_path, monkeypatch):
 def test_limits_that_cannot_be_are_refused(options, message, toy_model, toy_query):
     with pytest.raises(ValueError, match=message):
         assert_bias(toy_model, toy_query, **options)
+
+
+def test_what_is_no_query_is_refused(toy_model):
+    with pytest.raises(TypeError, match="3"):
+        assert_bias(toy_model, 3, max=1)

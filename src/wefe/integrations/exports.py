@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import pandas as pd
 
-from wefe._checks import check_choice, check_known, found, import_library
+from wefe._checks import check_choice, found, import_library
 from wefe._files import atomic_file
 from wefe._visible import count, unique_labels
 from wefe.study._export import slug
@@ -99,12 +99,10 @@ def to_eval_results(
 
     Parameters
     ----------
-    results : DataFrame or StudyResults
-        What was measured: the table of :func:`wefe.measure`, or a study.
+    results, model : optional
+        As in :func:`to_model_index`.
     dataset : str
         Your benchmark on Hugging Face, 'org/name': a data set whose `eval.yaml` lists the tasks.
-    model : str, optional
-        Which model, if there are several.
 
     Returns
     -------
@@ -158,10 +156,8 @@ def to_every_eval_ever(
 
     Parameters
     ----------
-    results : DataFrame or StudyResults
-        What was measured: the table of :func:`wefe.measure`, or a study.
-    model : str, optional
-        Which model, if there are several.
+    results, model : optional
+        As in :func:`to_model_index`.
     model_id : str, optional
         Its name on Hugging Face, 'org/name'; by default `model`.
     organization : str, default='unknown'
@@ -389,7 +385,7 @@ def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]
     if model is None and len(names) != 1:
         raise ValueError(f"say which model: {', '.join(map(repr, names))}.")
     name = names[0] if model is None else model
-    check_known("model", [name], names)
+    check_choice("model", name, names)
     table = table[table["model_name"] == name]
     undefined = table[table["score"].isna()]
     if len(undefined):

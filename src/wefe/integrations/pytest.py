@@ -18,7 +18,7 @@ from wefe.datasets._opened import OpenedQueries, open_query_set
 from wefe.metrics import BaseMetric
 from wefe.metrics._registry import as_metric
 from wefe.models import WordEmbeddingModel, load
-from wefe.query import Query
+from wefe.query import Query, check_queries
 from wefe.running import measure
 from wefe.study._diff import with_bias
 from wefe.study._gate import check_each
@@ -145,7 +145,9 @@ def _queries(
 ) -> OpenedQueries:
     if isinstance(queries, str | os.PathLike):
         return open_query_set(os.fspath(queries), offline, "queries")
-    return OpenedQueries("queries", [queries] if isinstance(queries, Query) else list(queries))
+    return OpenedQueries(
+        "queries", check_queries([queries] if isinstance(queries, Query) else queries)
+    )
 
 
 def _table(failed: pd.DataFrame) -> list[str]:

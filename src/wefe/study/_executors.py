@@ -101,9 +101,13 @@ class _OneProcess(Executor):
 
 def _begin(caller: int) -> None:
     """Prepare a worker process: Ctrl-C is for its caller, with whom it ends."""
+    from tqdm import tqdm
+
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # What libraries print must not get into what the caller prints.
     os.dup2(2, 1)
+    # By default, tqdm makes a lock for several processes, which one that is killed leaves behind.
+    tqdm.set_lock(threading.RLock())
 
     def watch() -> None:
         while os.getppid() == caller:
