@@ -17,9 +17,11 @@ from pathlib import Path
 
 import pytest
 
+from wefe.metrics._registry import as_metric, metric_names
 from wefe.study import list_study_files
 
 pytest.importorskip("hatchling", reason="the build backend is not installed")
+yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).parents[1]
 FOLDERS = ("src", "tests", "docs", "benchmarks", "scripts")
@@ -183,6 +185,29 @@ def test_no_litter_is_packed(in_sdist, in_wheel):
     assert not [name for name in packed if name.split("/")[0] in ("shared", "data", "build")]
 
 
+def test_the_same_files_build_the_same_archives(littered, sdist, unpacked, wheel, tmp_path):
+    for path in (*littered.rglob("*"), *unpacked.rglob("*")):
+        os.utime(path, (1e9, 1e9))  # files checked out at another time
+    assert build(littered, "sdist", tmp_path).read_bytes() == sdist.read_bytes()
+    assert build(unpacked, "wheel", tmp_path).read_bytes() == wheel.read_bytes()
+
+
+def test_build_tools_are_pinned():
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        settings = tomllib.load(file)
+    tools = settings["project"]["optional-dependencies"]["dist"]
+    assert {*settings["build-system"]["requires"]} <= {*tools}
+    assert all(re.fullmatch(r"\w+==[\d.]+", tool) for tool in tools)
+
+
+def test_papers_behind_metrics_stand_in_the_citation_file():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text("utf-8"))["references"]
+    titles = {each["title"].casefold() for each in cited}
+    for name in metric_names():
+        for title in re.findall(r'"([^"]+)"', as_metric(name).reference):
+            assert title.rstrip(",").casefold() in titles, name
+
+
 def test_metadata(wheel, sdist, in_wheel, version):
     assert wheel.name == f"wefe-{version}-py3-none-any.whl"
     assert sdist.name == f"wefe-{version}.tar.gz"
@@ -256,7 +281,6 @@ NO_DEAD_LINKS = "The page on the package index will have no dead links"
 @pytest.fixture(scope="module")
 def workflows():
     """Each by its name, parsed; the events, which YAML reads as a truth value, under "on"."""
-    yaml = pytest.importorskip("yaml")
     if not WORKFLOWS.is_dir():
         pytest.skip("the workflows are not here")
     loaded = {p.stem: yaml.safe_load(p.read_text("utf-8")) for p in WORKFLOWS.glob("*.yml")}
@@ -447,7 +471,8 @@ def test_no_job_takes_pytorch_for_graphics_cards_where_another_is_given(workflow
         assert flow["env"]["TORCH_INDEX"] == "${{ vars.TORCH_INDEX }}"
         for job in flow["jobs"].values():
             runs = [step.get("run", "") for step in job["steps"]]
-            with_extras = [i for i, run in enumerate(runs) if re.search(r'install .*"\.\[', run)]
+            brings_torch = re.compile(r'install .*"\.\[(dev|docs|\$)')
+            with_extras = [i for i, run in enumerate(runs) if brings_torch.search(run)]
             if with_extras:
                 assert "pip install torch --index-url" in runs[with_extras[0] - 1], name
                 installs += 1
