@@ -7,7 +7,7 @@ import lazy_loader as lazy
 
 from wefe import _compat
 
-__version__ = "2.0.0.dev0"
+__version__ = "2.0.0rc1"
 
 __getattr__, __dir__, __all__ = lazy.attach_stub(__name__, __file__)
 
