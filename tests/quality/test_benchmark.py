@@ -112,6 +112,7 @@ def test_gensim_is_not_imported_to_find_its_files():
 
 
 def test_without_gensim_the_error_says_what_to_install(monkeypatch):
+    monkeypatch.delenv("WEFE_DATA_DIR", raising=False)
     monkeypatch.setattr(module.importlib.util, "find_spec", lambda name: None)
     assert not any(entry["at_hand"] for entry in list_benchmarks())
     with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
@@ -119,6 +120,7 @@ def test_without_gensim_the_error_says_what_to_install(monkeypatch):
 
 
 def test_without_the_test_data_of_gensim_the_error_names_the_file(monkeypatch, tmp_path):
+    monkeypatch.delenv("WEFE_DATA_DIR", raising=False)
     monkeypatch.setattr(module, "_gensim_file", lambda file: tmp_path / file)
     assert not any(entry["at_hand"] for entry in list_benchmarks())
     with pytest.raises(FileNotFoundError, match=r"lacks its test data.*simlex999\.txt"):
