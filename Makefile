@@ -22,14 +22,15 @@ format:          ## fix lint and format automatically
 	ruff format .
 
 docs:            ## build the site in docs/_build/html; warnings and dead links are errors
-	rm -rf docs/_build
+	rm -rf docs/_build docs/gallery
 	sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	python scripts/check_links.py docs/_build/html
 
 # One page of each kind, and the example report.
-PAGES = index quickstart howto/choose_embedding guide/measure concepts/metrics replications/weat \
-	reference/index reference/generated/wefe.metrics.GeneralizedWEAT reference/commands \
-	about/benchmarks search example_report
+PAGES = index quickstart gallery/index gallery/mitigation howto/choose_embedding guide/measure \
+	concepts/metrics replications/weat reference/index \
+	reference/generated/wefe.metrics.GeneralizedWEAT reference/commands about/benchmarks search \
+	example_report
 check-pages:     ## look at pages of the built site in Chromium: sizes, contrast, what is cut off, errors
 	wefe explore nurse engineer --model demo --offline --out docs/_build/explore.html
 	python scripts/check_pages.py docs/_build/html $(PAGES:=.html) ../explore.html \

@@ -12,4 +12,4 @@ collect_ignore += [] if find_spec("gensim") else ["guide/quality.md"]
 collect_ignore += [] if find_spec("mlflow") else ["integrations/mlflow.md"]
 collect_ignore += [] if find_spec("huggingface_hub") else ["integrations/exports.md"]
 # What makes the site is tested by tests/test_docs_tools.py, where Sphinx is installed.
-collect_ignore_glob = ["_ext/*", "conf.py"]
+collect_ignore_glob = ["_ext/*", "_gallery/*", "gallery/*", "conf.py"]

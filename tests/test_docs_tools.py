@@ -292,6 +292,25 @@ def test_a_figure_is_written_for_both_modes_and_ends_no_script(figures):
     assert html.count("</script>") == 1
 
 
+def test_a_figure_of_the_gallery_is_shown_with_a_thumbnail(tmp_path):
+    import plotly.graph_objects as go
+
+    gallery = tool(ROOT / "docs/_ext/gallery_figures.py")
+    script, thumbnail = tmp_path / "bars.py", tmp_path / "images/bars.png"
+    script.write_text('"""\nTwo & more\n==========\n"""\n', encoding="utf-8")
+    script.with_suffix(".png").write_bytes(b"drawn")
+    thumbnail.parent.mkdir()
+    variables = {
+        "src_file": str(script),
+        "image_path_iterator": iter([str(thumbnail)]),
+        "example_globals": {},
+    }
+    assert gallery.scrape(None, variables, None) == ""  # the text above the code
+    variables["example_globals"]["figure"] = go.Figure(go.Bar(x=["a"], y=[1]))
+    assert 'aria-label="Two &amp; more: described above."' in gallery.scrape(None, variables, None)
+    assert thumbnail.read_bytes() == b"drawn"
+
+
 def test_every_command_has_a_section():
     commands = tool(ROOT / "docs/_ext/command_line.py")
     import typer.main

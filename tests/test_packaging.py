@@ -37,6 +37,7 @@ LITTER = (
     "tests/.pytest_cache/README.md",
     "tests/__pycache__/conftest.cpython-311.pyc",
     "docs/_build/html/index.html",
+    "docs/gallery/index.rst",
     "docs/reference/generated/wefe.words.rst",
     "scripts/__pycache__/check_links.cpython-311.pyc",
     "shared/data/bingliu/positive-words.txt",
@@ -102,7 +103,8 @@ def files_of(folder):
 def clean(tmp_path_factory):
     """A copy of the checkout, without what tools and tests leave in it."""
     copy = tmp_path_factory.mktemp("checkout")
-    left = shutil.ignore_patterns("__pycache__", ".*", "_build", "generated", "*.egg-info")
+    built = ("_build", "gallery", "generated", "*.egg-info")
+    left = shutil.ignore_patterns("__pycache__", ".*", *built)
     for name in FOLDERS:
         shutil.copytree(ROOT / name, copy / name, ignore=left)
     for name in (*AT_THE_TOP, ".gitignore"):
@@ -229,6 +231,7 @@ def test_metadata(wheel, sdist, in_wheel, version):
 
 def test_every_place_that_names_the_version_names_the_same(version):
     assert f'__version__ = "{version}"' in (ROOT / "src/wefe/__init__.py").read_text()
+    assert f'"version": "{version}"' in (ROOT / "docs/versions.json").read_text()
     assert f"version: {version}\n" in (ROOT / "CITATION.cff").read_text()
     assert f"\n## {version} " in (ROOT / "CHANGELOG.md").read_text()
 

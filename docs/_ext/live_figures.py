@@ -87,7 +87,6 @@ class PlotlyFigure(SphinxDirective):
             raise self.error(f"{type(error).__name__} in the code above: {error}") from error
         if not isinstance(figure, go.Figure):
             raise self.error(f"{self.arguments[0]!r} is no figure of plotly: {type(figure)}")
-        self.env.metadata[self.env.docname]["has_figures"] = "yes"
         caption = nodes.container(classes=["figure-caption"])
         self.state.nested_parse(self.content, self.content_offset, caption)
         drawn = nodes.raw(
@@ -119,8 +118,10 @@ def figure_html(figure: go.Figure, alt: str, min_width_px: int | None = None) ->
     )
 
 
-def _add_scripts(app: Sphinx, pagename: str, *_: object) -> None:
-    if app.env.metadata.get(pagename, {}).get("has_figures"):
+def _add_scripts(
+    app: Sphinx, _pagename: str, _template: str, context: dict[str, Any], _doctree: object
+) -> None:
+    if "plotly-figure" in context.get("body", ""):
         app.add_js_file("plotly.min.js", priority=700)
         app.add_js_file("figures.js", priority=710)
 

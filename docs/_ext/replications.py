@@ -36,7 +36,6 @@ class ShownReplication(SphinxDirective):
         name = self.arguments[0]
         folder = Path(self.get_source_info()[0]).parent
         self.env.note_dependency(str(folder / f"{name}.csv"))
-        self.env.metadata[self.env.docname]["has_figures"] = "yes"
         replication = replicate(name, progress=False)
         return [
             _section("Printed values, compared", _compared(replication, folder / f"{name}.csv")),

@@ -267,7 +267,7 @@ def test_tidy_table(study):
 def test_text_names_the_references(study):
     text = repr(study)
     assert "Accuracy (0.5: no difference seen; right as biased, left as unbiased)" in text
-    assert "Silhouette study, 6 runs (*: best of the row)" in text
+    assert "Silhouette study, 6 runs (*: best in the row)" in text
 
 
 def test_models_that_are_called_so_are_the_references(models, queries):

@@ -283,7 +283,7 @@ class SilhouetteStudy:
     def __repr__(self) -> str:
         n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
         several = len(self.metrics) > 1
-        parts = [f"Silhouette study, {n_runs} runs" + " (*: best of the row)" * several]
+        parts = [f"Silhouette study, {n_runs} runs" + " (*: best in the row)" * several]
         for title, cells in self._tables():
             # Digits stand below each other.
             padded = cells.map(f"{{:{4 + several}}}".format).rename_axis(columns=None)
@@ -397,7 +397,7 @@ def silhouette_study(
     ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
     ... }
     >>> silhouette_study(["weat", "ect"], {"career": query}, models, vary="targets", n_runs=10)
-    Silhouette study, 10 runs (*: best of the row)
+    Silhouette study, 10 runs (*: best in the row)
     Robustness (1: the score never depends on the words)
                                  WEAT-ES    ECT
     career Social group unbiased   0.73   0.78*

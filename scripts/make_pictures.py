@@ -1,8 +1,8 @@
-"""Draw the picture of the README, `docs/images/demo.png`: the figure of `docs/index.md`.
+"""Draw the pictures that are kept in the repository: README and thumbnails of the gallery.
 
 It needs, besides ``wefe``, the package `kaleido`, or else Chromium or Chrome on the path::
 
-    python scripts/make_readme_picture.py
+    python scripts/make_pictures.py
 
 The numbers are the same on every machine; the bytes depend on fonts and browser.
 """
@@ -10,6 +10,7 @@ The numbers are the same on every machine; the bytes depend on fonts and browser
 import argparse
 import doctest
 import importlib.util
+import runpy
 import shutil
 import subprocess
 import tempfile
@@ -17,14 +18,17 @@ from pathlib import Path
 from typing import Any
 
 import plotly.graph_objects as go
+import plotly.io
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGE, PICTURE = ROOT / "docs/index.md", ROOT / "docs/images/demo.png"
+GALLERY = ROOT / "docs/_gallery"
 WIDTH, HEIGHT, SCALE = 1000, 480, 1.2
+THUMBNAIL_WIDTH, THUMBNAIL_HEIGHT, THUMBNAIL_SCALE = 760, 532, 0.5
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 
 
-def draw() -> go.Figure:
+def draw_readme() -> go.Figure:
     """Run the code of the landing page and return its figure."""
     names: dict[str, Any] = {}
     examples = doctest.DocTestParser().get_doctest(
@@ -38,10 +42,18 @@ def draw() -> go.Figure:
     )
 
 
-def write_png(figure: go.Figure, path: Path) -> None:
+def draw_thumbnail(script: Path) -> go.Figure:
+    """Run a script of the gallery and return its figure."""
+    figure = runpy.run_path(str(script))["figure"]
+    height = max(THUMBNAIL_HEIGHT, figure.layout.height or 0)
+    return figure.update_layout(width=THUMBNAIL_WIDTH, height=height)
+
+
+def write_png(figure: go.Figure, path: Path, scale: float) -> None:
     """Write a figure as a picture, with kaleido or with a browser without a window."""
+    width, height = figure.layout.width, figure.layout.height
     if importlib.util.find_spec("kaleido"):
-        figure.write_image(path, width=WIDTH, height=HEIGHT, scale=SCALE)
+        figure.write_image(path, width=width, height=height, scale=scale)
         return
     browser = next(filter(None, map(shutil.which, BROWSERS)), None)
     if browser is None:
@@ -58,8 +70,8 @@ def write_png(figure: go.Figure, path: Path) -> None:
             "--no-sandbox",
             "--disable-gpu",
             "--hide-scrollbars",
-            f"--window-size={WIDTH},{HEIGHT}",
-            f"--force-device-scale-factor={SCALE}",
+            f"--window-size={width},{height}",
+            f"--force-device-scale-factor={scale}",
             "--virtual-time-budget=10000",
             f"--screenshot={path.resolve()}",
             page.as_uri(),
@@ -68,13 +80,20 @@ def write_png(figure: go.Figure, path: Path) -> None:
 
 
 def main() -> None:
-    """Write the picture."""
+    """Write the pictures."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--out", type=Path, default=PICTURE)
-    path = parser.parse_args().out
-    path.parent.mkdir(parents=True, exist_ok=True)
-    write_png(draw(), path)
-    print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
+    parser.add_argument("pictures", nargs="*", help="`demo`, or names of scripts; by default all")
+    names = parser.parse_args().pictures
+    plotly.io.renderers.default = ""  # scripts show their figure, here nobody looks
+    scripts = {script.stem: script for script in sorted(GALLERY.glob("*.py"))}
+    for name in names or [PICTURE.stem, *scripts]:
+        if name == PICTURE.stem:
+            path = PICTURE
+            write_png(draw_readme(), path, SCALE)
+        else:
+            path = scripts[name].with_suffix(".png")
+            write_png(draw_thumbnail(scripts[name]), path, THUMBNAIL_SCALE)
+        print(f"{path.name}: {path.stat().st_size / 1024:.0f} KB")
 
 
 if __name__ == "__main__":

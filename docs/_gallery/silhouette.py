@@ -1,0 +1,16 @@
+"""
+Bias silhouette
+===============
+
+How much does a score depend on the words you happen to list? Each faint line starts with two group
+words and adds more in random order. The band closes when all words are in.
+"""
+
+from wefe import load_test_model
+from wefe.datasets import load_query_set
+from wefe.silhouette import bias_silhouette
+
+career = load_query_set("gender", offline=True)[0]
+silhouette = bias_silhouette("weat", career, load_test_model(), vary="targets", n_runs=20)
+figure = silhouette.plot()
+figure.show()
