@@ -123,7 +123,7 @@ def test_without_the_test_data_of_gensim_the_error_names_the_file(monkeypatch, t
     monkeypatch.delenv("WEFE_DATA_DIR", raising=False)
     monkeypatch.setattr(module, "_gensim_file", lambda file: tmp_path / file)
     assert not any(entry["at_hand"] for entry in list_benchmarks())
-    with pytest.raises(FileNotFoundError, match=r"lacks its test data.*simlex999\.txt"):
+    with pytest.raises(FileNotFoundError, match=r"simlex999\.txt of gensim"):
         load_benchmark("simlex999")
 
 
@@ -184,8 +184,8 @@ def test_categorisation_files_are_understood(write):
         ("cup mug 9.1\ncup tree\n", None, r"items\.txt, line 2: 'cup tree' is not two words and a"),
         ("a b 1\na b x\n", None, "line 2: 'a b x' is not two words"),
         ("a b 1\na b nan\n", None, "line 2: 'a b nan'"),
-        ("a b 1.0 2.0\n", None, r"line 1: 'a b 1.0 2.0' does not tell what kind .* pass kind"),
-        ("word\n", None, "line 1: 'word' does not tell"),
+        ("a b 1.0 2.0\n", None, "line 1: 'a b 1.0 2.0' .* pass kind"),
+        ("word\n", None, "line 1: 'word' .* pass kind"),
         (": s\na b c\n", None, "line 2: 'a b c' is neither four words nor"),
         ("a\tx\nb\tx\ty\n", None, r"line 2: 'b\\tx\\ty' is not a word and a category"),
         ("a b 1\n", "analogy", "line 1: 'a b 1' is neither four words"),
@@ -195,13 +195,13 @@ def test_categorisation_files_are_understood(write):
         ("a\tb\t\nc\td\t1\n", "similarity", r"line 1: 'a\\tb'"),
         ("a\tb\t6,77\nc\td\t6.78\n", None, "line 1"),
         ("a\tb\tnan\nc\td\t6.78\n", None, "line 1"),
-        ("# nothing\n\n", None, "holds no item"),
-        (": only a section\n", None, "no item of kind 'analogy'"),
-        ("word1,word2,similarity\na,b,1\na,b\n", None, "line 3: 'a,b' does not hold word1, word2"),
-        ("word1,word2,similarity\na,b,x\n", None, "line 2: 'a,b,x' does not hold"),
-        ("words,outliers,category\na,b,c\n", None, "line 2: 'a,b,c' does not hold outliers"),
-        ("a b c\n", "outlier", "line 1: 'a b c' does not name the columns outliers, words"),
-        ("Word 1,Word 2,Score\n", None, "no item of kind 'similarity'"),
+        ("# nothing\n\n", None, "no items"),
+        (": only a section\n", None, "of kind 'analogy'"),
+        ("word1,word2,similarity\na,b,1\na,b\n", None, "line 3: 'a,b' .* word1, word2"),
+        ("word1,word2,similarity\na,b,x\n", None, "line 2: 'a,b,x'"),
+        ("words,outliers,category\na,b,c\n", None, "line 2: 'a,b,c' .* outliers"),
+        ("a b c\n", "outlier", "line 1: 'a b c' .* outliers, words"),
+        ("Word 1,Word 2,Score\n", None, "of kind 'similarity'"),
     ],
 )
 def test_a_line_that_is_not_of_the_kind_is_shown(write, text, kind, message):
@@ -214,7 +214,7 @@ def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
         load_benchmark("simlex-999")
     with pytest.raises(FileNotFoundError, match="no file"):
         load_benchmark(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no file 'a{200}'\.\.\.; known by name are"):
+    with pytest.raises(FileNotFoundError, match=r"no file 'a{200}'\.\.\."):
         load_benchmark("a" * 5000)
     with pytest.raises(FileNotFoundError, match=r"not a path: load_benchmark\('wordsim353'\)"):
         load_benchmark(Path("wordsim353"))
@@ -243,11 +243,11 @@ def test_content_is_hashable_and_knows_no_name():
     [
         (("x", "likeness", [("a", "b")]), ValueError, "kind must be one of"),
         (("x", "similarity", []), ValueError, "items is empty"),
-        (("x", "similarity", [("a", "b")]), ValueError, "scores of 1 finite numbers"),
+        (("x", "similarity", [("a", "b")]), ValueError, "scores must be 1 finite"),
         (("x", "similarity", [("a", "b")], [float("nan")]), ValueError, "finite"),
-        (("x", "categorisation", [("a", "b")], [1.0]), ValueError, "scores of 0"),
-        (("x", "analogy", [("a", "b", "c", "d")]), ValueError, "have 5 strings; item 0 is"),
-        (("x", "categorisation", [("a", 1)]), TypeError, "have 2 strings; item 0"),
+        (("x", "categorisation", [("a", "b")], [1.0]), ValueError, "scores must be 0"),
+        (("x", "analogy", [("a", "b", "c", "d")]), ValueError, "5 strings; item 0 is"),
+        (("x", "categorisation", [("a", 1)]), TypeError, "2 strings; item 0"),
         ((1, "categorisation", [("a", "b")]), TypeError, "name must be a string"),
     ],
 )

@@ -67,10 +67,10 @@ def test_pairs_that_lost_a_word_do_not_count():
 @pytest.mark.parametrize(
     ("vectors", "reason"),
     [
-        ({"a": at(0), "b": at(10)}, "both words of 1 of 4 pairs; 2 needed"),
+        ({"a": at(0), "b": at(10)}, "both words of 1 of 4 pairs"),
         ({"x": at(0)}, "both words of 0 of 4 pairs"),
-        ({word: at(0) for word in "abcde"}, "the cosines of all 4 pairs are the same"),
-        ({"a": at(0), "c": at(10), "d": at(40)}, "the human scores of all 2 pairs are the same"),
+        ({word: at(0) for word in "abcde"}, "the cosines of all 4 pairs"),
+        ({"a": at(0), "c": at(10), "d": at(40)}, "the human scores of all 2 pairs"),
     ],
 )
 def test_no_correlation_is_nan_with_a_reason(vectors, reason, caplog):
@@ -88,7 +88,7 @@ def test_cosines_that_differ_by_rounding_are_equal():
         word: [0.1 * scale, 0.7 * scale, 0.3 * scale]
         for word, scale in zip("abcde", (1, 3, 7, 11, 13), strict=True)
     }
-    assert "are the same" in evaluate(make_model(vectors), PAIRS).nan_reason
+    assert "the cosines of all" in evaluate(make_model(vectors), PAIRS).nan_reason
 
 
 def test_words_are_looked_up_as_written_and_then_in_lower_case():
@@ -359,7 +359,7 @@ def test_outliers_are_what_is_least_like_the_others():
     }
     nothing = evaluate(model, Benchmark("o", "outlier", [("lost", "w1", "w2", "none")]))
     assert math.isnan(nothing.score)
-    assert "no outlier together with" in nothing.nan_reason
+    assert "lacks a word" in nothing.nan_reason
 
 
 def test_published_vectors_find_outliers_and_similar_words(shared_vectors, monkeypatch):
@@ -397,7 +397,7 @@ def test_categories_without_a_known_word_are_no_clusters():
 @pytest.mark.parametrize(
     ("items", "reason"),
     [
-        ([("w00", "x"), ("w01", "x")], "words of 1 categories; 2 are needed"),
+        ([("w00", "x"), ("w01", "x")], "words of 1 categories"),
         ([("w00", "x"), ("w10", "y")], "one word of each of 2 categories"),
         ([("no", "x"), ("none", "y")], "words of 0 categories"),
     ],
@@ -450,7 +450,7 @@ def test_an_encoder_answers_all_but_analogies():
     assert evaluate(model, Benchmark("c", "categorisation", animals)).score == 1.0
     score = evaluate(model, analogies("man king woman queen"))
     assert math.isnan(score.score)
-    assert "it has no vocabulary among which" in score.nan_reason
+    assert "input_embeddings" in score.nan_reason
 
 
 @needs_gensim
@@ -483,7 +483,7 @@ def test_wrong_options_are_refused(toy_model, options, error):
 def test_what_is_no_model_or_benchmark_is_refused(toy_model):
     with pytest.raises(TypeError, match="model must be a WordEmbeddingModel"):
         evaluate("glove", PAIRS)
-    with pytest.raises(TypeError, match="a benchmark is a Benchmark, a name or a path; got list"):
+    with pytest.raises(TypeError, match="benchmark must be .* got list"):
         evaluate(toy_model, [("a", "b")])
 
 

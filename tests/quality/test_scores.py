@@ -38,7 +38,7 @@ def test_a_table_has_a_row_per_model_and_a_column_per_benchmark(toy_model, small
     assert scores["kind"].tolist() == ["similarity", "categorisation"] * 2
     assert scores["nan_reason"].notna().tolist() == [False, False, False, True]
     assert "1 categories" in scores["nan_reason"][3]
-    assert "pairs: the scores are over different items" in caplog.text
+    assert "pairs: models were scored on different items" in caplog.text
     assert "toy 3, smaller 2 of 3" in caplog.text
 
 
@@ -65,7 +65,7 @@ def test_a_table_of_quality_is_not_mistaken_for_one_of_bias(toy_model):
     [
         ([], [PAIRS], ValueError, "models is empty"),
         ("toy", [], ValueError, "benchmarks is empty"),
-        ("toy", [PAIRS, PAIRS], ValueError, "two benchmarks are called 'pairs'; name them"),
+        ("toy", [PAIRS, PAIRS], ValueError, "two are called 'pairs'"),
         ("toy", PAIRS, TypeError, r"benchmarks=\[...\]"),
         (["toy"], [PAIRS], TypeError, "model must be a WordEmbeddingModel"),
     ],
@@ -102,7 +102,7 @@ def test_a_size_of_the_vocabulary_is_for_the_analogies_among_the_benchmarks(toy_
     assert "vocabulary_size" not in caplog.text
     with caplog.at_level(logging.WARNING, "wefe"):
         quality_scores([toy_model], [PAIRS], vocabulary_size=3)
-    assert "vocabulary_size is for analogies; pairs is of kind 'similarity'" in caplog.text
+    assert "analogies; pairs is of kind 'similarity'" in caplog.text
 
 
 def test_reversed_quality_gives_reversed_ranks():
@@ -124,7 +124,7 @@ def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(cap
     assert column["score"].tolist()[:3] == quality_ranking(SCORES)["score"].tolist()
     assert column["model_name"].tolist() == ["a", "b", "c", "d"]
     assert np.isnan(column["score"][3])
-    assert "d has no quality rank: it has no score in analogy, purity" in caplog.text
+    assert "no score in analogy, purity" in caplog.text
 
 
 def test_the_column_joins_rankings_by_bias(toy_model, smaller):
@@ -142,8 +142,8 @@ def test_the_column_joins_rankings_by_bias(toy_model, smaller):
     ("scores", "error", "message"),
     [
         ({"a": 1}, TypeError, "must be a DataFrame"),
-        (pd.DataFrame(), ValueError, "nothing to rank"),
-        (pd.DataFrame({"x": ["good"]}), TypeError, "numbers only"),
+        (pd.DataFrame(), ValueError, "got shape"),
+        (pd.DataFrame({"x": ["good"]}), TypeError, "only numbers"),
     ],
 )
 def test_what_is_no_table_of_scores_is_refused(scores, error, message):

@@ -280,13 +280,13 @@ def test_the_figure_has_the_four_fifths_rule():
     ("change", "says"),
     [
         ({"names": {"female": ["Amy"]}}, "two or more groups"),
-        ({"names": {"female": ["Amy"], "male": ["Amy"]}}, "'Amy' twice"),
-        ({"names": {"female, black": ["Amy", "Sue"], "male": ["Al"]}}, "as many parts"),
+        ({"names": {"female": ["Amy"], "male": ["Amy"]}}, "remove one 'Amy'"),
+        ({"names": {"female, black": ["Amy", "Sue"], "male": ["Al"]}}, "parts between commas"),
         ({"templates": ["a nurse"]}, "one '{}'"),
         ({"k": 68}, "below the number of documents, 68"),
         ({"scorer": "all-MiniLM"}, "scorer must be an encoder"),
         ({"scorer": lambda q, d: [1.0]}, "a row for each of the 204"),
-        ({"relevance": [[1, 0]]}, "a row for each query"),
+        ({"relevance": [[1, 0]]}, "n_templates"),
         ({"n_bootstrap": 10}, "n_bootstrap=40"),
     ],
 )

@@ -171,13 +171,13 @@ def test_where_no_bias_is_at_the_top_a_fairer_model_scores_as_fairer():
 
 
 def test_silhouettes_that_cannot_be_compared():
-    with pytest.raises(ValueError, match="differ in metric: 'M' and 'N'"):
+    with pytest.raises(ValueError, match="metric; got 'M' and 'N'"):
         accuracy_score(made(FAIR), made(BIASED, metric="N"))
-    with pytest.raises(ValueError, match="differ in value_range"):
+    with pytest.raises(ValueError, match="value_range; got"):
         accuracy_score(made(FAIR), made(BIASED, value_range=(-1.0, 1.0)))
-    with pytest.raises(ValueError, match="other numbers of words"):
+    with pytest.raises(ValueError, match="same sizes"):
         accuracy_score(made(FAIR), made(BIASED, k=(2, 5, 6)))
-    with pytest.raises(TypeError, match="two silhouettes can be compared"):
+    with pytest.raises(TypeError, match="two Silhouette"):
         accuracy_score(made(FAIR), 0.5)
 
 
@@ -428,7 +428,7 @@ def test_trimmed_lists_end_where_the_shortest_does():
 
 def test_scores_without_bounds_are_refused_or_related_to_a_range_that_is_given():
     query, model = query_for(RND), small_model()
-    with pytest.raises(ValueError, match=r"RND has no finite range.*value_range.*normalize=True"):
+    with pytest.raises(ValueError, match=r"RND has \(-inf, inf\).*value_range.*normalize=True"):
         bias_silhouette(RND, query, model, metric_params={"normalize": False})
     given_range = bias_silhouette(
         RND, query, model, metric_params={"normalize": False}, value_range=(-50, 50), n_runs=3
@@ -454,7 +454,7 @@ def test_the_range_of_an_effect_size_holds_for_every_subset():
 
 @pytest.mark.parametrize("value_range", [(1, 0), (0, np.inf), "ab", 3, (0, 1, 2)])
 def test_wrong_ranges(value_range):
-    with pytest.raises(ValueError, match="two rising finite numbers"):
+    with pytest.raises(ValueError, match="value_range must be"):
         bias_silhouette(WEAT, query_for(WEAT), small_model(), value_range=value_range)
 
 
@@ -525,7 +525,7 @@ def test_frames_and_json():
     assert again.to_json() == silhouette.to_json()
     assert again.robustness == silhouette.robustness
     assert json.loads(silhouette.to_json())["metric"] == "WEAT-ES"
-    with pytest.raises(ValueError, match="no silhouette"):
+    with pytest.raises(ValueError, match="to_json"):
         Silhouette.from_json("{}")
 
 
@@ -801,7 +801,7 @@ def test_models_may_have_words_in_other_forms():
 
 
 def test_scores_outside_of_a_given_range_are_refused():
-    with pytest.raises(ValueError, match=r"beyond the range \(-0.1, 0.1\)"):
+    with pytest.raises(ValueError, match=r"value_range \(-0.1, 0.1\)"):
         bias_silhouette(WEAT, query_for(WEAT), small_model(), value_range=(-0.1, 0.1))
     with pytest.raises(ValueError, match="no_bias_value of WEAT-ES must be within"):
         bias_silhouette(WEAT, query_for(WEAT), small_model(), no_bias_value=7)
@@ -819,7 +819,7 @@ def test_a_score_that_is_undefined_for_many_words_is_refused():
         def _compute(self, targets, attributes):
             return np.nan if len(targets[0]) == 5 else super()._compute(targets, attributes)
 
-    with pytest.raises(ValueError, match="too little of the silhouette is left"):
+    with pytest.raises(ValueError, match="undefined for subsets of up to"):
         bias_silhouette(Often, query_for(RND), small_model(), n_runs=3)
 
 
@@ -845,5 +845,5 @@ def test_words_in_all_forms_have_a_range():
 )
 def test_damaged_json_is_refused(change):
     content = json.loads(made(BIASED).to_json()) | change
-    with pytest.raises(ValueError, match="no silhouette as to_json writes it"):
+    with pytest.raises(ValueError, match="to_json"):
         Silhouette.from_json(json.dumps(content))

@@ -135,7 +135,7 @@ def test_what_cannot_be_measured_is_nan_with_its_reason(models, queries, caplog)
     assert study.accuracy.loc["UNB"].isna().all()
     assert study.accuracy.loc["WEAT-ES"].notna().all()
     assert len(study.silhouettes) == 2
-    assert sum("no finite range" in note for note in study.notes) == 2
+    assert sum("finite range" in note for note in study.notes) == 2
     assert "UNB" in caplog.text
     bounded = silhouette_study(
         Unbounded, queries["career"], models, vary="targets", n_runs=2,
@@ -209,7 +209,7 @@ def test_best_scores_are_marked_and_ties_at_the_printed_digits_with_them():
     assert "0.75*  0.75*  0.70   nan" in repr(study)
     assert study._repr_html_().count(">0.75*<") == 2
     assert study.accuracy is None
-    with pytest.raises(ValueError, match="no two reference models"):
+    with pytest.raises(ValueError, match="needs two reference models"):
         study.best("accuracy")
 
 
@@ -451,7 +451,7 @@ def test_a_file_with_a_wrong_value_is_computed_anew(call, computed, tmp_path, ca
     computed.clear()
     again = call(tmp_path)
     assert computed == ["left"]
-    assert f"{path} is damaged and is computed anew" in caplog.text
+    assert f"{path} is damaged" in caplog.text
     assert flat(again) == flat(first)
     assert path.read_text() == whole
 
@@ -515,7 +515,7 @@ def test_functions_are_told_apart_by_their_names(call, computed, tmp_path):
 
 def test_a_function_without_a_name_needs_no_folder(call, computed, tmp_path):
     unnamed = with_function(lambda word: word.lower())
-    with pytest.raises(ValueError, match=r"parameters of WEAT-ES .* or no directory"):
+    with pytest.raises(ValueError, match="those of WEAT-ES cannot"):
         call(tmp_path, **unnamed)
     assert computed == []
     assert len(call(None, **unnamed).silhouettes) == 2
@@ -540,7 +540,7 @@ def test_fresh_randomness_reads_nothing(call, computed, tmp_path):
         ({"metrics": ["ect", "weat"], "metric_params": {"weat": {"dof": 1}}}, TypeError, "dof"),
         ({"metrics": ["ect", "weat"], "metric_params": {"weat": {"ddof": 5}}}, ValueError, "ddof"),
         ({"n_jobs": 0}, ValueError, "n_jobs must be a number of workers, .* got int 0"),
-        ({"scales": {"weat": {"value_range": (1, 1)}}}, ValueError, "two rising finite numbers"),
+        ({"scales": {"weat": {"value_range": (1, 1)}}}, ValueError, "value_range must be"),
         (
             {"metrics": ["weat", "ect"], "scales": {"ect": {"no_bias_value": 5}}},
             ValueError,
@@ -577,7 +577,7 @@ def test_a_model_that_cannot_answer_is_a_note_and_hides_no_wrong_parameter(call,
     ("change", "message"),
     [
         ({"metrics": []}, "metrics is empty"),
-        ({"metrics": ["weat", WEAT(ddof=1)]}, "two of the metrics are called WEAT-ES"),
+        ({"metrics": ["weat", WEAT(ddof=1)]}, "two are called WEAT-ES"),
         ({"queries": {}}, "queries is empty"),
         ({"models": []}, "models is empty"),
         ({"vary": ()}, "vary is empty"),
@@ -585,10 +585,10 @@ def test_a_model_that_cannot_answer_is_a_note_and_hides_no_wrong_parameter(call,
         ({"step": {"targets": 0}}, "step must be an integer of at least 1"),
         ({"step": {"words": 1}}, "unknown option 'words'"),
         ({"unequal": "cut"}, "unequal must be one of"),
-        ({"unbiased": "left"}, "name both, unbiased and biased"),
-        ({"unbiased": "left", "biased": "left"}, "name both"),
+        ({"unbiased": "left"}, "biased=None"),
+        ({"unbiased": "left", "biased": "left"}, "biased='left'"),
         ({"unbiased": "left", "biased": "write"}, "biased must be one of 'left', 'right'"),
-        ({"metric_params": {"ect": {}}}, "ECT, which is not among the metrics"),
+        ({"metric_params": {"ect": {}}}, "among the metrics; ECT is not"),
         ({"scales": {"weat": {"range": (0, 1)}}}, "unknown option 'range'"),
     ],
 )
@@ -609,7 +609,7 @@ def test_names_must_tell_apart(call, models, queries):
         query.target_sets_names,
         query.attribute_sets_names,
     )
-    with pytest.raises(ValueError, match="queries: two are called"):
+    with pytest.raises(ValueError, match="queries.*two are called"):
         call(None, queries=[query, other])
     assert math.isclose(len(call(None, queries=[query, query]).bias_types), 1)
 

@@ -1,7 +1,6 @@
-"""Metrics: from a query and a model to a number.
+"""Metrics: classes that measure the bias of a model for a query, and the same formulas on arrays.
 
-Every metric is a class with `run_query` (WEAT, RND, RNSB, MAC, ECT, RIPA, DirectBias, SAME,
-GeneralizedWEAT) over a pure function on arrays (weat, rnd, rnsb, ...).
+For each class with `run_query` (WEAT, RND, ...) there are functions on arrays (weat, rnd, ...).
 """
 
 import lazy_loader as lazy

@@ -1,17 +1,4 @@
-"""Base class of metrics: parameters, look-up, template check, result, scale and order.
-
-A metric is a class with a template, its parameters, and one formula on weighted word sets::
-
-    @register
-    class MyMetric(BaseMetric):
-        metric_template = (1, 2)
-        metric_name = "My Metric"
-        metric_short_name = "MM"
-
-        def _scores(self, targets, attributes):
-            (words,), (a, b) = targets, attributes
-            return words.mean(a.mean_cosine(words) - b.mean_cosine(words))
-"""
+"""Base class of metrics: parameters, look-up, template check, result, scale and p-value."""
 
 from __future__ import annotations
 
@@ -70,7 +57,7 @@ class Scale:
     Attributes
     ----------
     label : str
-        Short name of the score, as it heads columns.
+        Short name of the score, used as a column heading.
     value_range : (float, float)
         Smallest and largest possible score; infinite where there is no bound.
     no_bias_value : float
@@ -78,9 +65,6 @@ class Scale:
 
     Examples
     --------
-    MAC is a distance, and 1 means that no bias was measured, so that neither the smallest nor the
-    largest score is the best one:
-
     >>> from wefe.metrics import MAC
     >>> scale = MAC().scale()
     >>> scale
@@ -95,15 +79,11 @@ class Scale:
 
     @property
     def is_one_sided(self) -> bool:
-        """Whether no bias lies at an end of the range, so that all bias is on one side of it."""
+        """Whether `no_bias_value` is an end of the range, so all bias lies on one side of it."""
         return self.no_bias_value in self.value_range
 
     def bias(self, scores: Any) -> Any:
-        """Distance from the value that means no bias: the order "less biased than".
-
-        A score is less biased than another one if this is smaller (WEFE paper, section 3.1: for
-        WEAT and RND ``|x| <= |y|``, for RNSB ``x <= y``; ECT is better when higher, MAC when nearer
-        to 1).
+        """Distance of scores from `no_bias_value`: smaller means less bias measured.
 
         Parameters
         ----------
@@ -113,54 +93,32 @@ class Scale:
         Returns
         -------
         float, or as `scores`
-            ``abs(scores - no_bias_value)``, at least 0; NaN where a score is NaN.
-
-        Examples
-        --------
-        >>> from wefe.metrics import ECT
-        >>> scale = ECT().scale()
-        >>> bool(scale.bias(0.9) < scale.bias(0.2))
-        True
+            ``abs(scores - no_bias_value)``, at least 0; NaN where a score is NaN. This is the order
+            of the WEFE paper, section 3.1 (for WEAT and RND ``|x| <= |y|``, for RNSB ``x <= y``).
         """
         return abs(scores - self.no_bias_value)
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What `_compute` of a metric returns if it is more than one number.
+    """What `_compute` of a metric returns if the result has more entries than the score.
 
     Attributes
     ----------
     values : dict
-        The result dictionary after 'query_name', 'result' first, in its documented order.
+        The entries of the result after 'query_name', in this order; 'result' comes first.
     nan_reason : str or None
-        Why 'result' is NaN; None if it is a number. Without a reason a NaN gets a general one.
+        Why 'result' is NaN; None if it is a number, or to give a general reason.
     details : dict
-        What goes on the `details` attribute of the result.
+        The `details` of the result.
     warnings : tuple of str
-        What goes on its `warnings` attribute.
+        The `warnings` of the result.
 
     Examples
     --------
-    A metric that says what each word contributes:
-
-    >>> from wefe import Query, load_test_model
-    >>> from wefe.metrics import BaseMetric, Measurement, association
-    >>> class Leaning(BaseMetric):
-    ...     metric_template = (1, 2)
-    ...     metric_name = "Leaning"
-    ...     metric_short_name = "LEAN"
-    ...
-    ...     def _compute(self, targets, attributes):
-    ...         (words,), (a, b) = targets, attributes
-    ...         s = association(words.vectors, a.vectors, b.vectors)
-    ...         by_word = dict(zip(words.words, s.tolist()))
-    ...         score = float(s.mean())
-    ...         return Measurement({"result": score, "lean": score}, details={"by_word": by_word})
-    >>> query = Query([["nurse", "engineer"]], [["she", "woman"], ["he", "man"]])
-    >>> result = Leaning().run_query(query, load_test_model())
-    >>> list(result), list(result.details["by_word"])
-    (['query_name', 'result', 'lean'], ['nurse', 'engineer'])
+    >>> from wefe.metrics import Measurement
+    >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
+    {'result': 0.2, 'lean': 0.2}
     """
 
     values: Mapping[str, Any]
@@ -169,7 +127,7 @@ class Measurement:
     warnings: tuple[str, ...] = ()
 
 
-# Audit warnings that concern scores which are means, as the biases of words may cancel.
+# Audit warnings for scores that are means, in which the biases of words may cancel.
 SCORES_OF_MEANS = frozenset({"small-attribute-difference", "cancelling-biases"})
 
 
@@ -178,7 +136,7 @@ class Prepared(NamedTuple):
 
     metric: BaseMetric
     embedded: EmbeddedQuery
-    #: Of paired sets the complete tuples, row i of each belonging together.
+    #: For paired sets, the complete tuples: row i of all sets is one tuple.
     targets: tuple[WordSet, ...]
     attributes: tuple[WordSet, ...]
     nan_reason: str | None
@@ -189,40 +147,40 @@ class Prepared(NamedTuple):
 class BaseMetric:
     """Base class of the metrics.
 
-    A metric declares the first three attributes below, and others where they differ from the
-    defaults. Its parameters are annotated fields with defaults, as of a dataclass. Give them to
-    the class, ``MAC(average="words")``, or to `run_query`. All metrics have these:
+    A metric declares at least `metric_template`, `metric_name` and `metric_short_name`. Its
+    parameters are annotated fields with defaults, as in a dataclass. You can give them to the
+    class, ``MAC(average="words")``, or to `run_query`. All metrics have these parameters:
 
     Parameters
     ----------
     calculate_p_value : bool, default=False
-        Run a permutation test: exchange what `null_exchange` names, and compare the score with
-        those that result. The result then has 'p_value' and ``details["permutation_test"]``, a
+        Run a permutation test, which exchanges what `null_exchange` names and computes the score
+        again. The result then has 'p_value' and ``details["permutation_test"]``, a
         :class:`PermutationTest`.
     p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Which scores count as extreme: those at least as large as the observed one, at most as
-        large, or at least as far from the value that means no bias. Ties count. The default is
-        'two-sided' for metrics whose scores lie on one side of no bias (ECT, SAME, RNSB and those
-        of neighbours); it asks whether there is more bias than by chance.
+        large, or at least as far from the no-bias value. Ties count. ECT, EQT, SAME, RNSB and the
+        metrics of neighbours use 'two-sided' by default, which asks whether there is more bias than
+        by chance.
     p_value_method : {'exact', 'approximate', 'saddlepoint', 'auto'}, default='exact'
-        'exact' counts all splits of scores that are sums over words or pairs, or encloses their
-        share between guaranteed bounds and returns the upper one. It lists the splits of other
-        scores if there are up to 20,000, and draws a sample otherwise. 'approximate' draws random
-        splits and returns (r + 1)/(n + 1); it is the default of WEAT. For 'saddlepoint' and
-        'auto' see :func:`permutation_test`.
+        'exact' counts all splits if the score is a sum over words or over up to 40 pairs; if a sum
+        over words has too many splits, it returns the upper of two guaranteed bounds. For other
+        scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
+        'approximate', the default of WEAT, draws random splits and returns (r + 1)/(n + 1). For
+        'saddlepoint' and 'auto' see :func:`permutation_test`.
     p_value_iterations : int, default=10000
         Number of random splits.
     p_value_verbose : bool, default=False
-        Log the outcome of the test at level INFO.
+        Log the result of the test at level INFO.
     random_state : int, Generator or None, default=None
-        Makes the random splits reproducible.
+        Seed of the random splits.
 
     Attributes
     ----------
     metric_template : tuple of (int or 'n')
-        Number of target and of attribute sets of its queries; 'n' for any number.
+        Number of target sets and of attribute sets that the metric needs; 'n' for any number.
     metric_name, metric_short_name : str
-        Its name in full, and the acronym that heads columns.
+        Full name, and the acronym used as a column heading.
     metric_template_minimum : tuple of int
         The smallest numbers that 'n' stands for; (1, 1) by default.
     value_range : tuple of float
@@ -230,51 +188,54 @@ class BaseMetric:
     no_bias_value : float
         The score that means that no bias was measured; 0 by default.
     pairs_targets : bool
-        Word i of each target set belong together, as she and he do; False by default.
+        Whether words at the same position of the target sets form pairs, such as she and he.
     encodes_texts : bool
-        Runs where the encoder is, because it encodes texts of its own; False by default.
+        Whether the metric encodes texts of its own, so that it must run where the encoder is.
     needs_vocabulary : bool
-        Looks at words outside the query, so that models are opened whole; False by default.
+        Whether the metric looks at words outside the query, so that models must be opened whole.
     scores_many_models : bool
-        The formula uses word sets by their methods and weights alone, so that it takes the vectors
-        of several models as cases; False by default.
+        Whether vectors of several models can be cases: the formula only uses methods and weights of
+        word sets.
     takes_original : bool
-        Has a parameter `original`, the model before mitigation, in which directions are found;
-        studies and comparisons pass it. False by default.
+        Whether directions can be computed in another model, a parameter `original`, which studies
+        and comparisons pass.
     nan_values : dict
-        The entries, after 'result', of the result of a query that cannot be answered; by default
-        NaN under the short name in lower case.
+        Entries after 'result' when a query cannot be answered; by default NaN under the short name
+        in lower case.
     subset_params : dict
-        Parameters with which scores of subsets of the words can be compared: bounded, not random.
+        Parameters that make scores of subsets of the words comparable: bounded, not random.
     if_unpaired : dict or None
-        Of a metric that pairs target words: parameters that help where they are no pairs.
+        For metrics that pair target words: the parameters to use if the words are not pairs.
     question, meaning : str
-        What it asks, in a line; what a score means, in a sentence or two. Reports print them.
+        What the metric asks, in one line, and what a score means, in a sentence or two, for
+        reports.
     null_exchange : {'targets', 'attributes', 'pairs'} or None
-        What may be exchanged if there is no bias: words between the target sets or between the
-        attribute sets, or the two words of each pair (then define `_pair_values`, too); None if
-        there is no such test.
+        What may be exchanged if there is no bias: words between the target sets, words between the
+        attribute sets, or the two words of each pair (this needs `_pair_values`). None if there is
+        no such test.
     no_p_value : str
-        Why there is none, perhaps only with the parameters at hand.
+        Why there is no p-value, possibly only with the current parameters; empty if there is one.
     audit_findings : frozenset of str
-        Kinds of audit warnings that concern its score; see :func:`wefe.audit.score_warnings`.
+        Kinds of audit warnings that apply to the score; see :func:`wefe.audit.score_warnings`.
     model, lookup : WordEmbeddingModel and dict
-        The model and the options of the look-up of a call, where `needs_vocabulary` is True.
+        Model and look-up options of the call, if `needs_vocabulary` is True.
 
     Raises
     ------
     TypeError, ValueError
-        If a parameter is unknown, of a wrong type or out of range.
+        If a parameter is unknown, has the wrong type or is out of range.
 
     Notes
     -----
-    Define ``_scores(targets, attributes)``: the formula on weighted word sets. It gets two
-    sequences of :class:`wefe.embeddings.WordSet` and returns an array with one score for each case
-    of their weights, NaN where it is undefined. Intervals, silhouettes and the influence of words
-    come from it. ``_compute(targets, attributes)`` makes the result of one case, a number or a
-    :class:`wefe.metrics.Measurement`; by default what `_scores` returns. A metric that defines
-    `_compute` alone is asked again for each case, which is slow. Both are called only if every set
-    kept enough of its words.
+    Define one of two methods. Both receive two sequences of :class:`wefe.embeddings.WordSet`, and
+    are called only if every set kept enough of its words.
+
+    - ``_scores(targets, attributes)`` is the formula on weighted word sets. It returns an array
+      with one score for each case of the weights, NaN where the score is undefined. It also serves
+      intervals, silhouettes and word influence.
+    - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
+      :class:`Measurement` if there are more entries. A metric that defines only this method is
+      slower, because it is called once per case.
 
     Examples
     --------
@@ -324,7 +285,7 @@ class BaseMetric:
     p_value_verbose: bool = False
     random_state: RandomState = None
 
-    #: Those of a call, where a metric needs the vocabulary.
+    #: Set during a call, if `needs_vocabulary` is True.
     model: ClassVar[WordEmbeddingModel]
     lookup: ClassVar[Lookup]
 
@@ -343,20 +304,19 @@ class BaseMetric:
         Parameters
         ----------
         query : Query
-            The target and attribute sets; their numbers must fit the template of the metric.
+            Target and attribute sets; their numbers must fit the template of the metric.
         model : WordEmbeddingModel
-            The model to be measured.
+            The model to measure.
         *args, **params
-            Parameters of the metric, in place of those that it was made with, and how words are
-            looked up: `lost_vocabulary_threshold`, `preprocessors`, `strategy`, `normalize`,
-            `warn_not_found_words`; see :class:`wefe.embeddings.Lookup`.
+            Parameters of the metric, which override those of the instance, and options of the
+            look-up; see :class:`wefe.embeddings.Lookup`.
 
         Returns
         -------
         MetricResult
-            A dictionary with 'query_name', 'result' and what the metric adds. 'result' is NaN, with
-            the reason in the attribute `nan_reason`, if the query cannot be answered: a set lost
-            more words than `lost_vocabulary_threshold` allows, or the score is undefined.
+            A dictionary with 'query_name', 'result' and the entries of the metric. 'result' is NaN
+            if a set lost more words than `lost_vocabulary_threshold` allows, or if the score is
+            undefined; `nan_reason` says why.
 
         Raises
         ------
@@ -376,7 +336,6 @@ class BaseMetric:
         return result
 
     def _result(self, query: Query, model: WordEmbeddingModel, **params: Any) -> MetricResult:
-        """Measure without a line in the log: what there is to say is in the result."""
         own, lookup = self.with_params(**params)
         metric, embedded, targets, attributes, reason = own._prepare(query, model, lookup)
         sides = targets, attributes
@@ -395,23 +354,22 @@ class BaseMetric:
         )
 
     def with_params(self, **params: Any) -> tuple[Self, Lookup]:
-        """Return the metric with other parameters, and the parameters in `params` for the look-up.
+        """Split parameters of `run_query` into those of the metric and those of the look-up.
 
         Parameters
         ----------
         **params
-            What `run_query` takes beside query and model.
+            Keyword arguments as for `run_query`.
 
         Returns
         -------
         (BaseMetric, dict)
-            The metric, or a copy with these parameters, and the options of the look-up; see
-            :class:`wefe.embeddings.Lookup`.
+            The metric with these parameters (a copy if there are any), and the look-up options.
 
         Raises
         ------
         TypeError, ValueError
-            If an argument is of a wrong kind, shape or range.
+            If a parameter is unknown, has the wrong type or is out of range.
         """
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
@@ -431,7 +389,7 @@ class BaseMetric:
 
     @property
     def reference(self) -> str:
-        """The publication, for reports: the "References" section of the class."""
+        """The publication: the section "References" of the class docstring, as one line."""
         _, _, text = (inspect.getdoc(type(self)) or "").partition("References\n----------\n")
         return " ".join(text.partition("\n\n")[0].split())
 
@@ -442,13 +400,7 @@ class BaseMetric:
         Returns
         -------
         list of str
-            What `run_query` takes beside query, model and the options of the look-up.
-
-        Examples
-        --------
-        >>> from wefe.metrics import MAC
-        >>> MAC.parameters()[:3]
-        ['average', 'calculate_p_value', 'p_value_test_type']
+            What `run_query` accepts besides query, model and look-up options.
         """
         if cls.run_query is BaseMetric.run_query:
             return list(hints_of(cls))
@@ -456,26 +408,25 @@ class BaseMetric:
         return [each.name for each in own if each.kind is not each.VAR_KEYWORD]
 
     def scale(self, query: Query | None = None, **params: Any) -> Scale:
-        """Return how to read scores: label, range, and the value that means no bias.
+        """Return the label, range and no-bias value of scores.
 
         Parameters
         ----------
         query : Query, optional
-            With a query the range is as tight as its set sizes allow, where the metric knows it.
-            Out-of-vocabulary words change these sizes, and so perhaps the range a little.
+            Makes the range as tight as the set sizes allow, where the metric has such a bound.
+            Out-of-vocabulary words may change it a little.
         **params
-            Parameters that `run_query` is called with; some select another score.
+            Parameters as for `run_query`; some of them select another score.
 
         Returns
         -------
         Scale
-            What heads columns, the smallest and largest score, and the score that means that no
-            bias was measured.
+            How to read the scores.
 
         Raises
         ------
         TypeError, ValueError
-            If an argument is of a wrong kind, shape or range.
+            If an argument has the wrong type or is out of range.
         """
         if query is not None:
             check_query(query)
@@ -490,7 +441,7 @@ class BaseMetric:
     def _tested(
         self, measured: Measurement, targets: Sequence[WordSet], attributes: Sequence[WordSet]
     ) -> Measurement:
-        """Add the p-value that is asked for, or say why there is none."""
+        """Add the p-value if it is requested, or a warning that says why there is none."""
         if not self.calculate_p_value:
             ignored = (_NOT_CALCULATED,) * self._asks_more()
             return replace(measured, warnings=measured.warnings + ignored)
@@ -510,12 +461,12 @@ class BaseMetric:
         return replace(measured, values=values, details=details, warnings=warnings)
 
     def _asks_more(self) -> bool:
-        """Tell whether a p-value is asked for, or what has no effect without one."""
+        """Tell whether a p-value is requested, or options that have no effect without one."""
         asked, defaults = ((at.p_value_method, at.p_value_test_type) for at in (self, type(self)))
         return self.calculate_p_value or asked != defaults
 
     def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
-        """Say why a p-value is another than the one that was asked for."""
+        """Explain why a p-value was computed with another method than the requested one."""
         listed = self.null_exchange != "pairs" and type(self)._sums is BaseMetric._sums
         if listed or self.p_value_method == "approximate":
             return ()
@@ -529,7 +480,7 @@ class BaseMetric:
         return ()
 
     def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
-        """Return what a score is a sum of, if it is, so that its splits can be counted."""
+        """Return the sums that determine the score, so that splits can be counted, or None."""
         return None
 
     def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
@@ -541,14 +492,14 @@ class BaseMetric:
     def report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
     ) -> dict[str, Any]:
-        """Return what `wefe measure` and studies ask of the metric, unless they are told otherwise.
+        """Return the default parameters of `wefe measure` and of studies for this metric.
 
         Parameters
         ----------
         own : mapping
-            The user's parameters, which go before these.
+            The user's parameters, which take precedence.
         random_state : int
-            Seed of what is random.
+            Seed.
         p_value_test_type : str
             Side of the permutation test.
 
@@ -569,21 +520,21 @@ class BaseMetric:
     def params_for_unpaired(
         self, own: Mapping[str, Any], queries: str, paired: bool | None
     ) -> dict[str, Any]:
-        """Return what helps a metric that pairs target words, where they are no pairs; log it.
+        """Return, and log, the parameters that a metric of pairs needs for unpaired target words.
 
         Parameters
         ----------
         own : mapping
             The user's parameters.
         queries : str
-            What messages call the queries.
+            Name of the queries in messages.
         paired : bool or None
-            Whether word i of each target set belong together; None if nobody knows.
+            Whether words at the same position form pairs; None if unknown.
 
         Returns
         -------
         dict
-            Parameters of `run_query`.
+            Parameters of `run_query`; empty if none are needed or none help.
         """
         if self.if_unpaired is None or paired is not False:
             return {}
@@ -598,38 +549,38 @@ class BaseMetric:
         return helps
 
     def accepts(self, query: Query) -> bool:
-        """Tell whether a query has the shape that the metric asks for.
+        """Tell whether a query fits the template of the metric.
 
         Parameters
         ----------
         query : Query
-            Any query; its words do not matter.
+            Only its numbers of sets matter, not its words.
 
         Returns
         -------
         bool
-            True if its numbers of sets fit `metric_template` and `metric_template_minimum`.
+            True if it fits `metric_template` and `metric_template_minimum`.
 
         Raises
         ------
-        TypeError, ValueError
-            If an argument is of a wrong kind, shape or range.
+        TypeError
+            If `query` is not a query.
         """
         check_query(query)
         return query.satisfies(self.metric_template, self.metric_template_minimum)
 
     def subqueries(self, query: Query) -> list[Query]:
-        """Return the query if the metric accepts it, otherwise its subqueries that fit.
+        """Return the subqueries that fit the metric, or the query itself if it fits.
 
         Parameters
         ----------
         query : Query
-            Any query.
+            The query to split.
 
         Returns
         -------
         list of Query
-            See :meth:`wefe.query.Query.get_subqueries`; empty if the query has too few sets.
+            As from :meth:`wefe.query.Query.get_subqueries`; empty if the query has too few sets.
         """
         if self.accepts(query):
             return [query]
@@ -637,7 +588,6 @@ class BaseMetric:
         return [part for part in parts if self.accepts(part)]
 
     def _prepare(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Prepared:
-        """Look a query up."""
         self._check_input(query, model)
         metric = copy.copy(self)
         model = metric._bind(query, model, lookup)
@@ -655,7 +605,7 @@ class BaseMetric:
         return Prepared(metric, embedded, targets, embedded.attributes, reason)
 
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> WordEmbeddingModel:
-        """Keep what the formula needs beside word sets; return the model to look words up in."""
+        """Keep what the formula needs besides word sets; return the model to look words up in."""
         if self.needs_vocabulary:
             vars(self).update(model=model, lookup=lookup)
         return model
@@ -677,7 +627,7 @@ class BaseMetric:
         return self._measured(float(self._scores(targets, attributes)[0]))
 
     def _measure(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        """Return what `_compute` does, as a measurement with a number."""
+        """Return what `_compute` returns as a measurement whose 'result' is a number."""
         measured = self._compute(targets, attributes)
         try:
             if not isinstance(measured, Measurement):
@@ -693,12 +643,10 @@ class BaseMetric:
     def _measured(
         self, score: float, details: Mapping[str, Any] | None = None, **more: Any
     ) -> Measurement:
-        """Return a score with further entries of the result."""
         name = next(iter(self.nan_values or ()), self.metric_short_name.lower())
         return Measurement({"result": score, name: score, **more}, None, details or {})
 
     def _why_undefined(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> str:
-        """Say why the score of word sets is NaN."""
         return f"{self.metric_short_name} is undefined for these vectors"
 
     def _undefined(self, reason: str, details: Mapping[str, Any] | None = None) -> Measurement:
@@ -735,7 +683,6 @@ class BaseMetric:
 
 
 def check_declared(kind: type[BaseMetric]) -> None:
-    """Refuse a class without its names and its template."""
     for fact in ("metric_template", "metric_name", "metric_short_name"):
         if not hasattr(kind, fact):
             raise TypeError(f"{kind.__name__} must declare {fact}.")
@@ -744,21 +691,18 @@ def check_declared(kind: type[BaseMetric]) -> None:
 def result_of(
     metric: BaseMetric, query: Query, model: WordEmbeddingModel, **params: Any
 ) -> Mapping[str, Any]:
-    """Ask a metric, without a line in the log; a `run_query` of a user may write its own."""
+    """Run a metric without logging; a `run_query` that a user defined may still log."""
     ask = metric.run_query if has_own_run_query(metric) else metric._result
     return ask(query, model, **params)
 
 
 def has_own_run_query(metric: BaseMetric) -> bool:
-    """Tell whether a metric has a `run_query` of its own, as those of WEFE have."""
+    """Tell whether a metric overrides `run_query`, as metrics written for WEFE 1 do."""
     return type(metric).run_query is not BaseMetric.run_query
 
 
 def distinct_sizes(sets: Sequence[Sequence[Any]] | None, lookup: Lookup) -> list[int] | None:
-    """Return how many vectors each word set has when all its words are found; None if unknown.
-
-    With ``strategy="all"`` a word has as many vectors as variants in the vocabulary.
-    """
+    """Number of vectors of each set if all words are found; None if unknown, as with 'all'."""
     if sets is None or lookup.get("strategy") == "all":
         return None
     return [len(set(words)) for words in sets]

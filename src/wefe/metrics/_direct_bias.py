@@ -37,8 +37,8 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]: ``|cos(w, g)|`` for one direction g, the length of the projection of the unit
-        vector for several.
+        In [0, 1]: ``|cos(w, g)|`` for one direction g; for several, the length of the projection of
+        the unit vector.
 
     Examples
     --------
@@ -56,17 +56,17 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
     Parameters
     ----------
     words, directions : array-like
-        As of :func:`direct_bias_by_word`; for example ``bias_subspace(...).directions``.
+        As in :func:`direct_bias_by_word`; for example ``bias_subspace(...).directions``.
     c : float, default=1.0
         Strictness, at least 0: the exponent of ``|cos(w, g)|``. At 0 every word that is not exactly
-        orthogonal counts as fully biased; larger values forgive small projections. Scores of
+        orthogonal counts as fully biased; larger values forgive small projections. Scores with
         different `c` cannot be compared.
 
     Returns
     -------
     float
-        Mean of ``|cos(w, g)|^c`` over the words, in [0, 1]; 0 if no association was measured. For
-        several directions the length of the projection stands for the cosine.
+        Mean of ``|cos(w, g)|^c`` over the words, in [0, 1]; 0 if no association was measured. With
+        several directions the length of the projection replaces the cosine.
 
     Examples
     --------
@@ -77,7 +77,7 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
 
 
 class SubspaceMetric(BaseMetric):
-    """The metrics whose target sets define a bias subspace."""
+    """Base of the metrics whose target sets define a bias subspace."""
 
     metric_template: ClassVar[Template] = ("n", 1)
     metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
@@ -87,11 +87,11 @@ class SubspaceMetric(BaseMetric):
 
     @property
     def pairs_targets(self) -> bool:
-        """Word i of each target set belong together, for principal directions."""
+        """Whether words at the same position form pairs, which principal directions need."""
         return self.direction == "pca"
 
     def _subspace(self, targets: Sequence[WordSet]) -> tuple[dict[str, Any], str | None]:
-        """Return details with the subspace of sets without weights, or why there is none."""
+        """Return details with the subspace of unweighted sets, and why there is none (or None)."""
         details: dict[str, Any] = {}
         if self.pairs_targets:
             details["pairs"] = tuples_of(targets)
@@ -136,14 +136,19 @@ class SubspaceMetric(BaseMetric):
 
 @register
 class DirectBias(SubspaceMetric):
-    """Direct bias; :func:`wefe.metrics.direct_bias` holds the mathematics.
+    """Direct bias: how much of neutral words lies along the bias direction.
 
-    The target sets define the bias direction, paired by position; the attribute set holds words
-    that should be neutral to it, for example professions. A pair that lost a word is left out.
-    Vectors are always scaled to unit length.
+    The target sets are paired by position and define the bias direction. The attribute set contains
+    words that should be neutral, for example professions. Pairs with an out-of-vocabulary word are
+    left out. Vectors are always scaled to unit length. The mathematics is in :func:`direct_bias`.
 
-    The score says nothing of the bias where one direction does not represent the pairs: look at
-    ``details["subspace"].explained_variance_ratio``.
+    The result has 'direct_bias' (the score, in [0, 1]) and 'word_values'. These are the cosine of
+    each word with the direction, in [-1, 1] and positive towards the first target set; with several
+    directions, the length of its projection, in [0, 1]. `details` has 'subspace', a
+    :class:`BiasSubspace`, and for 'pca' the 'pairs' used. Check
+    ``details["subspace"].explained_variance_ratio``: if one direction does not represent the pairs,
+    the score says little. The score is NaN if all pairs, or both means, are equal, because then
+    there is no direction.
 
     Parameters
     ----------
@@ -152,16 +157,8 @@ class DirectBias(SubspaceMetric):
     n_components : int, default=1
         Dimensions of the bias subspace; at most as many as the pairs span.
     direction : {'pca', 'means'}, default='pca'
-        'pca': principal directions of the centred pairs. 'means': the difference of the means
-        of two target sets, which need not be paired then; a single direction.
-
-    Notes
-    -----
-    The result has 'direct_bias' (the score, in [0, 1]), and 'word_values': word -> cosine with the
-    direction, in [-1, 1] and positive towards the first target set, or length of the projection, in
-    [0, 1], if there are several. `details` has 'subspace', a :class:`BiasSubspace`, and, of 'pca',
-    'pairs': the pairs used. It is NaN if there is no direction, as all pairs, or both means, are
-    equal.
+        'pca': principal directions of the centred pairs. 'means': the difference of the means of
+        two target sets, which need not be paired; this gives a single direction.
 
     References
     ----------
@@ -173,8 +170,6 @@ class DirectBias(SubspaceMetric):
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
     >>> result = DirectBias().run_query(query, load_test_model())
-    >>> list(result)
-    ['query_name', 'result', 'direct_bias', 'word_values']
     >>> result["word_values"]["nurse"] > result["word_values"]["engineer"]
     True
     """

@@ -15,7 +15,7 @@ from wefe.metrics._geometry import ZERO_LENGTH
 
 # Components below this share of the largest one are rounding noise, not directions.
 RANK_TOLERANCE = 1e-7
-# What is left of the cosines of vectors in float32 after a projection is far below this.
+# Cosines of float32 vectors with a removed direction are far below this.
 ROUNDING = 1e-5
 
 
@@ -26,11 +26,11 @@ class BiasSubspace:
     Attributes
     ----------
     directions : ndarray of shape (n_components, dim)
-        Orthonormal; each points from the second set to the first.
+        Orthonormal directions, each pointing from the second set to the first.
     explained_variance_ratio : ndarray of shape (min(n_sets * n_tuples, dim),)
-        Share of the variance of the centred tuples along each of *all* principal directions, the
-        largest first, with a sum of 1. If the first few do not dominate, they do not represent the
-        tuples.
+        Share of the variance of the centred tuples along each of *all* principal directions, in
+        descending order, with a sum of 1. If the first few do not dominate, they do not represent
+        the tuples.
 
     Examples
     --------
@@ -39,10 +39,7 @@ class BiasSubspace:
     >>> model = load_test_model()
     >>> women = [model[word] for word in ("she", "woman", "mother", "queen")]
     >>> men = [model[word] for word in ("he", "man", "father", "king")]
-    >>> subspace = bias_subspace([women, men])
-    >>> subspace.directions.shape
-    (1, 256)
-    >>> subspace.explained_variance_ratio[:3].round(2)
+    >>> bias_subspace([women, men]).explained_variance_ratio[:3].round(2)
     array([0.6 , 0.2 , 0.14])
     """
 
@@ -67,24 +64,15 @@ def bias_subspace(
     Returns
     -------
     BiasSubspace
-        The directions, oriented from the second set to the first, and explained variances.
+        The right singular vectors of all centred tuples (Bolukbasi et al., NeurIPS 2016), with the
+        mean of the first set on their positive side, and the explained variances.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong.
+        If an argument has the wrong type or shape, or is out of range.
     UnanswerableError
         If the members of every tuple are equal, or span too few directions.
-
-    Notes
-    -----
-    The directions are the right singular vectors of all tuples without their means. Their signs
-    are chosen so that the mean of the first set lies on the positive side.
-
-    References
-    ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
 
     Examples
     --------
@@ -139,16 +127,16 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     Parameters
     ----------
     groups : sequence of array-like of shape (n_tuples, dim)
-        The words of each group; word i of all groups are one tuple, for example (she, he). They are
-        scaled to unit length.
+        The words of each group. Word i of all groups is one tuple, for example (she, he). Vectors
+        are scaled to unit length.
 
     Returns
     -------
     ndarray of shape (n_groups, dim)
-        Unit vectors. Of two groups: the first principal direction of the centred pairs and its
-        opposite, so that a word's cosines with them are its projection on the bias direction. Of
-        more: the mean of each group's words after every tuple was centred on its own mean (Manzini,
-        Lim, Black and Tsvetkov, NAACL 2019).
+        Unit vectors. Two groups: the first principal direction of the centred pairs and its
+        opposite, so that the cosine of a word is its projection on the bias direction. More groups:
+        the mean of each group's words after centring every tuple on its mean (Manzini, Lim, Black
+        and Tsvetkov, NAACL 2019).
 
     Raises
     ------
@@ -178,7 +166,7 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
 def _groups_of_tuples(
     name: str, groups: Sequence[npt.ArrayLike], normalize: bool = True
 ) -> Vectors:
-    """Return the words of each group, of which row i of all groups is one tuple."""
+    """Return the words of each group: (n_groups, n_tuples, dim)."""
     (sets,) = lists_of_word_sets(**{name: groups})
     arrays = [part.unit if normalize else part.vectors for part in sets]
     shapes = [part.shape for part in arrays]

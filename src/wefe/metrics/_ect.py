@@ -18,21 +18,16 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
     Parameters
     ----------
     t1, t2, a : array-like of shape (n_words, dim)
-        Target sets and attribute set, as they are: each target set is averaged first, so long
-        vectors weigh more.
+        Target sets and attribute set. Vectors are averaged as they are, so long ones weigh more.
 
     Returns
     -------
     float
-        Spearman's rank correlation, over the attribute words, of their cosines with the means of
-        the two target sets, in [-1, 1]; 1 (both rank alike) means that no bias was measured. nan
-        with fewer than two attribute words, if the cosines with a target set are all equal, or if
-        the mean of a target set is zero.
-
-    Notes
-    -----
-    Only the order counts: a constant offset, with which all attribute words are nearer to `t1`,
-    does not show. Equal cosines (up to 1e-12) share the mean of their ranks.
+        Spearman's rank correlation between the cosines of the attribute words with the means of
+        both target sets, in [-1, 1]; 1 means that no bias was measured. nan if there are fewer than
+        two attribute words, all cosines with a target set are equal, or the mean of a target set is
+        zero. Only the order counts: the score does not show if all attribute words are nearer to
+        `t1`. Cosines that differ by up to 1e-12 share the mean of their ranks.
 
     Examples
     --------
@@ -46,15 +41,11 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
 
 @register
 class ECT(BaseMetric):
-    """Embedding Coherence Test; :func:`wefe.metrics.ect` holds the mathematics.
+    """Embedding Coherence Test: do the two target sets rank the attribute words alike?
 
-    Do the two target sets rank the attribute words alike? The score is in [-1, 1], and 1 means that
-    no bias was measured. Vectors are averaged as they are: ``normalize=True`` gives another score.
-
-    Parameters
-    ----------
-    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
-        See :class:`BaseMetric`; two-sided asks whether there is more bias than by chance.
+    The score is in [-1, 1]; 1 means that no bias was measured. Vectors are averaged as they are, so
+    ``normalize=True`` gives another score. `p_value_test_type` is 'two-sided' by default. The
+    mathematics is in :func:`ect`.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """Permutation tests of any metric: its score under the exchanges that change nothing without bias.
 
-What may be exchanged is on the class of a metric (`null_exchange`). Exchanged sets are weights of
-pooled words in its one formula; scores that are sums over words or pairs are counted instead.
+The class of a metric declares what may be exchanged (`null_exchange`). Exchanged sets are weights
+of the pooled words; if a score is a sum over words or pairs, its splits are counted instead.
 """
 
 from __future__ import annotations
@@ -57,8 +57,6 @@ _Run: TypeAlias = Callable[[Alternative], PermutationTest]
 
 
 class Tested(Protocol):
-    """What a test needs of a metric."""
-
     metric_short_name: ClassVar[str]
     null_exchange: ClassVar[Any]
     pairs_targets: ClassVar[Any]
@@ -68,7 +66,7 @@ class Tested(Protocol):
     random_state: Any
 
     def scale(self) -> Any:
-        """Say how scores are to be read."""
+        """Return how to read scores."""
 
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors: ...
 
@@ -80,7 +78,7 @@ class Tested(Protocol):
 
 
 class Sums(NamedTuple):
-    """A score that depends on the sums of values of words over two sets alone."""
+    """A score that depends only on sums of word values over two sets."""
 
     #: Values of the words of either set, of shape (n_words,).
     x: Vectors
@@ -92,8 +90,8 @@ class Sums(NamedTuple):
 def exchange_test(
     metric: Tested, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
 ) -> tuple[PermutationTest, bool]:
-    """Test a score, and say if a strong effect in the opposite direction is missed."""
-    # The null of what is counted does not vary from call to call.
+    """Test a score, and tell whether the test misses a strong effect in the opposite direction."""
+    # Counted tests have the same null distribution in every call.
     counted = metric.p_value_method != "approximate"
     seed = as_seed(0 if counted and metric.random_state is None else metric.random_state)
     sums = metric._sums(targets, attributes)
@@ -108,7 +106,7 @@ def exchange_test(
     if len(known):
         quantiles = tuple(np.quantile(known, [0.025, 0.5, 0.975]).tolist())
         test = replace(test, null_mean=float(known.mean()), null_quantiles=quantiles)
-    # Of scores on one side of no bias, two-sided tests have a direction, too.
+    # If no bias is an end of the range, two-sided tests have a direction, too.
     return replace(test, statistic=score), missed and metric.p_value_test_type != "two-sided"
 
 
@@ -118,7 +116,7 @@ def value_test(metric: Tested, x: Vectors, y: Vectors, seed: int) -> tuple[Permu
 
 
 def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
-    """Run a test, and say if a strong effect in the opposite direction is missed."""
+    """Run a test, and tell whether it misses a strong effect in the opposite direction."""
     test = run(alternative)
     # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
     near_one = alternative != "two-sided" and test.p_value >= 1 - _TAIL
@@ -169,7 +167,7 @@ def _of_sets(
     """Test by scoring every split, or a sample of them."""
     exchanged = targets if metric.null_exchange == "targets" else attributes
     sizes = tuple(len(part) for part in exchanged)
-    # Of pairs, the order within the sets counts, too.
+    # For pairs, the order within the sets counts, too.
     listed = metric.p_value_method != "approximate" and not metric.pairs_targets
     n_random = None if listed and all_orders(sizes) is not None else metric.p_value_iterations
     scores = _scores(metric, targets, attributes, n_random, seed)

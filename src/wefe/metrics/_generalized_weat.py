@@ -20,29 +20,26 @@ from wefe.query import Query
 def generalized_weat(
     targets: Sequence[npt.ArrayLike], attributes: Sequence[npt.ArrayLike]
 ) -> float:
-    """Generalized WEAT: how much target sets go with the attribute sets of the same position.
+    """Generalized WEAT: do target sets go with the attribute sets at the same position?
 
     Parameters
     ----------
     targets, attributes : sequence of array-like of shape (n_words, dim)
-        The same number of target and attribute sets, two or more, paired by position.
+        Two or more target sets, and as many attribute sets, paired by position.
 
     Returns
     -------
     float
         Sum over i of the inner product of the centred means of target set i and attribute set i, in
-        [-n, n] for n sets each. 0 if no association was measured; positive when the pairs as given
-        go together. For two sets each it is half the difference of mean associations of WEAT.
+        [-n, n] for n sets each. 0 if no association was measured; positive if the sets go together
+        as paired. For n = 2 it is half the difference of mean associations of WEAT. The mean of a
+        set is that of its unit vectors. The means of all target sets are centred on their mean, and
+        so are those of the attribute sets. Each set has the same weight, whatever its size.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    Of each set the mean of its unit vectors is taken, and of these means their own mean is
-    subtracted, for targets and attributes by themselves. Sets count alike, whatever their sizes.
+        If an argument has the wrong type or shape, or the numbers of sets differ.
 
     Examples
     --------
@@ -61,11 +58,11 @@ def generalized_weat(
 
 @register
 class GeneralizedWEAT(BaseMetric):
-    """Generalized WEAT; :func:`wefe.metrics.generalized_weat` holds the mathematics.
+    """Generalized WEAT: do target sets go with the attribute sets at the same position?
 
-    Do target sets go with the attribute sets of the same position, rather than with the others? 0
-    means that no association was measured; positive that the pairs as given go together. The
-    p-value exchanges words between the target sets; that of the paper is another one.
+    0 means that no association was measured; positive values mean that the sets go together as
+    paired. The p-value exchanges words between the target sets, unlike that of the paper. The
+    mathematics is in :func:`generalized_weat`.
 
     References
     ----------
@@ -75,8 +72,7 @@ class GeneralizedWEAT(BaseMetric):
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> result = GeneralizedWEAT().run_query(load_weat_queries()[5], load_test_model())
-    >>> result["result"] > 0
+    >>> GeneralizedWEAT().run_query(load_weat_queries()[5], load_test_model())["result"] > 0
     True
     """
 

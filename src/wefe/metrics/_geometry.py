@@ -1,4 +1,4 @@
-"""Vectors, unit vectors and associations: what the metrics have in common."""
+"""Vectors, unit vectors and associations: mathematics that several metrics share."""
 
 from __future__ import annotations
 
@@ -28,24 +28,16 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
 
     Parameters
     ----------
-    w : array-like of shape (n_words, dim)
-        Words.
-    a, b : array-like of shape (n_a, dim) and (n_b, dim)
-        Attribute sets.
+    w, a, b : array-like of shape (n_words, dim)
+        Words, first and second attribute set.
 
     Returns
     -------
     ndarray of shape (n_words,)
         Mean cosine with `a` minus mean cosine with `b`, in [-2, 2]; 0 if neither is nearer.
-
-    Notes
-    -----
-    The largest possible value is the distance of the means of the unit vectors of `a` and `b`. It
-    differs between models; :func:`same_signed` divides by it.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, Science 356, 2017; the *individual bias* of Schröder et al.
+        Caliskan et al., Science 356, 2017; Schröder et al. call it *individual bias*. Its maximum
+        is the distance between the means of the unit vectors of `a` and `b`, which differs between
+        models; :func:`same_signed` divides by it.
 
     Examples
     --------
@@ -57,29 +49,25 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
 
 
 def by_word(words: WordSet, values: Vectors) -> dict[str, float]:
-    """Return the value of each word."""
     return dict(zip(words.words, values.tolist(), strict=True))
 
 
 def values_by_word(words: WordSet, columns: Mapping[str, Vectors]) -> dict[str, dict[str, float]]:
-    """Return what columns of values say of each word."""
+    """Return one value per column for each word."""
     rows = np.stack(list(columns.values()), axis=1).tolist()
     by_row = [dict(zip(columns, row, strict=True)) for row in rows]
     return dict(zip(words.words, by_row, strict=True))
 
 
 def unit_rows(vectors: Vectors) -> Vectors:
-    """Return vectors with rows of unit length; NaN where there is no direction."""
+    """Return vectors with rows of unit length; NaN where a row is zero."""
     lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
     lengths[lengths == 0] = np.nan
     return np.asarray(vectors / lengths)
 
 
 def distances(part: WordSet, words: WordSet) -> Vectors:
-    """Distance of the mean vector of each case from each word: shape (n_cases, n_words).
-
-    By products, but for those that are so near that too many digits would cancel.
-    """
+    """Distance between the mean vector of each case and each word: (n_cases, n_words)."""
     of_words = np.einsum("...ij,...ij->...i", words.vectors, words.vectors)
     both = part.mean_length()[:, None] ** 2 + of_words
     squares = both - 2 * part.mean_dot(words)
@@ -93,7 +81,7 @@ def distances(part: WordSet, words: WordSet) -> Vectors:
 
 
 def mean_cosines(part: WordSet, words: WordSet) -> Vectors:
-    """Cosine of the mean vector of each case with each word: (n_cases, n_words); NaN if it is 0."""
+    """Cosine of the mean vector of each case with each word: (n_cases, n_words); NaN for zero."""
     lengths = part.mean_length()[:, None]
     return part.mean_dot(words) / np.where(lengths > 0, lengths, math.nan) / words.lengths
 
@@ -112,15 +100,10 @@ def pearson(x: Vectors, y: Vectors) -> float:
 def average_ranks(
     values: Vectors, weights: Vectors | None = None, tolerance: float = 0.0
 ) -> Vectors:
-    """Ranks from 1, with their mean for ties, of words that count as often as weights say.
+    """Ranks from 1 of words that count as often as their weights say; ties share their mean rank.
 
-    Shapes are those of `values`, (n_words,) or (n_cases or 1, n_words), and of `weights`,
-    (n_cases or 1, n_words). Values no further apart than `tolerance` tie.
-
-    Examples
-    --------
-    >>> average_ranks(np.array([0.3, 0.1, 0.3]))
-    array([2.5, 1. , 2.5])
+    `values` have shape (n_words,) or (n_cases or 1, n_words), `weights` (n_cases or 1, n_words).
+    Sorted neighbours that differ by at most `tolerance` tie.
     """
     rows = np.atleast_2d(values)
     order = np.argsort(rows, axis=1)
@@ -150,9 +133,9 @@ def average_ranks(
 
 
 def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -> Vectors:
-    """Spearman's correlation in each case of the weights; NaN where values are constant or NaN.
+    """Spearman's correlation in each case; NaN where `x` or `y` is constant or NaN.
 
-    Both have shape (n_cases or 1, n_words); values no further apart than `tolerance` tie.
+    Both have shape (n_cases or 1, n_words); values that differ by at most `tolerance` tie.
     """
     n_cases, size = max(len(x), len(y), weights.n_cases), max(1, _BLOCK_NUMBERS // x.shape[1])
     scores = []

@@ -18,13 +18,13 @@ _ZERO_SQUARE = 1e-12
 def indirect_bias(
     first: npt.ArrayLike, second: npt.ArrayLike, directions: npt.ArrayLike
 ) -> Vectors:
-    """Share of the similarity of two words that disappears without the bias subspace.
+    """Share of the similarity of two words that disappears when the bias subspace is removed.
 
     Parameters
     ----------
     first, second : array-like of shape (n_pairs, dim)
         The two words of each pair, of any length. A single vector, of shape (dim,) or (1, dim), is
-        compared with all of the other side.
+        paired with all of the other side.
     directions : array-like of shape (n_directions, dim) or (dim,)
         Orthonormal directions of the bias subspace, for example ``bias_subspace(...).directions``;
         a single one may have any length.
@@ -32,25 +32,18 @@ def indirect_bias(
     Returns
     -------
     ndarray of shape (n_pairs,)
-        beta = (cos(w, v) - cos(w', v')) / cos(w, v), where w' and v' are without their projections
-        on the subspace. 0 if all similarity stays. It has no bounds: below 0, the words get nearer
-        to each other without the subspace; above 1, they point apart then. NaN where w and v are
-        orthogonal, or one of them lies in the subspace, so that nothing is left of it.
+        beta = (cos(w, v) - cos(w', v')) / cos(w, v), where w' and v' are w and v without their
+        projections on the subspace. Unbounded. 0: all similarity stays. Below 0: the words are
+        nearer to each other without the subspace. Above 1: their cosine changes its sign. NaN if w
+        and v are orthogonal, or one of them lies in the subspace. Defined for one direction by
+        Bolukbasi et al., NeurIPS 2016, section 5.3. It is symmetric, and 0 for a word and itself.
+        Do not average it over pairs: it grows without bound as cos(w, v) gets small.
+        :func:`proximity_bias` counts pairs above a threshold.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    It is symmetric, and 0 for a word and itself. Means over pairs say little, as a small cos(w, v)
-    makes it as large as one likes; :func:`proximity_bias` counts the pairs above a threshold.
-
-    References
-    ----------
-    Bolukbasi et al., "Man is to Computer Programmer as Woman is to Homemaker? Debiasing Word
-    Embeddings", NeurIPS 2016, section 5.3, for one direction.
+        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -66,8 +59,8 @@ def indirect_bias(
             "first and second must have the same number of rows, or one row, and all vectors the "
             f"same dimensions; got shapes {left.shape}, {right.shape} and {basis.shape}."
         )
-    # The parts themselves, not their cosines from `indirect_bias_from_cosines`: digits would
-    # cancel of words that are almost all bias.
+    # Uses vectors, because `indirect_bias_from_cosines` loses digits for words that are almost all
+    # bias.
     parts = [each - (each @ basis.T) @ basis for each in (left, right)]
     lengths = (length_left(_products(part, part)) for part in parts)
     cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
@@ -77,30 +70,27 @@ def indirect_bias(
 def indirect_bias_from_cosines(
     cosines: npt.ArrayLike, along_first: npt.ArrayLike, along_second: npt.ArrayLike
 ) -> Vectors:
-    """Indirect bias of pairs of which only cosines are known; see :func:`indirect_bias`.
+    """Indirect bias computed from cosines, as for whole vocabularies; see :func:`indirect_bias`.
 
     Parameters
     ----------
     cosines : array-like of any shape
         Cosine of the two words of each pair.
     along_first, along_second : array-like of shape (..., n_directions)
-        Cosines of each word with the orthonormal directions of the subspace. All but the last axis
-        fit `cosines`, by broadcasting: (n_words, 1, n_directions) for one word of many pairs.
+        Cosines of each word with the orthonormal directions of the subspace. All axes but the last
+        must broadcast with `cosines`: for example (n_words, 1, n_directions) for one word of many
+        pairs.
 
     Returns
     -------
     ndarray
-        Of the shape of the pairs, unbounded. NaN as there, and where a number is NaN.
+        One value per pair, NaN where an input is NaN. The last digits are unreliable for words that
+        lie almost entirely in the subspace.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    For whole vocabularies: a matrix product gives all the cosines. About the last digits of a word
-    that is almost all bias, nothing is known from them.
+        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -128,11 +118,11 @@ def _products(left: Vectors, right: Vectors) -> Vectors:
 
 
 def length_left(squares: Vectors) -> Vectors:
-    """Length of what is left of unit vectors without the subspace; NaN where that is nothing."""
+    """Length of what is left of unit vectors without the subspace; NaN if nothing is left."""
     return np.asarray(np.sqrt(np.where(squares > _ZERO_SQUARE, squares, np.nan)))
 
 
 def share_lost(cosines: Vectors, products: Vectors, first: Vectors, second: Vectors) -> Vectors:
-    """Beta from the cosines of words, and products and lengths of what is left of them."""
+    """Beta from the cosines of words, and from products and lengths of what is left of them."""
     defined = np.where(np.abs(cosines) > ZERO_LENGTH, cosines, np.nan)
     return np.asarray(1 - products / (first * second * defined))

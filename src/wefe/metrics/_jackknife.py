@@ -1,4 +1,4 @@
-"""How far a score depends on the choice of words: the delete-a-group jackknife."""
+"""How much a score depends on the choice of words: the delete-a-group jackknife."""
 
 from __future__ import annotations
 
@@ -17,13 +17,9 @@ MOST_GROUPS = 20
 
 
 def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
-    """Return which of n words are left out together: single words up to `most`, else groups.
+    """Return which of n words to leave out together: single words up to `most`, else random groups.
 
-    Groups are drawn at random, with a fixed seed, as lists of words are often sorted; their sizes
-    differ by one at most.
-
-    >>> [len(group) for group in deletion_groups(42)][:4]
-    [3, 3, 2, 2]
+    The seed is fixed, because word lists are often sorted; group sizes differ by at most one.
     """
     if n < 2:
         return []
@@ -34,21 +30,17 @@ def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
 def left_out(
     statistic: Callable[[Rows], npt.ArrayLike], n: int, most: int = MOST_GROUPS
 ) -> Numbers:
-    """Return a statistic with each group left out; it gets the numbers of the words that stay."""
+    """Return a statistic with each group left out; it receives the rows of the words that stay."""
     groups = deletion_groups(n, most)
     values = [statistic(np.setdiff1d(np.arange(n), group)) for group in groups]
     return np.asarray(values, dtype=np.float64)
 
 
 def jackknife_error(by_set: Sequence[npt.ArrayLike]) -> float:
-    """Return the standard error of a score from its values with words left out, for each set.
+    """Standard error of a score, from its values with words of each set left out.
 
-    The root of the sum, over sets, of (G - 1) / G * sum_g (score_g - mean)^2 for G groups. NaN if a
-    set has fewer than two groups. The mean of 1, 2, 6 without each of them; the result is s /
-    sqrt(n):
-
-    >>> jackknife_error([[4.0, 3.5, 1.5]])
-    1.527525
+    It is the root of the sum, over sets, of (G - 1) / G * sum_g (score_g - mean)^2 for G groups;
+    NaN for a single group.
     """
     total = 0.0
     for values in by_set:

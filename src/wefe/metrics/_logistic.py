@@ -1,9 +1,9 @@
 """Many logistic regressions on the same words, each with its own weights of the words.
 
-L2-penalised with C=1 and a penalised intercept, as liblinear has them: minimise
-|w|^2 / 2 + sum_i weight_i log(1 + exp(-sign_i x_i w)), with a constant 1 appended to x. All are
-fitted at once by Newton's method, first in single precision, then in double. Its steps are found by
-conjugate gradients, preconditioned by the Hessian for the mean weights.
+As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i log(1
++ exp(-sign_i x_i w)), with a constant 1 appended to x. Newton's method fits all at once, first in
+single, then in double precision. Conjugate gradients find its steps, preconditioned by the Hessian
+for the mean weights.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ _TOLERANCE = 1e-7
 _BATCH_NUMBERS = 1 << 20
 _MAX_THREADS = 8
 _MAX_NEWTON_STEPS = 200
-# In single precision: length of the gradient at which it has done its part, and steps, as it may
-# not get there.
+# Single precision stops at this length of the gradient, or after so many steps, because it may not
+# get there.
 _NEAR, _MAX_SINGLE_STEPS = 1e-3, 10
 _MAX_HALVINGS = 40
 # While no margin changes by more than this, a full Newton step goes down: the curvature grows by a
@@ -55,11 +55,11 @@ def fit_cases(
     n_cases: int,
     output: Callable[[Vectors], Vectors] = np.asarray,
 ) -> Vectors:
-    """Return coefficients of a logistic regression in each case, or what `output` makes of them.
+    """Fit a logistic regression in each case; return the coefficients, or `output` of them.
 
-    `x` has shape (n_words, dim), `signs` are 1 or -1. `weights_of` makes the weights of some cases,
-    given as a slice: (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept
-    last, and are no farther than 1e-7 from the optimum.
+    `x` has shape (n_words, dim); `signs` are 1 or -1; `weights_of` maps a slice of cases to weights
+    (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept last, and lie
+    within 1e-7 of the optimum.
     """
     data = with_intercept(np.asarray(x, dtype=np.float64))
     largest = np.abs(data).max()
@@ -86,14 +86,12 @@ def fit_cases(
 
 
 def sigmoid(values: Vectors) -> Vectors:
-    """Return 1 / (1 + exp(-values))."""
     from scipy.special import expit  # quicker to start without it
 
     return np.asarray(expit(values))
 
 
 def with_intercept(vectors: Vectors) -> Vectors:
-    """Append a constant 1 to each vector."""
     return np.column_stack([vectors, np.ones(len(vectors))])
 
 
@@ -114,7 +112,7 @@ def _fit_batch(x: Vectors, weights: Vectors) -> Vectors:
 
 
 def _preconditioner(x: Vectors, weights: Vectors, w: Vectors) -> Numbers:
-    """Return a matrix P, P P' being the inverse of the Hessian."""
+    """Return a matrix P such that P P' is the inverse of the Hessian."""
     from scipy.linalg import cholesky, lapack
 
     shares = _shares(w @ x.T)
@@ -132,10 +130,7 @@ def _newton(
     tolerance: float,
     n_steps: int,
 ) -> tuple[Numbers, int]:
-    """Return better coefficients, and how many cases are still beyond the tolerance.
-
-    Precision is that of `x`; `single` is the same in single precision.
-    """
+    """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
     weights, w = weights.astype(x.dtype, copy=False), start.astype(x.dtype)
     active, margins = np.arange(len(w)), w @ x.T
     shares = _shares(margins)
@@ -154,7 +149,7 @@ def _newton(
         change, length = step @ x.T, np.ones((len(step), 1), x.dtype)
         far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1) > _SURE_CHANGE)
         for _ in range(_MAX_HALVINGS):
-            # A step is too long where the way would lead up at its end.
+            # A step is too long if the function rises at its end.
             ahead = weights[far] * _shares(margins[far] - length[far] * change[far])
             end = w[active[far]] - length[far] * step[far]
             far = far[_dots(end, step[far]) < _dots(ahead, change[far])]
@@ -179,7 +174,7 @@ def _shares(margins: Numbers) -> Numbers:
 
 
 def _newton_step(x: Numbers, factor: Numbers, gradient: Numbers, curvature: Numbers) -> Numbers:
-    """Solve (1 + x' curvature x) step = gradient in each case, the better the smaller these are."""
+    """Solve (1 + x' curvature x) step = gradient in each case, more precisely near the optimum."""
     # Single precision will do: the next gradient makes up for errors.
     remaining: Numbers = gradient.astype(np.float32)
     step, curvature = np.zeros_like(remaining), curvature.astype(np.float32)
@@ -214,10 +209,10 @@ def _blas() -> Any:
 
 @contextmanager
 def one_blas_thread() -> Iterator[int]:
-    """Keep BLAS to one thread; give the number of threads that it had, for batches of cases.
+    """Limit BLAS to one thread, and yield how many it had, to use for batches of cases.
 
-    A product is too small for several threads, which cost more than they bring where other work
-    has a core. The number belongs to the process, so two threads must not change it in turns.
+    The products are too small to gain from several threads. The limit is global to the process,
+    hence the lock.
     """
     n_threads = max((each.num_threads for each in _blas().lib_controllers), default=1)
     if n_threads == 1:

@@ -30,8 +30,7 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
     Returns
     -------
     ndarray of shape (n_target_words, n_attribute_sets)
-        For each target word and attribute set the mean of 1 - cos, in [0, 2]; 1 means no
-        association, below 1 that the word leans to the set.
+        Mean of 1 - cos, in [0, 2]; 1 means no association, below 1 that the word leans to the set.
 
     Examples
     --------
@@ -55,14 +54,14 @@ def mac(
     targets, attributes : sequence of array-like of shape (n_words, dim)
         Target sets and attribute sets.
     average : {'sets', 'words'}, default='sets'
-        'sets' gives every attribute set the same weight (the authors' code), 'words' every
-        attribute word. Target words always weigh the same.
+        'sets' gives every attribute set the same weight, as the authors' code does; 'words' every
+        attribute word. Target words always have the same weight.
 
     Returns
     -------
     float
-        In [0, 2]. 1 means no association; the paper calls it a similarity, but it is a distance.
-        Words that lean to the attributes and words that lean away cancel.
+        In [0, 2]; 1 means no association. It is a distance, although the paper calls it a
+        similarity. Words that lean to the attributes and words that lean away cancel.
 
     Examples
     --------
@@ -81,26 +80,23 @@ def _distances(part: WordSet, words: WordSet) -> Vectors:
 
 @register
 class MAC(BaseMetric):
-    """Mean Average Cosine distance; :func:`wefe.metrics.mac` holds the mathematics.
+    """Mean Average Cosine: the mean cosine distance of target words to attribute sets.
 
-    The mean cosine distance of target words to attribute sets, in [0, 2]. 1 means that no bias was
-    measured, and a score above 1 is as far from it as one below. Which words lean where is in
-    'targets_eval'.
+    The score is in [0, 2]; 1 means that no bias was measured, and bias is the distance from 1 in
+    either direction. The mathematics is in :func:`mac`.
+
+    The result has 'mac' (the score) and 'targets_eval': target set -> word -> attribute set -> mean
+    cosine distance, in [0, 2].
 
     Parameters
     ----------
     average : {'sets', 'words'}, default='sets'
-        What weighs the same when attribute sets differ in size; see :func:`mac`.
-
-    Notes
-    -----
-    The result has 'mac' (the score) and 'targets_eval': target set -> word -> attribute set -> mean
-    cosine distance, in [0, 2].
+        What has the same weight if attribute sets differ in size; see :func:`mac`.
 
     References
     ----------
-    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police:
-    Detecting and Removing Multiclass Bias in Word Embeddings", NAACL 2019.
+    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police: Detecting and
+    Removing Multiclass Bias in Word Embeddings", NAACL 2019.
 
     Examples
     --------

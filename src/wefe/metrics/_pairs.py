@@ -1,4 +1,4 @@
-"""Target sets whose words belong together by position: she and he, woman and man."""
+"""Target sets whose words form pairs by position: she and he, woman and man."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wefe.embeddings import UnanswerableError
 
 
 def too_few_tuples(sets: Sequence[WordSet], threshold: float) -> str | None:
-    """Say why too many tuples lost a word: sets that lose different ones lose them together."""
+    """Return why too many tuples lost a word, or None: a tuple is lost if any of its words is."""
     lengths = {part.name: part.n_entries for part in sets}
     if len(set(lengths.values())) > 1:
         stated = ", ".join(f"{name!r} has {length}" for name, length in lengths.items())
@@ -24,7 +24,6 @@ def too_few_tuples(sets: Sequence[WordSet], threshold: float) -> str | None:
 
 
 def check_same_size(first: WordSet, second: WordSet) -> None:
-    """Refuse sets that cannot be paired by position."""
     if len(first) != len(second):
         raise ValueError(
             f"{first.name} and {second.name} are paired by position; they have {len(first)} and "
@@ -39,5 +38,4 @@ def paired(sets: Sequence[WordSet]) -> tuple[WordSet, ...]:
 
 
 def tuples_of(sets: Sequence[WordSet]) -> list[tuple[str, ...]]:
-    """Return the words of each tuple of paired sets."""
     return list(zip(*(part.words for part in sets), strict=True))

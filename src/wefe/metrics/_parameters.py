@@ -1,7 +1,7 @@
-"""Parameters of a metric: declared once, as annotated fields of its class, and checked by that.
+"""Parameters of a metric: annotated fields of its class, and checks derived from the annotations.
 
-A field's annotation says what it takes: ``bool``, ``int``, ``float``, ``str``, a ``Literal``, or
-``Annotated[type, check]`` with a function ``check(name, value)`` that returns the value or raises.
+An annotation is ``bool``, ``int``, ``float``, ``str``, a ``Literal``, or ``Annotated[type, check]``
+with a function ``check(name, value)`` that returns the value or raises.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _check_of(hint: Any) -> Callable[[str, Any], Any]:
 
 
 def hints_of(metric: Any) -> dict[str, Any]:
-    """Return the parameters of a metric, its own ones first, and their annotations."""
+    """Return the parameters of a metric, its own first, with their annotations."""
     return _hints_of(metric)
 
 
@@ -68,7 +68,7 @@ def _hints_of(metric: Any) -> dict[str, Any]:
 
 
 def plain_hints_of(metric: Any) -> dict[str, Any]:
-    """Return the parameters of a metric, and their types without what else is checked."""
+    """Return the parameters of a metric with their types, without the checks."""
     hints = get_type_hints(metric) if hints_of(metric) else {}
     return {name: hints[name] for name in hints_of(metric)}
 
@@ -79,7 +79,6 @@ def _checks_of(metric: Any) -> dict[str, Callable[[str, Any], Any]]:
 
 
 def check_parameters(metric: Any) -> None:
-    """Check the fields of a metric, and keep what the checks return."""
     own, kind = vars(metric), metric.__class__
     for name, check in _checks_of(kind).items():
         own[name] = check(name, getattr(metric, name))

@@ -45,15 +45,15 @@ _Edges: TypeAlias = tuple[tuple[npt.NDArray[np.intp], ...], csr_array]
 # Scores, values of the words (NaN if unknown) in each case, and further entries of a result.
 _Values: TypeAlias = tuple[Vectors, Vectors, dict[str, Any]]
 
-# Those of the authors.
+# Defaults of the authors.
 DEFAULT_K = 100
 DEFAULT_THETA = 0.05
 
-# Nothing is said of a word of which less than this share of the neighbours is known.
+# A word has no value if less than this share of its neighbours is known.
 _LEAST_KNOWN = 0.5
 # Numbers of the neighbours of cases that are scored at once: what a cache holds.
 _BLOCK_NUMBERS = 1 << 17
-# Words of a message.
+# Number of words to show in a message.
 _SHOWN = 3
 _ONLY_ROUNDING = (
     "only rounding errors lie along the direction; pass the model before mitigation as `original`"
@@ -67,23 +67,20 @@ class Neighborhoods:
     Attributes
     ----------
     words : tuple of str
-        The words looked at, as the vocabulary has them.
+        The words, as in the vocabulary.
     word_rows : ndarray of shape (n_words,)
-        Their rows in the evaluated model; -1 for a word that it builds from subwords.
-    rows : ndarray of shape (n_words, k)
-        Rows of their neighbours in the evaluated model, the nearest first.
-    names : ndarray of shape (n_words, k), of str objects
-        The neighbours.
-    cosines : ndarray of shape (n_words, k)
-        Their cosines with the word in the evaluated model, in [-1, 1].
+        Their rows in the evaluated model; -1 for a word built from subwords.
+    rows, names, cosines : ndarray of shape (n_words, k)
+        The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
+        [-1, 1], in the evaluated model.
     indirect_bias : ndarray of shape (n_words, k)
-        Indirect bias of the word and each neighbour in the model that the directions are of. NaN
-        where that lacks one of the two, or where it is undefined; see :func:`indirect_bias`.
+        Indirect bias of the word and each neighbour in the model of the directions, as in
+        :func:`indirect_bias`. NaN if that model lacks one of the two, or if it is undefined.
     along : ndarray of shape (n_words, k, n_groups)
-        Cosine of each neighbour with the direction towards each group, in that same model. NaN
-        where that lacks the neighbour.
+        Cosine of each neighbour with the direction towards each group, in the model of the
+        directions. NaN if that model lacks the neighbour.
     n_missing : int
-        Number of different words, of `words` and their neighbours, that that model lacks, or has
+        Number of distinct words and neighbours that the model of the directions lacks, or has
         without a direction.
 
     Examples
@@ -92,10 +89,7 @@ class Neighborhoods:
     >>> from wefe.metrics import ProximityBias
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
     >>> result = ProximityBias().run_query(query, load_test_model(), k=3)
-    >>> near = result.details["neighborhoods"]
-    >>> near.words, near.k
-    (('nurse', 'engineer'), 3)
-    >>> frame = near.to_frame(["she", "he"])
+    >>> frame = result.details["neighborhoods"].to_frame(["she", "he"])
     >>> frame.loc[frame["indirect_bias"] > 0.05, ["word", "neighbor"]].values.tolist()
     [['nurse', 'midwife']]
     """
@@ -115,7 +109,7 @@ class Neighborhoods:
         return int(self.rows.shape[1])
 
     def to_frame(self, groups: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return one line per neighbour.
+        """Return one row per neighbour.
 
         Parameters
         ----------
@@ -126,7 +120,7 @@ class Neighborhoods:
         -------
         pandas.DataFrame
             Columns ``word``, ``rank`` (from 1), ``neighbor``, ``cosine``, ``indirect_bias``, and
-            ``towards NAME``: the cosine with the direction towards each group.
+            for each group ``towards NAME``, the cosine with its direction.
         """
         import pandas as pd
 
@@ -159,41 +153,39 @@ def neighborhoods(
     Parameters
     ----------
     model : WordEmbeddingModel
-        The model that is evaluated, with its whole vocabulary: neighbours are those in it.
+        The evaluated model with its whole vocabulary, which provides the neighbours.
     words : sequence of str
-        Words of the model, as its vocabulary has them.
+        Words of the model, as in its vocabulary.
     directions : array-like of shape (n_directions, dim)
         Orthonormal directions of the bias subspace; a single one may have any length.
     towards : array-like of shape (n_groups, dim)
         Directions towards groups, of any length; see :func:`group_directions`.
     k : int, default=100
-        Neighbours of each word. If the model has fewer, all that there are.
+        Neighbours of each word; all other words if the model has fewer.
     original : WordEmbeddingModel, optional
-        The model that the directions are of, and in which indirect bias and leaning are computed:
-        the one before mitigation. By default `model` itself.
+        The model before mitigation: the directions come from it, and indirect bias and `along` are
+        computed in it. By default `model` itself.
     exclude : sequence of str, optional
-        Words that are nobody's neighbours, as the vocabulary has them. A word is never its own.
+        Words that never count as neighbours, as in the vocabulary. A word is never its own
+        neighbour.
 
     Returns
     -------
     Neighborhoods
-        Everything in float64, from the numbers as they are stored.
+        In float64.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If an argument has the wrong type or shape, or is out of range.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
     >>> g = group_directions([[model["she"]], [model["he"]]])
-    >>> near = neighborhoods(model, ["nurse"], g[:1], g, k=3)
-    >>> near.names.tolist()
+    >>> neighborhoods(model, ["nurse"], g[:1], g, k=3).names.tolist()
     [['nurses', 'nursing', 'midwife']]
-    >>> near.indirect_bias.shape, near.along.shape
-    ((1, 3), (1, 3, 2))
     """
     space = _check_original("original", original) or model
     near = _nearest(model, words, k, exclude)
@@ -211,20 +203,20 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     Parameters
     ----------
     indirect : array-like of shape (n_words, k)
-        Indirect bias of each word and each of its neighbours; NaN where it is not known.
+        Indirect bias of each word and each of its neighbours; NaN where unknown.
     theta : float, default=0.05
-        The indirect bias has to be larger than this. The authors use 0.03 to 0.07.
+        A neighbour counts as biased if its indirect bias is larger. The authors use 0.03 to 0.07.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]; 0 if no neighbour's nearness is due to the bias. Neighbours whose indirect bias
-        is NaN are left out: the share is that of the others. NaN if these are fewer than half.
+        Share of the known neighbours, in [0, 1]; 0 if none is near because of the bias. NaN if
+        fewer than half are known.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -236,13 +228,13 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
 
 
 def _shares_above(betas: Vectors, theta: float) -> Vectors:
-    """Share of the known neighbours, the second axis, with a larger indirect bias."""
+    """Share of the known neighbours (second axis) with a larger indirect bias."""
     n_known = betas.shape[1] - np.isnan(betas).sum(axis=1)
     return _shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
 
 
 def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int) -> Vectors:
-    """Counts as shares of the known neighbours; NaN where these are fewer than half of all k."""
+    """Counts as shares of the known neighbours; NaN if these are fewer than half of all k."""
     enough = (n_known > 0) & (n_known >= _LEAST_KNOWN * k)
     return np.asarray(np.where(enough, counts / np.maximum(n_known, 1), np.nan))
 
@@ -253,25 +245,20 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
     Parameters
     ----------
     along : array-like of shape (n_words, k, n_groups)
-        Cosine of each neighbour with the direction towards each group. With the opposite directions
-        of two groups the sign decides.
+        Cosine of each neighbour with the direction towards each group; NaN where unknown.
 
     Returns
     -------
     ndarray of shape (n_words, n_groups)
-        A neighbour belongs to the group of its largest cosine; one that has it with several groups
-        counts for each of them in equal parts. Rows sum to 1. Neighbours whose cosines are NaN are
-        left out; if the others are fewer than half, the shares are NaN.
+        Shares of the known neighbours, with a sum of 1 per word. A neighbour belongs to the group
+        of its largest cosine; ties count in equal parts. NaN if fewer than half are known. Cosines
+        of at most 1e-5 in magnitude count as 0, because removing a direction from float32 vectors
+        leaves rounding errors of that size.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    Cosines of at most 1e-5 in magnitude count as 0: that much is left by rounding where a direction
-    was removed from vectors in float32, and its sign says nothing.
+        If the argument has the wrong type or shape.
 
     Examples
     --------
@@ -297,33 +284,27 @@ def gipe(
     Parameters
     ----------
     rows_of_words : array-like of shape (n_words,)
-        Rows (any integer names) of the words in the vocabulary.
+        Rows of the words in the vocabulary, or any other integers that identify them.
     neighbor_rows : array-like of shape (n_words, k)
         Rows of their neighbours, without the word itself.
-    indirect : array-like of shape (n_words, k)
-        Indirect bias of each word and each of its neighbours; NaN where it is not known.
-    theta : float, default=0.05
-        Threshold of the indirect bias, as in :func:`proximity_bias`.
+    indirect, theta : array-like of shape (n_words, k) and float
+        As in :func:`proximity_bias`.
 
     Returns
     -------
     score : float
-        The weighted mean of the proximity bias of the words, in [0, 1]; 0 if none was measured.
-        Words whose proximity bias is NaN are left out; NaN if no other is left.
+        Weighted mean of the proximity bias of the words, in [0, 1]; 0 if none was measured. Words
+        without a proximity bias are left out; NaN if all are.
     weights : ndarray of shape (n_words,)
         gamma, in [1, 2]: 1 plus the share of the edges to the word whose indirect bias is above
-        `theta`. An edge leads from each of the other words to each of its neighbours; those of
-        which the indirect bias is NaN are left out. A word without edges to it has weight 1.
+        `theta`. Each word has an edge to each of its neighbours; edges with an unknown indirect
+        bias are left out. Words without incoming edges have weight 1, as in the paper; the released
+        code gives them weight 0.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    Released code gives words without incoming edges the weight 0, although its comment says 1, so
-    that they do not count. Here they do, as in the paper.
+        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -344,7 +325,7 @@ def gipe(
 
 
 def _edges(words: Rows, neighbors: Rows) -> _Edges:
-    """Return the places of other words among the neighbours, and which edges lead to each word."""
+    """Return the positions of the words among the neighbours, and which edges lead to each word."""
     different, of_word = np.unique(words, return_inverse=True)
     to = np.searchsorted(different, neighbors).clip(max=len(different) - 1)
     places = np.nonzero((different[to] == neighbors) & (neighbors != words[:, None]))
@@ -367,7 +348,6 @@ def _check_words(name: str, words: Any) -> tuple[str, ...]:
 
 
 def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddingModel | None:
-    """Return a model that has its whole vocabulary, or None."""
     if value is not None:
         check_model(value)
         value.whole_table(name)
@@ -375,16 +355,16 @@ def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddin
 
 
 class _NeighborMetric(SubspaceMetric):
-    """The metrics of neighbourhoods; a subclass computes the values of one."""
+    """Base of the metrics of neighbourhoods; a subclass computes their values."""
 
     needs_vocabulary: ClassVar[bool] = True
     takes_original: ClassVar[bool] = True
     null_exchange: ClassVar[Exchange | None] = "targets"
-    #: What has to be known of a neighbour.
+    #: What must be known of a neighbour so that it counts.
     _known_by: ClassVar[str] = "indirect bias"
 
     k: Count = DEFAULT_K
-    # Declared once more for their place among the parameters, which can be given by position.
+    # Declared again to fix their position, because parameters can be given by position.
     n_components: Count = 1
     direction: Literal["pca", "means"] = "pca"
     original: Annotated[WordEmbeddingModel | None, _check_original] = None
@@ -394,15 +374,14 @@ class _NeighborMetric(SubspaceMetric):
 
     @property
     def _space(self) -> WordEmbeddingModel:
-        """The model of the directions and the indirect bias."""
+        """The model in which directions and indirect bias are computed."""
         return self.original or self.model
 
     def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
-        """Compute the values of each case; further entries are those of the first one."""
+        """Compute the values of each case; further entries are those of the first case."""
         raise NotImplementedError
 
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
-        """Tell which neighbours are known."""
         return ~np.isnan(near.indirect_bias)
 
     def _placed(self, words: WordSet) -> _Placed:
@@ -451,7 +430,6 @@ class _NeighborMetric(SubspaceMetric):
         return replace(measured, warnings=tuple(self._warnings(near, left_out)))
 
     def _why_left_out(self, near: Neighborhoods, known: Mapping[str, float]) -> dict[str, str]:
-        """Say why words have no value."""
         left_out = {}
         for word, n_known in zip(near.words, self._known(near).sum(axis=1), strict=True):
             if word not in known:
@@ -461,7 +439,6 @@ class _NeighborMetric(SubspaceMetric):
         return left_out
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
-        """Say what is not known."""
         if near.n_missing:
             which = f"{near.n_missing} of {len({*near.words, *near.names.flat})}"
             yield f"{self._space.name} lacks {which} words and neighbours, or their direction"
@@ -472,43 +449,35 @@ class _NeighborMetric(SubspaceMetric):
 
 @register
 class ProximityBias(_NeighborMetric):
-    """Proximity bias; :func:`wefe.metrics.proximity_bias` holds the mathematics.
+    """Proximity bias: what share of the neighbours of words is near because of the bias?
 
-    The target sets define the bias direction, paired by position; the attribute set holds words
-    that should be neutral to it, for example professions. Which share of the nearest neighbours of
-    these words is near because of the bias direction, in [0, 1]? 0 means that none is.
+    The target sets are paired by position and define the bias direction. The attribute set contains
+    words that should be neutral, for example professions. The score is in [0, 1]; 0 means that no
+    bias was measured. The mathematics is in :func:`proximity_bias`.
+
+    The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
+    neighbours, in [0, 1]; the score is their mean. `details` has 'subspace', 'pairs',
+    'neighborhoods' (a :class:`Neighborhoods`), 'left_out' (word -> why it has no value; fewer than
+    half of its neighbours are known) and 'not_in_original' (those that `original` lacks). The score
+    is NaN if there is no direction, no word is left, or the model was opened for some words only.
 
     Parameters
     ----------
     k : int, default=100
-        Nearest neighbours of each word; all other words, if the model has fewer. A word is
-        never its own neighbour.
+        Nearest neighbours of each word; all other words if the model has fewer. A word is never its
+        own neighbour.
     theta : float, default=0.05
-        The indirect bias of a biased neighbour is larger than this.
-    n_components : int, default=1
-        Dimensions of the bias subspace.
-    direction : {'pca', 'means'}, default='pca'
-        'pca': principal directions of the centred pairs. 'means': the difference of the means
-        of two target sets, which need not be paired then; a single direction.
+        A neighbour counts as biased if its indirect bias is larger.
+    n_components, direction : optional
+        As in :class:`DirectBias`.
     original : WordEmbeddingModel, optional
-        The model before mitigation. The bias direction and the indirect bias are computed
-        there, as in the paper, and only the neighbours are those of the model measured: a direction
-        that was removed from it could tell nothing about it. By default the model measured.
+        The model before mitigation. As in the paper, bias direction and indirect bias are computed
+        in it, and only the neighbours come from the measured model, where the direction may have
+        been removed. By default the measured model.
     exclude : sequence of str, optional
-        Words that are nobody's neighbours. None by default; the target words count, too.
-    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
-        See :class:`BaseMetric`, as for the other parameters of the test.
+        Words that never count as neighbours; none by default, so that target words count.
     p_value_iterations : int, default=999
-        Number of random splits; each needs a bias direction of its own.
-
-    Notes
-    -----
-    The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
-    neighbours, in [0, 1]; the score is their mean. Words are as in the vocabulary. `details` has
-    'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`), 'left_out': word -> why it
-    has no value, for words of which fewer than half of the neighbours are known, and
-    'not_in_original': those of them that `original` lacks. The score is NaN if there is no
-    direction, no word is left, or the model was opened for some words only.
+        Number of random splits; each needs its own bias direction.
 
     References
     ----------
@@ -520,8 +489,6 @@ class ProximityBias(_NeighborMetric):
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
     >>> result = ProximityBias().run_query(query, load_test_model(), k=50)
-    >>> list(result)
-    ['query_name', 'result', 'proximity_bias', 'word_values']
     >>> result["word_values"]["nurse"] > result["word_values"]["engineer"]
     True
     """
@@ -542,23 +509,14 @@ class ProximityBias(_NeighborMetric):
 
 @register
 class GIPE(ProximityBias):
-    """Gender-based illicit proximity estimate; :func:`wefe.metrics.gipe` holds the mathematics.
+    """Gender-based illicit proximity estimate: proximity bias weighted by a graph of the words.
 
-    The proximity bias of words, weighted: a word to which biased edges of the other words lead
-    counts up to twice. In [0, 1]; 0 means that no bias was measured. Despite its name it is not
-    bound to gender.
+    A word counts up to twice if biased edges of other words lead to it. The score is in [0, 1]; 0
+    means that no bias was measured. Despite its name the metric works for any criterion. Parameters
+    are those of :class:`ProximityBias`, the mathematics is in :func:`gipe`.
 
-    Parameters
-    ----------
-    k, theta, n_components, direction, original, exclude : optional
-        As of :class:`ProximityBias`.
-    p_value_test_type, p_value_iterations : optional
-        As of :class:`ProximityBias`.
-
-    Notes
-    -----
-    The result has 'gipe' (the score), 'word_values': word -> proximity bias, and 'weights': word ->
-    weight; everything else is as for :class:`ProximityBias`.
+    The result has 'gipe' (the score), 'word_values' (word -> proximity bias) and 'weights' (word ->
+    weight). `details` and the reasons for NaN are those of :class:`ProximityBias`.
 
     References
     ----------
@@ -570,8 +528,6 @@ class GIPE(ProximityBias):
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "midwife", "engineer"]])
     >>> result = GIPE().run_query(query, load_test_model(), k=50)
-    >>> list(result)
-    ['query_name', 'result', 'gipe', 'word_values', 'weights']
     >>> result["weights"]["engineer"]  # no neighbour of the others
     1.0
     """
@@ -595,40 +551,33 @@ class GIPE(ProximityBias):
 class NeighborPercentage(_NeighborMetric):
     """Percentage of neighbours per group (PMN: percentage of male neighbours).
 
-    The two target sets are groups, paired by position; the attribute set holds words that should be
-    neutral to them. Which percentage of the nearest neighbours of these words lean to the first
-    group, by the sign of the cosine with the bias direction? 50 means that no bias was measured; in
-    some models most words lean to one group, so compare with other words, too. Of more than two
-    groups :func:`neighbor_group_shares` has the shares.
+    What percentage of the nearest neighbours of the attribute words leans to the first group, by
+    the sign of the cosine with the bias direction? The two target sets are the groups, paired by
+    position. The score is in [0, 100]; 50 means that no bias was measured. In some models most
+    words lean to one group, so compare with other words as well. For more than two groups use
+    :func:`neighbor_group_shares`.
+
+    The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours that
+    lean to the first group) and 'group_values' (group -> mean percentage). With several components,
+    the first decides where neighbours lean. `details` is that of :class:`ProximityBias`. The score
+    is also NaN if only rounding errors lie along the direction, for example after a mitigation.
 
     Parameters
     ----------
-    k, n_components, direction, original, exclude : optional
-        As of :class:`ProximityBias`.
-    p_value_test_type, p_value_iterations : optional
-        As of :class:`ProximityBias`.
-
-    Notes
-    -----
-    The result has 'pmn' (the score), 'word_values': word -> percentage of its known neighbours that
-    lean to the first group, and 'group_values': group -> mean percentage of the words. The first
-    component tells where neighbours lean. `details` is as for :class:`ProximityBias`. The score is
-    NaN if nothing but rounding lies along the direction, as where a mitigation removed it.
+    k, n_components, direction, original, exclude, p_value_iterations : optional
+        As in :class:`ProximityBias`.
 
     References
     ----------
     Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases in
-    Word Embeddings But do not Remove Them", NAACL 2019 (bias by neighbours).
-    Kumar, Bhotia and Chakraborty, TACL 8, 2020.
+    Word Embeddings But do not Remove Them", NAACL 2019 (bias by neighbours). Kumar, Bhotia and
+    Chakraborty, TACL 8, 2020.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> words = [["nurse", "engineer"]]
-    >>> query = Query([["he", "man"], ["she", "woman"]], words, ["Male", "Female"])
+    >>> query = Query([["he", "man"], ["she", "woman"]], [["nurse", "engineer"]])
     >>> result = NeighborPercentage().run_query(query, load_test_model(), k=50)
-    >>> list(result), list(result["group_values"])
-    (['query_name', 'result', 'pmn', 'word_values', 'group_values'], ['Male', 'Female'])
     >>> result["word_values"]["nurse"] < result["word_values"]["engineer"]
     True
     """
@@ -675,13 +624,12 @@ def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
 
 
 def _of_known(cases: _Cases, numbers: Vectors, values: Vectors) -> dict[str, float]:
-    """Return the numbers of the words of which a value is known, in the first case."""
+    """Return, for the first case, the numbers of the words whose value is known."""
     every = zip(cases.placed.near[0], numbers[:, 0], values[:, 0], strict=True)
     return {word: float(number) for word, number, value in every if not np.isnan(value)}
 
 
 def _listed(left_out: Mapping[str, str]) -> str:
-    """Write down some words, and why they are left out."""
     shown = [f"{word} ({why})" for word, why in list(left_out.items())[:_SHOWN]]
     more = f" and {len(left_out) - _SHOWN} more" if len(left_out) > _SHOWN else ""
     return ", ".join(shown) + more
@@ -702,7 +650,6 @@ def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
 def _nearest(
     model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
 ) -> _Neighbors:
-    """Search the neighbours of words."""
     check_model(model)
     table = model.whole_table("neighborhoods")
     words = check_word_set("words", words)
@@ -714,7 +661,7 @@ def _nearest(
     if not (directed := directions_of(vectors)[1]).all():
         raise ValueError(f"{words[directed.argmin()]!r} has no direction in {model.name}.")
     rows, cosines = search(table, vectors, k, excluded)
-    # In place of those that are not there come -1.
+    # Missing neighbours have row -1.
     k = int((rows >= 0).sum(axis=1).min())
     if k < 1:
         raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
@@ -725,7 +672,7 @@ def _nearest(
 
 @dataclass(frozen=True)
 class _Placed:
-    """Words, neighbours and their unit vectors in the space of the directions: no direction yet."""
+    """Words, neighbours and their unit vectors in the model of the directions (not projected)."""
 
     #: As `_nearest` returns them.
     near: _Neighbors
@@ -739,7 +686,6 @@ class _Placed:
 
     @cached_property
     def edges(self) -> _Edges:
-        """Edges between the words."""
         return _edges(self.near[1], self.near[2])
 
     def cases(self, directions: Vectors, counts: Vectors) -> _Cases:
@@ -750,7 +696,7 @@ class _Placed:
 
 @dataclass(frozen=True)
 class _Cases:
-    """What the directions of several cases, the last axis, say of words and neighbours."""
+    """Projections of words and neighbours on the directions of several cases, the last axis."""
 
     placed: _Placed
     #: Cosines with each direction: (n_directions, n_words or n_units, n_cases).
@@ -784,7 +730,7 @@ def _placed(near: _Neighbors, model: WordEmbeddingModel, space: WordEmbeddingMod
 
 @np.errstate(all="ignore")  # vectors without a direction make NaN
 def _annotated(cases: _Cases, towards: Vectors) -> Neighborhoods:
-    """Return the neighbourhoods of the first case, with the association of neighbours."""
+    """Return the neighbourhoods of the first case, with the leaning of the neighbours."""
     words, word_rows, rows, names, cosines = cases.placed.near
     along = (cases.placed.units @ towards.T)[cases.placed.place]
     lacking = {*names[np.isnan(along[..., 0])], *words[np.isnan(cases.placed.of_words[:, 0])]}
@@ -795,7 +741,7 @@ def _annotated(cases: _Cases, towards: Vectors) -> Neighborhoods:
 def _units(
     space: WordEmbeddingModel, words: npt.NDArray[np.object_], known: Container[str]
 ) -> Vectors:
-    """Unit vectors of words; NaN for words that are not known."""
+    """Unit vectors of words; NaN for unknown words."""
     there = np.array([word in known for word in words], dtype=bool)
     units = np.full((len(words), space.dim), np.nan)
     vectors, directed = directions_of(space.get_vectors(words[there].tolist()))

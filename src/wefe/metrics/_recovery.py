@@ -1,8 +1,8 @@
 """Test whether the groups that words were biased towards can be recovered from their vectors.
 
-Cluster, classification and neighbour tests of H. Gonen and Y. Goldberg. Lipstick on a Pig:
-Debiasing Methods Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them.
-NAACL-HLT 2019. Here for two groups or more, each with what chance gives and an interval.
+Cluster, classification and neighbour tests of Gonen and Goldberg, "Lipstick on a Pig: Debiasing
+Methods Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL-HLT
+2019, extended to more than two groups, chance levels and intervals.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Members: TypeAlias = npt.NDArray[np.bool_]
 Kernel: TypeAlias = Literal["rbf", "linear"]
 What: TypeAlias = Literal["clusters", "classification", "neighbours", "projections"]
 
-# Of fewer points every correlation is +1 or -1.
+# With fewer points every correlation is +1 or -1.
 _FEWEST_POINTS = 3
 # Correlations that differ by less are equal but for rounding.
 _ROUNDING = 1e-12
@@ -55,15 +55,15 @@ def bias_by_projection(
     Parameters
     ----------
     vectors : array-like of shape (n_words, dim)
-        Words; in the tests of recovery those of the *original* model.
+        Words; for tests of recovery those of the *original* model.
     first, second : array-like of shape (dim,) or (n_words, dim)
-        The word that stands for each group, such as 'she' and 'he'; or several, of which the mean
-        of the cosines counts.
+        Vector of the word for each group, such as 'she' and 'he'; with several words their mean
+        cosine counts.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        In [-2, 2]; positive where a word is nearer to `first`.
+        In [-2, 2]; positive if a word is nearer to `first`.
 
     Examples
     --------
@@ -77,23 +77,22 @@ def bias_by_projection(
 
 
 def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
-    """Do the words of several groups fall into clusters of their own?
+    """Do the words of several groups form clusters of their own?
 
     Parameters
     ----------
     *groups : array-like of shape (n_words, dim)
-        For each of two groups or more: vectors, in the model to be judged, of the words that were
-        most biased towards it in the original model. They are scaled to unit length.
+        For each of two or more groups: vectors, in the model to judge, of the words that were most
+        biased towards it in the original model. They are scaled to unit length.
     random_state : int, default=0
-        Seed of k-means, which starts ten times and makes as many clusters as there are groups.
+        Seed of k-means, which starts ten times and makes one cluster per group.
 
     Returns
     -------
     float
-        Share of the words that are in the cluster of their group, in [1 / n_groups, 1]; each
-        cluster stands for one group, so that this share is largest (of two: max(accuracy,
-        1 - accuracy)). 1 means that the clusters are the former groups. :func:`cluster_test` says
-        what chance gives.
+        Share of the words in the cluster of their group, in [1 / n_groups, 1], for the best
+        one-to-one match of clusters and groups. 1 means that the clusters are the former groups.
+        :func:`cluster_test` gives the chance level.
 
     Examples
     --------
@@ -115,19 +114,19 @@ def classification_accuracy(
     Parameters
     ----------
     train, test : sequence of array-like of shape (n_words, dim)
-        For each of two groups or more: vectors, in the model to be judged, of words that were
-        biased towards it in the original model. They are scaled to unit length.
+        For each of two or more groups: vectors, in the model to judge, of words that were biased
+        towards it in the original model. They are scaled to unit length.
     gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel of scikit-learn's support vector machine ``SVC(C=1)``, which
-        sets each group against each other one.
+        Width of the radial kernel of scikit-learn's ``SVC(C=1)``, which compares each pair of
+        groups.
     kernel : {'rbf', 'linear'}, default='rbf'
-        'rbf' as published; 'linear' for what a linear model can read.
+        'rbf' as published; 'linear' to see what a linear model can learn.
 
     Returns
     -------
     float
-        Share of the words of `test` that are recognised, in [0, 1]: 1 means that the group can be
-        recovered; chance is the share of the largest group.
+        Share of the words of `test` that are classified correctly, in [0, 1]. 1 means that the
+        groups can be recovered; chance is the share of the largest group.
 
     Examples
     --------
@@ -141,20 +140,20 @@ def classification_accuracy(
 def bias_by_neighbors(
     vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
 ) -> Vectors:
-    """Share of the words of a group, or of each group, among the nearest neighbours of words.
+    """Share of the nearest neighbours of words that belong to a group, or to each group.
 
     Parameters
     ----------
     vectors : array-like of shape (n_words, dim)
-        The model to be judged.
+        Vectors of the model to judge.
     bias : array-like of shape (n_words,) or (n_words, n_groups)
-        Bias of the same words in the *original* model. One column, as :func:`bias_by_projection`
-        gives it: words above 0 belong to the first of two groups. Several: bias towards each
-        group; words belong to the group of their largest bias, and to none if two share it.
+        Bias of the same words in the *original* model. One column, as from
+        :func:`bias_by_projection`: words above 0 belong to the first of two groups. Several
+        columns: words belong to the group of their largest bias, and to none if two groups tie.
     rows : array-like of int of shape (n_rows,)
-        The words whose neighbours count. No word is its own neighbour.
+        Words whose neighbours count. No word is its own neighbour.
     k : int, default=100
-        Number of neighbours, nearest by cosine.
+        Number of neighbours, the nearest by cosine.
 
     Returns
     -------
@@ -184,9 +183,9 @@ def neighbor_correlation(
     Returns
     -------
     float, or ndarray of shape (n_groups,) if `bias` has several columns
-        Pearson correlation, over the words of `rows`, between :func:`bias_by_neighbors` in the
-        model to be judged and `bias` in the original one, in [-1, 1]; 0 means that neighbours tell
-        nothing. nan if one of the two is the same for all words, or there are fewer than three.
+        Pearson correlation over `rows` between :func:`bias_by_neighbors` and `bias`, in [-1, 1]; 0
+        means that neighbours do not show the bias. nan if one of the two is constant, or there are
+        fewer than three words.
 
     Examples
     --------
@@ -208,43 +207,30 @@ class RecoveryTest:
     Attributes
     ----------
     what : {'clusters', 'classification', 'neighbours', 'projections'}
-        What the groups were recovered from.
+        The method of recovery.
     value : float
-        Share of words ('clusters', 'classification'; in [0, 1]) or Pearson correlation
-        ('neighbours', 'projections'; in [-1, 1]); NaN if undefined.
+        Share of words for 'clusters' and 'classification', in [0, 1]; otherwise a Pearson
+        correlation, in [-1, 1]. NaN if undefined.
     chance : float
-        What is to be expected where the vectors know nothing of the groups.
+        Expected value if the vectors contain no information about the groups.
     interval : tuple of float
-        Lower and upper bound; NaN where there is none. The words are the sample: it tells how far
-        the value would move with other words of the same kind.
-    interval_method : {'Wilson', 'jackknife', 'none'}
-        How the bounds were found: Wilson's score interval for a share; for a correlation, Fisher's
-        z without each word in turn.
-    confidence_level : float
-        Of the interval.
+        Lower and upper bound; NaN if there are none. It covers the choice of words: how far the
+        value would move with other words of the same kind.
+    interval_method, confidence_level : {'Wilson', 'jackknife', 'none'} and float
+        Wilson's score interval for a share, a jackknife of Fisher's z over the words for a
+        correlation; and the confidence level of the interval.
     p_value : float
-        Share of random groups of the same sizes that are recovered at least as well; NaN if none.
-        Of 'classification' it is on the safe side, see :func:`classification_test`.
+        Share of random groups of the same sizes that are recovered at least as well; NaN if there
+        is none. For 'classification' it is conservative, see :func:`classification_test`.
     p_method : {'exact', 'permutation', 'none'}
-        If all random groups were counted, or some drawn: then p = (r + 1) / (n + 1).
-    n_words : int
-        Words that were looked at.
-    n_groups : int
-        Groups that were told apart.
-    random_state : int
-        The seed of all that is random.
+        Whether all random groups were counted, or some were drawn; then p = (r + 1) / (n + 1).
+    n_words, n_groups, random_state : int
+        Number of words and of groups, and the seed.
     nan_reason : str or None
-        Why the value, or only the interval, is NaN; None if both are numbers.
-
-    References
-    ----------
-    H. Gonen and Y. Goldberg. Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases
-    in Word Embeddings But do not Remove Them. NAACL-HLT 2019, for two groups.
+        Why the value or the interval is NaN; None if both are numbers.
 
     Examples
     --------
-    Biases before and after a mitigation still go together:
-
     >>> from wefe.metrics import projection_test
     >>> before = [-0.30, -0.22, -0.15, -0.04, 0.05, 0.11, 0.19, 0.28]
     >>> after = [-0.02, -0.03, 0.00, -0.01, 0.02, 0.01, 0.03, 0.02]
@@ -252,8 +238,6 @@ class RecoveryTest:
     >>> low, high = test.interval
     >>> test.chance < low < test.value < high, test.p_value
     (True, 0.01)
-    >>> test.n_words, test.interval_method, test.p_method
-    (8, 'jackknife', 'permutation')
     """
 
     what: What
@@ -278,12 +262,12 @@ class RecoveryTest:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as a dictionary of plain values.
+        """Return all attributes as plain values.
 
         Returns
         -------
         dict
-            Name -> value, `interval` as a list: what JSON can hold, but for NaN.
+            Name -> value, with `interval` as a list; suitable for JSON except for NaN.
         """
         return {**dataclasses.asdict(self), "interval": list(self.interval)}
 
@@ -295,27 +279,25 @@ def cluster_test(
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
 ) -> RecoveryTest:
-    """Test whether words fall into clusters of their former groups.
+    """Test whether words form clusters of their former groups.
 
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        For each of two groups or more: vectors, in the model to be judged, of the words that were
-        most biased towards it in the original model.
+        As the groups of :func:`cluster_alignment`.
     n_permutations : int, default=1000
-        Random groups that are drawn where there are three groups or more. Of two, all of them are
-        counted.
+        Random groups to draw if there are three or more groups. For two groups all are counted.
     confidence_level : float, default=0.95
-        Of the interval.
+        Confidence level of the interval.
     random_state : int, Generator or None, default=0
         Seed of k-means and of the random groups.
 
     Returns
     -------
     RecoveryTest
-        `value` is :func:`cluster_alignment`. `chance` is its expectation, and `p_value` its tail,
-        over random groups of the same sizes; of two groups both are exact (hypergeometric).
-        `interval` is Wilson's, cut off at the least possible value, 1 / n_groups.
+        `value` is :func:`cluster_alignment`; `chance` is its mean over random groups of the same
+        sizes, and `p_value` the share of these that reach it (exact, hypergeometric, for two
+        groups). `interval` is Wilson's, cut off at 1 / n_groups.
 
     Examples
     --------
@@ -357,55 +339,41 @@ def classification_test(
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        For each of two groups or more: vectors, in the model to be judged, of words that were
-        biased towards it in the original model; without `test` two words or more of each group.
+        As in :func:`classification_accuracy`; without `test` at least two words per group.
     test : sequence of array-like of shape (n_words, dim), optional
-        Words to be recognised, of the same groups. The classifier then learns from all of `groups`,
-        once.
+        Words to classify, of the same groups. The classifier then learns once, from all of
+        `groups`.
     train_share : float, default=0.2
-        Without `test`: share of each group that the classifier learns from, between 0 and 1; it is
-        tested on the rest.
-    kernel : {'rbf', 'linear'}, default='rbf'
-        'rbf' as published; 'linear' for what a linear model can read.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel; see :func:`classification_accuracy`.
+        Without `test`: share of each group to learn from, between 0 and 1; the rest is for testing.
+    kernel, gamma : optional
+        As in :func:`classification_accuracy`.
     n_repeats : int, default=20
-        Without `test`: random divisions into words to learn from and to be tested on, as in DEBIE.
+        Without `test`: number of random divisions into training and test words, as in DEBIE.
     n_permutations : int, default=1000
-        Random groups that are drawn, per division, where there are three groups or more. Of two,
-        all of them are counted.
+        Random groups to draw per division if there are three or more groups. For two groups all are
+        counted.
     confidence_level, random_state : optional
         As in :func:`cluster_test`.
     balanced : bool, default=False
-        Let each group count alike, however many words it has: for groups of different sizes. The
-        classifier weighs their words so, and accuracy is the mean, over the groups, of the share
-        of words that are recognised.
+        Give each group the same weight in training, and average the accuracy over groups. For
+        groups that differ in size.
 
     Returns
     -------
     RecoveryTest
-        `value` is the mean accuracy over the divisions, `chance` the share of the largest group
-        among the words tested, or, if `balanced`, 1 / n_groups. `interval` is Wilson's, for the
-        words of one division. `p_value` compares what a classifier says with random groups of the
-        words tested; of several divisions twice the median counts [2]_.
+        `value` is the mean accuracy over the divisions; `chance` the share of the largest group
+        among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's, for the words
+        of one division. `p_value` compares predictions with random groups of the test words; with
+        several divisions it is twice the median (Meinshausen, Meier and Bühlmann, Journal of the
+        American Statistical Association 104, 2009, section 3). This is very conservative: it is
+        mostly 1 for meaningless groups, so a p-value of 1 is no evidence that there is nothing to
+        learn. ``n_repeats=1`` gives the exact test of a single division, which finds weaker traces
+        but depends on the seed. If one group is much larger than the others, use `balanced`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    Twice the median is far on the safe side: for groups without meaning it is mostly 1, so that a
-    p-value of 1 is no evidence that there is nothing to be learnt. ``n_repeats=1`` makes the exact
-    test of a single division, which finds weak traces more often and depends on the seed. Where
-    one group is much larger than the others, use `balanced` or groups of equal sizes.
-
-    References
-    ----------
-    .. [1] Gonen and Goldberg, NAACL-HLT 2019, for two groups.
-    .. [2] N. Meinshausen, L. Meier and P. Bühlmann. p-Values for High-Dimensional Regression.
-       Journal of the American Statistical Association 104, 2009, section 3.
+        If an argument has the wrong type or shape, or is out of range.
 
     Examples
     --------
@@ -426,7 +394,7 @@ def classification_test(
         parts = _divided(sides, train_share, divisions) if test is None else (sides, test)
         labels, said = classified(*parts, **options)
         sizes = np.bincount(labels)
-        # What a word of each group counts.
+        # Weight of a word of each group.
         weights = 1 / sizes if balanced else np.ones(len(sizes))
         share = partial(_share_recognised, said, weights)
         shuffles = _shuffles(labels, n_permutations, rng)
@@ -434,7 +402,7 @@ def classification_test(
         values.append(value)
         p_values.append(p_value)
     value, totals = float(np.mean(values)), sizes * weights
-    # As many words as make the variance of a mean with these weights.
+    # Effective number of words: a mean of so many has the same variance.
     n_tested = totals.sum() ** 2 / (totals * weights).sum()
     interval, chance = wilson(value, n_tested, level), float(totals.max() / totals.sum())
     p_value = p_values[0] if n_repeats == 1 else min(1.0, 2 * float(np.median(p_values)))
@@ -463,31 +431,29 @@ def neighbor_test(
     vectors, bias, rows, k : array-like and int
         As in :func:`bias_by_neighbors`.
     group : int, default=0
-        If `bias` has several columns: the one whose correlation is tested, from 0.
+        The column of `bias` to test, from 0.
     n_permutations : int, default=1000
-        Times that the biases of all words are exchanged at random. Neighbours do not depend on
-        bias, so they are looked for once.
+        Number of random exchanges of the biases of all words.
     confidence_level, random_state : optional
         As in :func:`cluster_test`.
 
     Returns
     -------
     RecoveryTest
-        `value` is :func:`neighbor_correlation`, `chance` is 0. `interval`: from leaving out each
-        word of `rows` (jackknife of Fisher's z); too narrow where `rows` are most of the
-        vocabulary. `p_value` is the share of exchanged biases whose correlation is as large.
+        `value` is :func:`neighbor_correlation`, `chance` is 0. `interval` is a jackknife over
+        `rows` (of Fisher's z), too narrow if `rows` are most of the vocabulary. `p_value` is the
+        share of exchanges with a correlation at least as large.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If an argument has the wrong type or shape, or is out of range.
 
     Examples
     --------
     >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
-    >>> test = neighbor_test(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1)
-    >>> test.value, test.chance, test.n_words
-    (0.9986178, 0.0, 4)
+    >>> neighbor_test(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1).value
+    0.9986178
     """
     near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
     columns, belongs = numbers.reshape(len(numbers), -1), members(numbers)
@@ -509,29 +475,29 @@ def projection_test(
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
 ) -> RecoveryTest:
-    """Test whether the biases of words before and after a mitigation go together.
+    """Test whether the biases of words before and after a mitigation are correlated.
 
     Parameters
     ----------
     before, after : array-like of shape (n_words,)
-        Bias of the same words, such as :func:`bias_by_projection`, in the original model and in
-        the one to be judged.
+        Bias of the same words in the original model and in the one to judge, for example from
+        :func:`bias_by_projection`.
     n_permutations : int, default=1000
-        Times that the biases before are exchanged at random between the words.
+        Number of random exchanges of the biases before.
     confidence_level, random_state : optional
         As in :func:`cluster_test`.
 
     Returns
     -------
     RecoveryTest
-        `value` is the Pearson correlation, in [-1, 1]; NaN if the bias before, or after, is the
-        same for all words, or there are fewer than three. `chance` is 0, `interval` from leaving
-        out each word, `p_value` the share of exchanged biases whose correlation is as large.
+        `value` is the Pearson correlation, in [-1, 1]; NaN if `before` or `after` is constant, or
+        there are fewer than three words. `chance` is 0; `interval` is a jackknife over the words
+        (of Fisher's z), and `p_value` the share of exchanges with a correlation at least as large.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If an argument has the wrong type or shape, or is out of range.
 
     Examples
     --------
@@ -550,7 +516,7 @@ def projection_test(
     )
 
 
-# What debias and explore use beneath
+# Shared with debias and explore
 
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
@@ -564,7 +530,7 @@ def clusters_of(groups: Groups, random_state: int) -> Labels:
 
 
 def classified(train: Groups, test: Groups, **options: Any) -> tuple[Labels, Labels]:
-    """Return the groups of the words tested, as they are and as a support vector machine says."""
+    """Return the true groups of the test words, and those that a classifier predicts."""
     from sklearn.svm import SVC
 
     check_choice("kernel", options.get("kernel", "rbf"), ("rbf", "linear"))
@@ -584,7 +550,7 @@ def classified(train: Groups, test: Groups, **options: Any) -> tuple[Labels, Lab
 
 
 def members(bias: Vectors) -> Members:
-    """Tell which words belong to the group, or to which group each belongs; `bias`'s shape."""
+    """Tell which words belong to the group, or to each group, in the shape of `bias`."""
     if bias.ndim == 1:
         return np.asarray(bias > 0)
     largest = bias == bias.max(axis=1, keepdims=True)
@@ -597,7 +563,7 @@ def neighbor_shares(near: Rows, belongs: Members) -> Vectors:
 
 
 def correlation(x: Vectors, y: Vectors) -> float:
-    """Pearson correlation; nan of fewer than three words, or if one number is that of all."""
+    """Pearson correlation; nan for fewer than three words or if one side is constant."""
     # A mean may be rounded, so what is constant need not be zero when it is centred.
     if len(x) < _FEWEST_POINTS or np.ptp(x) == 0 or np.ptp(y) == 0:
         return math.nan
@@ -607,7 +573,7 @@ def correlation(x: Vectors, y: Vectors) -> float:
 def neighborhood_test(
     near: Rows, belongs: Members, bias: Vectors, rows: Labels, n_groups: int, **options: Any
 ) -> RecoveryTest:
-    """Test one group whose neighbours are known, as :func:`neighbor_test` does."""
+    """Test one group whose neighbours are known, as in :func:`neighbor_test`."""
 
     def exchanged(order: Labels) -> tuple[Vectors, Vectors]:
         return neighbor_shares(near, belongs[order]), bias[order[rows]]
@@ -625,13 +591,12 @@ def _units(**groups: Groups) -> list[list[Vectors]]:
 
 
 def _labelled(sides: Sequence[Vectors]) -> tuple[Vectors, Labels]:
-    """Return the words of all groups, and the group of each."""
     sizes = [len(side) for side in sides]
     return np.concatenate(sides), np.repeat(np.arange(len(sides), dtype=np.intp), sizes)
 
 
 def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
-    """Return the group of each word, and the one that its cluster is matched with."""
+    """Return the group of each word, and the group that its cluster is matched with."""
     from sklearn.cluster import KMeans
 
     vectors, labels = _labelled(*_units(groups=groups))
@@ -640,7 +605,7 @@ def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
 
 
 def _best_reading(labels: Labels, clusters: Labels) -> Labels:
-    """Return the group that each word's cluster stands for: no two the same, most words right."""
+    """Match clusters with groups one to one, with most words right; return each word's group."""
     from scipy.optimize import linear_sum_assignment
 
     n_groups = labels.max() + 1
@@ -650,12 +615,11 @@ def _best_reading(labels: Labels, clusters: Labels) -> Labels:
 
 
 def _share_recognised(said: Labels, weights: Vectors, labels: Labels) -> float:
-    """Share of words said to be of their group, which count by the weights of their groups."""
     return float(np.average(labels == said, weights=weights[labels]))
 
 
 def _shuffles(labels: Labels, n: int, rng: np.random.Generator) -> Iterator[Labels]:
-    """Give out random groups of the same sizes; each time the same array."""
+    """Yield random groups of the same sizes; each time the same array."""
     shuffled = labels.copy()
     for _ in range(n):
         rng.shuffle(shuffled)
@@ -673,7 +637,7 @@ def _by_chance(
 
 
 def _exactly(labels: Labels, said: Labels, *, best: bool) -> tuple[float, float]:
-    """Return the mean share, and the p-value, over all random groups of the sizes of two groups."""
+    """Return mean share and p-value over all random groups of the same two sizes."""
     from scipy.stats import hypergeom
 
     # The number of words that are second in both decides on all four cells, so that more words are
@@ -688,7 +652,7 @@ def _exactly(labels: Labels, said: Labels, *, best: bool) -> tuple[float, float]
 
 
 def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
-    """Return the mean of random values, and the p-value of the one seen."""
+    """Return the mean of random values, and the p-value of the observed one."""
     drawn = np.array(list(draws))
     n_reached = int(np.count_nonzero(drawn >= seen - _ROUNDING))
     return float(drawn.mean()), (n_reached + 1) / (len(drawn) + 1)
@@ -697,7 +661,7 @@ def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
 def _divided(
     sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
 ) -> Iterator[Sequence[Vectors]]:
-    """Give out the words of each group to learn from, then those to be tested on."""
+    """Return the words of each group to learn from, then those to be tested on."""
     parts = []
     for i, side in enumerate(sides):
         if len(side) < 2:
@@ -735,7 +699,7 @@ def _correlation_test(
     n_groups: int,
     **options: Any,
 ) -> RecoveryTest:
-    """Test a correlation of numbers and biases, which `exchanged` returns for an order of words."""
+    """Test a correlation; `exchanged` returns both sides for an order of the words."""
     n_permutations, level, seed = _options(**options)
     x, y = exchanged(np.arange(n))
     value, rng, p_value = correlation(x, y), np.random.default_rng(seed), math.nan
@@ -752,10 +716,10 @@ def _correlation_test(
 def _jackknife(
     x: Vectors, y: Vectors, value: float, level: float
 ) -> tuple[tuple[float, float], str | None]:
-    """Return an interval of a correlation from leaving out each word, and why there is none.
+    """Return a jackknife interval of a correlation, and why there is none.
 
-    On the scale of Fisher's z, where correlations vary alike; unlike his formula it does not ask
-    for numbers of a normal distribution.
+    On the scale of Fisher's z, where the variance is about constant; unlike his formula it does not
+    assume normality.
     """
     nothing, n = (math.nan, math.nan), len(x)
     if n < _FEWEST_POINTS:
@@ -775,6 +739,6 @@ def _jackknife(
 def _options(
     n_permutations: int = 1000, confidence_level: float = 0.95, random_state: Any = 0
 ) -> tuple[int, float, int]:
-    """Check what all tests take; a seed in place of the generator."""
+    """Check the options that all tests share; return a seed in place of the generator."""
     level = check_between("confidence_level", confidence_level, 0.95)
     return check_positive_int("n_permutations", n_permutations), level, as_seed(random_state)

@@ -32,22 +32,21 @@ def ripa_by_pair(
     t1, t2 : array-like of shape (n_pairs, dim)
         Row i of `t1` is paired with row i of `t2`.
     a : array-like of shape (n_words, dim)
-        Attribute words; their lengths are part of the idea.
+        Attribute words; their lengths matter.
     relation : {'pairs', 'pca'}, default='pairs'
-        'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length.
-        'pca': a single one, the first principal component of the pairs (each pair centred),
-        pointing from `t2` to `t1`.
+        'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length. 'pca': a single
+        one, the first principal component of the centred pairs, pointing from `t2` to `t1`.
 
     Returns
     -------
     ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
-        Positive when the word leans to `t1`; at most the length of the word in magnitude. With
-        'pairs' a pair of identical vectors has no direction: nan.
+        Positive if the word leans to `t1`; at most the length of the word in magnitude. With
+        'pairs', nan for a pair of identical vectors.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -69,14 +68,14 @@ def ripa(
     Parameters
     ----------
     t1, t2, a, relation : array-like and {'pairs', 'pca'}
-        As of :func:`ripa_by_pair`.
+        As in :func:`ripa_by_pair`.
 
     Returns
     -------
     float
-        Mean over the words of the mean over the pairs: unbounded for raw vectors, in [-1, 1] for
-        unit vectors. Positive when the attribute words lean to `t1`; 0 if no association was
-        measured. With 'pairs' nan if a pair is of identical vectors.
+        Unbounded for raw vectors, in [-1, 1] for unit vectors. Positive if the attribute words lean
+        to `t1`; 0 if no association was measured. With 'pairs', nan if a pair has identical
+        vectors.
 
     Examples
     --------
@@ -89,31 +88,27 @@ def ripa(
 
 @register
 class RIPA(BaseMetric):
-    """Relational Inner Product Association; :func:`wefe.metrics.ripa` holds the mathematics.
-
-    The two target sets are paired by position. A pair that lost a word is left out whole, so that
-    the others stay aligned.
+    """Relational Inner Product Association: how far attribute words reach along pair differences.
 
     The score is the mean inner product of the attribute words with the unit differences of the
-    pairs: positive towards the first target set, 0 if no bias was measured. The lengths of the
-    attribute words, and so their frequency, enter: compare models with ``normalize=True``, which
-    keeps scores in [-1, 1].
+    pairs: positive towards the first target set, 0 if no bias was measured. Target sets are paired
+    by position; pairs with an out-of-vocabulary word are left out. The lengths of the attribute
+    words matter, and these depend on word frequency. To compare models, use ``normalize=True``,
+    which keeps scores in [-1, 1]. The mathematics is in :func:`ripa`.
+
+    The result has 'ripa' (the score) and 'word_values': word -> 'mean' and population standard
+    deviation 'std' over the pairs. `details['pairs']` lists the pairs used. The score is NaN if a
+    pair has identical vectors; for 'pca' only if all have.
 
     Parameters
     ----------
     relation : {'pairs', 'pca'}, default='pairs'
         One relation vector per pair, or the first principal component of all pairs.
 
-    Notes
-    -----
-    The result has 'ripa' (the score), and 'word_values': word -> 'mean' and (population) standard
-    deviation 'std' over the pairs. `details['pairs']` lists the pairs used. It is NaN if a pair is
-    of identical vectors; of 'pca' only if all are.
-
     References
     ----------
-    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations",
-    ACL 2019.
+    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations", ACL
+    2019.
 
     Examples
     --------
@@ -143,7 +138,7 @@ class RIPA(BaseMetric):
         return Scale("RIPA", (-limit, limit), 0.0)
 
     def _relations(self, pairs: Sequence[WordSet]) -> Vectors:
-        """Unit relation vectors of sets without weights: (n_pairs or 1, dim); NaN without one."""
+        """Unit relation vectors of unweighted sets: (n_pairs or 1, dim); NaN if there is none."""
         first, second = (part.vectors for part in pairs)
         differences = first - second
         lengths = np.linalg.norm(differences, axis=1, keepdims=True)

@@ -27,18 +27,18 @@ def rnd_by_word(
     Parameters
     ----------
     t1, t2, a : array-like of shape (n_words, dim)
-        Target sets and attribute set, as they are: lengths matter for 'norm'.
+        Target sets and attribute set; lengths matter for 'norm'.
     distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        'norm': ``||a - mean(t1)|| - ||a - mean(t2)||``, positive when the word is nearer to `t2`.
-        'cos': ``cos(a, mean(t1)) - cos(a, mean(t2))``, the documented variant. It is a difference
-        of *similarities*: positive when the word is nearer to `t1`, the opposite of 'norm'.
-        'cos_distance': the same of cosine distances, with the sign of 'norm'.
+        'norm': ``||a - mean(t1)|| - ||a - mean(t2)||``, positive if the word is nearer to `t2`.
+        'cos': the documented variant ``cos(a, mean(t1)) - cos(a, mean(t2))``, a difference of
+        *similarities*; positive if the word is nearer to `t1`. 'cos_distance': the same with cosine
+        distances, so with the sign of 'norm'.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        'norm' is unbounded, and within [-2, 2] for unit vectors; the others always are. With these
-        nan if the mean of a target set is zero.
+        In [-2, 2], except for 'norm' with vectors that are not of unit length, which is unbounded.
+        For cosines, nan if the mean of a target set is zero.
 
     Examples
     --------
@@ -62,15 +62,15 @@ def rnd(
     Parameters
     ----------
     t1, t2, a, distance : array-like and {'norm', 'cos', 'cos_distance'}
-        As of :func:`rnd_by_word`.
+        As in :func:`rnd_by_word`.
     reduce : {'mean', 'sum'}, default='mean'
-        Mean over the attribute words, as documented, or their sum, as both papers print it.
+        Mean over the attribute words, as documented, or their sum, as printed in both papers.
 
     Returns
     -------
     float
-        0 if no difference was measured; positive when the attribute words are nearer to `t2`, with
-        'cos' when they are nearer to `t1`. nan as in :func:`rnd_by_word`.
+        0 if no difference was measured; positive if the attribute words are nearer to `t2`, for
+        'cos' to `t1`. nan as in :func:`rnd_by_word`.
 
     Examples
     --------
@@ -84,26 +84,23 @@ def rnd(
 
 @register
 class RND(BaseMetric):
-    """Relative Norm Distance; :func:`wefe.metrics.rnd` holds the mathematics.
+    """Relative Norm Distance: are attribute words nearer to one target set than to the other?
 
-    Are the attribute words nearer to the mean of the first or of the second target set? 0 means
-    that no bias was measured. The lengths of raw vectors enter, and with them word frequency:
-    compare models with ``normalize=True``.
+    0 means that no bias was measured; for the sign see :func:`rnd`, which holds the mathematics.
+    The lengths of raw vectors matter, and these depend on word frequency: compare models with
+    ``normalize=True``.
+
+    The result has 'rnd' (the score) and 'distance_by_word': word -> its difference, in ascending
+    order. Scores are in [-2, 2] for cosines and with ``normalize=True``, n times that for sums over
+    n words, and otherwise unbounded. For cosines, the score is NaN if the mean of a target set is
+    zero.
 
     Parameters
     ----------
     distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        As of :func:`rnd_by_word`.
+        As in :func:`rnd_by_word`.
     reduce : {'mean', 'sum'}, default='mean'
         Mean or sum over the attribute words.
-
-    Notes
-    -----
-    The result has 'rnd' (the score), and 'distance_by_word': word -> its difference, in ascending
-    order. Except for 'norm', it is NaN if the mean of a target set is zero.
-
-    Scores are in [-2, 2] for cosines and with ``normalize=True``; sums in n times that for n
-    attribute words; otherwise there is no bound.
 
     References
     ----------

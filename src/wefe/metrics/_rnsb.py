@@ -42,8 +42,6 @@ _ONE_HOLDOUT = (
 def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     """Relative negative sentiment bias of given probabilities.
 
-    Blind to a common level: if all words are equally negative it is 0, however negative they are.
-
     Parameters
     ----------
     negative_probabilities : array-like of shape (n_words,)
@@ -53,13 +51,13 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     -------
     float
         Kullback-Leibler divergence (natural logarithm) of the normalised probabilities P from the
-        uniform distribution, ``sum(P * ln(P * n_words))``, in [0, ln n_words]; 0 if all words are
-        equally negative. nan if all probabilities are 0.
+        uniform distribution, ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are
+        equally negative, however negative they are. nan if all probabilities are 0.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If the probabilities have the wrong type or shape, or are not in [0, 1].
 
     Examples
     --------
@@ -94,21 +92,19 @@ def negative_sentiment_probabilities(
     holdout: bool = False,
     random_state: int | np.random.Generator | None = None,
 ) -> Vectors:
-    """Probability of each word to belong to the negative set, by a classifier trained on both.
+    """Probability of each word to belong to the negative set, from a classifier trained on both.
 
     Parameters
     ----------
     words, positive, negative : array-like of shape (n_words, dim)
-        Target words; first and second attribute set, as they are: lengths matter.
-    estimator, estimator_params, holdout : optional
-        As of :class:`RNSB`; here `holdout` is False by default.
-    random_state : int, Generator or None, default=None
-        Seed of the hold-out and of the classifier, if it takes one and has none.
+        Target words, first and second attribute set; lengths matter.
+    estimator, estimator_params, holdout, random_state : optional
+        As in :class:`RNSB`, but `holdout` is False by default.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        Probabilities, in [0, 1], of the class of `negative`.
+        Probabilities of the class of `negative`, in [0, 1].
 
     Examples
     --------
@@ -130,52 +126,46 @@ def negative_sentiment_probabilities(
 
 @register
 class RNSB(BaseMetric):
-    """Relative Negative Sentiment Bias.
+    """Relative Negative Sentiment Bias: how unevenly is negative sentiment spread over words?
 
     A classifier learns to tell the first attribute set (positive words) from the second (negative
-    words). Every target word gets a probability of being negative; RNSB is the divergence of
-    these, normalised, from the uniform distribution: from 0, no bias measured, to ln m for m target
-    words. :func:`rnsb` is that last step.
+    words). Every target word then gets a probability of being negative. RNSB is the divergence of
+    these probabilities, normalised, from the uniform distribution. It ranges from 0 (no bias
+    measured) to ln m for m target words; :func:`rnsb` computes it.
 
-    With a hold-out, the default as documented, the score depends on which words are held out: give
-    a `random_state` and several `n_iterations`, or ``holdout=False``.
+    With a hold-out, the documented default, the score depends on which words are held out. Use a
+    `random_state` and several `n_iterations`, or ``holdout=False``.
+
+    The result has 'rnsb' (the score), 'negative_sentiment_probabilities' (word -> probability) and
+    'negative_sentiment_distribution' (the same, normalised). A word in two target sets counts
+    twice, but appears once in the dictionaries. With several iterations 'rnsb' is the mean of the
+    scores, not the score of the mean probabilities. `details` has 'words' (set and word),
+    'probabilities' (iteration x word), and per iteration 'scores', 'train_accuracy' and
+    'test_accuracy' (in [0, 1]; NaN without a hold-out). The score is NaN if too few words are left
+    for a hold-out (2 per attribute set, 6 in all), or if vectors have values above 1e7, which the
+    default classifier cannot use.
 
     Parameters
     ----------
     estimator : scikit-learn classifier class or instance, optional
-        It must have `predict_proba`. By default the optimum of the problem that
-        LogisticRegression solves with liblinear, which penalises the intercept.
+        A classifier with `predict_proba`. By default the exact optimum of what LogisticRegression
+        solves with liblinear, which penalises the intercept.
     estimator_params : mapping, optional
-        Parameters of the classifier. By default, for LogisticRegression,
-        ``{"solver": "liblinear", "max_iter": 10000}``, which what is given replaces as a whole.
+        Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
+        "liblinear", "max_iter": 10000}``, as a whole.
     n_iterations : int, default=1
-        Train this many times, each time with a seed of its own derived from `random_state`,
-        and average scores and probabilities. Meaningful with `holdout`.
+        Number of trainings, each with its own seed derived from `random_state`; scores and
+        probabilities are averaged. Useful with `holdout`.
     random_state : int, Generator or None, default=None
-        Makes hold-out and classifier reproducible. A `random_state` that the estimator has
-        already stays.
+        Seed of the hold-out and of the classifier, unless the classifier already has one.
     holdout : bool, default=True
-        Train on a stratified 80 % of the attribute words and keep 20 % to evaluate the
-        classifier. False trains on all: with the default classifier there is no randomness.
+        Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
+        False: train on all; the default classifier then involves no randomness.
     print_model_evaluation : bool, default=False
-        Print scikit-learn's classification report on the words held out.
-    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
-        See :class:`BaseMetric`; two-sided asks whether there is more bias than by chance.
+        Print scikit-learn's classification report for the held-out words.
     p_value_iterations : int, default=199
-        Number of random exchanges of words between the attribute sets for the p-value; the
-        classifier is trained again for each.
-
-    Notes
-    -----
-    The result has 'rnsb' (the score), 'negative_sentiment_probabilities' (word -> probability) and
-    'negative_sentiment_distribution' (the same, normalised). A word in two target sets counts
-    twice, though the dictionaries can name it only once. With several iterations 'rnsb' is the mean
-    of the scores, not the score of the mean probabilities. `details` has 'words' (set and word),
-    'probabilities' (iteration x word), 'scores', 'train_accuracy' and 'test_accuracy' (one per
-    iteration, in [0, 1]; of the words held out NaN without a hold-out). The score is NaN if too few
-    words are left for a hold-out (2 per attribute set, 6 in all), or if vectors have values above
-    1e7, which the default classifier cannot use. `warnings` says if the score depends on one random
-    hold-out.
+        Number of random exchanges of words between the attribute sets; each trains the classifier
+        again.
 
     References
     ----------
@@ -227,7 +217,7 @@ class RNSB(BaseMetric):
     def report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: str
     ) -> dict[str, Any]:
-        # Of one training, a part of the words left out at random would only be noise.
+        # With a single training, a random hold-out only adds noise.
         return {"holdout": own.get("n_iterations", 1) != 1, "random_state": random_state}
 
     @property
@@ -274,7 +264,7 @@ class RNSB(BaseMetric):
         return "the classifier gives every target word a probability of 0"
 
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
-        """Return probabilities of being negative, predicted classes, and words held out."""
+        """Return probabilities of being negative, predicted classes, and held-out words."""
         seeds = _seeds(self.random_state, self.n_iterations)
         if self._is_default:
             fits = _fitted(x.tobytes(), y.tobytes(), tuple(seeds) if self.holdout else ())
@@ -297,7 +287,7 @@ class RNSB(BaseMetric):
 
 @functools.lru_cache(maxsize=1)  # many queries share their attribute words
 def _fitted(x: bytes, y: bytes, seeds: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Return coefficients, predicted classes, and words held out; one row without seeds."""
+    """Return coefficients, predicted classes, and held-out words; one row without seeds."""
     labels = np.frombuffer(y)
     data = np.frombuffer(x).reshape(len(labels), -1)
     _, held_out = _splits(labels, seeds or [None])
@@ -309,10 +299,9 @@ def _fitted(x: bytes, y: bytes, seeds: tuple[int, ...]) -> tuple[Any, Any, Any]:
 
 
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
-    """Pearson correlation between target words of their negative sentiment over iterations.
+    """Pearson correlation between the negative sentiment of target words, over iterations.
 
-    What section 4.2 of the paper describes. It needs several predictions per word, so run RNSB
-    with `n_iterations` of two or more and a hold-out.
+    Described in section 4.2 of the paper. Run RNSB with a hold-out and at least two `n_iterations`.
 
     Parameters
     ----------
@@ -322,13 +311,12 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are the target words; in [-1, 1], NaN for a word whose probability never
-        varied.
+        Rows and columns are target words. In [-1, 1]; NaN for a word with a constant probability.
 
     Raises
     ------
     ValueError, TypeError
-        If `result` has fewer than two iterations, or is not of RNSB.
+        If `result` has fewer than two iterations, or is not from RNSB.
 
     Examples
     --------
@@ -355,8 +343,8 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
 def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     """Products of the normalised negative sentiment of every two target words.
 
-    What the authors' released notebook plots as figure 4: the outer product of the distribution
-    with itself. It is large where two words are both negative, and it is no correlation.
+    Figure 4 of the authors' notebook: the outer product of the distribution with itself. It is
+    large if both words are negative; it is not a correlation.
 
     Parameters
     ----------
@@ -366,7 +354,7 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are the target words; non-negative, and all entries sum to 1.
+        Rows and columns are target words; entries are non-negative with a total of 1.
 
     Examples
     --------
@@ -436,7 +424,7 @@ def _training_data(classes: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
 
 
 def _splits(y: Vectors, seeds: Sequence[int | None]) -> tuple[list[npt.NDArray[Any]], _Mask]:
-    """Return the words to train on, and which are held out; without a seed all are trained on."""
+    """Return the words to train on, and which are held out; without a seed, train on all."""
     from sklearn.model_selection import train_test_split
 
     words, smallest = np.arange(len(y)), int(min((y > 0).sum(), (y < 0).sum()))
@@ -464,7 +452,7 @@ def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
 
 
 def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
-    """Negative sentiment of words in each case: (n_cases, n_words); NaN where a class is empty."""
+    """Negative sentiment of words in each case: (n_cases, n_words); NaN if a class is empty."""
     data, n_cases = _training_data(attributes), n_cases_of(attributes)
     output = partial(_negative_probabilities, vectors=vectors)
     result = fit_cases(*data, partial(_weights, attributes), n_cases, output)
@@ -474,7 +462,7 @@ def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> V
 
 
 def _weights(sets: Sequence[WordSet], cases: slice = slice(None)) -> Vectors:
-    """How often each word of all sets counts in some cases: (n_cases, n_words)."""
+    """Weight of each word of all sets in some cases: (n_cases, n_words)."""
     parts = [part.weights.matrix(cases) for part in sets]
     n_rows = max(map(len, parts))
     return np.hstack([np.broadcast_to(part, (n_rows, part.shape[1])) for part in parts])

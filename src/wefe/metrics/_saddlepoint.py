@@ -1,8 +1,8 @@
 """P-values of permutation and sign-flip tests of a sum, by a saddlepoint approximation.
 
-Which words are chosen are independent coins, given how many of them show heads; the tail of the sum
-is that of the double saddlepoint (Booth and Butler 1990; Robinson 1982) in the form of Skovgaard
-(1987) and Barndorff-Nielsen (1991), which stays between 0 and 1.
+Choosing words is tossing independent coins, given the number of heads. The tail of the sum follows
+from the double saddlepoint (Booth and Butler 1990; Robinson 1982), in the form of Skovgaard (1987)
+and Barndorff-Nielsen (1991), which stays in [0, 1].
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ from scipy.special import expit, kl_div, ndtr
 
 from wefe._wordset import Vectors
 
-# Nearer to the mean, in deviations, the formula is 0/0, and its correction as good as constant.
+# Closer to the mean (in deviations) the formula is 0/0, and its correction nearly constant.
 _CENTRE = 1e-2
 
 
 def split_p_value(x: Vectors, y: Vectors, alternative: str, step: float = 0.0) -> float:
-    """Share of splits of all values whose difference of means is as extreme as that of x and y.
+    """Share of splits whose difference of means is as extreme as that of x and y.
 
-    `step` is that of which all values are multiples, or 0.
+    All values are multiples of `step`, unless it is 0.
     """
     size, values = len(x), np.concatenate([x, y])
     values = values - values.mean()
@@ -34,7 +34,7 @@ def split_p_value(x: Vectors, y: Vectors, alternative: str, step: float = 0.0) -
 
 
 def flip_p_value(differences: Vectors, alternative: str) -> float:
-    """Share of patterns of signs with which the sum of differences is as extreme as it is."""
+    """Share of sign patterns for which the sum of differences is at least as extreme."""
     d = differences[differences != 0]
     if not len(d):
         return 1.0
@@ -43,7 +43,7 @@ def flip_p_value(differences: Vectors, alternative: str) -> float:
 
 
 def _largest_sum(ordered: Vectors, size: int, tie: float, log_splits: float) -> tuple[float, float]:
-    """Largest sum of so many values, and the share of splits that reach it."""
+    """Largest sum of `size` values, and the share of splits that reach it."""
     least = ordered[-size]
     n_tied = int(np.count_nonzero(np.abs(ordered - least) <= tie))
     n_needed = size - int(np.count_nonzero(ordered > least + tie))
@@ -52,7 +52,6 @@ def _largest_sum(ordered: Vectors, size: int, tie: float, log_splits: float) -> 
 
 
 def log_comb(n: int, k: int) -> float:
-    """Logarithm of the number of ways to choose k of n."""
     return math.lgamma(n + 1) - math.lgamma(k + 1) - math.lgamma(n - k + 1)
 
 
@@ -65,7 +64,7 @@ def _p_value(
     tie: float,
     step: float,
 ) -> float:
-    """Tail probability of the first column's sum, less its mean, of rows drawn with this share."""
+    """Tail probability of the first column's sum, less its mean, if this share of rows is drawn."""
     two_sided = alternative == "two-sided"
     signs = [1, -1] if two_sided else [-1 if alternative == "less" else 1]
     if two_sided and share == 0.5:  # both tails are alike
@@ -80,7 +79,7 @@ def _p_value(
         elif goal <= most + tie:
             tail = of_most
             if goal < most - tie:
-                # A formula for what is continuous counts half of the observed case.
+                # The continuous formula counts half of the observed case.
                 root = _root(design, share, sign * (goal - step / 2))
                 tail = float(ndtr(-sign * root)) + (step == 0) * of_most / 2
             p += max(tail, of_most)
@@ -88,7 +87,7 @@ def _p_value(
 
 
 def _root(design: Vectors, share: float, deviation: float) -> float:
-    """Normal deviate that has the tail probability of a sum so far from its mean."""
+    """Normal deviate with the tail probability of a sum that deviates this much from its mean."""
     start = share * (1 - share) * design.T @ design
     scale = math.sqrt(start[0, 0])
     z = deviation / scale

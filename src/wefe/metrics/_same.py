@@ -22,20 +22,18 @@ Combine: TypeAlias = Literal["sum", "projection"]
 
 
 def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.ArrayLike) -> Vectors:
-    """Signed SAME of each word between two groups: s(w, A, B) over its attainable maximum.
+    """Signed SAME of each word between two groups: s(w, A, B) as a share of its maximum.
 
     Parameters
     ----------
-    words : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    group_1, group_2 : array-like of shape (n_words, dim)
-        Words of the two groups.
+    words, group_1, group_2 : array-like of shape (n_words, dim)
+        Words that should be neutral, and the words of both groups.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        In [-1, 1]: the cosine with the difference of the groups' means of unit vectors. Positive
-        when a word leans to `group_1`. nan if the means coincide.
+        In [-1, 1]: the cosine with the difference of the groups' means of unit vectors. Positive if
+        a word leans to `group_1`. nan if the means coincide.
 
     Examples
     --------
@@ -57,12 +55,11 @@ def same_by_word(
     groups : sequence of array-like of shape (n_words, dim)
         Words of each group.
     combine : {'sum', 'projection'}, default='sum'
-        How directions are combined with three or more groups. 'sum': as the authors' code does,
-        ``|cos(w, b_1)|`` plus, for i >= 2, the sum of ``|cos(w, b_i)| ||b_i||``, where b_i leads
-        from group i + 1 to the first one, and is made orthogonal to the earlier ones. It depends on
-        the order of the groups and may exceed 1. 'projection', a variant of this package: the
-        length of the projection of the unit vector on their span; independent of the order and
-        within [0, 1].
+        How to combine the directions of three or more groups. 'sum', as in the authors' code:
+        ``|cos(w, b_1)|`` plus the sum of ``|cos(w, b_i)| ||b_i||`` for i >= 2, where b_i leads from
+        group i + 1 to the first group and is made orthogonal to the earlier ones. It depends on the
+        order of the groups and may exceed 1. 'projection', a variant of this package: the length of
+        the projection of the unit vector on their span, in [0, 1] and independent of the order.
 
     Returns
     -------
@@ -73,7 +70,7 @@ def same_by_word(
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
+        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -88,14 +85,10 @@ def same_by_word(
 
 
 def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
-    """Gram-Schmidt of the differences of group means, in each case of the weights.
+    """Gram-Schmidt of the differences of group means in each case: directions and lengths.
 
-    Returns
-    -------
-    basis : ndarray of shape (n_groups - 1, n_cases, dim)
-        Orthonormal directions; zero where one vanishes.
-    lengths : ndarray of shape (n_groups - 1, n_cases, 1)
-        What was left of each difference; 0 where it vanishes.
+    Shapes are (n_groups - 1, n_cases, dim) and (n_groups - 1, n_cases, 1); both are 0 where a
+    direction vanishes.
     """
     first, *others = np.broadcast_arrays(*(group.mean_unit() for group in groups))
     basis: list[Vectors] = []
@@ -124,12 +117,12 @@ def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine
     Parameters
     ----------
     words, groups, combine : array-like, sequence of array-like, and {'sum', 'projection'}
-        As of :func:`same_by_word`.
+        As in :func:`same_by_word`.
 
     Returns
     -------
     float
-        In [0, 1] for two groups and for 'projection'. nan if all groups have the same mean.
+        Mean over the words; range as in :func:`same_by_word`. nan if all groups have the same mean.
 
     Examples
     --------
@@ -141,27 +134,22 @@ def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine
 
 @register
 class SAME(BaseMetric):
-    """SAME; :func:`wefe.metrics.same` holds the mathematics.
+    """SAME: how far do attribute words lean to one of the target groups?
 
-    The target sets are the groups, the attribute set holds the words whose bias is measured. 0
-    means that no bias was measured; two groups give at most 1, which does not depend on the model.
+    The target sets are the groups; the attribute set contains the words to measure. 0 means that no
+    bias was measured. The maximum is 1 for two groups, whatever the model, and 1 + 2 (n - 2) for n
+    groups with 'sum'. The mathematics is in :func:`same`.
+
+    The result has 'same' (the score); 'pairwise': 'group - other group' -> 'skew' (mean of the
+    signed values: a direction that all words share) and 'stereotype' (their population standard
+    deviation); 'word_values': word -> 'same' and the signed value for each pair of groups, positive
+    towards the first. `details['n_directions']` is less than the number of groups minus 1 if a
+    group adds no direction of its own. The score is NaN if all groups have the same mean.
 
     Parameters
     ----------
     combine : {'sum', 'projection'}, default='sum'
-        How three or more groups are combined; see :func:`same_by_word`.
-    p_value_test_type : {'two-sided', 'right-sided', 'left-sided'}, default='two-sided'
-        See :class:`BaseMetric`; two-sided asks whether there is more bias than by chance.
-
-    Notes
-    -----
-    The result has 'same' (the score); 'pairwise': 'group - other group' -> 'skew' (mean of the
-    signed values: a direction that all words share) and 'stereotype' (their population standard
-    deviation); 'word_values': word -> 'same' and the signed value of every pair of groups, positive
-    towards the first. `details['n_directions']` is smaller than the number of groups less one if a
-    group adds no direction of its own. It is NaN if all groups have the same mean.
-
-    Scores of n > 2 groups are in [0, 1 + 2 (n - 2)] for 'sum'.
+        How to combine three or more groups; see :func:`same_by_word`.
 
     References
     ----------
@@ -199,7 +187,7 @@ class SAME(BaseMetric):
         return Scale("SAME", (0.0, bound), 0.0)
 
     def _by_word(self, groups: Sequence[WordSet], units: Vectors) -> Vectors:
-        """Bias of each word, of these unit vectors, in each case: (n_cases, n_words)."""
+        """Bias of each word, given as a unit vector, in each case: (n_cases, n_words)."""
         basis, lengths = _directions(groups)
         cosines, known = np.abs(basis @ units.T), np.cumsum(lengths > 0, axis=0)
         if self.combine == "projection":

@@ -29,21 +29,19 @@ def sc_weat_by_word(
 
     Parameters
     ----------
-    words : array-like of shape (n_words, dim)
-        The words that are measured, each by itself.
-    a, b : array-like of shape (n_a, dim) and (n_b, dim)
-        Attribute sets.
+    words, a, b : array-like of shape (n_words, dim)
+        Words, each measured by itself, first and second attribute set.
     ddof : {0, 1}, default=0
-        0 divides by the population deviation of the cosines with all attribute words, as the
-        effect size of WEAT does by default here; 1 by the sample deviation.
+        0 divides by the population deviation of the cosines with all attribute words, like the
+        effect size of WEAT; 1 by the sample deviation.
 
     Returns
     -------
     ndarray of shape (n_words,)
         (mean cosine with `a` - mean cosine with `b`) / deviation of all cosines of the word.
-        Positive towards `a`; 0 if no association was measured. With ``ddof=0`` at most
-        n / sqrt(n_a n_b) in magnitude, n = n_a + n_b: 2 for sets of equal size. nan for a word
-        whose cosines are all equal.
+        Positive towards `a`; 0 if no association was measured. With ``ddof=0`` at most n / sqrt(n_a
+        n_b) in magnitude, n = n_a + n_b, which is 2 for sets of equal size. nan for a word whose
+        cosines are all equal.
 
     Examples
     --------
@@ -61,12 +59,12 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
     Parameters
     ----------
     words, a, b, ddof : array-like and {0, 1}
-        As of :func:`sc_weat_by_word`.
+        As in :func:`sc_weat_by_word`.
 
     Returns
     -------
     float
-        Positive when the words lean to `a`; words that lean to opposite sides cancel. nan if the
+        Positive if the words lean to `a`; words that lean to opposite sides cancel. nan if the
         effect size of a word is.
 
     Examples
@@ -80,31 +78,25 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
 
 @register
 class SCWEAT(BaseMetric):
-    """Single-category WEAT: the effect size of every word, its mean, and permutation tests.
+    """Single-category WEAT: does each word of a set lean to one attribute set?
 
-    The words of one target set are measured one by one: does each lean to the first attribute set
-    rather than to the second? :func:`sc_weat_by_word` holds the mathematics. What Caliskan et al.
-    call WEFAT sets these effect sizes against a number of the world for each word.
+    Computes the effect size of each word of the target set, their mean, and permutation tests that
+    split the attribute words anew. Caliskan et al. correlate these effect sizes with a statistic
+    for each word and call that WEFAT. The range is that of the effect size of :class:`WEAT`, with
+    the sizes of the attribute sets. The mathematics is in :func:`sc_weat_by_word`.
+
+    The result has 'sc_weat' (the score), 'effect_sizes' and, if requested, 'p_values' (both word ->
+    number). The score is NaN if the effect size of a word is; `details['nan_reasons']` explains it
+    word by word. `details` also has 'associations', the numerators s(w, A, B), and, if requested,
+    'permutation_tests' (word -> :class:`PermutationTest`). `warnings` names words with a strong
+    effect in the opposite direction of a one-sided test.
 
     Parameters
     ----------
     reduce : {'mean', 'mean_abs'}, default='mean'
-        Mean of the effect sizes of the words, which is not in the paper, or of their magnitudes.
+        Mean of the effect sizes, or of their magnitudes. The paper has neither.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
-
-    Notes
-    -----
-    The attribute words are split anew into sets of the same sizes: for 'p_value', which is of the
-    score, and for each word.
-
-    The result has 'sc_weat' (the score), 'effect_sizes' and 'p_values' (if asked for): word ->
-    number. The score is NaN if the effect size of a word is; `details['nan_reasons']` then says
-    why, word by word. `details['associations']` has the numerators s(w, A, B), and
-    `details['permutation_tests']` the tests (if asked for): word -> :class:`PermutationTest`.
-    `warnings` names words that are strong in the opposite direction of a one-sided test.
-
-    The range is that of the effect size of :class:`WEAT`, with the sizes of the attribute sets.
 
     References
     ----------
@@ -154,7 +146,7 @@ class SCWEAT(BaseMetric):
         """Effect size of each word in each case: (n_cases, n_words)."""
         a, b = attributes
         cos_a, cos_b = (part.unit @ words.unit.T for part in attributes)
-        # An effect size does not depend on where zero is, and near the mean less cancels.
+        # Shifts do not change an effect size, and centred values lose fewer digits.
         zero = np.concatenate([cos_a, cos_b]).mean(axis=0)
         cos_a, cos_b = cos_a - zero, cos_b - zero
         mean_a, mean_b = a.average(cos_a), b.average(cos_b)
@@ -174,7 +166,7 @@ class SCWEAT(BaseMetric):
     def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         (words,) = targets
         by_word = self._by_word(words, attributes)
-        # What a word has that does not count in a case does not matter.
+        # Words with weight 0 do not matter.
         undefined = (np.isnan(by_word) & (words.weights.matrix() > 0)).any(axis=1)
         return np.where(undefined, math.nan, self._reduced(words, np.nan_to_num(by_word)))
 

@@ -52,28 +52,23 @@ class SemBiasResult:
     Attributes
     ----------
     definition, stereotype, none : float
-        Shares of the questions that were used, in [0, 1], with a sum of 1; NaN if none was.
-        Where pairs of a question tie, each of them gets an equal part of it.
-    intervals : dict
-        For each of these three, Wilson's interval (lower, upper).
-    confidence : float
-        Level of the intervals.
+        Shares of the questions used, in [0, 1], with a sum of 1; NaN if none was used. Tied pairs
+        share a question equally.
+    intervals, confidence : dict and float
+        Wilson's interval (lower, upper) for each of these three, and its confidence level.
     n_questions, n_used : int
-        Questions asked, and used: those of which all words were found.
+        Questions asked, and those whose words were all found and form usable pairs.
     n_lost, n_undefined : int
-        Questions left out because a word was not found, or because a pair has two identical
-        vectors and so no direction.
+        Questions left out because a word was not found, or because the vectors of a pair are
+        identical.
     n_ties : int
         Questions used in which two or more pairs share the largest cosine.
-    lost_words : tuple of str
-        The words that were not found.
-    questions : tuple of tuple of (str, str)
-        The questions.
+    questions, lost_words : tuple
+        The questions, and the words that were not found.
     cosines : ndarray of shape (n_questions, 4)
-        Cosine of the difference of each pair with the direction; NaN where the question was left
-        out.
+        Cosine of the difference of each pair with the direction; NaN for questions left out.
     subset : SemBiasResult or None
-        The same of the last questions only.
+        The result for the last questions only.
     nan_reason : str or None
         Why there are no shares; None if there are.
 
@@ -81,10 +76,7 @@ class SemBiasResult:
     --------
     >>> from wefe import load_test_model
     >>> from wefe.metrics import sembias
-    >>> result = sembias(load_test_model(), "small")
-    >>> result.definition, result.stereotype, result.n_used
-    (0.975, 0.025, 40)
-    >>> pairs = result.by_question()
+    >>> pairs = sembias(load_test_model(), "small").by_question()
     >>> pairs.loc[pairs["picked"] & (pairs["kind"] == "stereotype"), "pair"].tolist()
     ['surgeon:midwife']
     """
@@ -111,9 +103,8 @@ class SemBiasResult:
         Returns
         -------
         pandas.DataFrame
-            Columns ``part`` ('all', and 'subset' if there is one), ``kind`` ('definition',
-            'stereotype', 'none'), ``share``, ``lower`` and ``upper`` (bounds of its interval),
-            ``n_used``, ``n_questions`` and ``n_ties``.
+            Columns ``part`` ('all', and 'subset' if there is one), ``kind``, ``share``, ``lower``
+            and ``upper`` (bounds of its interval), ``n_used``, ``n_questions`` and ``n_ties``.
         """
         import pandas as pd
 
@@ -131,10 +122,9 @@ class SemBiasResult:
         Returns
         -------
         pandas.DataFrame
-            Columns ``question`` (its number, from 0), ``pair`` ('a:b'), ``kind`` ('definition',
-            'none', 'stereotype'), ``cosine`` (with the direction, in [-1, 1]; NaN where the
-            question was left out) and ``picked``: whether it is the largest one; of tied pairs all
-            are.
+            Columns ``question`` (from 0), ``pair`` ('a:b'), ``kind``, ``cosine`` (with the
+            direction, in [-1, 1]; NaN if the question was left out) and ``picked`` (whether it is
+            the largest, or ties with it).
         """
         import pandas as pd
 
@@ -165,55 +155,46 @@ def sembias(
 ) -> SemBiasResult:
     """Ask which of four pairs of words is most like he and she: a definition or a stereotype?
 
+    From Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
+
     Parameters
     ----------
     model : WordEmbeddingModel
         The model.
     questions : sequence, str or path, optional
-        By default the 440 published ones, which the first call downloads. 'small' are 40 that ship;
-        for others see :func:`wefe.datasets.load_sembias`. A question is a list of four pairs:
-        definition, none, none, stereotype, the male side of each first.
+        By default the 440 published questions, which the first call downloads. 'small' stands for
+        40 that ship with the package; for others see :func:`wefe.datasets.load_sembias`. A question
+        is a list of four pairs, each with the male side first: definition, none, none, stereotype.
     normalize : bool, default=False
-        Scale every vector to unit length before differences are taken; published code does not.
+        Scale vectors to unit length before taking differences; the published code does not.
     direction : (str, str), default=('he', 'she')
-        The direction is the vector of the first minus that of the second.
+        The direction is the vector of the first word minus that of the second.
     preprocessors : list of dict, optional
-        Forms of each word, in the order in which they are tried; ``[{}, {"lowercase": True}]``
-        falls back on lower case. By default words are looked up as written.
+        Forms of each word to try, in order; ``[{}, {"lowercase": True}]`` falls back on lower case.
+        By default words are looked up as written.
     n_subset : int, optional
-        Report the last questions once more by themselves. By default 40 for the published ones,
-        which were kept from the training of GN-GloVe, and none for others.
+        Also report the last questions by themselves. By default 40 for the published ones, which
+        were not used to train GN-GloVe, and 0 for others.
     confidence : float, default=0.95
-        Level of the intervals, which take questions for independent.
+        Confidence level of the intervals, which assume independent questions.
 
     Returns
     -------
     SemBiasResult
-        Shares of questions in which the pair a:b of largest cosine(he - she, a - b) is the
-        definition, the stereotype, or neither. The best there is: definition 1, the others 0. NaN,
-        with a reason, if the model lacks a word of the direction or no question can be used.
+        Shares of questions in which the pair a:b with the largest cosine(he - she, a - b) is the
+        definition, the stereotype, or neither. Ideally definition is 1 and the others 0. NaN, with
+        a reason, if the model lacks a word of the direction or no question can be used.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of a wrong kind, shape or range.
-
-    Notes
-    -----
-    Questions whose largest cosines tie are shared between the pairs, and counted.
-
-    References
-    ----------
-    Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
+        If an argument has the wrong type or is out of range.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> result = sembias(load_test_model(), "small")
-    >>> result
+    >>> sembias(load_test_model(), "small")
     <SemBias: definition 0.975, stereotype 0.025, none 0.000; 40 of 40 questions>
-    >>> [round(bound, 2) for bound in result.intervals["stereotype"]]
-    [0.0, 0.13]
     """
     check_model(model)
     check_bool("normalize", normalize)
@@ -245,7 +226,7 @@ def sembias(
 def _cosines(
     model: WordEmbeddingModel, direction: Sequence[str], questions: _Asked, **how: Any
 ) -> tuple[Vectors, npt.NDArray[np.bool_], str]:
-    """Return the cosine of each pair, which of the words are lost, and why a cosine is NaN."""
+    """Return the cosine of each pair, which words are lost, and why a cosine is NaN."""
     words = [*direction, *(word for question in questions for pair in question for word in pair)]
     (part,) = embed_sets(model, [("questions", tuple(words))], **how)
     rows = np.array([-1 if row is None else row for row in part.first_row])
@@ -264,7 +245,7 @@ def _cosines(
 
 
 def _largest(cosines: Vectors) -> npt.NDArray[np.bool_]:
-    """Tell which pairs of each question have its largest cosine; none where it was left out."""
+    """Tell which pairs of each question have its largest cosine; none if it was left out."""
     with np.errstate(invalid="ignore"):
         return np.asarray(cosines >= cosines.max(axis=1, keepdims=True) - _TIE)
 

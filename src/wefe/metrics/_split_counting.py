@@ -1,20 +1,20 @@
 """Count the subsets of a list of integers that reach a threshold: exactly, or between two bounds.
 
-The exact permutation test of WEAT asks in how many ways `size` out of N values can be chosen so
-that their sum is at least T. With 32 + 32 words there are 1.8e18 subsets, too many to list, so that
-:func:`count_at_least` goes one of two ways:
+The exact permutation test of WEAT needs the number of ways to choose `size` of N values with a sum
+of at least T. 32 + 32 words have 1.8e18 subsets, too many to list. :func:`count_at_least` uses one
+of two methods:
 
 - *Halves* (meet in the middle; Horowitz & Sahni, Journal of the ACM 21, 1974): list the subset sums
-  of both halves of the values, drop those that no completion lifts to T, and count the pairs that
-  reach it. Exact. It serves small sets, sets of few different values, and thresholds that few
-  subsets reach, however large the sets.
-- *Grid*: round the values to multiples of a step; the number of subsets for every size and rounded
-  sum then follows by dynamic programming. The rounding errors of `size` values cannot add up to
-  more than the `size` largest ones do, so that two thresholds on the rounded sums, one too low and
-  one too high, enclose the count. The step shrinks until the enclosure is as narrow as asked for.
+  of both halves, drop those that no completion lifts to T, and count the pairs that reach it. This
+  is exact. It works for small sets, sets of few distinct values, and thresholds that few subsets
+  reach.
+- *Grid*: round the values to multiples of a step, and count the subsets of every size and rounded
+  sum by dynamic programming. The rounding errors of `size` values are bounded, so two thresholds,
+  one too low and one too high, enclose the count. The step shrinks until the bounds are close
+  enough.
 
-Everything is a sum of integers, hence free of rounding, with one exception: counts that do not fit
-in 63 bits are added up as floats, and their bounds widened by the largest possible error.
+All sums are integers and hence exact. Only counts beyond 63 bits are floats; their bounds are
+widened by the largest possible error.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Counts: TypeAlias = npt.NDArray[Any]
 
 # Sums listed for one half, enough for any 40 values; 2**20 for each half take about 0.1 s.
 _MAX_STATES = 2**21
-# Shorter lists are dealt with in the time that it takes to look for what can be dropped.
+# For shorter lists, searching what can be dropped takes longer than keeping it.
 _WORTH_PRUNING = 2**8
 _FIRST_CELLS = 2**18
 _FULL_TABLE = 2**22
@@ -51,33 +51,11 @@ def count_at_least(
     relative_gap: float = 0.0,
     slack: float = 0.0,
 ) -> tuple[int, int]:
-    """Lower and upper bound for the number of subsets of a given size that reach a threshold.
+    """Bounds (equal if exact) for the number of subsets of `size` values with sum >= `threshold`.
 
-    Parameters
-    ----------
-    values : array of int64 of shape (n_values,)
-        Values to choose from, in any order; equal ones count as different items. The sum of their
-        absolute values must stay below 2**62.
-    size : int
-        Number of values in a subset, from 1 to ``n_values - 1``.
-    threshold : int
-        Smallest sum that counts.
-    relative_gap : float, default=0.0
-        Bounds are narrow enough once ``upper - lower <= relative_gap * upper + slack``.
-    slack : float, default=0.0
-        Number of subsets by which the bounds may differ in any case.
-
-    Returns
-    -------
-    lower, upper : int
-        Equal when the count is exact. They may be further apart than asked for where a narrower
-        enclosure needs more than some 200 MB of memory, and are 0 and the number of all subsets
-        where more than about 1,000 values allow nothing better.
-
-    Examples
-    --------
-    >>> count_at_least(np.array([3, 1, 4, 1]), size=2, threshold=5)
-    (3, 3)
+    They are accepted once ``upper - lower <= relative_gap * upper + slack``, but stay wider where
+    that needs more than some 200 MB; above about 1,000 values they may be 0 and the number of all
+    subsets. The sum of absolute values must stay below 2**62, and 1 <= `size` < n_values.
     """
     n_subsets = math.comb(len(values), size)
     total = int(values.sum())
@@ -127,10 +105,7 @@ def _count_by_halves(values: Integers, size: int, threshold: int, max_states: in
     are_different = len(distinct) == n_values
 
     def half_sums(part: slice, from_top: bool) -> list[tuple[Integers, Any]] | None:
-        """Return sorted sums of choices that may reach T, by the number of values chosen.
-
-        Beside each sum is the number of choices that it stands for; None if all are 1.
-        """
+        """Sorted sums that may reach T and their counts (None: all 1), per number of values."""
         found: list[tuple[Integers, Any]] = [
             (np.zeros(1, np.int64), None if are_different else np.ones(1, dtype))
         ]

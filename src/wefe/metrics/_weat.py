@@ -21,7 +21,7 @@ from wefe.query import Query
 
 Ddof: TypeAlias = Literal[0, 1]
 
-# Of the statistic and of the effect size: what is asked, and what a score means.
+# Question and meaning, of the statistic and of the effect size.
 _QUESTIONS = (
     (
         "how much closer is each target set to its attribute words, summed over words?",
@@ -56,8 +56,8 @@ def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike)
     Returns
     -------
     float
-        The sum of s(w, A, B) over `x` minus the sum over `y`: positive when `x` leans to `a` and
-        `y` to `b`. At most 2 (n_x + n_y) in magnitude.
+        Sum of s(w, A, B) over `x` minus the sum over `y`: positive if `x` leans to `a` and `y` to
+        `b`. At most 2 (n_x + n_y) in magnitude.
 
     Examples
     --------
@@ -77,22 +77,19 @@ def weat_effect_size(
     Parameters
     ----------
     x, y, a, b : array-like of shape (n_words, dim)
-        Target sets (`x`, `y`) and attribute sets (`a`, `b`), one word per row.
+        As in :func:`weat`.
     ddof : {0, 1}, default=0
-        0 divides by the population deviation of the pooled associations, as the documented
-        figures do; 1 by the sample deviation, as Caliskan's published effect sizes do.
+        0 divides by the population deviation of the pooled associations, as for the documented
+        figures; 1 by the sample deviation, as for Caliskan's published effect sizes.
 
     Returns
     -------
     float
         (mean s over `x` - mean s over `y`) / deviation of s over both, where s is s(w, A, B). With
-        ``ddof=0`` at most n / sqrt(n_x n_y) in magnitude, n = n_x + n_y: 2 for sets of equal size;
-        with ``ddof=1`` that times sqrt((n - 1) / n). nan if all associations are equal.
-
-    Notes
-    -----
-    It is the gap between the two sets in deviations of their own words, not an amount: two sets
-    whose words differ little, but all alike, reach the largest value.
+        ``ddof=0`` at most n / sqrt(n_x n_y) in magnitude, n = n_x + n_y, which is 2 for sets of
+        equal size; with ``ddof=1`` that times sqrt((n - 1) / n). nan if all associations are equal.
+        It measures how clear the gap between the sets is, not how large: two sets whose words all
+        differ by the same small amount reach the maximum.
 
     Examples
     --------
@@ -105,11 +102,7 @@ def weat_effect_size(
 
 
 def effect_size(x: WordSet, y: WordSet, s_x: Vectors, s_y: Vectors, ddof: int) -> Vectors:
-    """Difference of means in deviations of both sets, in each case of the weights: (n_cases,).
-
-    `s_x` and `s_y` are values of the words, of shape (n_cases or 1, n_words). NaN where all are
-    equal.
-    """
+    """Difference of means in deviations of both sets: (n_cases,); NaN if all values are equal."""
     n = x.total + y.total
     sum_x, sum_y = x.sum(s_x), y.sum(s_y)
     center = ((sum_x + sum_y) / n)[:, None]
@@ -123,13 +116,12 @@ def effect_size(x: WordSet, y: WordSet, s_x: Vectors, s_y: Vectors, ddof: int) -
 
 
 def effect_size_of(s_x: Vectors, s_y: Vectors, ddof: int) -> float:
-    """Effect size of two lists of values."""
     sets = (WordSet("x", (), s_x[:, None]), WordSet("y", (), s_y[:, None]))
     return float(effect_size(*sets, s_x[None], s_y[None], ddof)[0])
 
 
 def sums_of(x: Vectors, y: Vectors, ddof: int | None) -> Sums:
-    """Return what the effect size is a sum of; without `ddof`, what the statistic is."""
+    """Return the sums that determine the effect size or, without `ddof`, the statistic."""
     if ddof is None:
         return Sums(x, y, np.subtract)
     # Over all words, so that no split changes it.
@@ -138,7 +130,7 @@ def sums_of(x: Vectors, y: Vectors, ddof: int | None) -> Sums:
 
 
 def largest_effect_size(sets: Sequence[Sequence[Any]] | None, lookup: Lookup, ddof: int) -> float:
-    """Largest effect size of two sets; infinite where their sizes are not known."""
+    """Largest effect size of two sets; infinite if their sizes are unknown."""
     sizes = distinct_sizes(sets, lookup)
     if sizes is None:
         return math.inf
@@ -149,32 +141,27 @@ def largest_effect_size(sets: Sequence[Sequence[Any]] | None, lookup: Lookup, dd
 
 @register
 class WEAT(BaseMetric):
-    """Word Embedding Association Test, its effect size and its permutation test.
+    """Word Embedding Association Test: statistic, effect size and permutation test.
 
-    Does the first target set lean to the first attribute set more than the second one does?
-    Positive if so, 0 if no bias was measured; both may lean the same way. The effect size is the
-    gap in deviations of the words themselves, not an amount. :func:`weat` and
-    :func:`weat_effect_size` hold the mathematics.
+    Does the first target set lean to the first attribute set more than the second target set does?
+    The score is positive if so, and 0 if no bias was measured; both sets may lean the same way. The
+    effect size measures how clear the gap is, not how large. The mathematics is in :func:`weat` and
+    :func:`weat_effect_size`.
+
+    The result has 'weat' (the statistic), 'effect_size' and 'p_value' (in (0, 1]; NaN unless
+    requested). `details` has 'associations', s(w, A, B) of every target word; 'permutation_test',
+    if requested; and 'nan_reasons', if the effect size is undefined. `warnings` tells if a
+    one-sided test misses a strong effect in the opposite direction. For ranges see :func:`weat` and
+    :func:`weat_effect_size`.
 
     Parameters
     ----------
     return_effect_size : bool, default=False
-        Put the effect size under 'result' instead of the statistic.
+        Use the effect size as 'result' instead of the statistic.
     ddof : {0, 1}, default=0
         Deviation in the effect size: population (0) or sample (1).
     p_value_method : {'approximate', 'exact', 'saddlepoint', 'auto'}, default='approximate'
-        How splits are counted; see :class:`BaseMetric`, as for the other parameters of the test.
-
-    Notes
-    -----
-    The result has 'weat' (the statistic), 'effect_size' and 'p_value' (in (0, 1]; NaN unless asked
-    for). `details['associations']` has s(w, A, B) for every target word,
-    `details['permutation_test']` the test (if asked for), a :class:`PermutationTest`, and
-    `details['nan_reasons']` says why the effect size is undefined (if it is). `warnings` says if a
-    one-sided test misses an effect that is strong in the opposite direction.
-
-    For target sets of n_x and n_y words, n in all, the statistic is at most 2 n in magnitude, and
-    the effect size at most n / sqrt(n_x n_y), for ``ddof=1`` that times sqrt((n - 1) / n).
+        See :class:`BaseMetric`, as for the other parameters of the test.
 
     References
     ----------

@@ -1,7 +1,7 @@
 """External quality of embeddings: word similarity, analogies, categorisation, outlier detection.
 
-The ranking by quality stands beside rankings by bias (WEFE paper, section 4.2): a model may be good
-at one and bad at the other.
+Rank models by quality as well as by bias (WEFE paper, section 4.2): a model may be good at one and
+bad at the other.
 """
 
 import lazy_loader as lazy

@@ -20,7 +20,7 @@ _ZERO_LENGTH = 1e-12
 
 
 class Answers(NamedTuple):
-    """What became of the questions, in their order."""
+    """Which questions were asked and answered correctly, in their order."""
 
     asked: npt.NDArray[np.bool_]
     right: npt.NDArray[np.bool_]
@@ -35,7 +35,7 @@ def answer_analogies(
     vocabulary_size: int,
     progress: bool,
 ) -> Answers:
-    """Answer the questions whose words are among the candidates; needs the whole model."""
+    """Answer the questions whose words are among the candidates; this needs the whole model."""
     table = model.whole_table("an analogy")
     n_candidates = min(vocabulary_size, len(table))
     words = list(dict.fromkeys(word for *four, _ in benchmark.items for word in four))
@@ -68,10 +68,10 @@ def answer_analogies(
 def _rows(
     model: WordEmbeddingModel, words: Sequence[str], lowercase: bool, n_candidates: int
 ) -> dict[str, list[int]]:
-    """Return the rows of each word among the candidates, that of its vector first.
+    """Return the rows of each word among the candidates, the row of its vector first.
 
-    With `lowercase`, words that differ from it only in case follow: they are often so close to it
-    that they would be the answer to half of the questions.
+    With `lowercase`, words that differ only in case follow, because they are often so close that
+    they would be the answer to half of the questions.
     """
     rows: dict[str, list[int]] = {}
     for word in words:
@@ -96,7 +96,7 @@ def _solved(
     units: npt.NDArray[np.float64],
     batch: Sequence[tuple[Any, ...]],
 ) -> npt.NDArray[np.bool_]:
-    """Return which questions of a batch have the right word nearest."""
+    """Tell for which questions of a batch the right word is the nearest one."""
     _, a, b, c, banned, wanted = zip(*batch, strict=True)
     points = units[list(b)] - units[list(a)] + units[list(c)]
     solvable = np.flatnonzero(np.linalg.norm(points, axis=1) > _ZERO_LENGTH)

@@ -1,4 +1,4 @@
-"""Benchmarks of word vectors, and the files that hold them."""
+"""Benchmarks of word vectors, and the files that contain them."""
 
 from __future__ import annotations
 
@@ -84,26 +84,26 @@ _KNOWN = {
 
 @dataclass(frozen=True)
 class Benchmark:
-    """Questions about words, with the answers of people.
+    """Questions about words, with answers by people.
 
     Parameters
     ----------
     name : str
-        Heading of the column in a table.
+        Column heading in tables.
     kind : {'similarity', 'analogy', 'categorisation', 'outlier'}
-        Relatedness counts as similarity.
+        Use 'similarity' for relatedness as well.
     items : tuple of tuple of str
-        Similarity: (word, word). Analogy: (a, b, c, d, section), a is to b as c is to d.
+        Similarity: (word, word). Analogy: (a, b, c, d, section), where a is to b as c is to d.
         Categorisation: (word, category). Outlier: (outlier, word, word, ..., group).
     scores : tuple of float, default=()
         For similarity: the human score of each pair, on any scale.
     source : str, default=''
-        Where the items come from.
+        Origin of the items.
 
     Raises
     ------
     TypeError, ValueError
-        If there are no items, or not those of the kind.
+        If there are no items, or items or scores do not fit the kind.
 
     Examples
     --------
@@ -129,15 +129,15 @@ class Benchmark:
             if not fits or not all(isinstance(part, str) for part in item):
                 kind = TypeError if fits else ValueError
                 raise kind(
-                    f"items of kind {self.kind!r} have {least}{' or more' * (most > least)} "
+                    f"items of kind {self.kind!r} must have {least}{' or more' * (most > least)} "
                     f"strings; item {place} is {found(item)}."
                 )
         if not items:
-            raise ValueError("items is empty; a benchmark has one item or more.")
+            raise ValueError("items is empty; pass at least one item.")
         wanted = len(items) if self.kind == "similarity" else 0
         if len(scores) != wanted or not all(map(math.isfinite, scores)):
             raise ValueError(
-                f"scores of {wanted} finite numbers belong to {len(items)} items of kind "
+                f"scores must be {wanted} finite numbers for {len(items)} items of kind "
                 f"{self.kind!r}; got {found(self.scores)}."
             )
         object.__setattr__(self, "items", items)
@@ -150,12 +150,12 @@ class Benchmark:
 
     @property
     def words(self) -> frozenset[str]:
-        """The words of all items, as the file has them."""
+        """The words of all items, as in the file."""
         return frozenset(self._in_order())
 
     @property
     def content(self) -> tuple[Any, ...]:
-        """What decides a score: kind, items and scores. Hashable, and without the name."""
+        """What determines a score: kind, items and scores, without the name; hashable."""
         return (self.kind, self.items, self.scores)
 
     def forms(self, *, lowercase: bool = True, vocab_prefix: str | None = None) -> frozenset[str]:
@@ -171,7 +171,7 @@ class Benchmark:
         Returns
         -------
         frozenset of str
-            Use: ``wefe.load(source, words=benchmark.forms())``; analogies need the whole model.
+            For ``wefe.load(source, words=benchmark.forms())``; analogies need the whole model.
         """
         return frozenset(
             form for word in self._in_order() for form in forms_of(word, lowercase, vocab_prefix)
@@ -186,7 +186,7 @@ class Benchmark:
 
 
 def forms_of(word: str, lowercase: bool, vocab_prefix: str | None) -> list[str]:
-    """Return the forms of a word in the order in which they are looked up."""
+    """Return the forms of a word in look-up order."""
     return variants(word, ({}, {"lowercase": True}) if lowercase else ({},), vocab_prefix)
 
 
@@ -196,8 +196,8 @@ def list_benchmarks() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        Each has 'name', 'kind', 'n_items', 'source', and 'at_hand': whether its file is on this
-        machine, with gensim or downloaded.
+        'name', 'kind', 'n_items', 'source' and 'at_hand' (whether its file is on this machine, with
+        gensim or downloaded).
 
     Examples
     --------
@@ -225,35 +225,34 @@ def load_benchmark(
     ----------
     source : str or path
         A name of :func:`list_benchmarks`, such as 'wordsim353' [1]_, 'simlex999' [2]_ or
-        'google-analogies' [3]_ (these come with gensim, the others are downloaded once); or a text
-        file in UTF-8. Empty lines and those that start with '#' are ignored.
+        'google-analogies' [3]_ (these come with gensim, others are downloaded once), or a text file
+        in UTF-8. Empty lines and lines that start with '#' are ignored.
 
-        - similarity: two words and a number per line. The first line may be a header of three
-          columns whose last one is no number.
+        - similarity: two words and a number per line. A first line of three words is a header.
         - analogy: four words per line, separated by spaces; ``: name`` starts a section.
         - categorisation: a word and its category per line, without a header.
         - any kind: comma-separated values with the header 'word1,word2,similarity',
           'word1,word2,word3,target,type', 'word,category' or 'category,words,outliers'. Lines with
           an empty word are ignored.
 
-        Columns, except of analogies, are separated by tabs, else commas, else spaces. Between tabs
-        or commas, they may be in double quotes.
+        Columns, except in analogies, are separated by tabs, otherwise commas, otherwise spaces.
+        Between tabs or commas they may be in double quotes.
     kind : {'similarity', 'analogy', 'categorisation', 'outlier'}, optional
-        Default: detected from the first line.
+        By default detected from the first line.
     name : str, optional
-        Default: the name of the source, or of the file without its suffix.
+        By default the name, or the name of the file without its suffix.
 
     Returns
     -------
     Benchmark
-        The items, in the order of the file.
+        The items in the order of the file.
 
     Raises
     ------
     ImportError, ConnectionError, FileNotFoundError
-        If gensim is needed and not installed, the download fails, or there is no such file.
+        If gensim is needed and not installed, the download fails, or the file does not exist.
     TypeError, ValueError
-        If `source` or `kind` is none of these, the file has no item, or a line does not fit.
+        If `source` or `kind` is wrong, or the file has no items or an invalid line.
 
     References
     ----------
@@ -286,13 +285,13 @@ def load_benchmark(
             else:
                 hint = nearest(where[:_LONGEST_PATH], _KNOWN)
             names = ", ".join(repr(known) for known in _KNOWN)
-            raise FileNotFoundError(f"there is no file {shown}; known by name are {names}.{hint}")
+            raise FileNotFoundError(f"there is no file {shown}; known names are {names}.{hint}")
     else:
         raise TypeError(f"source must be a name or a path; got {found(source)}.")
     label = path.name
     lines = _lines(path)
     if not lines:
-        raise ValueError(f"{label} holds no item: every line is empty or starts with '#'.")
+        raise ValueError(f"{label} contains no items: every line is empty or starts with '#'.")
     header = _columns(lines[0][1])
     named = next((each for each, columns in _NAMED.items() if {*columns} <= {*header}), None)
     kind = kind or named or _guess(lines[0], label)
@@ -301,17 +300,16 @@ def load_benchmark(
     else:
         items, scores = _READERS[kind](lines, label)
     if not items:
-        raise ValueError(f"{label} holds no item of kind {kind!r}, only {lines[0][1]!r}.")
+        raise ValueError(f"{label} contains no items of kind {kind!r}, only {lines[0][1]!r}.")
     return Benchmark(default if name is None else name, kind, tuple(items), tuple(scores), where)
 
 
 def as_benchmark(benchmark: object) -> Benchmark:
-    """Return a benchmark; read it if it is a name or a path."""
     if isinstance(benchmark, Benchmark):
         return benchmark
     if isinstance(benchmark, str | os.PathLike):
         return load_benchmark(benchmark)
-    raise TypeError(f"a benchmark is a Benchmark, a name or a path; got {found(benchmark)}.")
+    raise TypeError(f"benchmark must be a Benchmark, a name or a path; got {found(benchmark)}.")
 
 
 def _source(known: _Known) -> str:
@@ -328,7 +326,7 @@ def _is_at_hand(file: str) -> bool:
 
 
 def _gensim_file(file: str) -> Path | None:
-    """Return the path of a file of gensim, which is not imported; None without gensim."""
+    """Return the path of a file of gensim without importing gensim; None if it is not installed."""
     spec = importlib.util.find_spec("gensim")
     folders = spec.submodule_search_locations if spec is not None else None
     return Path(next(iter(folders)), "test", "test_data", file) if folders else None
@@ -342,8 +340,8 @@ def _path_of(name: str, known: _Known) -> Path:
         raise ImportError(f'{name!r} comes with gensim: pip install "wefe[gensim]"')
     if not path.is_file():
         raise FileNotFoundError(
-            f"this installation of gensim lacks its test data, of which {name!r} is {known.file}. "
-            "Get that file elsewhere and give its path."
+            f"{name!r} is {known.file} of gensim's test data, which this installation lacks. "
+            "Download the file elsewhere and pass its path."
         )
     return path
 
@@ -384,7 +382,7 @@ def _number(text: str) -> float | None:
 
 
 def _is_header(columns: list[str]) -> bool:
-    """Tell a heading from a number that is written wrongly, '6,77' or 'nan'."""
+    """Tell whether the last column is a heading, rather than a malformed number such as '6,77'."""
     last = columns[-1].lower()
     headed = last[:1].isalpha() and last not in ("nan", "inf", "infinity")
     return len(columns) == 3 and all(columns) and headed
@@ -401,7 +399,7 @@ def _guess(first: _Line, label: str) -> Kind:
         return "similarity"
     if len(columns) == 2:
         return "categorisation"
-    raise _wrong(label, first, "does not tell what kind of benchmark this is; pass kind")
+    raise _wrong(label, first, "does not show the kind of benchmark; pass kind")
 
 
 def _wrong(label: str, line: _Line, what: str) -> ValueError:
@@ -450,11 +448,10 @@ def _categories(lines: Sequence[_Line], label: str) -> _Read:
 
 
 def _outliers(lines: Sequence[_Line], label: str) -> _Read:
-    raise _wrong(label, lines[0], f"does not name the columns {', '.join(_NAMED['outlier'])}")
+    raise _wrong(label, lines[0], f"is not a header with {', '.join(_NAMED['outlier'])}")
 
 
 def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Read:
-    """Read lines of which the first one names the columns."""
     items: list[tuple[str, ...]] = []
     scores: list[float] = []
     header = _columns(lines[0][1])
@@ -472,7 +469,7 @@ def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Read:
                 scores.append(float(columns.pop()))
             items.append(tuple(columns))
         except (ValueError, SyntaxError, TypeError):
-            raise _wrong(label, line, f"does not hold {', '.join(_NAMED[kind])}") from None
+            raise _wrong(label, line, f"has no valid {', '.join(_NAMED[kind])}") from None
     # MEN marks the part of speech of every word.
     if kind == "similarity" and all(_MARKED.search(word) for item in items for word in item):
         items = [tuple(word[:-2] for word in item) for item in items]

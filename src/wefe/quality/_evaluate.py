@@ -35,18 +35,17 @@ _STARTS = 10
 
 @dataclass(frozen=True)
 class QualityScore:
-    """The score of a model on a benchmark, made by :func:`evaluate`.
+    """The score of a model on a benchmark, from :func:`evaluate`.
 
     Attributes
     ----------
-    benchmark, model_name : str
-        Names of the benchmark and the model.
-    kind : {'similarity', 'analogy', 'categorisation', 'outlier'}
-        Kind of the benchmark.
+    benchmark, kind, model_name : str
+        Name and kind of the benchmark, and name of the model.
     score : float
-        Higher is better; NaN if there is none.
+        Higher is better; NaN if undefined.
     n_used, n_items : int
-        Items that the score uses, and all of the benchmark; the others lost a word.
+        Number of items that the score uses, and of all items; the others have out-of-vocabulary
+        words.
     nan_reason : str or None
         Why the score is NaN.
     lost_words : tuple of str
@@ -77,12 +76,12 @@ class QualityScore:
     details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; a score that is NaN is None.
+        """Return plain data for JSON; a NaN score becomes None.
 
         Returns
         -------
         dict
-            The attributes under their names.
+            The attributes by name.
         """
         return {
             "benchmark": self.benchmark,
@@ -108,15 +107,22 @@ def evaluate(
 ) -> QualityScore:
     """Measure how well a model performs on a benchmark.
 
-    Compare models only if `n_used` is nearly the same: items need all their words in the model.
+    Compare models only if `n_used` is nearly the same, because items count only if the model has
+    all their words.
 
-    - *Similarity*, -1 to 1: Spearman correlation of cosines and human scores, ties averaged.
-    - *Analogy*, 0 to 1, share of questions "a is to b as c is to what" solved: the right word has
-      the largest cosine with b - a + c, of unit vectors (3CosAdd, [1]_). The words a, b and c are
-      no answers. `lowercase` ignores case both there and in the right word. Encoders get NaN.
+    - *Similarity*, -1 to 1: Spearman correlation of cosines and human scores, with average ranks
+      for ties.
+    - *Analogy*, 0 to 1: share of questions "a is to b as c is to what" solved. The right word must
+      have the largest cosine with b - a + c of unit vectors (3CosAdd, [1]_). The words a, b and c
+      are no answers. `lowercase` ignores case in both rules. Encoders get NaN.
     - *Categorisation*, up to 1: :func:`purity` of as many clusters as categories, the highest of
-      k-means (best of 10 starts) and agglomerative (Ward, average, complete linkage) [2]_.
-    - *Outlier*, 0 to 1, share found: its sum of cosines with the group is the smallest of all [3]_.
+      k-means (best of 10 starts) and agglomerative clustering (Ward, average, complete linkage)
+      [2]_.
+    - *Outlier*, 0 to 1: share of outliers found, whose sum of cosines with the group is the
+      smallest of all [3]_.
+
+    gensim's `evaluate_word_pairs` (over the first 300,000 words) and `evaluate_word_analogies`
+    agree except for case: they compare words in upper case unless ``case_insensitive=False``.
 
     Parameters
     ----------
@@ -125,15 +131,15 @@ def evaluate(
     benchmark : Benchmark, str or path
         A benchmark, or a name or file for :func:`load_benchmark`.
     lowercase : bool, default=True
-        Look up each word as it is written, then in lower case; False: only as it is written. The
-        prefix of the model is added in either case.
+        Look up each word as written and then in lower case, instead of only as written, both with
+        the prefix of the model.
     vocabulary_size : int, default=300_000
-        For analogies: only this many words from the start of the vocabulary, which most files sort
-        by frequency, are known and may be answers.
+        For analogies: use only this many words from the start of the vocabulary, which most files
+        sort by frequency, as words and answers.
     random_state : int, Generator or None, default=0
         Seed of the clustering for categorisation.
     progress : bool, default=True
-        Show a progress bar for long work.
+        Show a progress bar if it takes long.
 
     Returns
     -------
@@ -145,11 +151,6 @@ def evaluate(
     TypeError, ValueError
         If an argument has the wrong type, or the model was opened without the words it needs
         (analogies need the whole model).
-
-    Notes
-    -----
-    gensim's `evaluate_word_pairs` (over the first 300,000 words) and `evaluate_word_analogies`
-    agree except for case: they compare words in upper case unless ``case_insensitive=False``.
 
     References
     ----------
@@ -173,7 +174,7 @@ def evaluate(
     seed = as_seed(random_state)
     if asked.kind != "analogy" and size != DEFAULT_SIZE:
         logger.warning(
-            "vocabulary_size is for analogies; %s is of kind %r, and takes all words",
+            "vocabulary_size only applies to analogies; %s is of kind %r and uses all words",
             asked.name,
             asked.kind,
         )
@@ -195,20 +196,19 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
 
     Parameters
     ----------
-    categories : sequence of str, of length n_words
-        The category of each word.
-    clusters : sequence of int, of length n_words
-        The cluster of each word.
+    categories, clusters : sequence of str and of int, of length n_words
+        The category and the cluster of each word.
 
     Returns
     -------
     float
-        In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0; more clusters raise it.
+        In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0, and more clusters raise
+        it.
 
     Raises
     ------
     TypeError, ValueError
-        If the arguments are not sequences of the same length, one or more.
+        If the arguments are not sequences of the same length, at least 1.
 
     Examples
     --------
@@ -221,7 +221,7 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
             f"{len(clusters)}."
         )
     if len(categories) == 0:
-        raise ValueError("categories is empty; purity needs one word or more.")
+        raise ValueError("categories is empty; pass at least one word.")
     names, rows = np.unique(np.asarray(categories), return_inverse=True)
     labels, columns = np.unique(np.asarray(clusters), return_inverse=True)
     counts = np.zeros((len(names), len(labels)), dtype=int)
@@ -275,7 +275,7 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
     vectors, lost = _units(model, list(benchmark._in_order()), lowercase)
     used = [at for at, pair in enumerate(benchmark.items) if all(word in vectors for word in pair)]
     if len(used) < 2:
-        reason = f"the model has both words of {len(used)} of {benchmark.n_items} pairs; 2 needed"
+        reason = f"the model has both words of {len(used)} of {benchmark.n_items} pairs; it needs 2"
         return _score(model, benchmark, math.nan, len(used), reason, lost)
     pairs = [benchmark.items[at] for at in used]
     cosines = np.array([vectors[one] @ vectors[other] for one, other in pairs])
@@ -283,7 +283,7 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
     ours = average_ranks(cosines, tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
-            reason = f"the {what} of all {len(used)} pairs are the same: there is no correlation"
+            reason = f"the {what} of all {len(used)} pairs are equal: correlation is undefined"
             return _score(model, benchmark, math.nan, len(used), reason, lost)
     spearman = min(max(pearson(human, ours), -1.0), 1.0)
     return _score(model, benchmark, spearman, len(used), None, lost)
@@ -294,8 +294,8 @@ def _analogies(
 ) -> QualityScore:
     if hasattr(model, "encode_words"):
         reason = (
-            "an encoder makes vectors of the words that it is asked for: it has no vocabulary "
-            "among which an analogy is solved (its input_embeddings() have one)"
+            "analogies need a vocabulary, and an encoder has none; evaluate its "
+            "input_embeddings() instead"
         )
         return _score(model, benchmark, math.nan, 0, reason)
     answers = answer_analogies(model, benchmark, lowercase, size, progress)
@@ -304,7 +304,7 @@ def _analogies(
     n_used = int(answers.asked.sum())
     if n_used == 0:
         reason = (
-            f"no question has its four words among the first {answers.n_candidates:,} of the model"
+            f"no question has all its words among the first {answers.n_candidates:,} of the model"
         )
         return _score(model, benchmark, math.nan, 0, reason, answers.lost_words, details)
     accuracy = float(answers.right.sum() / n_used)
@@ -314,7 +314,6 @@ def _analogies(
 def _sections(
     benchmark: Benchmark, asked: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
 ) -> dict[str, dict[str, Any]]:
-    """Count the items of each section that were asked, and those answered rightly."""
     sections: dict[str, dict[str, Any]] = {}
     names = np.array([item[-1] for item in benchmark.items], dtype=object)
     for name in dict.fromkeys(names):
@@ -338,7 +337,7 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
     n_used = int(asked.sum())
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
-        reason = "the model has no outlier together with all words of its group"
+        reason = "the model lacks a word of every question"
         return _score(model, benchmark, math.nan, 0, reason, lost, details)
     details["position"] = float(positions[asked].mean())
     found = float((positions[asked] == 1).mean())
@@ -355,9 +354,9 @@ def _categorisation(
     details: dict[str, Any] = {"n_categories": n_categories, "random_state": seed}
     reason = None
     if n_categories < 2:
-        reason = f"the model has words of {n_categories} categories; 2 are needed"
+        reason = f"the model has words of {n_categories} categories; at least 2 are needed"
     elif len(used) <= n_categories:
-        reason = f"the model has one word of each of {n_categories} categories: nothing to group"
+        reason = f"the model has only one word of each of {n_categories} categories"
     if reason is not None:
         return _score(model, benchmark, math.nan, len(used), reason, lost, details)
     from sklearn.cluster import AgglomerativeClustering, KMeans

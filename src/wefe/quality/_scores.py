@@ -39,26 +39,21 @@ def quality_scores(
         The models; repeated names are numbered, 'name (2)'.
     benchmarks : sequence of Benchmark, str or path
         Benchmarks, or names or files for :func:`load_benchmark`.
-    lowercase : bool, default=True
-        Look up each word as it is written, then in lower case; False: only as it is written.
-    vocabulary_size : int, default=300_000
-        For analogies: the number of words, from the start of the vocabulary, to use.
-    random_state : int, Generator or None, default=0
-        Seed of the clustering for categorisation.
-    progress : bool, default=True
-        Show a progress bar for long work.
+    lowercase, vocabulary_size, random_state, progress : optional
+        As for :func:`evaluate`.
 
     Returns
     -------
     DataFrame
-        One row per model and benchmark: 'model_name', 'benchmark', 'kind', 'score' (higher is
-        better), 'n_used' of 'n_items' (items of which the model has all words), 'nan_reason', and
-        what else :class:`QualityScore` holds. :func:`quality_matrix` has a column per benchmark.
+        One row per model and benchmark with the attributes of :class:`QualityScore`: 'score'
+        (higher is better), 'n_used' and 'n_items', 'nan_reason' and so on. :func:`quality_matrix`
+        turns it into one column per benchmark.
 
     Raises
     ------
     TypeError, ValueError
-        As :func:`evaluate`; or if models or benchmarks are none, or two benchmarks share a name.
+        As for :func:`evaluate`, and if there are no models or benchmarks, or two benchmarks have
+        the same name.
 
     Examples
     --------
@@ -77,12 +72,13 @@ def quality_scores(
     compared = check_models(models)
     asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
     if not asked:
-        raise ValueError("benchmarks is empty; one or more are needed.")
+        raise ValueError("benchmarks is empty; pass at least one.")
     columns = [benchmark.name for benchmark in asked]
     twice = next((name for name in columns if columns.count(name) > 1), None)
     if twice is not None:
         raise ValueError(
-            f"two benchmarks are called {twice!r}; name them: load_benchmark(..., name='other')."
+            f"benchmarks must differ in name; two are called {twice!r}. Rename one: "
+            "load_benchmark(..., name='other')."
         )
     names = unique_labels([model.name for model in compared], "models")
     check_positive_int("vocabulary_size", vocabulary_size)
@@ -109,34 +105,31 @@ def quality_scores(
                 f"{model} {n}" for model, n in zip(own["model_name"], own["n_used"], strict=True)
             )
             logger.warning(
-                "%s: the scores are over different items, as vocabularies differ: %s of %d",
+                "%s: models were scored on different items because they lack words: %s of %d",
                 *(benchmark_name, ", ".join(used), own["n_items"].iloc[0]),
             )
     return table
 
 
 def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return scores of quality with a row per model and a column per benchmark.
+    """Return quality scores with one row per model and one column per benchmark.
 
     Parameters
     ----------
     scores : DataFrame
-        What :func:`quality_scores` returns.
+        The result of :func:`quality_scores`.
 
     Returns
     -------
     DataFrame of shape (n_models, n_benchmarks)
-        In the order of `scores`; NaN where a benchmark could not be scored.
+        In the order of `scores`; NaN where a score is undefined.
 
     Examples
     --------
     >>> import pandas as pd
     >>> scores = pd.DataFrame({"model_name": ["a", "b"], "benchmark": "x", "score": [0.7, 0.6]})
-    >>> quality_matrix(scores)
-    benchmark     x
-    model_name
-    a           0.7
-    b           0.6
+    >>> quality_matrix(scores)["x"].to_dict()
+    {'a': 0.7, 'b': 0.6}
     """
     matrix = scores.pivot(index="model_name", columns="benchmark", values="score")
     return matrix.loc[scores["model_name"].unique(), scores["benchmark"].unique()]
@@ -148,16 +141,16 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     Parameters
     ----------
     scores : DataFrame of shape (n_models, n_benchmarks)
-        What :func:`quality_matrix` returns, or any table in which higher is better.
+        The result of :func:`quality_matrix`, or any table in which higher is better.
     name : str, default='Quality'
-        Heading of the column.
+        Column heading.
 
     Returns
     -------
     DataFrame
-        One row per model: the sum of its ranks, lower is better. Pass it to
-        :func:`wefe.ranking.create_ranking` beside scores of bias. Scores that differ only by
-        rounding share the average of their ranks. A model that lacks a score is NaN, and does not
+        One row per model: the sum of its ranks; lower is better. Pass it to
+        :func:`wefe.ranking.create_ranking` with bias scores. Scores that differ only by rounding
+        share their average rank. A model without a score on some benchmark is NaN and does not
         count in the ranks of the others.
 
     Raises
@@ -178,18 +171,18 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
 
     if not isinstance(scores, pd.DataFrame):
         raise TypeError(
-            f"scores must be a DataFrame, as quality_matrix returns it; got {found(scores)}."
+            f"scores must be a DataFrame such as that of quality_matrix; got {found(scores)}."
         )
     if scores.empty:
-        raise ValueError(f"scores has the shape {scores.shape}; there is nothing to rank.")
+        raise ValueError(f"scores must not be empty; got shape {scores.shape}.")
     try:
         numbers = scores.astype(float)
     except (TypeError, ValueError) as error:
-        raise TypeError(f"scores must hold numbers only; {error}.") from error
+        raise TypeError(f"scores must contain only numbers; {error}.") from error
     complete = numbers.dropna()
     for model, row in numbers.drop(complete.index).iterrows():
         logger.warning(
-            "%s has no quality rank: it has no score in %s",
+            "%s has no quality rank because it has no score in %s",
             model,
             ", ".join(map(str, row.index[row.isna()])),
         )

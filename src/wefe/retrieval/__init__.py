@@ -1,7 +1,7 @@
 """Audit whom encoders and rerankers rank first, with documents that differ only in a name.
 
-:func:`audit_ranking` fills names of several groups into the same documents and compares how the
-groups are ranked; :func:`compare_documents` does it for your own texts with exchanged group words.
+:func:`audit_ranking` compares how groups of names are ranked; :func:`compare_documents` does it for
+your own texts with exchanged group words.
 """
 
 import lazy_loader as lazy

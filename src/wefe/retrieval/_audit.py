@@ -1,4 +1,4 @@
-"""Rank documents that differ in a name only, and compare groups of names."""
+"""Rank documents that differ only in a name, and compare groups of names."""
 
 from __future__ import annotations
 
@@ -38,54 +38,52 @@ _FEW_NAMES = "intervals and halves need two or more names in each group"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RankingAudit:
-    """How groups of names are ranked: of :func:`audit_ranking`.
+    """How groups of names are ranked: the result of :func:`audit_ranking`.
 
     Groups are compared with the other groups of the same attribute, such as 'female' with 'male',
     and intersections with intersections. Columns that end in '_lower' and '_upper' are bounds of
-    intervals, from names and queries drawn again with replacement.
+    bootstrap intervals over names and queries.
 
     Attributes
     ----------
     groups : DataFrame
         One row per group: 'attribute', 'group', 'n_names', 'documents_share', 'selection_rate'
         (share of its documents in the top k, averaged over queries), 'impact_ratio' (selection rate
-        over that of the most selected group), 'exposure_share' (share of the sum of 1 / log2(1 +
-        rank)), 'mean_score', 'gap_to_neutral' (mean score less that of the neutral names), the mean
-        'frequency' and 'n_tokens' of its names, and 'nan_reason', why there is no interval.
+        divided by that of the most selected group), 'exposure_share' (share of the sum of 1 /
+        log2(1 + rank)), 'mean_score', 'gap_to_neutral' (mean score minus that of the neutral
+        names), the mean 'frequency' and 'n_tokens' of its names, and 'nan_reason' (why there is no
+        interval).
     gaps : DataFrame
-        One row per pair of groups: 'gap' is the mean score of 'group' less that of 'other', with
-        interval, 'p_value' (exact two-sided permutation test: group labels are exchanged among
-        names), 'p_value_holm' (adjusted for the rows of this table) and 'nan_reason'.
+        One row per pair of groups: 'gap' (mean score of 'group' minus that of 'other') with
+        interval, 'p_value' (exact two-sided permutation test of the group labels of names),
+        'p_value_holm' (adjusted over this table) and 'nan_reason'.
     queries, templates : DataFrame
-        The same gaps for each query and for each template, without intervals; adjusted for the rows
-        of each table.
+        The same gaps for each query and for each template, without intervals, adjusted over each
+        table.
     names : DataFrame
-        One row per name, those with the highest scores first: 'name', 'group', 'mean_score',
-        'selection_rate', 'frequency' and 'n_tokens'.
+        One row per name, the highest scores first: 'name', 'group', 'mean_score', 'selection_rate',
+        'frequency' and 'n_tokens'.
     null : DataFrame
         The gap between two random halves of the names of one group: 95 % of these lie between
         'gap_lower' and 'gap_upper'. Halves are smaller than the group, so they differ more.
     decided : DataFrame
         What changes if names are exchanged in all documents, 'between groups' or, for comparison,
-        'within groups': 'queries' is the share of queries of which the top k changes, 'places' the
-        share of the places in it.
-    k : int
-        Number of documents selected for each query.
+        'within groups': 'queries' is the share of queries whose top k changes, 'places' the share
+        of the places in it.
     ndcg : float
         Quality of the ranking, from 0 to 1 (best): nDCG at k, averaged over queries; NaN without
         relevance.
-    n_bootstrap : int
-        Number of resamples.
-    confidence : float
-        Confidence of the intervals.
+    k, n_bootstrap, confidence : int, int and float
+        Documents selected for each query, number of resamples, and confidence level of the
+        intervals.
     scores : ndarray of shape (n_queries, n_templates, n_names) or None
-        The scores; names in the order in which you gave them. A study does not keep them.
+        The scores, with names in the order in which you gave them. A study does not keep them.
 
     Examples
     --------
     >>> import numpy as np
     >>> from wefe.retrieval import audit_ranking
-    >>> def encode(texts):  # a toy encoder, which sees nurses, and two of the names
+    >>> def encode(texts):  # a toy encoder that recognises nurses and two of the names
     ...     return np.array([["nurse" in t, 0.1 * ("Amy" in t), 0.2 * ("Ann" in t)] for t in texts])
     >>> names = {"female": ["Amy", "Ann"], "male": ["Bill", "John"]}
     >>> audit_ranking(encode, ["a nurse"], ["{} is a nurse."], names, k=2)
@@ -108,17 +106,17 @@ class RankingAudit:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> RankingAudit:
-        """Make an audit of what :meth:`to_dict` returns.
+        """Restore an audit from the result of :meth:`to_dict`.
 
         Parameters
         ----------
         data : mapping
-            The tables as lists of records, and the other attributes.
+            Tables as lists of records, and the other attributes.
 
         Returns
         -------
         RankingAudit
-            The same one, without scores.
+            The audit without scores.
         """
         tables = {name: _table(rows) for name, rows in data.items() if isinstance(rows, list)}
         ndcg = np.nan if data["ndcg"] is None else data["ndcg"]
@@ -135,7 +133,7 @@ class RankingAudit:
         return self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return all tables by their names.
+        """Return all tables by name.
 
         Returns
         -------
@@ -145,12 +143,12 @@ class RankingAudit:
         return {name: each for name, each in vars(self).items() if isinstance(each, pd.DataFrame)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything but the scores, for JSON.
+        """Return everything except the scores, for JSON.
 
         Returns
         -------
         dict
-            Tables as lists of records; None where a value is undefined.
+            Tables as lists of records; None for undefined values.
         """
         names = [each.name for each in fields(self) if each.name != "scores"]
         return {name: plain(getattr(self, name)) for name in names}
@@ -194,44 +192,41 @@ def audit_ranking(
     confidence: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
 ) -> RankingAudit:
-    """Rank documents that differ in a name only, and compare groups of names.
+    """Rank documents that differ only in a name, and compare groups of names.
 
-    Every template is filled with every name, and each query ranks all these documents. Documents
-    with equal scores share their ranks.
+    Every template is filled with every name, and each query ranks all these documents. Equal scores
+    share their ranks.
 
     Parameters
     ----------
     scorer : ContextualModel or callable
-        An encoder of :func:`wefe.contextual.load_encoder`, or a callable that turns a list of texts
-        into an array of shape (n_texts, dim); scores are then cosines. Or a reranker.
+        An encoder from :func:`wefe.contextual.load_encoder`, a callable that turns a list of texts
+        into an array of shape (n_texts, dim), or a reranker. Scores of the first two are cosines.
     queries : sequence of str
-        What is searched for: job advertisements, questions.
+        Search texts, for example job advertisements or questions.
     templates : str or sequence of str
         Documents with one ``{}`` each, where the name goes.
     names : mapping of str to sequence of str
         The names of each group, all different. Commas make intersections: with the groups 'female,
         black', 'female, white', 'male, black' and 'male, white', the audit compares female with
-        male, black with white, and all four. See :func:`match_names` and
-        :func:`load_resume_names`.
+        male, black with white, and all four. See :func:`match_names` and :func:`load_resume_names`.
     reranker : bool, default=False
-        Whether `scorer` is a reranker: a callable that takes two lists of the same length, queries
-        and documents, and returns a score for each pair.
+        Whether `scorer` is a callable that takes two lists of the same length, queries and
+        documents, and returns a score for each pair.
     k : int, default=10
         Number of documents that each query selects. With half of all documents, the selection rate
         is the share above the median score (the scoring rate of New York City's Local Law 144).
     relevance : array-like of shape (n_queries, n_templates), optional
-        How relevant a template is for a query, 0 for not at all; gives nDCG.
+        Relevance of each template for each query, at least 0; needed for nDCG.
     neutral : sequence of str, optional
-        What stands in the place of a name and says nothing of a group, such as 'The applicant'.
-        These documents are scored, not ranked.
+        Replacements of a name that do not indicate a group, such as 'The applicant'. These
+        documents are scored, not ranked.
     frequency : mapping of str to float, optional
-        Frequency of names, to be shown; see :func:`name_frequencies`.
+        Frequency of names, to show in the tables; see :func:`name_frequencies`.
     n_bootstrap : int, default=1000
         Number of resamples of names (within groups) and queries.
-    confidence : float, default=0.95
-        Confidence of the intervals.
-    random_state : int, Generator or None, default=0
-        Seed of resamples and exchanges.
+    confidence, random_state : optional
+        As for :func:`wefe.silhouette.bootstrap_interval`.
 
     Returns
     -------
@@ -241,16 +236,16 @@ def audit_ranking(
     Raises
     ------
     TypeError, ValueError
-        If an argument is not as described, or the scorer returns anything but one row per text.
+        If an argument is wrong, or the scorer does not return one row per text.
 
     Notes
     -----
-    Names, not documents, are the unit of all tests, because the same names occur in all documents.
-    A p-value is about these queries and templates. An interval is also about other queries of the
-    same kind, so it may hold 0 where the p-value is small: queries then differ in the sign of the
-    gap. With few names or queries, intervals are a little short: with 9 names in each group and 5
-    queries, about 90 % of those of confidence 0.95 hold the gap. Tests of one attribute assume that
-    the other attributes are balanced.
+    The unit of all tests is the name, because the same names occur in all documents. P-values refer
+    to these queries and templates. Intervals also cover other queries of the same kind, so they may
+    contain 0 where the p-value is small: the sign of the gap then differs between queries. With few
+    names or queries, intervals are slightly too short: with 9 names per group and 5 queries, about
+    90 % of those with confidence 0.95 contain the gap. Tests of one attribute assume that the other
+    attributes are balanced.
 
     References
     ----------
@@ -260,17 +255,15 @@ def audit_ranking(
     Examples
     --------
     >>> from wefe.retrieval import load_resume_names
-    >>> def overlap(queries, documents):  # a toy reranker, which counts common letters
+    >>> def overlap(queries, documents):  # a toy reranker that counts common letters
     ...     return [len(set(q) & set(d)) for q, d in zip(queries, documents)]
     >>> audit = audit_ranking(
     ...     overlap, ["a nurse"], ["{}: nurse"], load_resume_names(), reranker=True
     ... )
-    >>> audit.groups[["group", "selection_rate", "impact_ratio"]].round(2).head(4)
-                   group  selection_rate  impact_ratio
-    0               male            0.28          1.00
-    1             female            0.28          1.00
-    2  European American            0.18          0.47
-    3   African American            0.38          1.00
+    >>> audit.groups[["group", "selection_rate", "impact_ratio"]].round(2).head(2)
+        group  selection_rate  impact_ratio
+    0    male            0.28           1.0
+    1  female            0.28           1.0
     """
     asked, cells = check_word_set("queries", queries), check_groups(names)
     sentences = check_templates("templates", templates)
@@ -317,8 +310,8 @@ def audit_ranking(
 class _Ranking:
     """Scores of shape (n_queries, n_templates, n_names), ranked for each query.
 
-    Resamples are weights, as those of word sets are: how often each name or query counts in each
-    case. Case 0 has each of them once.
+    Resamples are weights: how often each name or query counts in each case. In case 0 each counts
+    once.
     """
 
     def __init__(
@@ -342,14 +335,12 @@ class _Ranking:
         self._statistics = self._resampled()
 
     def group_table(self) -> pd.DataFrame:
-        """Return the measures of each group, with intervals."""
         sizes = self.members.sum(axis=1)
         table = pd.DataFrame(self._keys, columns=["attribute", "group"])
         table = table.assign(n_names=sizes, documents_share=sizes / len(self.members[0]))
         return self._with_intervals(table, self._statistics, sizes > 1)
 
     def gap_table(self) -> pd.DataFrame:
-        """Test each pair of groups, with intervals."""
         table = self.gaps(self.scores.mean(axis=(0, 1))[None], all=[""])
         means, (i, j) = self._statistics["mean_score"], self._pairs().T
         sizes = self.members.sum(axis=1)
@@ -375,7 +366,6 @@ class _Ranking:
         return table.assign(p_value_holm=holm(table["p_value"]))
 
     def null(self) -> pd.DataFrame:
-        """Compare random halves of the names of each group."""
         rows = []
         for key, own in zip(self._keys, self.members, strict=True):
             values = self.scores.mean(axis=(0, 1))[own]
@@ -388,7 +378,7 @@ class _Ranking:
         return table.assign(nan_reason=_reasons(table["n_names"] > 1))
 
     def decided(self) -> pd.DataFrame:
-        """Return what changes in the top k when names are exchanged, between and within groups."""
+        """Return how the top k changes when names are exchanged, between and within groups."""
         rows = []
         for between, kind in ((True, "between groups"), (False, "within groups")):
             changes = [
@@ -404,8 +394,9 @@ class _Ranking:
         shape = self.scores.shape[:2]
         if gains.shape != shape or gains.min() < 0 or not gains.max():
             raise ValueError(
-                "relevance must have a row for each query and a column for each template, "
-                f"{shape}, with numbers from 0 on, some above 0; got shape {gains.shape}."
+                f"relevance must have shape (n_queries, n_templates) = {shape}, and values of at "
+                f"least 0, some above 0; got shape {gains.shape}, values from {gains.min():g} to "
+                f"{gains.max():g}."
             )
         found = (gains * self._discounts.sum(axis=2)).sum(axis=1)
         best = np.sort(np.repeat(gains, self.scores.shape[2], axis=1), axis=1)[:, ::-1]
@@ -413,7 +404,7 @@ class _Ranking:
         return float((found[best > 0] / best[best > 0]).mean())
 
     def _resampled(self) -> dict[str, Vectors]:
-        """Measure all groups, and resamples of names and queries: each (n_cases, n_groups)."""
+        """Measure all groups in all resamples of names and queries: arrays (n_cases, n_groups)."""
         generator = np.random.default_rng(self._wanted.seed)
         drawn = [
             generator.multinomial(size, np.full(size, 1 / size), self._wanted.n_bootstrap)
@@ -435,7 +426,7 @@ class _Ranking:
         }
 
     def _sums(self, copies: Copies, queries: Copies) -> Vectors:
-        """Sum what the documents of groups get, in some cases: (2, n_cases, n_groups)."""
+        """Sum what the documents of groups receive in some cases: (2, n_cases, n_groups)."""
         documents = np.tile(copies, self.scores.shape[1])
         sums = np.zeros((2, len(copies), len(self.members)))
         for levels, weights in zip(self._levels, queries.T, strict=True):
@@ -459,12 +450,12 @@ class _Ranking:
 
 
 def largest_gap(gaps: pd.DataFrame) -> pd.Series:
-    """Return the row of gaps, or of those of queries or templates, that is farthest from 0."""
+    """Return the row whose gap is farthest from 0."""
     return gaps.iloc[int(gaps["gap"].abs().argmax())]
 
 
 def _table(rows: list[dict[str, Any]]) -> pd.DataFrame:
-    """Return records as a table, in which an undefined number is NaN."""
+    """Return records as a table, with NaN for undefined numbers."""
     table = pd.DataFrame(rows)
     undefined = [name for name in table if name != "nan_reason" and table[name].isna().all()]
     return table.astype(dict.fromkeys(undefined, float))
@@ -479,8 +470,8 @@ def groups_of(cells: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Mask]
     parts = [tuple(part.strip() for part in key.split(",")) for key in cells]
     if len({len(own) for own in parts}) > 1:
         raise ValueError(
-            "the groups of names must all have as many parts between commas, such as 'female, "
-            f"black' and 'male, white'; got {', '.join(map(repr, cells))}."
+            "all groups of names must have the same number of parts between commas, such as "
+            f"'female, black' and 'male, white'; got {', '.join(map(repr, cells))}."
         )
     of_names = [own for own, names in zip(parts, cells.values(), strict=True) for _ in names]
     columns = list(zip(*of_names, strict=True))
@@ -496,10 +487,7 @@ def groups_of(cells: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Mask]
 
 
 def _gains(levels: Vectors, copies: Copies, rewards: Vectors) -> Vectors:
-    """Share out the rewards of ranks, in several cases: shape (n_rewards, n_cases, n_documents).
-
-    Copies of a document, and documents at the same level, share what their ranks give.
-    """
+    """Divide the rewards of ranks in several cases: (n_rewards, n_cases, n_documents)."""
     _, run = np.unique(-levels, return_inverse=True)
     order = np.argsort(run, kind="stable")
     starts = np.flatnonzero(np.diff(run[order], prepend=-1))
@@ -512,7 +500,7 @@ def _gains(levels: Vectors, copies: Copies, rewards: Vectors) -> Vectors:
 
 
 def _exchanges(sizes: Sequence[int], between: bool, seed: int) -> Iterator[npt.NDArray[np.intp]]:
-    """Yield orders of all names in which those of two random cells are exchanged."""
+    """Yield orders of all names in which the names of two random cells are exchanged."""
     generator = np.random.default_rng(seed)
     cells = np.split(np.arange(sum(sizes)), np.cumsum(sizes)[:-1])
     for _ in range(_N_EXCHANGES):

@@ -1,4 +1,4 @@
-"""Texts of an audit: how they are scored, names that fill them, and group words in them."""
+"""Texts of an audit: their scores, the names that fill them, and group words in them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def _encode(scorer: Scorer, texts: list[str]) -> Vectors:
 
 
 def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
-    """Return what a callable makes of texts, checked: a row for each text or pair of texts."""
+    """Call a scorer and check that it returns one row per text or pair of texts."""
     if isinstance(scorer, ContextualModel) or not callable(scorer):
         raise TypeError(
             "scorer must be an encoder of wefe.contextual.load_encoder, a callable that turns a "
@@ -92,7 +92,7 @@ def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
 
 
 def load_resume_names() -> dict[str, list[str]]:
-    """Load the first names of a study of job applications [1]_, as WEAT's test 7 has them [2]_.
+    """Load the first names of a study of job applications [1]_, as in WEAT's test 7 [2]_.
 
     Returns
     -------
@@ -107,9 +107,8 @@ def load_resume_names() -> dict[str, list[str]]:
 
     Examples
     --------
-    >>> {group: names[0] for group, names in load_resume_names().items()}
-    {'male, European American': 'Brad', 'female, European American': 'Allison', 'male, African \
-American': 'Darnell', 'female, African American': 'Aisha'}
+    >>> list(load_resume_names())[:2]
+    ['male, European American', 'female, European American']
     """
     sets = load_weat()
     return {
@@ -120,7 +119,7 @@ American': 'Darnell', 'female, African American': 'Aisha'}
 
 
 def name_frequencies(names: Iterable[str], language: str = "en") -> dict[str, float]:
-    """Look up how frequent names are, by the library wordfreq (``pip install "wefe[names]"``).
+    """Look up how frequent names are, with wordfreq (``pip install "wefe[names]"``).
 
     Parameters
     ----------
@@ -164,29 +163,29 @@ def match_names(
 ) -> dict[str, list[str]]:
     """Choose names that are about equally frequent in all groups.
 
-    Each name of the smallest group is matched with one name of every other group, so that the sum
-    of the differences in frequency is as small as possible.
+    Each name of the smallest group is matched with one name of every other group so that the sum of
+    the differences in frequency is minimal.
 
     Parameters
     ----------
     names : mapping of str to sequence of str
         The names of each group.
     frequency : mapping of str to float
-        Frequency of each name on a logarithmic scale, such as :func:`name_frequencies` gives it.
+        Frequency of each name on a logarithmic scale, for example from :func:`name_frequencies`.
     encoder : ContextualModel, optional
-        Names that it splits into different numbers of tokens do not match.
+        Match only names that this encoder splits into the same number of tokens.
     caliper : float, default=0.5
         Largest difference in frequency between matched names.
 
     Returns
     -------
     dict of str to list of str
-        As many names for each group; those at the same position match.
+        As many names for each group; names at the same position match.
 
     Raises
     ------
     TypeError, ValueError
-        If `names` or `caliper` is not as described, a frequency is missing, or no names match.
+        If an argument is wrong, a frequency is missing, or no names match.
 
     Examples
     --------
@@ -200,7 +199,7 @@ def match_names(
     caliper = check_number("caliper", caliper, at_least=0)
     missing = [name for own in groups.values() for name in own if name not in frequency]
     if missing:
-        raise ValueError(f"frequency has no entry for {missing[0]!r}; add it, or leave it out.")
+        raise ValueError(f"frequency must contain all names; add or remove {missing[0]!r}.")
     # Two columns: frequency, and the number of tokens, in which no difference is small enough.
     places = {}
     for group, own in groups.items():
@@ -224,7 +223,7 @@ def match_names(
 
 
 def check_groups(names: Any) -> dict[str, tuple[str, ...]]:
-    """Return the names of two or more groups, in which no name occurs twice."""
+    """Return the names of at least two groups; raise an error if a name occurs twice."""
     if not isinstance(names, Mapping) or len(names) < 2:
         raise TypeError(
             "names must be a dict of two or more groups and their names, such as {'female': "
@@ -234,14 +233,14 @@ def check_groups(names: Any) -> dict[str, tuple[str, ...]]:
     every = [name for own in groups.values() for name in own]
     twice = [name for name in every if every.count(name) > 1]
     if twice:
-        raise ValueError(f"names has {twice[0]!r} twice; leave it out, or in one group only.")
+        raise ValueError(f"names must not repeat a name; remove one {twice[0]!r}.")
     return groups
 
 
 def exchange_group_words(
     texts: Sequence[str], pairs: Sequence[Sequence[str]] | None = None
 ) -> tuple[list[str], list[str]]:
-    """Write each text with the words of one group, and with those of the other.
+    """Return each text with the words of one group, and with those of the other.
 
     Capitals are kept. 'her' becomes 'his' right before a word and 'him' elsewhere, which is
     sometimes wrong ('I told her that'): read some of the texts.
@@ -251,7 +250,7 @@ def exchange_group_words(
     texts : sequence of str
         The documents.
     pairs : sequence of (str, str), optional
-        Words of the first group with those of the second. Default: female and male pronouns and
+        Words of the first group with those of the second. By default female and male pronouns and
         kinship terms [1]_ [2]_.
 
     Returns
@@ -262,7 +261,7 @@ def exchange_group_words(
     Raises
     ------
     TypeError, ValueError
-        If `texts` are no strings, or `pairs` has anything but pairs of words.
+        If `texts` are not strings, or `pairs` are not pairs of words.
 
     References
     ----------
@@ -279,7 +278,7 @@ def exchange_group_words(
     words = _default_pairs() if pairs is None else check_sequence("pairs", pairs)
     checked = [check_word_set(f"pairs[{i}]", pair) for i, pair in enumerate(words)]
     if any(len(pair) != 2 for pair in checked):
-        raise ValueError("pairs must hold two words each, such as [('she', 'he')].")
+        raise ValueError(f"pairs must have two words each, such as ('she', 'he'); got {checked}.")
     to_first = {second.lower(): first for first, second in checked}
     to_second = {first.lower(): second for first, second in checked}
     before_a_word = _BEFORE_A_WORD if pairs is None else {}
@@ -301,18 +300,18 @@ def compare_documents(
 ) -> pd.DataFrame:
     """Test whether documents score higher with the words of one group than with the other's.
 
-    The documents are the unit: if the group did not matter, the two versions of each could be
-    exchanged (paired sign-flip test, two-sided; exact up to 40 documents).
+    The test exchanges the two versions of documents (paired sign-flip test, two-sided; exact up to
+    40 documents).
 
     Parameters
     ----------
     scorer, queries : ContextualModel or callable, and sequence of str
         As for :func:`audit_ranking`.
     first, second : sequence of str
-        The two versions of each document, from :func:`exchange_group_words`. Documents without
-        group words, whose versions are the same, are left out.
+        The two versions of each document, from :func:`exchange_group_words`. Documents with equal
+        versions are left out.
     reranker : bool, default=False
-        Whether `scorer` takes pairs of a query and a document.
+        As for :func:`audit_ranking`.
     random_state : int, Generator or None, default=0
         Seed of the random exchanges for more than 40 documents.
 
@@ -321,20 +320,20 @@ def compare_documents(
     DataFrame
         One row for the mean over queries ('all queries') and one for each query: 'query',
         'n_documents', 'gap' (mean score of the first versions minus that of the second),
-        'share_first' (documents of which the first version scores higher), 'p_value' and, for
-        queries, 'p_value_holm'.
+        'share_first' (share of documents whose first version scores higher), 'p_value' and, for
+        single queries, 'p_value_holm'.
 
     Raises
     ------
     TypeError, ValueError
-        If the texts are no strings, no document has two versions, or the scorer returns anything
-        but one row per text.
+        If the texts are not strings, all versions are equal, or the scorer does not return one row
+        per text.
 
     Examples
     --------
     >>> import numpy as np
     >>> first, second = exchange_group_words(["He is a nurse.", "My aunt is a nurse."])
-    >>> def encode(texts):  # a toy encoder, which sees 'nurse' and female words
+    >>> def encode(texts):  # a toy encoder that recognises 'nurse' and female words
     ...     return np.array([["nurse" in t, 0.5 * ("She" in t or "aunt" in t), 1] for t in texts])
     >>> compare_documents(encode, ["a nurse"], first, second).round(3)["gap"].tolist()
     [-0.057, -0.057]
@@ -343,7 +342,7 @@ def compare_documents(
     versions = check_word_set("first", first), check_word_set("second", second)
     changed = [(one, other) for one, other in zip(*versions, strict=True) if one != other]
     if not changed:
-        raise ValueError("all documents are the same in both versions: they have no group words.")
+        raise ValueError("first and second must differ in a document; use texts with group words.")
     texts = [text for side in zip(*changed, strict=True) for text in side]
     scores = score_texts(scorer, asked, texts, reranker)
     differences = scores[:, : len(changed)] - scores[:, len(changed) :]
@@ -363,7 +362,7 @@ def compare_documents(
 
 
 def _default_pairs() -> list[tuple[str, str]]:
-    """Pairs of a female and a male word, of which some occur twice."""
+    """Pairs of a female and a male word, some of which occur twice."""
     eds, weat = fetch_eds(offline=True), load_weat()
     female = [*weat["female_terms_2"], *eds["female_terms"]]
     return list(zip(female, [*weat["male_terms_2"], *eds["male_terms"]], strict=True))

@@ -1,8 +1,7 @@
 """Bias Silhouette Analysis: how reliable are a metric and its word lists?
 
-:func:`bias_silhouette` measures a query with ever more of its words, in many random orders;
-:func:`accuracy_score` compares two models with known bias, which :func:`make_biased_embeddings`
-can make.
+:func:`bias_silhouette` measures a query with growing subsets of its words; :func:`accuracy_score`
+compares two models of known bias, for example from :func:`make_biased_embeddings`.
 """
 
 import lazy_loader as lazy

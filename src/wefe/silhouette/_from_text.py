@@ -72,96 +72,87 @@ def train_reference_models(
 ) -> tuple[dict[str, WordEmbeddingModel], pd.DataFrame]:
     """Train small models on your text as it is, and on the text with group words swapped.
 
-    Counterfactual data augmentation: the balanced text holds each sentence twice, once as it is and
-    once with the words of the two groups swapped ("She codes", "He codes"). So the two words of a
-    pair occur in the same contexts, equally often.
+    This is counterfactual data augmentation: the balanced text contains each sentence twice, once
+    as it is and once with the words of the two groups swapped ("She codes", "He codes"). The two
+    words of a pair then occur equally often in the same contexts.
 
     Parameters
     ----------
     text : path, or iterable of str or of lists of str
-        A text file in UTF-8 (plain, gzip, bzip2, xz or zstd) with a sentence or paragraph per line;
-        or sentences. A string is split into runs of letters, digits and underscores; a list is
-        taken as tokens. Nothing is lower-cased.
+        A text file in UTF-8 (plain, gzip, bzip2, xz or zstd) with a sentence or paragraph per line,
+        or an iterable of sentences. Strings are split into runs of letters, digits and underscores;
+        lists are taken as tokens. Case is kept.
     query : Query
-        What you want to measure. Each target word needs a partner in `swap_pairs`; no attribute
-        word may have one.
+        The query to measure. Each target word needs a partner in `swap_pairs`; no attribute word
+        may have one.
     swap_pairs : sequence of pairs of str, optional
-        The words to swap; also matched Capitalised and in CAPITALS, and the form is kept. By
-        default the gender pairs of :func:`wefe.datasets.load_criterion` (definitional and equalize
-        pairs of Bolukbasi et al. 2016).
+        Words to swap, in lower case, Capitalised and in CAPITALS. By default the gender pairs of
+        :func:`wefe.datasets.load_criterion` (definitional and equalize pairs of Bolukbasi et al.
+        2016).
     algorithms : sequence of {'ppmi_svd', 'sgns', 'fasttext'}, default=all
-        'ppmi_svd': positive pointwise mutual information of words and contexts, as a truncated SVD;
-        'sgns': skip-gram with negative sampling; 'fasttext': the same with character n-grams. The
-        last two need ``wefe[gensim]``.
+        'ppmi_svd': truncated SVD of positive pointwise mutual information; 'sgns': skip-gram with
+        negative sampling; 'fasttext': the same with character n-grams. The last two need
+        ``wefe[gensim]``.
     bias_strengths : sequence of float, default=(0, 1)
-        Shares of sentences that stay as they are, in both copies: 0 is the balanced text, 1 the
-        original. Each share includes the sentences of the smaller ones.
+        Shares of sentences that stay unchanged in both copies: 0 is the balanced text, 1 the
+        original. A larger share includes the sentences of the smaller ones.
     n_seeds : int, default=5
         Number of models for each algorithm and bias strength.
     random_state : int, Generator or None, default=0
-        The seeds are derived from it.
+        Source of the seeds.
     resample : bool, default=False
-        Each seed draws as many sentences as there are, with replacement. The spread over seeds then
-        shows how much scores depend on the text at hand, too.
-    dim : int, default=100
-        Dimensions of the vectors.
-    window : int, default=5
-        Number of context words on either side of a word.
+        Draw as many sentences as there are, with replacement, for each seed. The spread over seeds
+        then also shows how much scores depend on the text.
+    dim, window : int
+        Dimensions of the vectors (default 100), and context words on either side of a word (default
+        5).
     min_count : int, default=5
-        Words that are rarer in the text are left out. Partners count together.
+        Rarer words are left out. Partners count together.
     epochs : int, default=5
         Passes over the text, for 'sgns' and 'fasttext'.
-    n_jobs : int or None, default=None
-        Number of joblib workers, which changes no result; each one takes the memory of a model.
-    progress : bool, default=True
-        Show a progress bar when reading or training takes more than two seconds.
+    n_jobs, progress : optional
+        As for :func:`bias_silhouettes`. Each worker needs the memory of one model.
 
     Returns
     -------
     models : dict of str to WordEmbeddingModel
-        For example 'sgns, balanced, seed 0', 'sgns, bias strength 0.5, seed 0' and
+        Names are, for example, 'sgns, balanced, seed 0', 'sgns, bias strength 0.5, seed 0' and
         'sgns, original, seed 0'.
     table : DataFrame
-        A row per model: 'model_name', 'algorithm', 'bias_strength' and 'seed'.
+        One row per model: 'model_name', 'algorithm', 'bias_strength' and 'seed'.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind; a word is in two swap pairs; the query does not fit
-        the pairs; or the text is too small: it has fewer than 100,000 tokens, or fewer than 20 of a
-        word of the query.
+        If an argument is wrong, a word is in two swap pairs, the query does not fit the pairs, or
+        the text is too small: fewer than 100,000 tokens, or a word of the query occurs fewer than
+        20 times.
     FileNotFoundError, ImportError
-        If there is no such file, or gensim is missing.
-
-    See Also
-    --------
-    wefe.silhouette.score_reference_models : scores of these models, with intervals.
-    wefe.silhouette.make_biased_embeddings : models of known bias without a text.
+        If the file does not exist, or gensim is not installed.
 
     Notes
     -----
-    *What is zero at strength 0.* Words that have no partner co-occur exactly as often with one word
-    of a pair as with the other. If the second target set holds the partners of the first, WEAT of
-    'ppmi_svd' is 0 to rounding; 'sgns' and 'fasttext' draw at random and come near. Each sentence
-    is there twice because swapping with probability 1/2 gives equal counts on average only. It
-    is there twice at every strength, so that models do not differ in the amount of training.
+    *Zero at strength 0.* Words without a partner co-occur equally often with both words of a pair.
+    If the second target set contains the partners of the first, WEAT of 'ppmi_svd' is 0 up to
+    rounding; 'sgns' and 'fasttext' are random and come close. Each sentence occurs twice at every
+    strength, so the amount of training is the same.
 
-    *How to measure.* Take WEAT as a sum. Its effect size divides by the spread of the target words,
-    which is nearly nothing at strength 0, so it may be anything from -2 to 2. Two partners of
-    'ppmi_svd' may have the same vector at strength 0; RIPA is undefined then.
+    *How to measure.* Use WEAT as a sum. Its effect size divides by the spread of the target words,
+    which is almost zero at strength 0, so it may take any value from -2 to 2. RIPA may be undefined
+    there, because two partners may have the same vector.
 
-    *One partner per word.* Counts are equal only if swapping twice gives the text back. English
-    "her" stands for "his" and "him": the default pairs swap it with "his" always, and "him" and
-    "hers" stay. Some sentences become ungrammatical. To measure "him", give pairs of your own,
-    such as ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
+    *One partner per word.* Counts balance only if swapping twice restores the text. English "her"
+    corresponds to "his" and "him": the default pairs always swap it with "his" and leave "him" and
+    "hers". Some sentences become ungrammatical. To measure "him", pass your own pairs, such as
+    ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
 
-    *Seeds.* 'ppmi_svd' itself draws nothing. At strengths 0 and 1 its models of all seeds are the
-    same, unless you `resample`.
+    *Seeds.* 'ppmi_svd' is not random: at strengths 0 and 1 all seeds give the same model, unless
+    you use `resample`.
 
-    *PPMI-SVD* has context distribution smoothing of 0.75 and a flat window. A vector is the sum of
-    word and context vector, each a singular vector times the square roots of the singular values:
-    so cosines hold who co-occurs with whom, and rise with the bias strength. Word vectors alone
-    hold who shares contexts, and WEAT may fall while the association in the text grows.
+    *PPMI-SVD* smooths the context distribution with 0.75 and has a flat window. A vector is the sum
+    of word and context vector, each a singular vector times the square roots of the singular
+    values. Cosines then reflect co-occurrence and rise with the bias strength. Word vectors alone
+    reflect shared contexts, and WEAT may fall while the association in the text grows.
 
     References
     ----------
@@ -172,27 +163,20 @@ def train_reference_models(
     | Levy, Goldberg and Dagan, "Improving Distributional Similarity with Lessons Learned from Word
       Embeddings", TACL 2015 (PPMI-SVD).
     | Antoniak and Mimno, "Evaluating the Stability of Embedding-based Word Similarities", TACL
-      2018 (spread over seeds and over resampled texts).
+      2018.
 
     Examples
     --------
-    >>> import random
     >>> from wefe import Query
     >>> from wefe.silhouette import train_reference_models
     >>> query = Query([["he", "man"], ["she", "woman"]], [["office", "job"], ["home", "family"]])
-    >>> draw = random.Random(0)
-    >>> def sentence():
-    ...     group = draw.randrange(2)
-    ...     concept = query.attribute_sets[group if draw.random() < 0.8 else 1 - group]
-    ...     subject = draw.choice(query.target_sets[group])
-    ...     rest = [f"filler{draw.randrange(200)}" for _ in range(3)]
-    ...     return " ".join([subject, draw.choice(concept), draw.choice(concept), *rest])
-    >>> text = [sentence() for _ in range(17_000)]  # in place of a file
-    >>> models, table = train_reference_models(text, query, algorithms=["ppmi_svd"], n_seeds=1)
-    >>> table
-                      model_name algorithm  bias_strength  seed
-    0  ppmi_svd, balanced, seed 0  ppmi_svd            0.0     0
-    1  ppmi_svd, original, seed 0  ppmi_svd            1.0     0
+    >>> sentences = ["he left the office", "she came home"] * 10_000  # in place of a file
+    >>> sentences += ["the man has a job", "a woman has a family"] * 10_000
+    >>> models, table = train_reference_models(
+    ...     sentences, query, algorithms=["ppmi_svd"], n_seeds=1, dim=5
+    ... )
+    >>> list(models)
+    ['ppmi_svd, balanced, seed 0', 'ppmi_svd, original, seed 0']
     """
     import pandas as pd
 
@@ -243,30 +227,26 @@ def score_reference_models(
     metrics, queries : metrics and sequence of Query
         As for :func:`wefe.running.measure`.
     models, table : dict, DataFrame
-        What :func:`train_reference_models` returned.
+        The two results of :func:`train_reference_models`.
     confidence : float, default=0.95
-        Confidence of the intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1.
     **options
         Other parameters of :func:`wefe.running.measure`, such as `n_jobs`.
 
     Returns
     -------
     DataFrame
-        A row per query, metric, algorithm and bias strength: 'score', the mean over seeds;
-        'score_lower' and 'score_upper', its Student t interval over seeds, NaN for one seed;
-        'score_sd', the standard deviation between seeds; 'n_seeds', those with a score; and
-        'no_bias_value', the score that means no bias.
+        One row per query, metric, algorithm and bias strength, with 'score' (mean over seeds),
+        'score_lower' and 'score_upper' (Student t interval over seeds, NaN for a single one),
+        'score_sd' (standard deviation between seeds), 'n_seeds' (those with a score) and
+        'no_bias_value'. The interval covers randomness of training and, with `resample`, of the
+        sentences, but not the choice of words; for that use `n_bootstrap` of
+        :func:`wefe.running.measure`.
 
     Raises
     ------
     TypeError, ValueError
         As for :func:`wefe.running.measure`.
-
-    Notes
-    -----
-    The interval holds what differs between seeds: random draws of training and, with ``resample``,
-    the sentences. It does not hold the choice of words; `n_bootstrap` of
-    :func:`wefe.running.measure` does.
 
     Examples
     --------
@@ -298,7 +278,7 @@ def score_reference_models(
 
 @dataclass(frozen=True)
 class _Corpus:
-    """A text as numbers: `tokens` are positions in `words`, `partner` those of swapped words."""
+    """A text as numbers: `tokens` index `words`; `partner` is the index of each word's swap."""
 
     words: list[str]
     partner: Rows
@@ -321,8 +301,8 @@ def _swap_of(pairs: Sequence[Sequence[str]] | None) -> dict[str, str]:
             for word, partner in itertools.permutations(map(form, pair)):
                 if swap.setdefault(word, partner) != partner:
                     raise ValueError(
-                        f"swap_pairs: {word!r} is in pairs with {swap[word]!r} and {partner!r}; it "
-                        "can have one partner, or counts would not balance. Leave one pair out."
+                        "swap_pairs must give each word one partner, so that counts balance; "
+                        f"{word!r} has {swap[word]!r} and {partner!r}. Remove one of these pairs."
                     )
     return swap
 
@@ -332,8 +312,8 @@ def _check_partners(query: Query, swap: Mapping[str, str]) -> None:
     wrong += [word for word in itertools.chain(*query.attribute_sets) if word in swap]
     if wrong:
         raise ValueError(
-            f"swap_pairs must have all target words of {query.query_name!r} and none of its "
-            f"attribute words; {listed(wrong)} do not fit. Change the query or the pairs."
+            f"swap_pairs must contain all target words of {query.query_name!r} and none of its "
+            f"attribute words; check {listed(wrong)}. Change the query or the pairs."
         )
 
 
@@ -387,10 +367,9 @@ def _read(
 
 
 def _check_enough(query: Query, counts: Mapping[str, int], min_count: int) -> None:
-    """Refuse a text that is too small, or in which words of the query are too rare."""
     if (n_tokens := sum(counts.values())) < _MIN_TOKENS:
         raise ValueError(
-            f"the text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Give more text."
+            f"text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Use more text."
         )
     least = max(_MIN_OCCURRENCES, min_count)
     words = dict.fromkeys(itertools.chain(*query.target_sets, *query.attribute_sets))
@@ -398,14 +377,13 @@ def _check_enough(query: Query, counts: Mapping[str, int], min_count: int) -> No
     if rare:
         raise ValueError(
             f"each word of {query.query_name!r} must occur at least {least} times in the text; "
-            f"found {listed(rare)}. Leave them out of the query, or give more text."
+            f"found {listed(rare)}. Remove these words from the query, or use more text."
         )
 
 
 def _train(
     corpus: _Corpus, algorithm: str, strength: float, seed: int, resample: bool, sizes: Sizes
 ) -> Trained:
-    """Train one model; all randomness comes from the seed."""
     rng = np.random.default_rng(seed)
     # Drawn first, so that the sentences of a smaller strength are among those of a larger one.
     as_is = rng.random(len(corpus.lengths)) < strength
@@ -420,14 +398,13 @@ def _train(
 
 
 def _second_copy(corpus: _Corpus, as_is: npt.NDArray[np.bool_]) -> _Corpus:
-    """Return the text with group words swapped, but for the sentences that stay as they are."""
+    """Return the text with group words swapped, except in the sentences that stay unchanged."""
     unchanged = np.repeat(as_is, corpus.lengths)
     swapped = corpus.partner[corpus.tokens]
     return replace(corpus, tokens=np.where(unchanged, corpus.tokens, swapped))
 
 
 def _resampled(corpus: _Corpus, rng: np.random.Generator) -> _Corpus:
-    """Draw as many sentences as there are, with replacement."""
     drawn = rng.integers(len(corpus.lengths), size=len(corpus.lengths))
     lengths = corpus.lengths[drawn]
     starts = np.cumsum(corpus.lengths) - corpus.lengths
@@ -436,7 +413,7 @@ def _resampled(corpus: _Corpus, rng: np.random.Generator) -> _Corpus:
 
 
 def _cooccurrences(corpus: _Corpus, window: int) -> csr_matrix:
-    """Count how often words have at most `window` - 1 others between them in a sentence."""
+    """Count how often two words are at most `window` positions apart in a sentence."""
     from scipy import sparse
 
     n, tokens = len(corpus.words), corpus.tokens
@@ -455,7 +432,7 @@ def _cooccurrences(corpus: _Corpus, window: int) -> csr_matrix:
 
 
 def _ppmi(counts: csr_matrix) -> csr_matrix:
-    """Return positive pointwise mutual information; contexts count with a power of 0.75."""
+    """Return positive pointwise mutual information, with context counts to the power of 0.75."""
     words = np.asarray(counts.sum(axis=1)).ravel()
     contexts = words**0.75
     ppmi = counts.tocoo()
@@ -477,10 +454,7 @@ def _svd(words: list[str], ppmi: csr_matrix, dim: int, rng: np.random.Generator)
 
 
 def _in_turn(first: _Corpus, second: _Corpus) -> list[list[str]]:
-    """Return each sentence and its second copy.
-
-    As they follow one another, the falling learning rate is the same for both.
-    """
+    """Return each sentence followed by its second copy, so that both get the same learning rate."""
     words, ends = np.array(first.words, dtype=object), np.cumsum(first.lengths)[:-1]
     copies = [np.split(words[corpus.tokens], ends) for corpus in (first, second)]
     return [sentence.tolist() for pair in zip(*copies, strict=True) for sentence in pair]

@@ -44,21 +44,20 @@ def word_influence(
     metric : metric class, instance or name
         For example ``WEAT`` or ``"weat"``.
     query : Query
-        The query; it must have the shape that the metric asks for.
+        A query that fits the template of the metric.
     model : WordEmbeddingModel
-        The model to be measured.
+        The model to measure.
     metric_params : mapping, optional
-        What `run_query` is called with: parameters of the metric and of the look-up. As in
-        :func:`bias_silhouette`, some metrics have other defaults here.
+        Parameters of `run_query`. Some defaults differ, as in :func:`bias_silhouettes`.
 
     Returns
     -------
     DataFrame of shape (n_words, 5)
-        One row per word of each set, the most influential first, with 'set', 'word' (of paired
-        sets the pair, 'she/he', as it is left out together), 'score' (without the word),
-        'influence' (score of all words less that; positive if the word raises the score) and
-        'nan_reason' (why there is none; 'score' and 'influence' are NaN then). `attrs` has
-        'metric', 'query_name', 'model_name' and 'score', that of all words.
+        One row per word and set, the most influential first: 'set', 'word' (for paired sets the
+        pair, such as 'she/he', which is left out together), 'score' (without the word), 'influence'
+        (score of all words minus 'score'; positive if the word raises the score) and 'nan_reason'
+        (why both are NaN). `attrs` has 'metric', 'query_name', 'model_name' and 'score' (of all
+        words).
 
     Raises
     ------
@@ -79,7 +78,7 @@ def word_influence(
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
     reason = why_not_comparable(evaluation)
     if reason is not None:
-        raise ValueError(f"no word of {query.query_name!r} has a known influence: {reason}.")
+        raise ValueError(f"the influence of words of {query.query_name!r} is undefined: {reason}.")
     label, score_of_all = evaluation.scale.label, evaluation.of_all_words()
     tables = []
     for stratum in evaluation.strata:
@@ -123,49 +122,43 @@ def bootstrap_interval(
 ) -> BootstrapInterval:
     """Estimate how far a score would move with other words of the same kind.
 
-    The words of each set are drawn anew, with replacement and as many as there are; pairs, as in
-    RIPA, stay together. The score of each such resample is one sample.
+    The words of each set are drawn again with replacement, as many as there are; pairs, as in RIPA,
+    stay together. Each such resample is scored.
 
     Parameters
     ----------
     metric, query, model : metric, Query, WordEmbeddingModel
-        As for :func:`word_influence`.
+        As for :func:`word_influence`. For intervals of the scores of ``measure``, use its
+        `n_bootstrap`.
     n_bootstrap : int, default=1000
-        Number of resamples; enough for one beyond each bound, 40 for a confidence of 0.95.
+        Number of resamples; at least 40 for a confidence of 0.95, so that one lies beyond each
+        bound.
     confidence : float, default=0.95
-        Confidence of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     sets : {'all', 'targets', 'attributes'}, default='all'
-        Which sets are drawn anew: those whose words could have been others. The rest stays.
+        Which sets to draw again; the others stay fixed.
     method : {'expanded', 'percentile', 'bca'}, default='expanded'
-        Bounds are quantiles of the samples: 'percentile' those of the confidence itself, 'expanded'
-        wider ones, as few words vary less than the population they stand for, moved for the bias of
-        resamples. 'bca' moves them for bias and skewness.
+        Which quantiles of the resampled scores are the bounds. 'percentile': those of the
+        confidence level. 'expanded': wider ones, because few words vary less than the population
+        they represent, corrected for bias. 'bca': corrected for bias and skewness.
     random_state : int, Generator or None, default=0
-        The same seed gives the same resamples for every metric and model that has the same words.
-    n_jobs : int, optional
-        Workers of joblib; the result does not depend on it.
-    metric_params : mapping, optional
-        As for :func:`word_influence`; ``measure`` with `n_bootstrap` has intervals of the scores
-        that it shows.
-    progress : bool, default=True
-        Whether long work shows a bar.
+        Seed. Metrics and models with the same words get the same resamples.
+    n_jobs, metric_params, progress : optional
+        As for :func:`bias_silhouettes`.
 
     Returns
     -------
     BootstrapInterval
-        Score, bounds, standard error, and the samples; or why there is no interval: a random
-        metric, a metric with a `run_query` of its own (a query cannot repeat a word), sets of one
-        word, or more than 5 % of the resamples without a score.
+        Score, bounds, standard error and samples. There is no interval, but a reason, for random
+        metrics, metrics with their own `run_query` (because a query cannot repeat a word), sets of
+        one word, and if more than 5 % of the resamples have no score. The interval covers the
+        choice of words, not the training of the embedding. For lists of fewer than about ten words
+        it is too narrow, like any bootstrap interval.
 
     Raises
     ------
     ValueError
         If the query cannot be answered, or an argument is out of range.
-
-    Notes
-    -----
-    What varies is the choice of words, not the training of the embedding. Intervals of short
-    lists (fewer than about ten words) are too narrow, as those of any bootstrap.
 
     Examples
     --------

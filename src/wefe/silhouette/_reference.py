@@ -66,77 +66,69 @@ def make_biased_embeddings(
 ) -> WordEmbeddingModel:
     r"""Make an embedding with a known bias for a query.
 
-    Attribute set j leans towards target set j by as much as the dial `bias` says, 0 (none,
-    provably) to 1 (as much as the most biased word lists of real embeddings). Lengths, frequency,
-    the mean vector and neighbourhoods are as in real embeddings.
+    Attribute set j leans towards target set j, with a strength between 0 (none, provably) and 1 (as
+    much as the most biased word lists of real embeddings). Lengths, frequency, the mean vector and
+    neighbourhoods are like those of real embeddings. Spliethöver and Wachsmuth (IJCAI 2021, section
+    5) ask for models of known bias.
 
     Parameters
     ----------
     query : Query
         Two or more target sets (groups) and one or more attribute sets (concepts). Attribute sets
-        without a target set of the same position lean to no group. A single attribute set leans
-        to the first group on average; its words differ in how much.
+        without a target set at the same position lean to no group. A single attribute set leans to
+        the first group on average; its words differ in how much.
     bias : float
-        The dial, from 0 to 1: the mean cosine of the words of attribute set j with the direction
-        of target set j (from the mean of all groups, for sets of equal size) is ``0.2 * bias``. In
-        word2vec's Google News vectors the mean absolute cosine (SAME) of the WEAT lists is 0.02 to
-        0.16.
+        Bias strength, from 0 to 1. The mean cosine of the words of attribute set j with the
+        direction of target set j (from the mean of all groups, for sets of equal size) is ``0.2 *
+        bias``. For comparison: in word2vec's Google News vectors the mean absolute cosine (SAME) of
+        the WEAT lists is 0.02 to 0.16.
     n_words : int, default=10_000
-        Size of the vocabulary: the words of the query, spread over fillers 'word0001' and so on.
-        Rows are in the order of frequency.
+        Size of the vocabulary, in order of frequency: the words of the query among fillers
+        'word0001' and so on.
     dim : int, default=300
-        Dimensions; at least some 20, the error says how many the query needs.
+        Dimensions; at least about 20, depending on the number of sets.
     noise : float, default=1.0
-        How much words differ from the others of their set or cluster, 0 or more; 1 is realistic.
-        It also scales, up to 1.4 times what it is at 1, how much single group words lean to single
-        concepts, and a random part of how much the words of a concept lean to its group.
+        How much words differ from others of their set or cluster; at least 0, and 1 is realistic.
+        It also scales, up to 1.4 times the value at 1, how much single group words lean to single
+        concepts, and a random part of how much concept words lean to their group.
     random_state : int, Generator or None, default=0
-        The same seed gives the same vocabulary, and the same draws for every `bias` and `noise`:
-        with `bias`, only the words of attribute sets change.
+        Seed. The draws do not depend on `bias` and `noise`; `bias` changes the words of attribute
+        sets only.
     name : str, optional
-        Name of the model; by default 'bias 0.5', for example.
+        Name of the model; by default, for example, 'bias 0.5'.
 
     Returns
     -------
     WordEmbeddingModel
-        In float64, so that what is zero below is zero to 1e-15.
+        In float64, so zeros are exact to 1e-15.
 
     Raises
     ------
     TypeError, ValueError
-        If a number is out of range, a word is in two sets (it cannot lean to both), or the query
-        has fewer than two target sets or no attribute set.
-
-    See Also
-    --------
-    wefe.silhouette.dial_response : which metrics follow the dial.
+        If a number is out of range, a word is in two sets, or the query has fewer than two target
+        sets or no attribute set.
 
     Notes
     -----
-    *The construction.* A unit vector is a sum of parts in orthogonal subspaces, in random
-    position: the directions of the groups, a subspace of group words alone, one of concept words
-    alone, the mean vector, a frequency direction, and a subspace that all words share, with a
-    direction for each attribute set. Words of the same position in the target sets (she, he)
-    differ in their group only. The dial changes cosines between group and concept words by their
-    lean alone. For two sets each, WEAT is ``0.16 * bias`` times the number of target words.
+    *Construction.* A unit vector is a sum of parts in orthogonal, randomly rotated subspaces: the
+    directions of the groups, a subspace of group words only, one of concept words only, the mean
+    vector, a frequency direction, and a subspace that all words share, with a direction for each
+    attribute set. Words at the same position of the target sets (she, he) differ only in their
+    group. The bias strength changes cosines between group and concept words only through their
+    lean. For two sets each, WEAT is ``0.16 * bias`` times the number of target words.
 
-    *What is zero at bias 0.* Every attribute word has an inner product of exactly zero with the
-    difference of the means of any two target sets (of vectors, and of unit vectors). So
+    *Zero at bias 0.* The inner product of every attribute word with the difference of the means of
+    any two target sets (of vectors, and of unit vectors) is exactly zero. So
 
-    - WEAT (sum and effect size) and GWEAT are 0, SAME is 0 and ECT is 1, to rounding;
-    - direct bias, RIPA and RND are 0 for target sets of equal size. With others RND is not, as the
-      mean of more words is shorter;
-    - RNSB is nearly 0 (0.003 with eight words a set, where it is 0.09 at bias 1): it compares
-      words, of which some of *both* groups lean to a concept;
-    - MAC is about 0.93: any two words have a mean cosine of some 0.07.
+    - WEAT (sum and effect size) and GWEAT are 0, SAME is 0 and ECT is 1, up to rounding;
+    - direct bias, RIPA and RND are 0 for target sets of equal size; otherwise RND is not, because
+      the mean of more words is shorter;
+    - RNSB is almost 0 (0.003 with eight words per set, compared with 0.09 at bias 1): it compares
+      words, and some words of *both* groups lean to a concept;
+    - MAC is about 0.93, because any two words have a mean cosine of about 0.07.
 
-    The effect size is undefined (0/0) at bias 0 if target sets have one word. All this holds for
-    the full sets; for random subsets WEAT and GWEAT are 0 on average only.
-
-    References
-    ----------
-    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
-    Metrics for Word Embedding Models", IJCAI 2021, section 5, asks for models of known bias.
+    With one word per target set, the effect size is undefined (0/0) at bias 0. For random subsets
+    of the words, WEAT and GWEAT are 0 only on average.
 
     Examples
     --------
@@ -157,7 +149,7 @@ def make_biased_embeddings(
 
 
 class _Reference:
-    """All random draws of a reference model; what depends on the dial is computed from them."""
+    """All random draws of a reference model, which give vectors for any bias strength."""
 
     def __init__(
         self,
@@ -169,8 +161,10 @@ class _Reference:
     ) -> None:
         self.targets, self.attributes = _word_sets(query)
         least = _least_dim(len(self.targets), len(self.attributes))
-        _check_at_least("n_words", n_words, len(self.query_words), "the number of words of a query")
-        _check_at_least("dim", dim, least, "for the number of target and attribute sets")
+        _check_at_least(
+            "n_words", n_words, len(self.query_words), "the number of words in the query"
+        )
+        _check_at_least("dim", dim, least, "required by the number of sets")
         self.n_words, self.dim = int(n_words), int(dim)
         self.noise = check_number("noise", noise, at_least=0)
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
@@ -191,12 +185,11 @@ class _Reference:
         return [word for part in self.targets + self.attributes for word in part]
 
     def query_vectors(self, bias: float) -> Vectors:
-        """Vectors of the words of the query."""
         concepts = np.concatenate([concept(bias) for concept in self._concepts])
         return np.concatenate([self.target_vectors, concepts @ self.basis])
 
     def everything(self, bias: float) -> tuple[list[str], Vectors]:
-        """Words and vectors of the whole vocabulary, in the order of frequency."""
+        """Words and vectors of the whole vocabulary, in order of frequency."""
         fillers = self._draw_fillers() @ self.basis
         words = [*self.query_words, *_filler_names(len(fillers), self.query_words)]
         order = np.argsort(self._rows)
@@ -289,7 +282,7 @@ class _Reference:
         return vectors
 
     def _draw_fillers(self) -> Vectors:
-        """Words in clusters: those of the groups and concepts, and many others."""
+        """Draw words in clusters: those of the groups and concepts, and many others."""
         rng = np.random.default_rng(self._filler_seed)
         n = self.n_words - len(self.query_words)
         rarity = self._rarity[len(self.query_words) :]
@@ -330,53 +323,50 @@ def dial_response(
     progress: bool = True,
     **model_params: Any,
 ) -> pd.DataFrame:
-    """Vary the bias of reference models, and measure which metrics follow.
+    """Vary the bias strength of reference models, and measure which metrics follow it.
 
     Parameters
     ----------
     metrics : metric class, instance or name, or a sequence of them
         Each may come with parameters of its `run_query`: ``(WEAT, {"return_effect_size": True})``.
-        RNSB trains on all words unless you say otherwise.
+        RNSB uses no hold-out by default.
     query : Query
-        The query of the reference models. A metric with another template answers its subqueries:
-        the mean over these is reported, or NaN if there are none.
+        The query of the reference models. Metrics with another template report the mean over its
+        subqueries, or NaN if there are none.
     biases : sequence of float, default=(0, 0.1, ..., 1)
-        Settings of the dial, two or more, all different.
-    n_seeds : int, default=5
-        Number of models for each setting.
-    random_state : int, Generator or None, default=0
-        Their seeds are derived from it.
-    n_jobs : int or None, default=None
-        Number of joblib workers; see :func:`wefe.running.run_queries`.
-    progress : bool, default=True
-        Show a progress bar on a terminal when a metric takes more than two seconds.
+        Bias strengths: two or more different ones.
+    n_seeds, random_state : optional
+        Number of models for each strength, 5 by default, and the source of their seeds.
+    n_jobs, progress : optional
+        As for :func:`wefe.running.run_queries`.
     **model_params
         'dim', 'noise' or 'n_words' of :func:`make_biased_embeddings`. Only metrics of
-        neighbourhoods get models with fillers; the others do not see them.
+        neighbourhoods get models with fillers.
 
     Returns
     -------
     DataFrame
-        One row per metric. Columns: the settings of the dial, with the mean distance of the score
-        from the value that means no bias; 'rank_correlation', the mean over seeds of Spearman's
-        correlation of dial and distance (1 for a metric that follows, NaN if the distance never
-        changes); and 'note'.
+        One row per metric. The columns are the bias strengths, with the mean distance of the score
+        from the no-bias value; 'rank_correlation', the mean over seeds of Spearman's correlation of
+        strength and distance (1 if the metric follows; NaN if the distance is constant); and
+        'note'.
 
     Raises
     ------
     TypeError, ValueError
-        As for :func:`make_biased_embeddings`; if there are fewer than two settings of the dial, or
-        no metric.
+        As for :func:`make_biased_embeddings`, and if there are fewer than two bias strengths or no
+        metric.
 
     Notes
     -----
     With the WEAT queries and noise of 0, 1 and 3, WEAT, GWEAT, RNSB (without hold-out), RND, SAME,
-    direct bias and RIPA follow without exception, ECT nearly (0.99: ranks move in steps). But:
+    direct bias and RIPA always follow, and ECT almost always (0.99, because ranks move in steps).
+    But:
 
-    - MAC hardly moves: it averages over all target sets, and what one gains the others lose;
-    - the effect size of WEAT follows, but is near its maximum from 0.3 on;
-    - RND measures a bias that is not there when target sets differ in size;
-    - ECT sees only that the words of an attribute set lean by different amounts.
+    - MAC hardly changes: it averages over all target sets, and what one gains the others lose;
+    - the effect size of WEAT is near its maximum from 0.3 on;
+    - RND measures a bias that does not exist if target sets differ in size;
+    - ECT only notices that the words of an attribute set lean by different amounts.
 
     Examples
     --------
@@ -441,7 +431,6 @@ def _response(
 
 
 def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
-    """Return labels of scores, with the parameters where two would be the same."""
     labels = [metric.scale(None, **params).label for metric, params in asked]
     return [
         f"{label} ({', '.join(f'{key}={value}' for key, value in params.items())})"
@@ -468,7 +457,6 @@ def _models(
 
 
 def _asked(metrics: Any) -> list[tuple[BaseMetric, dict[str, Any]]]:
-    """Return metrics with their parameters."""
     pair = isinstance(metrics, tuple) and isinstance(metrics[-1], Mapping)
     if pair or isinstance(metrics, str | type | BaseMetric):
         metrics = [metrics]
@@ -480,7 +468,7 @@ def _asked(metrics: Any) -> list[tuple[BaseMetric, dict[str, Any]]]:
         steady = {"holdout": False} if "holdout" in instance.subset_params else {}
         asked.append((instance, {**steady, **params}))
     if not asked:
-        raise ValueError("metrics is empty; there is nothing to measure with.")
+        raise ValueError("metrics is empty; pass at least one metric.")
     return asked
 
 
@@ -493,7 +481,7 @@ def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
 
 
 def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the sets without repetitions; a word may be in one of them only."""
+    """Return the sets without repetitions; raise an error if two sets share a word."""
     check_query(query)
     targets = [list(dict.fromkeys(words)) for words in query.target_sets]
     attributes = [list(dict.fromkeys(words)) for words in query.attribute_sets]
@@ -508,8 +496,8 @@ def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
         if n > 1:
             both = " and in ".join(repr(names[i]) for i, words in sets.items() if word in words)
             raise ValueError(
-                f"{word!r} is in {both}; it cannot have the place of both in a reference model, so "
-                "leave it out of one of them."
+                "the word sets of a reference model must not share words; "
+                f"{word!r} is in {both}. Remove it from one of them."
             )
     return targets, attributes
 
@@ -537,7 +525,7 @@ def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:
 
 
 def _around(centre: Vectors, ratio: float, n: int, rng: np.random.Generator) -> Vectors:
-    """Return unit vectors around one, `ratio` being noise over signal."""
+    """Return n unit vectors around a centre; `ratio` is noise over signal."""
     return unit_rows(centre + ratio * _directions(rng, n, len(centre)))
 
 
@@ -547,7 +535,7 @@ def _evenly(n: int, rng: np.random.Generator) -> Vectors:
 
 
 def _zero_mean(values: Vectors, lengths: Vectors) -> Vectors:
-    """Take from every column what has a mean, over words and over words weighed by length."""
+    """Remove from every column its mean over words, and its mean weighted by length."""
     weights = np.stack([np.ones_like(lengths), lengths], axis=1)
     return np.asarray(values - weights @ (np.linalg.pinv(weights) @ values))
 

@@ -46,7 +46,7 @@ Vary: TypeAlias = Literal["targets", "attributes"]
 Sizes: TypeAlias = npt.NDArray[np.intp]
 UnequalLists: TypeAlias = Literal["exhaust", "proportional", "trim"]
 
-# What JSON has no types for.
+# Types that JSON lacks.
 _KINDS: dict[str, Callable[[Any], Any]] = {
     "sizes": partial(np.asarray, dtype=np.intp),
     "curves": partial(np.asarray, dtype=np.float64),
@@ -69,11 +69,11 @@ class Silhouette(Facts):
     metric : str
         Label of the score, such as 'WEAT-ES'.
     query_name, model_name : str
-        What was asked, and of which model.
+        Query and model that were measured.
     vary : {'targets', 'attributes'}
         Which lists grow; the others are used in full.
     sizes : ndarray of int, shape (n_steps, n_lists)
-        Words of each growing list in each step.
+        Number of words of each growing list in each step.
     curves : ndarray of shape (n_runs, n_steps)
         The score of each run at each size.
     n_words : int
@@ -81,25 +81,22 @@ class Silhouette(Facts):
     value : float
         The score of the full lists.
     value_range : tuple of float
-        Lowest and highest score there can be.
+        Smallest and largest possible score.
     no_bias_value : float
         The score that means that no bias was measured.
     random_state : int
-        What the orders were drawn with.
+        Seed of the orders.
     words_left_out : tuple of str
-        Words of the growing lists that a compared model lacks.
+        Words of the growing lists that one of the compared models lacks.
 
     Examples
     --------
+    With two names of women and two of men, the score is anything from 0.15 to 1.91:
+
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> from wefe.silhouette import bias_silhouette
     >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model(), n_runs=20)
-    >>> silhouette.robustness, silhouette.value
-    (0.720, 1.04)
-
-    With two names of women and two of men, the score is anything from 0.15 to 1.91:
-
     >>> silhouette.to_frame().round(2).iloc[[1, 4, 7]]
         k  lower  mean  upper
     1   4   0.15  1.17   1.91
@@ -147,24 +144,24 @@ class Silhouette(Facts):
 
     @property
     def area(self) -> float:
-        """Area between the bounds over k, by the trapezoidal rule, in words x score; 0 or more."""
+        """Area between the bounds over k, by the trapezoidal rule, in words x score; at least 0."""
         from scipy.integrate import trapezoid  # quicker to start without it
 
         return float(trapezoid(self.upper - self.lower, self.k))
 
     @property
     def robustness(self) -> float:
-        """Share of the possible area that the silhouette does not cover, in [0, 1].
+        """Robustness score, in [0, 1]: share of the possible area that the curves do not cover.
 
-        ``1 - area / (range * |W|)``, as in section 3.3 of the paper: 1 if the score never depends
-        on the words, and high where a metric uses little of its range. The words before the first
-        size count as covered by nothing, unlike in `robustness_of_span`. NaN of a single size.
+        ``1 - area / (range * |W|)``, section 3.3 of the paper. 1 if the score never depends on the
+        words; also high if a metric uses little of its range. Sizes below the first count as not
+        covered, unlike in `robustness_of_span`. NaN for a single size.
         """
         return self._robustness(self.n_words)
 
     @property
     def robustness_of_span(self) -> float:
-        """Robustness within the sizes that were measured, in [0, 1]; NaN of a single size."""
+        """Robustness within the measured sizes, in [0, 1]; NaN for a single size."""
         return self._robustness(float(self.k[-1] - self.k[0]))
 
     def _robustness(self, width: float) -> float:
@@ -173,7 +170,7 @@ class Silhouette(Facts):
 
     @property
     def bias(self) -> Vectors:
-        """Distance of the mean score from the value of no bias, at each size: shape (n_steps,)."""
+        """Distance of the mean score from the no-bias value at each size: shape (n_steps,)."""
         return np.asarray(np.abs(self.mean - self.no_bias_value))
 
     def to_frame(self, *, curves: bool = False) -> pd.DataFrame:
@@ -182,12 +179,12 @@ class Silhouette(Facts):
         Parameters
         ----------
         curves : bool, default=False
-            False for one row per size, True for one row per run and size.
+            Return one row per run and size instead of one row per size.
 
         Returns
         -------
         DataFrame
-            Columns 'k', 'lower', 'mean', 'upper'; or 'run' (from 0), 'k', 'score'.
+            Columns 'k', 'lower', 'mean', 'upper'; with `curves` 'run' (from 0), 'k', 'score'.
         """
         import pandas as pd
 
@@ -205,7 +202,7 @@ class Silhouette(Facts):
 
     @classmethod
     def from_json(cls, text: str) -> Silhouette:
-        """Make a silhouette of what :meth:`to_json` returned.
+        """Read a silhouette that :meth:`to_json` wrote.
 
         Parameters
         ----------
@@ -215,12 +212,12 @@ class Silhouette(Facts):
         Returns
         -------
         Silhouette
-            The same one.
+            The silhouette, with the same attributes.
 
         Raises
         ------
         ValueError
-            If it is no JSON, or no silhouette: attributes are missing, or do not fit together.
+            If `text` is not valid JSON, or attributes are missing or inconsistent.
         """
         try:
             content = json.loads(text)
@@ -229,49 +226,41 @@ class Silhouette(Facts):
             made = cls(**content)
             scale_with(Scale(made.metric, made.value_range, made.no_bias_value))
             if made.curves.shape != (made.n_runs, len(made.sizes)):
-                raise ValueError("curves and sizes do not fit")
+                raise ValueError("curves and sizes have different numbers of steps")
             if not (
                 np.isfinite([made.value, *made.curves.flat]).all()
                 and made.n_words >= made.k[-1] > 0
             ):
-                raise ValueError("curves or number of words are no numbers")
+                raise ValueError("value, curves or n_words are not valid numbers")
         except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-            raise ValueError(f"this is no silhouette as to_json writes it: {error}.") from error
+            raise ValueError(f"text must be JSON from Silhouette.to_json: {error}.") from error
         return made
 
     def sufficient_size(
         self, tolerance: float = 0.05, coverage: float = 1.0, *, of_range: bool = False
     ) -> int | None:
-        """Smallest number of words from which on the score stays near that of all words.
+        """Smallest number of words from which on the score stays close to that of all words.
 
         Parameters
         ----------
         tolerance : float, default=0.05
-            How far a score may be from that of all words, in units of the score; 0 or more.
+            Largest accepted distance from the score of all words, in units of the score; at least
+            0.
         coverage : float, default=1.0
-            Share of the runs, in [0, 1], that must stay within the tolerance, at this size and all
-            larger ones.
+            Share of the runs, in [0, 1], that must stay within the tolerance at this and all larger
+            sizes.
         of_range : bool, default=False
             Take `tolerance` as a share of the range of the score.
 
         Returns
         -------
         int or None
-            Number of words, all growing lists together, as in `k`. None if it takes all words.
+            Number of words of all growing lists together, as in `k`. None if all words are needed.
 
         Raises
         ------
         ValueError
             If `tolerance` or `coverage` is out of range.
-
-        Examples
-        --------
-        >>> from wefe import load_test_model
-        >>> from wefe.datasets import load_weat_queries
-        >>> from wefe.silhouette import bias_silhouette
-        >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model())
-        >>> silhouette.sufficient_size(0.3, coverage=0.5)
-        10
         """
         share = check_share("coverage", coverage)
         check_number("tolerance", tolerance, at_least=0)
@@ -306,32 +295,25 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     Parameters
     ----------
     unbiased, biased : Silhouette
-        Silhouettes of the two reference models: the same metric, lists, sizes and scale.
+        Silhouettes of the two reference models, with the same metric, lists, sizes and scale.
     of_span : bool, default=False
-        Divide by the span of sizes measured in place of the number of words.
+        Divide by the span of measured sizes instead of the number of words.
 
     Returns
     -------
     float
-        In [0, 1]. 0.5: no difference seen; 1: as far apart as scores can be; below 0.5: more bias
-        measured in the model that is taken for unbiased. It is ``0.5 + 0.5 * I / (b * |W|)``: I
-        integrates over k the `bias` of the biased model less that of the other one, b is the
-        largest bias that a score can have, and ``|W|`` the number of words.
+        In [0, 1]. 0.5: no difference; 1: as far apart as scores can be; below 0.5: more bias
+        measured in the supposedly unbiased model. It is ``0.5 + 0.5 * I / (b * |W|)``, where I is
+        the integral over k of the difference of `bias` (biased minus unbiased model), b the largest
+        possible bias, and ``|W|`` the number of words. In section 3.3 of Spliethöver and Wachsmuth,
+        IJCAI 2021, the formula takes 0 as the no-bias value of every metric, even of ECT, where it
+        is 1. If the score of one model is undefined for few words, both are compared from the first
+        size at which both are defined.
 
     Raises
     ------
     TypeError, ValueError
-        If one of them is no Silhouette, or metric, lists, sizes and scale are not the same.
-
-    Notes
-    -----
-    If the score of one model is undefined for few words, both are compared from the size on at
-    which it is defined. In the paper's formula the value of no bias is 0 for all metrics, also for
-    those such as ECT, of which 1 means no bias.
-
-    References
-    ----------
-    Spliethöver and Wachsmuth, IJCAI 2021, section 3.3; see :func:`bias_silhouette`.
+        If one of them is not a Silhouette, or metric, lists, sizes or scale differ.
 
     Examples
     --------
@@ -348,7 +330,7 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     by_size = accuracy_by_size(unbiased, biased)
     k, accuracy = by_size["k"].to_numpy(), by_size["accuracy"].to_numpy()
     if len(k) == 1:
-        # No area, but a difference.
+        # A single size has a difference, but no area.
         return float(accuracy[0])
     width = float(k[-1] - k[0]) if of_span else float(biased.n_words)
     return 0.5 + float(trapezoid(accuracy - 0.5, k)) / width
@@ -365,15 +347,15 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per size: 'k' (words of all growing lists), 'accuracy' (:func:`accuracy_score`
-        integrates it), and 'told_apart': the share of pairs of a run on either model in which the
-        biased model scores as the more biased one, in [0, 1], ties counting half. That does not
-        depend on how much of its range a metric uses.
+        One row per size: 'k' (words of all growing lists), 'accuracy' (which :func:`accuracy_score`
+        integrates) and 'told_apart': the share of pairs of runs, one on each model, in which the
+        biased model scores as more biased, in [0, 1]; ties count half. It does not depend on how
+        much of its range a metric uses.
 
     Raises
     ------
     TypeError, ValueError
-        If one of them is no Silhouette, or metric, lists, sizes and scale are not the same.
+        As for :func:`accuracy_score`.
 
     Examples
     --------
@@ -381,12 +363,9 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     >>> from wefe.silhouette import accuracy_by_size, bias_silhouettes, make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
-    >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
-    >>> accuracy_by_size(unbiased, biased)[["k", "told_apart"]].iloc[[0, 2, 6]]
-        k  told_apart
-    0   4      0.8825
-    2   8      0.9525
-    6  16      1.0000
+    >>> by_size = accuracy_by_size(*bias_silhouettes("weat", query, models, n_runs=20))
+    >>> by_size["told_apart"].iloc[[0, -1]].tolist()
+    [0.8825, 1.0]
     """
     import pandas as pd
 
@@ -406,16 +385,16 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
 
 
 def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
-    """Return silhouettes that can be compared, from the size on at which both are defined."""
+    """Return silhouettes that can be compared, from the first size at which both are defined."""
     for each in (unbiased, biased):
         if not isinstance(each, Silhouette):
-            raise TypeError(f"two silhouettes can be compared; got {found(each)}.")
+            raise TypeError(f"accuracy compares two Silhouette objects; got {found(each)}.")
     for fact in ("metric", "query_name", "vary", "n_words", "value_range", "no_bias_value"):
         one, other = getattr(unbiased, fact), getattr(biased, fact)
         if one != other:
             raise ValueError(
-                f"the two silhouettes differ in {fact}: {one!r} and {other!r}. Give both models to "
-                "one call of bias_silhouettes, which removes the words that one of them lacks."
+                f"both silhouettes must have the same {fact}; got {one!r} and {other!r}. Pass both "
+                "models to one call of bias_silhouettes, which uses only words that both have."
             )
     start = max(unbiased.k[0], biased.k[0])
     unbiased, biased = (
@@ -423,7 +402,10 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
         for each in (unbiased, biased)
     )
     if not np.array_equal(unbiased.k, biased.k):
-        raise ValueError("the two silhouettes have other numbers of words in their steps.")
+        raise ValueError(
+            "both silhouettes must have the same sizes; their steps have different numbers of "
+            "words. Use the same step and k_min for both."
+        )
     return unbiased, biased
 
 
@@ -434,17 +416,17 @@ def bias_silhouette(
     *args: Any,
     **options: Any,
 ) -> Silhouette:
-    """Measure a query with more and more of its words, in many random orders.
+    """Measure a query with growing subsets of its words, in many random orders.
 
     Parameters
     ----------
     metric, query : metric, Query
         As for :func:`bias_silhouettes`.
     model : WordEmbeddingModel
-        The model to be measured.
+        The model to measure.
     *args, **options
-        'vary', 'n_runs', 'step' and the other options of :func:`bias_silhouettes`, in that order
-        or by name.
+        'vary', 'n_runs', 'step' and the other options of :func:`bias_silhouettes`, in that order or
+        by name.
 
     Returns
     -------
@@ -456,11 +438,6 @@ def bias_silhouette(
     TypeError, ValueError
         As for :func:`bias_silhouettes`.
 
-    See Also
-    --------
-    wefe.silhouette.silhouette_study : several metrics, queries and models, in tables.
-    wefe.silhouette.bootstrap_interval : how much the words leave open, as an interval.
-
     References
     ----------
     Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
@@ -471,10 +448,7 @@ def bias_silhouette(
     >>> from wefe import WEAT, load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> from wefe.silhouette import bias_silhouette
-    >>> silhouette = bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20)
-    >>> silhouette.curves.shape
-    (20, 8)
-    >>> print(f"{silhouette.robustness:.3f}")
+    >>> bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20).robustness
     0.720
     """
     return bias_silhouettes(metric, query, [model], *args, **options)[0]
@@ -504,65 +478,53 @@ def bias_silhouettes(
     metric : metric class, instance or name
         For example ``WEAT`` or ``"weat"``.
     query : Query
-        The query; it must have the shape that the metric asks for.
+        A query that fits the template of the metric.
     models : sequence of WordEmbeddingModel
-        The models. A word that one of them lacks is left out for all, and logged.
+        The models to measure. A word that one of them lacks is left out for all, and logged.
     vary : {'targets', 'attributes'}, default='targets'
         Which word lists grow: the social groups or the concepts.
     n_runs : int, default=100
         Number of random orders.
     step : int, optional
         Words added per step, all growing lists together; by default 2 for targets and 6 for
-        attributes, as in the paper. Each list grows by its share of them, rounded down, at least 1.
+        attributes, as in the paper. Each list gets an equal share, rounded down, but at least 1.
     k_min : int, optional
-        Fewest words to start with; by default one step. Sizes at which the score is undefined
-        are left out, and logged.
+        Smallest number of words; by default one step. Sizes at which the score is undefined are
+        left out, and logged.
     random_state : int, Generator or None, default=0
-        Draws the orders. They depend on the seed and on the lists only, so the same words come in
-        at the same step for every model, and for every metric that takes the same lists. (Pairs
-        come in together.)
+        Seed of the orders. These depend only on seed and lists, so models, and metrics with the
+        same lists, get the same words at each step. (Pairs are added together.)
     n_jobs : int, optional
-        Workers of joblib; the result does not depend on it. Under ``joblib.parallel_config`` the
-        runs go to its backend, such as Dask.
+        Number of joblib workers; it does not change the result. Under ``joblib.parallel_config``
+        the runs use its backend, such as Dask.
     unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
-        What becomes of lists of different lengths. 'exhaust': each grows by the same number, and
-        stays once all its words are in. 'proportional': each has the same share of its words.
-        'trim': all end where the shortest one does, as in the published code.
+        How lists of different lengths grow. 'exhaust': by the same number of words, until a list is
+        complete. 'proportional': each list has the same share of its words. 'trim': all stop when
+        the shortest one is complete, as in the published code.
     value_range : tuple of float, optional
-        Lowest and highest score there can be; by default as the metric declares it. The paper
-        has (-1, 1) for ECT, (0, 1) for RNSB and (-2, 2) for WEAT.
+        Smallest and largest possible score; by default that of the metric. The paper uses (-1, 1)
+        for ECT, (0, 1) for RNSB and (-2, 2) for WEAT.
     no_bias_value : float, optional
-        The score that means no bias; by default as the metric declares it (1 for ECT; the paper
-        takes 0 for all).
+        The score that means no bias; by default that of the metric (1 for ECT; the paper uses 0 for
+        all).
     metric_params : mapping, optional
-        What `run_query` is called with: parameters of the metric and of the look-up.
+        Parameters of `run_query`. So that scores of subsets can be compared, WEAT uses the effect
+        size by default, RND and RIPA use unit vectors, and RNSB uses no hold-out. A WEAT sum is
+        compared with the range of the full lists.
     progress : bool, default=True
-        Whether long work shows a bar.
+        Show a progress bar if it takes long.
 
     Returns
     -------
     list of Silhouette
-        One per model, in their order.
+        One per model, in the same order.
 
     Raises
     ------
-    TypeError
-        If an argument is of the wrong kind.
-    ValueError
-        If the query cannot be answered, or there is no model; if the score is random, has no finite
-        range, or leaves the one given, or is undefined for subsets of half of the words; if two
-        words of a set have the same form in one model only; or if a number is out of range.
-
-    See Also
-    --------
-    wefe.silhouette.accuracy_score : compares two of them.
-
-    Notes
-    -----
-    Scores of different subsets must be comparable, so some metrics have other defaults here: WEAT
-    measures the effect size, RND and RIPA take unit vectors, RNSB trains on all words
-    (``holdout=False``). `metric_params` overrides them; a WEAT sum is then related to the range
-    of the full lists.
+    TypeError, ValueError
+        If an argument is wrong, the query cannot be answered, or there is no model. If the score is
+        random, has no finite range, leaves the given one, or is undefined for most sizes. If
+        two words of a set have the same form in one model only.
 
     Examples
     --------
@@ -592,7 +554,7 @@ def bias_silhouettes(
     left_out = tuple(dict.fromkeys(itertools.chain(*first.lost[growing])))
     if left_out:
         logger.warning(
-            "%d words of the %s are left out, as a model lacks them: %s",
+            "%d words of the %s are left out because at least one model lacks them: %s",
             *(len(left_out), vary, ", ".join(left_out[:10])),
         )
     silhouettes = []
@@ -631,13 +593,7 @@ def bias_silhouettes(
 def growth_sizes(
     lengths: Sequence[int], per_list: int, unequal: UnequalLists = "exhaust", k_min: int = 0
 ) -> Sizes:
-    """Return the sizes of each list in each step: (n_steps, n_lists), with `k_min` words or more.
-
-    >>> growth_sizes([5, 3], 1).tolist()
-    [[1, 1], [2, 2], [3, 3], [4, 3], [5, 3]]
-    >>> growth_sizes([5, 3], 1, "proportional").tolist()
-    [[2, 1], [3, 2], [5, 3]]
-    """
+    """Return the size of each list in each step, (n_steps, n_lists), from `k_min` words on."""
     check_choice("unequal", unequal, get_args(UnequalLists))
     ends = np.array(lengths, dtype=np.intp)
     if unequal == "trim":
@@ -656,10 +612,10 @@ def growth_sizes(
 def run_orders(
     lengths: Sequence[int], n_runs: int, seed: int, *, paired: bool = False
 ) -> list[Sizes]:
-    """Draw the order in which words come in: (n_runs, n_words) per list, one for all if paired.
+    """Draw the order of words, (n_runs, n_words) per list; the same for all lists if paired.
 
-    It depends on the seed, the number of the run, the position of the list and its length: not on
-    metric, model or the number of runs.
+    It depends only on seed, run, and position and length of the list, not on metric, model or
+    number of runs.
     """
     return [
         np.stack(
@@ -678,7 +634,7 @@ def _evaluations(
     models: Sequence[WordEmbeddingModel],
     params: Mapping[str, Any],
 ) -> list[Evaluation]:
-    """Look a query up in several models that are to be compared on the same words."""
+    """Look up a query in several models that are to be compared on the same words."""
     alike = on_same_words(check_models(models), [query], params)
     evaluations = [Evaluation(metric, query, model, params) for model in alike]
     for evaluation in evaluations:
@@ -690,8 +646,8 @@ def _evaluations(
             f"{each.model_name} has {own}" for own, each in list(lengths.items())[:2]
         )
         raise ValueError(
-            f"{names} different words in the sets: two words have the same form in one of them. "
-            "Write them in one form."
+            f"all models must have the same number of different words per set; {names}. Two words "
+            "of the query have the same form in one model only: write them in one form."
         )
     return evaluations
 
@@ -703,7 +659,6 @@ def _score_blocks(
     orders: Sequence[Sizes],
     n_jobs: int | None,
 ) -> Iterator[Vectors]:
-    """Yield the curves of some runs after the others."""
     n_runs = len(orders[0])
     n_fixed = sum(map(len, evaluation.sets)) - sum(map(len, evaluation.sets[growing]))
     most = _BLOCK_NUMBERS // (len(sizes) * n_fixed)
@@ -729,8 +684,8 @@ def _check_within(curves: Vectors, scale: Scale) -> None:
     slack = 1e-9 * (high - low)
     if lowest < low - slack or highest > high + slack:
         raise ValueError(
-            f"scores of {scale.label} go from {lowest:.4g} to {highest:.4g}, beyond the range "
-            f"{scale.value_range}; give a value_range that holds them."
+            f"scores of {scale.label} must be within value_range {scale.value_range}; got "
+            f"{lowest:.4g} to {highest:.4g}. Pass a wider value_range."
         )
 
 
@@ -742,12 +697,12 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
     start = int(np.flatnonzero(undefined)[-1]) + 1
     if 2 * start > len(sizes):
         raise ValueError(
-            f"{evaluation.scale.label} is undefined for subsets of up to {sizes[start - 1].sum()} "
-            f"of the {sizes[-1].sum()} words of {evaluation.query.query_name!r} on "
-            f"{evaluation.model_name}, so too little of the silhouette is left."
+            f"{evaluation.scale.label} must be defined for at least half of the sizes; it is "
+            f"undefined for subsets of up to {sizes[start - 1].sum()} of the {sizes[-1].sum()} "
+            f"words of {evaluation.query.query_name!r} on {evaluation.model_name}. Use more words."
         )
     logger.warning(
-        "%s is undefined for some subsets of up to %d words; the curves start at %d",
+        "%s is undefined for some subsets of up to %d words; the curves start at %d words",
         *(evaluation.scale.label, sizes[start - 1].sum(), sizes[start].sum()),
     )
     return start
@@ -758,14 +713,14 @@ def scale_with(
     value_range: tuple[float, float] | None = None,
     no_bias_value: float | None = None,
 ) -> Scale:
-    """Return the scale with another range or value of no bias, where they are given."""
     try:
         low, high = map(float, scale.value_range if value_range is None else value_range)
     except (TypeError, ValueError):
         low = high = math.nan
     if not low < high or (value_range is not None and math.isinf(high - low)):
         raise ValueError(
-            f"value_range must be two rising finite numbers; got {found(value_range)}."
+            "value_range must be two finite numbers, the smaller one first; got "
+            f"{found(value_range)}."
         )
     if no_bias_value is None:
         no_bias_value = scale.no_bias_value
@@ -789,10 +744,9 @@ def _scale(
     if value_range is None:
         if np.isinf(scale.value_range).any():
             raise ValueError(
-                f"{scale.label} has no finite range {scale.value_range} with these parameters of "
-                f"{type(evaluation.metric).__name__}, so a silhouette has no share of it to fill. "
-                "Pass value_range=(lowest, highest), or parameters that bound the score, such as "
-                "normalize=True."
+                "a silhouette needs a score with a finite range; with these parameters "
+                f"{scale.label} has {scale.value_range}. Pass value_range=(lowest, highest), or "
+                "metric_params that bound the score, such as normalize=True."
             )
         # The effect size of sets of different sizes may exceed that of the full sets.
         lengths = np.tile([len(part) for part in evaluation.sets], (len(sizes) + 1, 1))

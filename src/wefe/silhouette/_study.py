@@ -77,36 +77,29 @@ _FACTS = ("robustness", "robustness_of_span", "area", "n_words", "n_runs")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SilhouetteStudy:
-    """What :func:`silhouette_study` returns: all silhouettes, and the two tables of the paper.
+    """Result of :func:`silhouette_study`: all silhouettes, and the two tables of the paper.
 
     Attributes
     ----------
     silhouettes : dict
-        From (metric, bias type, vary, model) to :class:`Silhouette`, such as
+        From (metric, bias type, vary, model) to :class:`Silhouette`; for example
         ``study.silhouettes["WEAT-ES", "gender", "targets", "glove"]``.
     metrics, bias_types, vary, models : tuple of str
-        What was asked, in that order. Metrics by the label of their score.
+        What was measured, in this order. Metrics are named by the label of their score.
     unbiased, biased : str or None
         Names of the reference models.
     notes : tuple of str
-        What has no value, and why; which lists were joined.
+        What has no value and why, and which lists were joined.
 
     Examples
     --------
+    >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings, silhouette_study
-    >>> query = load_weat_queries()[5]
-    >>> models = {
-    ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
-    ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
-    ... }
-    >>> study = silhouette_study(["weat", "mac"], query, models, vary="targets", n_runs=10)
-    >>> study.to_frame()[["metric", "model", "robustness", "accuracy"]].round(2)
-        metric     model  robustness  accuracy
-    0  WEAT-ES  unbiased        0.73      0.81
-    1  WEAT-ES    biased        0.98      0.81
-    2      MAC  unbiased        0.99      0.50
-    3      MAC    biased        0.99      0.50
+    >>> from wefe.silhouette import silhouette_study
+    >>> query, model = load_weat_queries()[5], load_test_model()
+    >>> study = silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10)
+    >>> study.to_frame()[["metric", "n_runs", "n_words"]].values.tolist()
+    [['WEAT-ES', 10, 16], ['MAC', 10, 16]]
     """
 
     silhouettes: Mapping[Key, Silhouette]
@@ -123,7 +116,7 @@ class SilhouetteStudy:
         """Robustness scores, in [0, 1]: Table 1 of the paper.
 
         One row per metric; columns (bias type, list type, model). NaN where a metric could not be
-        asked.
+        measured.
         """
         return self._pivot("robustness")
 
@@ -131,51 +124,54 @@ class SilhouetteStudy:
     def accuracy(self) -> pd.DataFrame | None:
         """Accuracy scores, in [0, 1]: Table 2 of the paper; None without two reference models.
 
-        One row per metric; columns (bias type, list type). 0.5: no difference.
+        One row per metric; columns (bias type, list type). 0.5 means no difference.
         """
         return None if self.unbiased is None else self._pivot("accuracy", ["model"])
 
     def best(self, table: Table = "robustness", digits: int = 2) -> pd.DataFrame:
-        """Tell where a metric is the best of its column; the paper prints these scores in bold.
+        """Tell which metrics are the best of their column; the paper prints these scores in bold.
 
         Parameters
         ----------
         table : {'robustness', 'accuracy'}, default='robustness'
             Which table.
         digits : int, default=2
-            Decimals that count; metrics that are equal in them are all best.
+            Number of decimals to compare; metrics that tie are all best.
 
         Returns
         -------
         DataFrame of bool
-            Of the shape of the table. False where a score is NaN. A metric whose scores, in all
-            models together, use less than a tenth of its range is never the most robust: its
-            robustness would be as high for any words.
+            In the shape of the table; False for NaN. A metric whose scores, over all models, use
+            less than a tenth of its range is never the most robust, because it would be as robust
+            for any words.
 
         Raises
         ------
         ValueError
-            If `table` is none of these, or there is no table of accuracy.
+            If `table` is unknown, or there is no table of accuracy.
         """
         check_choice("table", table, tuple(_TITLES))
         scores = self.robustness if table == "robustness" else self.accuracy
         if scores is None:
-            raise ValueError("there is no table of accuracy, as no two reference models are named.")
+            raise ValueError(
+                "the table of accuracy needs two reference models; this study has none. Pass their "
+                "names to silhouette_study: unbiased=..., biased=..."
+            )
         printed = scores.round(digits)
         if table == "robustness":
             printed = printed.mask(self._pivot("used") < _LEAST_USED)
         return printed.eq(printed.max())
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a tidy table: one row per silhouette.
+        """Return a tidy table with one row per silhouette.
 
         Returns
         -------
         DataFrame
             Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
             'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
-            'no_bias_value', 'lowest', 'highest' (the range of the score), 'words_left_out' (how
-            many), and 'accuracy' of the two reference models, in the rows of both; NaN elsewhere.
+            'no_bias_value', 'lowest' and 'highest' (range of the score), 'words_left_out' (their
+            number) and 'accuracy' (for the two reference models; otherwise NaN).
         """
         return self._frame().drop(columns="used")
 
@@ -233,14 +229,14 @@ class SilhouetteStudy:
         *,
         full_range: bool = False,
     ) -> Figure:
-        """Draw the silhouettes, see :func:`wefe.plotting.plot_silhouettes`.
+        """Draw the silhouettes; see :func:`wefe.plotting.plot_silhouettes`.
 
         Parameters
         ----------
         metric, bias_type, vary : str, optional
-            Only those of this metric (by its label), bias type or kind of list.
+            Draw only this metric (by its label), bias type or kind of list.
         full_range : bool, default=False
-            Whether the vertical axes show all scores that there can be.
+            Make the vertical axes cover the whole range of the score.
 
         Returns
         -------
@@ -258,7 +254,7 @@ class SilhouetteStudy:
             if wanted is not None:
                 check_choice(name, wanted, known[name])
                 chosen = {key: one for key, one in chosen.items() if key[place] == wanted}
-        # A figure has little room, and the bias type says which query it is.
+        # A figure has little room, and the bias type identifies the query.
         shown = [replace(one, query_name=key[1]) for key, one in chosen.items()]
         return draw(
             "plot_silhouettes",
@@ -269,7 +265,7 @@ class SilhouetteStudy:
         )
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield titles and scores as texts: metrics in columns, a star at the best of each row."""
+        """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
         tables: dict[Table, pd.DataFrame | None] = {
             "robustness": self.robustness,
             "accuracy": self.accuracy,
@@ -285,7 +281,7 @@ class SilhouetteStudy:
         several = len(self.metrics) > 1
         parts = [f"Silhouette study, {n_runs} runs" + " (*: best in the row)" * several]
         for title, cells in self._tables():
-            # Digits stand below each other.
+            # Align the digits.
             padded = cells.map(f"{{:{4 + several}}}".format).rename_axis(columns=None)
             padded.index.names = [None] * padded.index.nlevels
             parts += [title, *map(str.rstrip, padded.to_string().splitlines())]
@@ -298,7 +294,7 @@ class SilhouetteStudy:
 
 
 class NothingMeasuredError(ValueError):
-    """A study without any silhouette; it is kept, for its notes."""
+    """A study without any silhouette; `study` has its notes."""
 
     def __init__(self, study: SilhouetteStudy) -> None:
         super().__init__(f"nothing could be measured: {' '.join(study.notes)}")
@@ -325,67 +321,55 @@ def silhouette_study(
 ) -> SilhouetteStudy:
     """Measure how reliable metrics and word lists are: the study of the paper.
 
+    See Spliethöver and Wachsmuth, IJCAI 2021, section 4, and :func:`bias_silhouette`.
+
     Parameters
     ----------
     metrics : sequence of metric classes, instances or names
         For example ``["weat", "ect", "rnsb"]``.
     queries : mapping from bias type to Query, or sequence of Query
-        The word lists: target sets are social groups, attribute sets concepts. Of a sequence,
-        the names of the queries stand for the bias types.
+        The word lists: target sets are social groups, attribute sets concepts. For a sequence, the
+        names of the queries are the bias types.
     models : mapping from name to WordEmbeddingModel, or sequence of WordEmbeddingModel
-        The models. A word of a query that one of them lacks is left out for all.
+        The models to measure. A word of a query that one of them lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
-        Which lists grow; by default once the ones and once the others.
+        Which lists grow; by default each kind in turn.
     n_runs : int, default=100
-        Random orders per silhouette.
+        Number of random orders per silhouette.
     step : int or mapping, optional
-        Words added per step, or a mapping such as ``{"targets": 2, "attributes": 6}``, which is
-        what the paper has and the default.
-    random_state : int, Generator or None, default=0
-        Draws the orders. Models get the same words in the same order, and so do metrics that are
-        asked about the same lists; pairs and joined lists have orders of their own.
-    n_jobs, unequal : int, str
-        As for :func:`bias_silhouettes`.
+        Words added per step; by default ``{"targets": 2, "attributes": 6}``, as in the paper.
+    random_state, n_jobs, unequal : optional
+        As for :func:`bias_silhouettes`. Pairs and joined lists have their own orders.
     unbiased, biased : str, optional
-        Names of the reference models: one that is taken for free of the bias, and one that is
-        taken for as biased as can be. By default models that are called just 'unbiased' and
-        'biased'; without both there is no accuracy.
+        Names of the reference models, one assumed to be free of the bias and one assumed to be as
+        biased as possible. By default models named 'unbiased' and 'biased'; without both there is
+        no accuracy.
     directory : path, optional
-        Folder where each silhouette is kept as JSON as soon as it is done; it is made if needed.
-        A later call reads what it would compute again. It compares metric, parameters, lists,
-        vectors of their words, model name, runs, steps and seed, but not vectors of other words,
-        nor the code of your own metrics and functions: take another folder when these change. With
-        ``random_state=None`` nothing is ever read, as each call draws a seed of its own.
+        Folder in which each silhouette is saved as JSON when it is done; later calls read it. They
+        compare metric, parameters, lists, vectors of their words, model name, runs, steps and seed,
+        but not vectors of other words or the code of your own metrics and functions: use another
+        folder when these change. With ``random_state=None`` nothing is reused.
     metric_params : mapping from metric to mapping, optional
-        What `run_query` of a metric is called with, such as ``{"rnsb": {"holdout": True}}``.
+        Parameters of `run_query`, such as ``{"rnsb": {"holdout": True}}``.
     scales : mapping from metric to mapping, optional
-        Other 'value_range' or 'no_bias_value' than the metric declares: the paper has
-        ``{"rnsb": {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
+        'value_range' or 'no_bias_value' that replace those of the metric. The paper uses ``{"rnsb":
+        {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
     progress : bool, default=True
-        Whether long work shows a bar, with the time left.
+        Show a progress bar with the time left.
 
     Returns
     -------
     SilhouetteStudy
-        Tables of robustness and accuracy, all silhouettes, and a plot. A silhouette that cannot be
-        measured is NaN in the tables, and a note says why.
+        A silhouette that cannot be measured is NaN in its tables, with a note that says why.
+        Metrics that take one attribute set, such as ECT, get all attribute words of the query as
+        one list, as in the paper. For RND and RIPA, words of opposite concepts then cancel, so pass
+        one concept at a time. A query that still does not fit a metric is left out, with a note.
 
     Raises
     ------
     ValueError
-        If names occur twice, a reference model is not among the models, a metric refuses its
-        parameters, or nothing at all could be measured. All but the last before the first run.
-
-    Notes
-    -----
-    A metric that takes one attribute set, such as ECT, is asked with all attribute words of the
-    query as one list, as in the paper. In RND and RIPA words of opposite concepts then cancel: ask
-    these about one concept at a time. A query that fits a metric in no other way is left out, with
-    a note.
-
-    References
-    ----------
-    Spliethöver and Wachsmuth, IJCAI 2021, section 4; see :func:`bias_silhouette`.
+        If names are not unique, a reference model is not among the models, a metric rejects its
+        parameters, or (after the runs) nothing could be measured.
 
     Examples
     --------
@@ -460,7 +444,6 @@ def _tasks(
     models: Mapping[str, WordEmbeddingModel],
     options: Sequence[Mapping[str, Any]],
 ) -> tuple[dict[Key, partial[list[Silhouette]]], list[str]]:
-    """Return what is to be measured, and what must be said about it."""
     tasks: dict[Key, partial[list[Silhouette]]] = {}
     notes: list[str] = []
     for (bias_type, query), (label, (metric, own)) in product(queries.items(), metrics.items()):
@@ -485,28 +468,27 @@ def _tasks(
 
 
 def _joined(query: Query) -> Query:
-    """Return the query with all attribute words in one set."""
     words = dict.fromkeys(word for part in query.attribute_sets for word in part)
     name = _enumerate(query.attribute_sets_names)
     return Query(query.target_sets, [list(words)], query.target_sets_names, [name])
 
 
 def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
-    """Return where a silhouette is kept: the name ends with a hash of what determines it."""
+    """Return the file of a silhouette: its name ends with a hash of all that determines it."""
     import joblib
 
     from wefe import __version__
 
     (metric, query, (model,)), options = task.args, task.keywords
     kind, forms = type(metric), options["metric_params"].get("preprocessors")
-    # A cache has a default in the class, and is filled as the metric works.
+    # Leave out caches: private attributes with a default in the class.
     state = {
         name: value
         for name, value in vars(metric).items()
         if not (name.startswith("_") and hasattr(kind, name))
     }
     fingerprints = Fingerprints(model)
-    # Of the words first, as of a whole vocabulary some may be hidden.
+    # Words first, because a whole vocabulary may hide some of them.
     vectors = [fingerprints.of(words_of(query, model.vocab_prefix, forms))]
     if metric.needs_vocabulary and model.held != "selected":
         vectors.append(fingerprints.of(None))
@@ -516,9 +498,9 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
         digest = joblib.hash(facts)
     except (pickle.PicklingError, AttributeError, TypeError) as error:
         raise ValueError(
-            f"the parameters of {key[0]} cannot be told from others ({error.args[0]}), so with "
-            "a directory a later call could not know its silhouettes. Give a function that is "
-            "defined by 'def' in a module, or no directory."
+            "directory needs parameters that can be pickled, to recognise saved silhouettes; those "
+            f"of {key[0]} cannot ({error.args[0]}). Use a function defined by 'def' in a module, "
+            "or leave out directory."
         ) from error
     # A name of a file may have 255 bytes, and a letter takes up to four.
     parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in key]
@@ -527,12 +509,11 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
 
 
 def _measured(task: partial[list[Silhouette]], path: Path | None) -> Silhouette:
-    """Read the silhouette that an earlier call kept, or compute it."""
     if path is not None and path.exists():
         try:
             return Silhouette.from_json(path.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
-            logger.warning("%s is damaged and is computed anew: %s", path, error)
+            logger.warning("%s is damaged, so this silhouette is computed again: %s", path, error)
     (silhouette,) = task()
     if path is not None:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -558,23 +539,26 @@ def _checked_metrics(
         check_known("scales", scale, ("value_range", "no_bias_value"))
         scale_with(declared, **scale)
         if declared.label in checked:
-            raise ValueError(f"two of the metrics are called {declared.label}.")
+            raise ValueError(f"metrics must differ; two are called {declared.label}. Remove one.")
         checked[declared.label] = metric, {"metric_params": own, **scale}
     return _not_empty("metrics", checked)
 
 
 def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[type, dict[str, Any]]:
-    """Return what a mapping has under the name or class of each metric."""
+    """Return the values of a mapping from metrics (names or classes), by class."""
     own = {type(as_metric(key)): dict(values) for key, values in (given or {}).items()}
     for kind in own.keys() - set(map(type, metrics)):
-        raise ValueError(f"{name} names {kind.__name__}, which is not among the metrics.")
+        raise ValueError(
+            f"the keys of {name} must be among the metrics; {kind.__name__} is not. Add the metric "
+            "or remove the key."
+        )
     return own
 
 
 def _by_name(
     what: str, given: Any, kind: type, check: Callable[[Any], object], attribute: str
 ) -> dict[str, Any]:
-    """Return what was given by name; a name stands for one thing."""
+    """Return what was given by name; names must be unique."""
     if isinstance(given, Mapping):
         pairs = list(given.items())
     else:
@@ -584,13 +568,15 @@ def _by_name(
     for name, each in pairs:
         check(each)
         if named.setdefault(str(name), each) != each:
-            raise ValueError(f"{what}: two are called {name!r}; pass a mapping from names.")
+            raise ValueError(
+                f"{what} must have different names; two are called {name!r}. Pass a dict."
+            )
     return _not_empty(what, named)
 
 
 def _not_empty(what: str, several: T) -> T:
     if not several:
-        raise ValueError(f"{what} is empty; one or more is needed.")
+        raise ValueError(f"{what} is empty; pass at least one.")
     return several
 
 
@@ -601,7 +587,7 @@ def _checked_references(
         return ("unbiased", "biased") if {"unbiased", "biased"} <= {*names} else (None, None)
     if unbiased is None or biased is None or unbiased == biased:
         raise ValueError(
-            "accuracy compares two reference models; name both, unbiased and biased. Got "
-            f"unbiased={unbiased!r}, biased={biased!r}."
+            "accuracy compares two reference models; got "
+            f"unbiased={unbiased!r}, biased={biased!r}. Name both, or neither."
         )
     return check_choice("unbiased", unbiased, names), check_choice("biased", biased, names)
