@@ -1,4 +1,4 @@
-"""SAME (Schröder, Schulz, Hinder and Hammer, 2022)."""
+"""SAME (Schröder, Schulz and Hammer, 2022)."""
 
 from __future__ import annotations
 
@@ -153,7 +153,7 @@ class SAME(BaseMetric):
 
     References
     ----------
-    Schröder, Schulz, Hinder and Hammer, "The SAME score: Improved cosine based bias score for word
+    Schröder, Schulz and Hammer, "The SAME score: Improved cosine based bias score for word
     embeddings", 2022.
 
     Examples
