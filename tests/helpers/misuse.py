@@ -2,6 +2,7 @@
 
 import linecache
 import math
+import re
 import traceback
 from pathlib import Path
 
@@ -74,17 +75,19 @@ def _spoilt_array(value):
         yield "no columns", value[:, :0]
 
 
-def complaint(call):
+def complaint(call, culprit=""):
     """Say what is wrong with the outcome of a call with a wrong value; None if it is refused well.
 
-    Returns 'accepted' if the call returns.
+    Returns 'accepted' if the call returns. A message has to name the culprit, a pattern.
     """
     try:
         call()
     except (TypeError, ValueError, LookupError, OSError) as error:
         if isinstance(error, LookupError) and not _is_ours(error):
             return f"{type(error).__name__}: {error}"
-        return None if _is_ours(error) else f"not ours: {type(error).__name__}: {error}"
+        if _is_ours(error):
+            return None if re.search(culprit, str(error)) else f"does not name it: {error}"
+        return f"not ours: {type(error).__name__}: {error}"
     except Exception as error:
         return f"{type(error).__name__}: {error}"
     return "accepted"

@@ -9,6 +9,8 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel
 from wefe.datasets import fetch_debiaswe, load_weat
+from wefe.metrics import list_metrics
+from wefe.metrics._registry import _registry
 
 TESTS = Path(__file__).parents[1]
 SHARED_DATA = TESTS.parents[1] / "shared" / "data"
@@ -40,6 +42,14 @@ def query_of():
         )
 
     return make
+
+
+@pytest.fixture
+def toy(query_of, toy_model):
+    """Function from a metric, target and attribute sets and options to its toy result."""
+    return lambda metric, targets, attributes, **options: metric().run_query(
+        query_of(targets, attributes), toy_model, **options
+    )
 
 
 @pytest.fixture(scope="session")
@@ -74,13 +84,19 @@ def weat_sets():
 
 
 @pytest.fixture(scope="session")
-def debiaswe_sets():
-    """The word sets of Bolukbasi et al., with the bulk lists from the mirror of the data."""
+def shared_data():
+    """The mirror of bulk files."""
     mirror = Path(os.environ.get("WEFE_DATA_DIR", SHARED_DATA))
-    if not (mirror / "debiaswe").is_dir():
+    if not all((mirror / name).is_dir() for name in ("debiaswe", "gn_glove")):
         pytest.skip("no local mirror of the bulk files (set WEFE_DATA_DIR)")
+    return mirror
+
+
+@pytest.fixture(scope="session")
+def debiaswe_sets(shared_data):
+    """The word sets of Bolukbasi et al., with the bulk lists from the mirror of the data."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WEFE_DATA_DIR", str(mirror))
+        patch.setenv("WEFE_DATA_DIR", str(shared_data))
         return fetch_debiaswe()
 
 
@@ -104,3 +120,13 @@ def gender_family(weat_sets):
         ["Female terms", "Male terms"],
         ["Family"],
     )
+
+
+@pytest.fixture
+def registry():
+    """The registry of metrics, which stays as it was before the test."""
+    list_metrics()
+    before = dict(_registry)
+    yield _registry
+    _registry.clear()
+    _registry.update(before)

@@ -71,6 +71,17 @@ GOOD_OF = {
     "sembias": {"questions": [QUESTION, QUESTION], "direction": ["he", "she"]},
 }
 
+# What messages call a parameter, where it is not its name.
+CALLED = {
+    "preprocessors": "preprocessor",
+    "original": "model",
+    "name": "metric",
+    "metric": "subclass",
+    "targets": "target",
+    "attributes": "attribute",
+    "indirect_bias.directions": "directions|all vectors",
+}
+
 BOOL, ZERO, ANY_NUMBER = {"bool"}, {"zero"}, {"zero", "float", "huge"}
 # What is not wrong at all, by the name of the parameter or of the function and the parameter.
 FINE = {
@@ -125,10 +136,11 @@ def warnings_are_errors():
 def complaints(called, parameter, values, call, default=inspect.Parameter.empty):
     """Give what is wrong with the answers to wrong values of a parameter, in a line each."""
     fine = FINE.get(f"{called}.{parameter}", FINE.get(parameter, set()))
+    culprit = CALLED.get(f"{called}.{parameter}", CALLED.get(parameter, parameter))
     for wrong, value in values.items():
         if wrong in fine or value is default:
             continue
-        complained = complaint(lambda value=value: call(value))
+        complained = complaint(lambda value=value: call(value), culprit)
         if complained:
             yield f"{called}({parameter}={wrong}): {complained}"
 

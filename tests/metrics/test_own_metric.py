@@ -2,16 +2,14 @@
 
 import json
 import math
-from typing import Literal
 
 import numpy as np
 import pytest
 from command_line import wefe
 
-from wefe import Query, WordEmbeddingModel, run_queries
-from wefe.metrics import BaseMetric, get_metric, list_metrics, register
-from wefe.metrics._registry import _registry
-from wefe.silhouette import bias_silhouette, bootstrap_interval, word_influence
+from wefe import Query, WordEmbeddingModel
+from wefe.metrics import BaseMetric, get_metric, register
+from wefe.silhouette import bootstrap_interval, word_influence
 from wefe.study._entries import check_metric_params
 from wefe.study._schema import PlacedError
 
@@ -25,17 +23,11 @@ class Nearness(BaseMetric):
     value_range = (-2.0, 2.0)
     question = "which target set is nearer to the attribute words?"
 
-    of: Literal["words", "means"] = "words"
     offset: float = 0.0
 
     def _scores(self, targets, attributes):
         (x, y), (a,) = targets, attributes
-        if self.of == "means":
-            a = a.mean_unit()
-            gap = (x.mean_unit() * a).sum(axis=1) - (y.mean_unit() * a).sum(axis=1)
-        else:
-            gap = x.mean(a.mean_cosine(x)) - y.mean(a.mean_cosine(y))
-        return gap + self.offset
+        return x.mean(a.mean_cosine(x)) - y.mean(a.mean_cosine(y)) + self.offset
 
 
 class Literally(BaseMetric):
@@ -75,28 +67,6 @@ def expected(model, sets=SETS):
     return by_hand(*(model.get_vectors(part) for part in sets))
 
 
-def test_score_is_that_of_the_definition_for_any_parameters():
-    model = model_of(0)
-    score = expected(model)
-    assert Nearness().run_query(QUERY, model)["near"] == pytest.approx(score)
-    assert Nearness(of="means").run_query(QUERY, model)["result"] == pytest.approx(score)
-    assert Nearness().run_query(QUERY, model, offset=2)["result"] == pytest.approx(score + 2)
-    assert Nearness.parameters()[:3] == ["of", "offset", "calculate_p_value"]
-    for wrong in ({"of": "word"}, {"offset": "1"}, {"of": None}, {"offset": math.nan}):
-        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(wrong))} must be "):
-            Nearness(**wrong)
-        with pytest.raises((TypeError, ValueError), match=f"^{next(iter(wrong))} must be "):
-            Nearness().run_query(QUERY, model, **wrong)
-
-
-def test_many_queries_and_models_make_a_table():
-    models = [model_of(seed) for seed in range(2)]
-    swapped = Query(SETS[1::-1], SETS[2:], ["M", "F"], ["A"])
-    table = run_queries(Nearness, [QUERY, swapped], models, metric_params=PARAMS)
-    scores = np.array([expected(model) for model in models])
-    np.testing.assert_allclose(table.to_numpy(), np.stack([0.5 + scores, 0.5 - scores], axis=1))
-
-
 def test_interval_is_that_of_literal_resamples():
     model = model_of(0)
     interval, literal = (
@@ -109,18 +79,6 @@ def test_interval_is_that_of_literal_resamples():
     assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-9)
 
 
-@pytest.mark.parametrize("vary", ["targets", "attributes"])
-def test_silhouette_is_that_of_literal_subsets(vary):
-    options = {"n_runs": 5, "step": 1, "k_min": 1, "metric_params": PARAMS}
-    silhouette, literal = (
-        bias_silhouette(metric, QUERY, model_of(0), vary, **options)
-        for metric in (Nearness, Literally)
-    )
-    assert silhouette.curves.shape == literal.curves.shape
-    np.testing.assert_allclose(silhouette.curves, literal.curves, rtol=1e-9)
-    assert 0 < silhouette.robustness < 1
-
-
 def test_influence_of_a_word_is_the_score_without_it():
     model = model_of(0)
     table = word_influence(Nearness, QUERY, model).set_index("word")
@@ -130,18 +88,11 @@ def test_influence_of_a_word_is_the_score_without_it():
         assert score == pytest.approx(expected(model, without))
 
 
-@pytest.fixture
-def registered():
-    list_metrics()
-    before = dict(_registry)
-    yield register(Nearness)
-    _registry.clear()
-    _registry.update(before)
-
-
-def test_registered_metric_is_one_of_studies_and_of_the_command_line(registered):
-    assert get_metric("near") is registered
-    check_metric_params("near", {"of": "means", "offset": 1})
+@pytest.mark.usefixtures("registry")
+def test_registered_metric_is_one_of_studies_and_of_the_command_line():
+    register(Nearness)
+    assert get_metric("near") is Nearness
+    check_metric_params("near", {"offset": 1})
     for params in ({"offset": "far"}, {"offsets": 1}):
         with pytest.raises(PlacedError, match="offset"):
             check_metric_params("near", params)

@@ -40,72 +40,96 @@ def bias(toy_model, nine):
 
 
 @pytest.fixture
-def rotation():
-    return np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+def three():
+    """Three groups of unequal size that overlap somewhat."""
+    return groups_of(30, 40, 25, apart=1.2, seed=5, dim=4)
+
+
+def groups_of(*sizes, apart=1.5, seed=0, dim=5):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=(n, dim)) + apart * np.eye(dim)[i] for i, n in enumerate(sizes)]
+
+
+def units(arrays):
+    x = np.concatenate(arrays)
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def labels_of(sizes):
+    return np.repeat(np.arange(len(sizes)), sizes).tolist()
+
+
+def said_of(train, test, **options):
+    """What a classifier of scikit-learn says of the words of the test."""
+    labels = labels_of([len(part) for part in train])
+    return SVC(C=1, **options).fit(units(train), labels).predict(units(test))
+
+
+def best_share(clusters, labels):
+    """Share of words in the right cluster, by the best reading of the clusters."""
+    clusters, readings = np.array(clusters), itertools.permutations(range(max(labels) + 1))
+    return max(np.mean(np.array(each)[clusters] == labels) for each in readings)
+
+
+def orders_of(labels):
+    """All ways to share out the labels, each once."""
+    orders = [[]]
+    for _ in labels:
+        orders = [
+            [*order, label]
+            for order in orders
+            for label in sorted(set(labels))
+            if order.count(label) < labels.count(label)
+        ]
+    return orders
+
+
+def p_of(values, observed):
+    return np.mean(np.array(values) >= observed - 1e-9)
 
 
 # The worked example
 
 
-def test_projections_of_the_worked_example(bias):
+def test_the_worked_example(toy_model, nine, bias):
     np.testing.assert_allclose(bias, PROJECTIONS, atol=5e-7)
-
-
-def test_shares_among_neighbours_of_the_worked_example(nine, bias):
     shares = bias_by_neighbors(nine, bias, range(9), k=3)
     np.testing.assert_allclose(shares * 3, [1, 1, 3, 3, 1, 2, 2, 1, 1])
-    assert 100 * shares.mean() == pytest.approx(55.555556)
     assert neighbor_correlation(nine, bias, range(9), k=3) == pytest.approx(0.806600, abs=5e-7)
-
-
-def test_clusters_and_classes_of_the_worked_example(toy_model):
-    female, male = ["she", "woman", "home", "nurse"], ["he", "man", "boss", "pilot"]
+    neighbors = neighbor_test(nine, bias, range(9), k=3)
+    assert neighbors.value == pytest.approx(0.806600, abs=5e-7)
+    assert neighbors.interval[0] < 0.8066 < neighbors.interval[1]
+    assert neighbors.p_value < 0.05
     get = toy_model.get_vectors
-    assert cluster_alignment(get(female), get(male)) == 1.0
+    sides = [get(["she", "woman", "home", "nurse"]), get(["he", "man", "boss", "pilot"])]
+    assert cluster_alignment(*sides) == 1.0
+    # Of the 70 ways to choose four of eight words two are as good.
+    assert cluster_test(sides).p_value == pytest.approx(2 / 70)
     train = get(["she", "woman"]), get(["he", "man"])
     test = get(["home", "kids", "nurse"]), get(["boss", "job", "pilot"])
     assert classification_accuracy(train, test, gamma="auto") == 1.0
+    classes = classification_test(train, test=test, gamma="auto")
+    assert (classes.value, classes.p_value) == (1.0, pytest.approx(1 / 20))
 
 
 # What must not matter
 
 
-def test_a_rotation_of_the_vectors_has_no_influence(toy_model, nine, bias, rotation):
-    turned = nine @ rotation
-    np.testing.assert_allclose(
-        bias_by_projection(turned, toy_model["he"] @ rotation, toy_model["she"] @ rotation),
-        bias,
-        atol=1e-14,
-    )
-    np.testing.assert_array_equal(
-        bias_by_neighbors(turned, bias, range(9), k=3),
-        bias_by_neighbors(nine, bias, range(9), k=3),
-    )
-    sides = np.random.default_rng(1).normal(size=(2, 40, 3))
-    sides[:, :, 0] += [[0.5], [-0.5]]
-    assert cluster_alignment(*(sides @ rotation)) == pytest.approx(cluster_alignment(*sides))
-    halves = [(part[:, :20], part[:, 20:]) for part in (sides, sides @ rotation)]
-    assert classification_accuracy(*halves[0]) == classification_accuracy(*halves[1])
-
-
-def test_lengths_have_no_influence(nine, bias, toy_model):
+def test_rotations_lengths_and_exchanged_sides_change_signs_only(nine, bias, toy_model):
+    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
+    he, she = toy_model["he"], toy_model["she"]
     longer = nine * np.linspace(0.1, 9, 9)[:, None]
-    np.testing.assert_allclose(
-        bias_by_projection(longer, 3 * toy_model["he"], toy_model["she"]), bias, atol=1e-14
-    )
-    assert neighbor_correlation(longer, bias, range(9), 3) == pytest.approx(
-        neighbor_correlation(nine, bias, range(9), 3)
-    )
-    assert cluster_alignment(longer[:4], longer[4:]) == cluster_alignment(nine[:4], nine[4:])
-
-
-def test_exchanged_classes_change_signs_only(nine, bias, toy_model):
-    swapped = bias_by_projection(nine, toy_model["she"], toy_model["he"])
-    np.testing.assert_allclose(swapped, -bias, atol=1e-15)
-    assert cluster_alignment(nine[:4], nine[4:]) == cluster_alignment(nine[4:], nine[:4])
-    assert neighbor_correlation(nine, swapped, range(9), 3) == pytest.approx(
-        neighbor_correlation(nine, bias, range(9), 3)
-    )
+    for vectors, found in (
+        (nine, -bias_by_projection(nine, she, he)),
+        (longer, bias_by_projection(longer, 3 * he, she)),
+        (nine @ rotation, bias_by_projection(nine @ rotation, he @ rotation, she @ rotation)),
+    ):
+        np.testing.assert_allclose(found, bias, atol=1e-14)
+        for sign in (1, -1):
+            correlation = neighbor_correlation(vectors, sign * bias, range(9), 3)
+            assert correlation == pytest.approx(0.806600, abs=5e-7)
+        expected = cluster_alignment(nine[:4], nine[4:])
+        assert cluster_alignment(vectors[4:], vectors[:4]) == pytest.approx(expected)
 
 
 def test_against_several_words_the_mean_of_the_cosines_counts(nine, bias, toy_model):
@@ -115,96 +139,55 @@ def test_against_several_words_the_mean_of_the_cosines_counts(nine, bias, toy_mo
     np.testing.assert_allclose(both, mean, atol=1e-15)
 
 
-# Chance
+def test_two_columns_that_mirror_each_other_are_one(nine, bias):
+    both = np.stack([bias, -bias], axis=1)
+    shares = bias_by_neighbors(nine, both, range(9), 3)
+    np.testing.assert_array_equal(shares[:, 0], bias_by_neighbors(nine, bias, range(9), 3))
+    np.testing.assert_allclose(shares.sum(axis=1), 1)
+    correlations = neighbor_correlation(nine, both, range(9), 3)
+    assert correlations == pytest.approx(0.806600, abs=5e-7)
 
 
-def test_labels_without_meaning_are_recovered_by_chance_only():
-    aligned, accuracies, n = [], [], 60
-    for seed in range(25):
-        vectors = np.random.default_rng(seed).normal(size=(2, n // 2, 5))
-        aligned.append(cluster_alignment(*vectors, random_state=seed))
-        accuracies.append(classification_accuracy(vectors[:, :10], vectors[:, 10:]))
-    assert np.mean(aligned) == pytest.approx(0.5 + 1 / math.sqrt(2 * math.pi * n), abs=0.025)
-    assert np.mean(accuracies) == pytest.approx(0.5, abs=0.05)
-    assert min(aligned) >= 0.5
+# Second implementations: values, chance and p-values
 
 
-def test_what_is_refused(nine, bias):
-    with pytest.raises(ValueError, match="zero vector"):
-        cluster_alignment(nine, np.zeros((2, 3)))
-    with pytest.raises(ValueError, match="row 0 holds NaN"):
-        classification_accuracy((nine[:2], nine[2:4]), ([[np.nan, 1, 1]], nine[4:]))
-    with pytest.raises(ValueError, match="k must be an integer of at least 1"):
-        bias_by_neighbors(nine, bias, [0], k=0)
-    with pytest.raises(ValueError, match="k=9 is more than the 8 neighbours"):
-        bias_by_neighbors(nine, bias, [0], k=9)
+@pytest.mark.parametrize("sizes", [(4, 5), (2, 3, 3)])
+def test_clusters_and_their_chance_are_those_of_all_groups_of_these_sizes(sizes):
+    groups, labels = groups_of(*sizes, apart=1, seed=1, dim=3), labels_of(sizes)
+    clusters = KMeans(len(sizes), n_init=10, random_state=0).fit_predict(units(groups))
+    result = cluster_test(groups, n_permutations=5000)
+    assert result.value == cluster_alignment(*groups) == best_share(clusters, labels)
+    every = [best_share(clusters, order) for order in orders_of(labels)]
+    assert result.p_method == ("exact" if len(sizes) == 2 else "permutation")
+    error = 1e-9 if len(sizes) == 2 else 0.02
+    assert result.chance == pytest.approx(np.mean(every), abs=error)
+    assert result.p_value == pytest.approx(p_of(every, result.value), abs=error)
 
 
-def test_no_correlation_with_a_constant(nine):
-    assert math.isnan(neighbor_correlation(nine, np.ones(9), range(9), 3))
-
-
-# Three groups and more
-
-
-@pytest.fixture
-def three():
-    """Three groups of unequal size that overlap somewhat."""
-    rng = np.random.default_rng(5)
-    centres = 1.2 * np.eye(4)[:3]
-    return [rng.normal(size=(n, 4)) + c for n, c in zip((30, 40, 25), centres, strict=True)]
-
-
-def units(arrays):
-    x = np.concatenate(arrays)
-    return x / np.linalg.norm(x, axis=1, keepdims=True)
-
-
-def test_of_three_groups_the_best_reading_of_the_clusters_counts(three):
+def test_three_groups_are_clustered_and_classified_as_by_scikit_learn(three):
     clusters = KMeans(3, n_init=10, random_state=0).fit_predict(units(three))
-    labels = [g for g, part in enumerate(three) for _ in part]
-    shares = []
-    for reading in itertools.permutations(range(3)):
-        right = 0
-        for label, cluster in zip(labels, clusters, strict=True):
-            right += reading[cluster] == label
-        shares.append(right / len(labels))
-    assert 0.5 < max(shares) < 1
-    assert cluster_alignment(*three) == pytest.approx(max(shares))
-    assert cluster_test(three).value == cluster_alignment(*three)
+    expected = best_share(clusters, labels_of([30, 40, 25]))
+    assert 0.5 < expected < 1
+    assert cluster_alignment(*three) == pytest.approx(expected)
+    train, test = [part[::2] for part in three], [part[1::2] for part in three]
+    expected = np.mean(said_of(train, test) == labels_of([len(part) for part in test]))
+    assert classification_accuracy(train, test) == pytest.approx(expected)
+    result = classification_test(train, test=test)
+    assert result.value == pytest.approx(expected)
+    assert result.chance == 20 / 47
+    assert (result.n_words, result.n_groups, result.p_method) == (95, 3, "permutation")
 
 
 def test_no_group_stands_for_another(three):
     """Code in use compares the first group with itself, which would give the same for any third."""
     first, second, third = three
     far = third + np.array([0, 0, 0, 50])
-    assert cluster_alignment(first, second, far) != cluster_alignment(first, second, third)
-    assert classification_test([first, second, far]).value > (
-        classification_test([first, second, third]).value
-    )
-
-
-def test_the_order_of_groups_and_a_rotation_have_no_influence(three):
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
-    # Far enough apart for k-means to end in the same clusters, wherever it starts.
-    three = [part + 2 * np.eye(4)[i] for i, part in enumerate(three)]
-    assert cluster_alignment(*three) < 1
-    for other in (three[::-1], [three[1], three[2], three[0]], [part @ rotation for part in three]):
-        assert cluster_alignment(*other) == pytest.approx(cluster_alignment(*three))
-    halves = [part[::2] for part in three], [part[1::2] for part in three]
-    turned = [[part @ rotation for part in side] for side in halves]
-    assert classification_accuracy(*turned) == classification_accuracy(*halves)
-
-
-def test_three_groups_are_classified_as_by_scikit_learn(three):
-    train, test = [part[::2] for part in three], [part[1::2] for part in three]
-    classifier = SVC(C=1).fit(units(train), np.repeat([0, 1, 2], [len(part) for part in train]))
-    expected = classifier.score(units(test), np.repeat([0, 1, 2], [len(part) for part in test]))
-    assert classification_accuracy(train, test) == pytest.approx(expected)
-    result = classification_test(train, test=test)
-    assert result.value == pytest.approx(expected)
-    assert result.chance == 20 / 47
-    assert (result.n_words, result.n_groups, result.p_method) == (95, 3, "permutation")
+    assert cluster_alignment(first, second, far) != cluster_alignment(*three)
+    values = [
+        classification_test([first, second, each], n_repeats=3, n_permutations=9).value
+        for each in (far, third)
+    ]
+    assert values[0] > values[1]
 
 
 def test_shares_of_three_groups_are_those_of_a_slow_computation():
@@ -222,70 +205,13 @@ def test_shares_of_three_groups_are_those_of_a_slow_computation():
         for other in near:
             if other != 7:
                 expected[i, bias[other].argmax()] += 1 / k
-    shares = bias_by_neighbors(vectors, bias, rows, k)
-    np.testing.assert_allclose(shares, expected)
+    np.testing.assert_allclose(bias_by_neighbors(vectors, bias, rows, k), expected)
     correlations = neighbor_correlation(vectors, bias, rows, k)
     for group in range(3):
         slow = np.corrcoef(expected[:, group], bias[rows, group])[0, 1]
         assert correlations[group] == pytest.approx(slow)
         test = neighbor_test(vectors, bias, rows, k, group=group, n_permutations=20)
         assert test.value == pytest.approx(slow)
-
-
-def test_two_columns_that_mirror_each_other_are_one(nine, bias):
-    both = np.stack([bias, -bias], axis=1)
-    shares = bias_by_neighbors(nine, both, range(9), 3)
-    np.testing.assert_array_equal(shares[:, 0], bias_by_neighbors(nine, bias, range(9), 3))
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    correlations = neighbor_correlation(nine, both, range(9), 3)
-    assert correlations == pytest.approx(0.806600, abs=5e-7)
-
-
-# The tests: chance and p-values
-
-
-def test_chance_of_two_groups_is_that_of_all_groups_of_these_sizes():
-    rng = np.random.default_rng(0)
-    groups = rng.normal(size=(4, 3)), rng.normal(size=(5, 3)) + np.eye(3)[0]
-    clusters = KMeans(2, n_init=10, random_state=0).fit_predict(units(groups))
-    result, every = cluster_test(groups), []
-    for chosen in itertools.combinations(range(9), 4):
-        share = np.mean([(i in chosen) == (clusters[i] == 1) for i in range(9)])
-        every.append(max(share, 1 - share))
-    assert result.chance == pytest.approx(np.mean(every))
-    assert result.p_value == pytest.approx(np.mean(np.array(every) >= result.value - 1e-9))
-    assert result.p_method == "exact"
-
-
-def test_random_groups_of_three_agree_with_all_of_them():
-    rng = np.random.default_rng(1)
-    groups = [rng.normal(size=(n, 3)) for n in (2, 3, 3)]
-    clusters = KMeans(3, n_init=10, random_state=0).fit_predict(units(groups))
-    every = []
-    for labels in set(itertools.permutations([0, 0, 1, 1, 1, 2, 2, 2])):
-        shares = [
-            np.mean([reading[c] == g for c, g in zip(clusters, labels, strict=True)])
-            for reading in itertools.permutations(range(3))
-        ]
-        every.append(max(shares))
-    result = cluster_test(groups, n_permutations=5000)
-    assert result.chance == pytest.approx(np.mean(every), abs=0.01)
-    expected = np.mean(np.array(every) >= result.value - 1e-9)
-    assert result.p_value == pytest.approx(expected, abs=0.02)
-    assert result.p_method == "permutation"
-
-
-def test_the_p_value_of_one_classification_is_that_of_all_groups_of_the_words_tested():
-    rng = np.random.default_rng(2)
-    apart = np.array([[[0.5, 0, 0]], [[-0.5, 0, 0]]])
-    train, test = (rng.normal(size=(2, n, 3)) + apart for n in (10, 4))
-    result = classification_test(train, test=test)
-    said = SVC(C=1).fit(units(train), np.repeat([0, 1], 10)).predict(units(test))
-    every = []
-    for chosen in itertools.combinations(range(8), 4):
-        every.append(np.mean([(i in chosen) == (said[i] == 1) for i in range(8)]))
-    assert result.p_value == pytest.approx(np.mean(np.array(every) >= result.value - 1e-9))
-    assert (result.n_words, result.chance) == (28, 0.5)
 
 
 @pytest.mark.parametrize("apart", [0.25, 0.7])
@@ -298,55 +224,36 @@ def test_the_p_value_of_three_divisions_is_twice_their_median(apart):
         orders = [divisions.permutation(6) for _ in sides]
         learnt = [side[order[:2]] for side, order in zip(sides, orders, strict=True)]
         tested = [side[order[2:]] for side, order in zip(sides, orders, strict=True)]
-        said = SVC(C=1).fit(units(learnt), [0, 0, 1, 1]).predict(units(tested))
-        right = np.mean(said == [0] * 4 + [1] * 4)
-        every = [
-            np.mean([(i in chosen) == (said[i] == 1) for i in range(8)])
-            for chosen in itertools.combinations(range(8), 4)
-        ]
-        accuracies.append(right)
-        p_values.append(np.mean(np.array(every) >= right - 1e-9))
-    result = classification_test(sides, train_share=1 / 3, n_repeats=3, random_state=seed)
+        said = said_of(learnt, tested)
+        accuracies.append(np.mean(said == labels_of([4, 4])))
+        every = [np.mean(said == order) for order in orders_of(labels_of([4, 4]))]
+        p_values.append(p_of(every, accuracies[-1]))
+        if len(p_values) == 1:
+            given = classification_test(learnt, test=tested)
+            assert given.p_value == pytest.approx(p_values[0])
+            assert (given.n_words, given.chance) == (12, 0.5)
+    options = {"train_share": 1 / 3, "random_state": seed}
+    result = classification_test(sides, n_repeats=3, **options)
     assert result.value == pytest.approx(np.mean(accuracies))
     assert result.p_value == pytest.approx(min(1, 2 * sorted(p_values)[1]))
     # Neither the median itself nor always 1.
     assert (result.p_value < 1) == (apart == 0.7)
-    single = classification_test(sides, train_share=1 / 3, n_repeats=1, random_state=seed)
+    single = classification_test(sides, n_repeats=1, **options)
     assert single.p_value == pytest.approx(p_values[0])
 
 
 # Groups of different sizes
 
 
-def uneven(*sizes, apart=1.5, seed=0):
-    rng = np.random.default_rng(seed)
-    return [rng.normal(size=(n, 5)) + apart * np.eye(5)[i] for i, n in enumerate(sizes)]
-
-
-def test_a_small_group_is_found_where_groups_count_alike():
-    groups = uneven(60, 6)
-    plain, fair = (classification_test(groups, balanced=each) for each in (False, True))
-    # Every word is said to be of the large group.
-    assert plain.value == plain.chance == pytest.approx(48 / 53)
-    assert plain.p_value == 1
-    assert fair.chance == 0.5
-    assert fair.value > 0.6
-    assert fair.p_value < 1
-
-
 def test_balanced_accuracy_is_that_of_scikit_learn_and_its_p_value_that_of_all_groups():
-    train, test = uneven(20, 9, 5), uneven(4, 3, 1, seed=1)
-    classifier = SVC(C=1, class_weight="balanced")
-    said = classifier.fit(units(train), np.repeat([0, 1, 2], [20, 9, 5])).predict(units(test))
-    labels = np.repeat([0, 1, 2], [4, 3, 1])
+    train, test = groups_of(20, 9, 5), groups_of(4, 3, 1, seed=1)
+    said = said_of(train, test, class_weight="balanced")
+    labels = labels_of([4, 3, 1])
     result = classification_test(train, test=test, balanced=True, n_permutations=4000)
     seen = balanced_accuracy_score(labels, said)
     assert result.value == pytest.approx(seen)
     assert result.chance == pytest.approx(1 / 3)
-    every = [
-        balanced_accuracy_score(each, said) for each in set(itertools.permutations(labels.tolist()))
-    ]
-    expected = np.mean(np.array(every) >= seen - 1e-9)
+    expected = p_of([balanced_accuracy_score(order, said) for order in orders_of(labels)], seen)
     assert 0.01 < expected < 0.6
     assert result.p_value == pytest.approx(expected, abs=0.03)
     # Shares of 4, 3 and 1 words have the variance of a share of so many.
@@ -354,71 +261,7 @@ def test_balanced_accuracy_is_that_of_scikit_learn_and_its_p_value_that_of_all_g
     assert result.interval == pytest.approx(recovery.wilson(seen, n, 0.95))
 
 
-def test_of_groups_of_one_size_balance_changes_nothing(three):
-    groups = [part[:20] for part in three]
-    options = {"n_repeats": 3, "n_permutations": 99}
-    plain, fair = (
-        classification_test(groups, balanced=each, **options).to_dict() for each in (False, True)
-    )
-    for name in ("value", "chance", "p_value", "interval"):
-        assert fair[name] == pytest.approx(plain[name]), name
-
-
-def test_balanced_accuracy_of_groups_without_meaning_is_chance():
-    values = [
-        classification_test(
-            uneven(40, 10, apart=0, seed=seed), balanced=True, n_repeats=5, random_state=seed
-        ).value
-        for seed in range(30)
-    ]
-    assert np.mean(values) == pytest.approx(0.5, abs=4 * np.std(values) / math.sqrt(30))
-
-
-def test_the_worked_example_as_tests(toy_model, nine, bias):
-    get = toy_model.get_vectors
-    sides = [get(["she", "woman", "home", "nurse"]), get(["he", "man", "boss", "pilot"])]
-    clusters = cluster_test(sides)
-    # Of the 70 ways to choose four of eight words two are as good.
-    assert (clusters.value, clusters.p_value) == (1.0, pytest.approx(2 / 70))
-    train = get(["she", "woman"]), get(["he", "man"])
-    test = get(["home", "kids", "nurse"]), get(["boss", "job", "pilot"])
-    classes = classification_test(train, test=test, gamma="auto")
-    assert (classes.value, classes.p_value) == (1.0, pytest.approx(1 / 20))
-    neighbors = neighbor_test(nine, bias, range(9), k=3)
-    assert neighbors.value == pytest.approx(0.806600, abs=5e-7)
-    assert neighbors.interval[0] < 0.8066 < neighbors.interval[1]
-    assert neighbors.p_value < 0.05
-
-
-def test_the_interval_of_a_correlation_is_that_of_a_slow_jackknife():
-    x = np.random.default_rng(0).normal(size=20)
-    y = x + np.random.default_rng(1).normal(size=20)
-    z = []
-    for i in range(20):
-        kept = [j for j in range(20) if j != i]
-        z.append(math.atanh(np.corrcoef(x[kept], y[kept])[0, 1]))
-    error = math.sqrt(19 / 20 * sum((value - sum(z) / 20) ** 2 for value in z))
-    result = projection_test(x, y, n_permutations=99)
-    centre = math.atanh(np.corrcoef(x, y)[0, 1])
-    bounds = [math.tanh(centre + sign * 1.959964 * error) for sign in (-1, 1)]
-    assert result.interval == pytest.approx(bounds, abs=1e-6)
-    assert result.p_value == 0.01
-    assert result.interval_method == "jackknife"
-
-
-def test_the_interval_of_a_share_is_wilsons():
-    """8 of 10: 0.490 to 0.943, as textbooks have it."""
-    assert recovery.wilson(0.8, 10, 0.95) == pytest.approx((0.4902, 0.9433), abs=1e-4)
-
-
-@pytest.mark.parametrize("n", range(1, 60))
-def test_the_interval_of_nothing_begins_at_zero_and_that_of_all_ends_at_one(n):
-    low, high = recovery.wilson(0.0, n, 0.95)
-    assert low == 0
-    assert 0 < high < 1
-    low, high = recovery.wilson(1.0, n, 0.95)
-    assert 0 < low < 1
-    assert high == 1
+# Chance and intervals
 
 
 @pytest.mark.parametrize("n_groups", [2, 3])
@@ -446,6 +289,33 @@ def test_of_random_vectors_chance_is_what_is_found(n_groups):
         assert small <= 0.2, what
 
 
+def test_the_interval_of_a_correlation_is_that_of_a_slow_jackknife():
+    x = np.random.default_rng(0).normal(size=20)
+    y = x + np.random.default_rng(1).normal(size=20)
+    z = []
+    for i in range(20):
+        kept = [j for j in range(20) if j != i]
+        z.append(math.atanh(np.corrcoef(x[kept], y[kept])[0, 1]))
+    error = math.sqrt(19 / 20 * sum((value - sum(z) / 20) ** 2 for value in z))
+    result = projection_test(x, y, n_permutations=99)
+    centre = math.atanh(np.corrcoef(x, y)[0, 1])
+    bounds = [math.tanh(centre + sign * 1.959964 * error) for sign in (-1, 1)]
+    assert result.interval == pytest.approx(bounds, abs=1e-6)
+    assert (result.p_value, result.interval_method) == (0.01, "jackknife")
+    same = projection_test(range(10), range(10))
+    assert same.value == pytest.approx(1)
+    assert same.interval == pytest.approx((1, 1))
+
+
+def test_the_interval_of_a_share_is_wilsons():
+    """8 of 10: 0.490 to 0.943, as textbooks have it; of nothing it begins at 0."""
+    assert recovery.wilson(0.8, 10, 0.95) == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    for n in range(1, 60):
+        none, every = (recovery.wilson(share, n, 0.95) for share in (0.0, 1.0))
+        assert none[0] == 0 < none[1] < 1
+        assert 0 < every[0] < every[1] == 1
+
+
 def test_twenty_divisions_do_not_make_more_words():
     vectors = np.random.default_rng(0).normal(size=(2, 50, 5))
     many, one = (classification_test(vectors, n_repeats=n) for n in (20, 1))
@@ -461,17 +331,12 @@ def test_a_seed_gives_the_same_and_another_one_others(three):
     ):
         assert run(1) == run(1)
         assert run(np.random.default_rng(1)) == run(np.random.default_rng(1))
-    first, second = (
-        projection_test(range(9), [0, 2, 1, 5, 3, 4, 9, 6, 0], random_state=seed).p_value
-        for seed in (1, 2)
-    )
-    assert first != second
+    y = [0, 2, 1, 5, 3, 4, 9, 6, 0]
+    p_values = {projection_test(range(9), y, random_state=seed).p_value for seed in (1, 2)}
+    assert len(p_values) == 2
 
 
-def test_the_same_biases_are_correlated_without_a_doubt():
-    result = projection_test(range(10), range(10))
-    assert result.value == pytest.approx(1)
-    assert result.interval == pytest.approx((1, 1))
+# Results, and what is undefined or refused
 
 
 def test_a_result_says_what_it_is(three):
@@ -479,15 +344,17 @@ def test_a_result_says_what_it_is(three):
     assert repr(result).startswith(f"<RecoveryTest of clusters: {result.value:.3f} [")
     assert repr(result).endswith("p = 0.01; 95 words of 3 groups>")
     record = json.loads(json.dumps(result.to_dict()))
-    assert record["interval"] == list(result.interval)
-    assert record["what"] == "clusters"
+    assert (record["interval"], record["what"]) == (list(result.interval), "clusters")
 
 
 def test_undefined_correlations_say_why(nine):
+    assert math.isnan(neighbor_correlation(nine, np.ones(9), range(9), 3))
     constant = neighbor_test(nine, np.ones(9), range(9), 3)
     assert "the same for all words" in constant.nan_reason
-    assert "the same for all words" in repr(constant)
+    assert constant.nan_reason in repr(constant)
     assert math.isnan(constant.p_value)
+    # The mean of 1/3, 1/3 ... is not 1/3 but for rounding.
+    assert math.isnan(recovery.correlation(np.full(9, 1 / 3), np.arange(9.0)))
     few = projection_test([1, 2], [3, 4])
     assert few.nan_reason == "a correlation needs 3 words, and there are 2"
     ties = projection_test([0, 0, 0, 1], [1, 2, 3, 5])
@@ -496,35 +363,26 @@ def test_undefined_correlations_say_why(nine):
     assert ties.nan_reason in repr(ties)
 
 
-def test_a_third_among_neighbours_of_all_words_is_constant():
-    """The mean of 1/3, 1/3 ... is not 1/3 but for rounding."""
-    assert math.isnan(recovery.correlation(np.full(9, 1 / 3), np.arange(9.0)))
+ONES = np.ones((9, 3))
+PAIR = [ONES[:5], ONES[5:]]
 
 
-def test_wrong_arguments_of_tests_are_refused(nine, bias, three):
-    with pytest.raises(ValueError, match="two groups or more"):
-        cluster_test([nine])
-    with pytest.raises(ValueError, match="same number of dimensions"):
-        cluster_alignment(nine, three[0])
-    with pytest.raises(ValueError, match=r"groups\[1\] has a single word"):
-        classification_test([nine[:5], nine[5:6]])
-    with pytest.raises(ValueError, match="the same groups; got 2 and 3"):
-        classification_test(three[:2], test=three)
-    with pytest.raises(ValueError, match="train_share must be between 0 and 1"):
-        classification_test(three, train_share=1)
-    with pytest.raises(ValueError, match="kernel must be one of"):
-        classification_test(three, kernel="cubic")
-    with pytest.raises(ValueError, match="confidence_level must be between"):
-        cluster_test(three, confidence_level=0)
-    with pytest.raises(ValueError, match="for each of the 9 vectors"):
-        neighbor_test(nine, bias[:8], range(8), 3)
-    both = np.stack([bias, -bias], axis=1)
-    for group in (5, 2, -1, 0.0, True):
-        with pytest.raises(ValueError, match="from 0 to 1, as bias has 2 columns"):
-            neighbor_test(nine, both, range(9), 3, group=group)
-    with pytest.raises(ValueError, match="from 0 to 0, as bias has 1 columns"):
-        neighbor_test(nine, bias, range(9), 3, group=1)
-    with pytest.raises(TypeError, match="balanced must be True or False"):
-        classification_test(three, balanced=1)
-    with pytest.raises(ValueError, match="the same words in both"):
-        projection_test([1, 2, 3], [1, 2])
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: cluster_alignment(ONES, np.zeros((2, 3))), "zero vector"),
+        (lambda: bias_by_neighbors(ONES, ONES[:, 0], [0], k=9), "k=9 is more than the 8"),
+        (lambda: classification_test([ONES, ONES[:1]]), r"groups\[1\] has a single word"),
+        (lambda: classification_test(PAIR, test=[*PAIR, ONES]), "got 2 and 3"),
+        (lambda: neighbor_test(ONES, ONES[:8, 0], range(8), 3), "the 9 vectors"),
+        *(
+            (lambda group=group: neighbor_test(ONES, ONES, range(9), 3, group=group), "from 0 to 2")
+            for group in (3, -1, 0.0, True)
+        ),
+        (lambda: neighbor_test(ONES, ONES[:, 0], range(9), 3, group=1), "from 0 to 0"),
+        (lambda: projection_test([1, 2, 3], [1, 2]), "the same words in both"),
+    ],
+)
+def test_wrong_arguments_are_refused(call, message):
+    with pytest.raises((TypeError, ValueError), match=message):
+        call()

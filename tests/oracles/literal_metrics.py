@@ -230,3 +230,64 @@ def generalized_weat(targets, attributes):
     return math.fsum(
         dot(difference(x, mu_x), difference(a, mu_a)) for x, a in zip(means_x, means_a, strict=True)
     )
+
+
+def indirect_bias(w, v, basis):
+    """Share of the cosine of two words that is gone without the directions of the basis."""
+    rest_w, rest_v = unit(w), unit(v)
+    for direction in basis:
+        rest_w, rest_v = (
+            [x - dot(rest, direction) * b for x, b in zip(rest, direction, strict=True)]
+            for rest in (rest_w, rest_v)
+        )
+    return (cosine(w, v) - cosine(rest_w, rest_v)) / cosine(w, v)
+
+
+def neighborhoods(model, words, g, k, original=None, exclude=()):
+    """Neighbours, their indirect bias and their projections, word by word and pair by pair."""
+    original, names = original or model, []
+    for word in words:
+        others = [
+            (-cosine(model[word], model[other]), row, other)
+            for row, other in enumerate(model.vocab)
+            if other != word and other not in exclude
+        ]
+        names.append([other for _, _, other in sorted(others)[:k]])
+    pairs = [
+        [(original[word], original[other]) for other in near]
+        for word, near in zip(words, names, strict=True)
+    ]
+    betas = [[indirect_bias(w, v, [g]) for w, v in row] for row in pairs]
+    return names, np.array(betas), np.array([[dot(unit(v), g) for _, v in row] for row in pairs])
+
+
+def gipe(words, names, betas, theta):
+    """Kumar et al., a loop over all edges."""
+    eta = [sum(beta > theta for beta in of_word) / len(of_word) for of_word in betas]
+    gamma = []
+    for word in words:
+        incoming = [
+            beta
+            for other, near, of_other in zip(words, names, betas, strict=True)
+            for name, beta in zip(near, of_other, strict=True)
+            if name == word and other != word
+        ]
+        biased = sum(beta > theta for beta in incoming)
+        gamma.append(1 + biased / len(incoming) if incoming else 1)
+    return sum(e * w for e, w in zip(eta, gamma, strict=True)) / sum(gamma), eta, gamma
+
+
+def eqt_hits(vectors, pairs, words, *, k=1, candidates=None, variants=None, both=False):
+    """Every question by itself, every candidate by itself: the hits, word by word."""
+    gendered = {word for pair in pairs for word in pair}
+    asked = list(pairs) + ([pair[::-1] for pair in pairs] if both else [])
+    hits = []
+    for s, (m, f) in itertools.product(words, asked):
+        accepted = {s, *(variants or {}).get(s, [])}
+        turned = difference(unit(vectors[s]), unit(vectors[m]))
+        q = [x + y for x, y in zip(turned, unit(vectors[f]), strict=True)]
+        banned = gendered if candidates is None else {m, f}
+        allowed = (set(vectors if candidates is None else candidates) - banned) | accepted
+        ranked = sorted(allowed & set(vectors), key=lambda word, q=q: -cosine(q, vectors[word]))
+        hits.append(bool(accepted & set(ranked[:k])))
+    return hits
