@@ -1,6 +1,6 @@
 """wefe: measure the bias of word embeddings, and check how reliable the scores are.
 
-Everything is imported when it is first used, so that ``import wefe`` is quick.
+Modules are imported when you first use them, so that ``import wefe`` is quick.
 """
 
 import lazy_loader as lazy

@@ -1,4 +1,4 @@
-"""`python -m wefe` is `wefe`."""
+"""Run the command line: ``python -m wefe`` is the same as ``wefe``."""
 
 from wefe.cli import main
 

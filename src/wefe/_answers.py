@@ -1,4 +1,4 @@
-"""Run many queries on many models, here or in joblib's workers."""
+"""Run many queries on many models, in this process or in joblib workers."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from wefe.query import Query
 from wefe.results import MetricResult
 from wefe.words import check_preprocessors
 
-# Vectors of a query are held for so many models at once.
+# Number of models whose vectors of a query are in memory at the same time.
 _MODELS_AT_ONCE = 32
 _SIDES = {alternative: side for side, alternative in ALTERNATIVES.items()}
 
 
 class Answer(NamedTuple):
-    """What one model answered to one query."""
+    """The score of one query in one model, with its interval, p-value and the words behind it."""
 
     score: float
     score_lower: float = math.nan
@@ -49,9 +49,9 @@ class Answer(NamedTuple):
     interval_nan_reason: str | None = None
     interval_note: str | None = None
     warnings: Sequence[str] | None = None
-    # Of RNSB: target word -> its share, for figures of a study.
+    # RNSB: target word -> its share, for the figures of a study.
     negative_sentiment: Mapping[str, float] | None = None
-    # Of SC-WEAT: target word -> its effect size, p-value and the method of its test.
+    # SC-WEAT: target word -> effect size, p-value and method of the test.
     words: Mapping[str, Sequence[Any]] | None = None
 
 
@@ -62,7 +62,7 @@ def answer_of(
     options: Mapping[str, Any],
     wanted: Resampling | None,
 ) -> Answer:
-    """Return what a model answers to a query; with an interval if a resampling is given."""
+    """Score one query in one model; add a bootstrap interval if `wanted` is given."""
     answer = _score(metric, query, model, options)
     if wanted is None or math.isnan(answer.score):
         return answer
@@ -70,7 +70,7 @@ def answer_of(
         evaluation = Evaluation(
             metric, query, model, options, subset_defaults=False, value=answer.score
         )
-    except ValueError as error:  # a run_query of its own may answer what others cannot
+    except ValueError as error:  # a user's own run_query may not allow a bootstrap
         return answer._replace(interval_nan_reason=str(error))
     interval = bootstrap(evaluation, wanted)
     return answer._replace(
@@ -92,7 +92,7 @@ def _score(
     except UnanswerableError as error:
         return Answer(math.nan, nan_reason=str(error))
     score = _number(metric, result, "result")
-    # A metric with a run_query of its own may return a plain dictionary.
+    # A user's own run_query may return a plain dictionary.
     p_value = math.nan if result.get("p_value") is None else _number(metric, result, "p_value")
     answer = Answer(score, p_value=p_value)
     if math.isnan(score):
@@ -149,7 +149,7 @@ def _number(metric: BaseMetric, result: object, key: str) -> float:
 
 
 class _Asked(NamedTuple):
-    """A query, the metrics that ask it, and their options by model."""
+    """A query, the metrics to run on it, and the options of each metric by model."""
 
     query: Query
     metrics: list[BaseMetric]
@@ -181,14 +181,14 @@ def _at_once(
     options: Sequence[Sequence[Mapping[str, Any]]],
     models: Sequence[WordEmbeddingModel],
 ) -> list[dict[int, Answer]]:
-    """Score models that have the same words together, as cases of one formula.
+    """Score models that find the same words in one computation, one case of the weights per model.
 
-    What has more to say than a number, such as a p-value or why it is NaN, is left to others.
+    Only plain numbers: p-values, NaN scores and everything else is left to :func:`answer_of`.
     """
     answers: list[dict[int, Answer]] = [{} for _ in metrics]
     plain = []
     for known, metric, params in zip(answers, metrics, options, strict=True):
-        # Of the class itself: one that inherits from it may have another formula.
+        # Not inherited, because a subclass may have another formula.
         if vars(type(metric)).get("scores_many_models") and metric.accepts(query):
             own, lookup = metric.with_params(**params[0])
             if not own._asks_more():
@@ -217,20 +217,20 @@ def run_all(
     progress: bool,
     wanted: Resampling | None = None,
 ) -> list[list[list[Answer]]]:
-    """Return the answers by metric, model and query; with intervals if a resampling is given."""
+    """Return the answers by metric, model and query, with bootstrap intervals if `wanted`."""
     import joblib
 
     encoded = any(metric.encodes_texts for metric, _ in asked)
-    if encoded:  # weights do not travel to workers
+    if encoded:  # the weights of an encoder are not sent to workers
         n_jobs = 1
     n_workers = joblib.effective_n_jobs(n_jobs)
-    # A query is looked up once for all metrics that ask it.
+    # Each query is looked up once for all metrics.
     places: dict[Query, list[tuple[int, int]]] = {}
     for number, (_, queries) in enumerate(asked):
         for position, query in enumerate(queries):
             places.setdefault(query, []).append((number, position))
     if not encoded:
-        # A worker has the forms that were made ready and no others; here more can be made.
+        # A worker can only use forms prepared here; this process can add forms later.
         forms = check_preprocessors(options.get("preprocessors"))
         all_forms = n_workers > 1 or options.get("strategy") == "all"
         for model in models:
@@ -241,7 +241,7 @@ def run_all(
         metrics = [metric for metric, _ in asked]
         sent = [for_worker(metrics, list(places), model, options) for model in models]
     options_of = [_options_of_calls(options, len(queries), len(models)) for _, queries in asked]
-    # Calls are short here, so that the progress bar moves; a worker gets as much as there is.
+    # In this process calls are short, so that the progress bar moves; workers get large ones.
     n_models = min(_MODELS_AT_ONCE, -(-len(models) // n_workers))
     n_queries = 1 if n_workers == 1 else -(-len(places) // -(-n_workers // len(models)))
     blocks = [
@@ -288,7 +288,7 @@ def for_worker(
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
 ) -> WordEmbeddingModel:
-    """Return what goes to a worker in place of a model; see `travelling`."""
+    """Return the model to send to a worker, in memory if it is mapped from a file."""
     if model.held != "mapped":
         return model
     if model.use_subwords or not all(
@@ -296,16 +296,16 @@ def for_worker(
         for metric in metrics
     ):
         return in_memory(model)
-    # Our metrics look up the words of the query and nothing else.
+    # Metrics of this package look up only the words of the query.
     return with_only(model, model.vocab, queries, options.get("preprocessors"))
 
 
 def _options_of_calls(
     options: Mapping[str, Any], n_queries: int, n_models: int
 ) -> list[list[Mapping[str, Any]]]:
-    """Return the options of each call: the same, but for the seed if it is a generator.
+    """Return the options of each call; a random generator is replaced by one seed per call.
 
-    Calls that drew from one generator would depend on their order, and so on `n_jobs`.
+    Otherwise the order of the calls, and so `n_jobs`, would change the results.
     """
     generator = options.get("random_state")
     if not isinstance(generator, np.random.Generator):
@@ -315,5 +315,5 @@ def _options_of_calls(
 
 
 def no_subquery(metric: BaseMetric) -> str:
-    """Return why a query has no answer although subqueries were generated."""
+    """Explain why a query has no answer even after subqueries were generated."""
     return f"it has no subquery of {metric._wanted_shape()}, as {metric.metric_short_name} needs"

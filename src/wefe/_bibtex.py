@@ -1,4 +1,4 @@
-"""The references for what was run, as BibTeX entries."""
+"""Write the references of a run as BibTeX entries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wefe.metrics._registry import as_metric, metric_names
 if TYPE_CHECKING:
     import pandas as pd
 
-# References beside those of metrics, in the same form: authors, title, venue and year.
+# References that no metric has, in the same form: authors, title, venue and year.
 RANKING = (
     'Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework", '
     "IJCAI 2020."
@@ -36,7 +36,7 @@ _SOURCE = re.compile(r"([\w-]+).*\b((?:19|20)\d\d)")
 
 
 def bibtex(metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[str]) -> str:
-    """Return the references of metrics, published query sets, and what else was used."""
+    """Return the BibTeX entries of metrics, published query sets and other methods used."""
     from wefe.datasets import list_query_sets
 
     entries = _entries([*(as_metric(name).reference for name in metrics), *others])
@@ -50,7 +50,7 @@ def bibtex(metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[s
 
 
 def others_used(tidy: pd.DataFrame, *, audited: bool) -> list[str]:
-    """Return the references beside those of metrics and query sets for a table of scores."""
+    """Return the references that a table of scores needs besides metrics and query sets."""
     used = {
         INTERVALS: tidy["score_lower"].notna().any(),
         AUDIT: audited,
@@ -73,7 +73,7 @@ def _entries(references: Iterable[str]) -> dict[str, str]:
 
 
 def _key(author: str, year: str) -> str:
-    # Keys of BibTeX are plain letters.
+    # BibTeX keys are ASCII letters.
     plain = unicodedata.normalize("NFKD", author.casefold()).encode("ascii", "ignore").decode()
     return f"{plain}{year}"
 

@@ -1,7 +1,4 @@
-"""Bootstrap intervals: how much a score depends on the choice of words.
-
-Words drawn anew with replacement (bootstrap), and words left out one at a time (jackknife).
-"""
+"""Bootstrap intervals and jackknife: how much a score depends on the choice of words."""
 
 from __future__ import annotations
 
@@ -23,43 +20,41 @@ IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]
 # Scores many lists of weights, here or in workers, in order.
 ScoreAll: TypeAlias = Callable[[Iterator[Sequence[Weights]]], Iterable[Vectors]]
 
-# Share of resamples without a score up to which there still is an interval.
+# An interval needs at most this share of resamples without a score.
 MOST_UNDEFINED = 0.05
-# Numbers of (cases x words) that are worked on at once, and cases.
+# Largest number of entries (cases x words), and of cases, per block.
 _BLOCK_NUMBERS = 1 << 21
 _MOST_CASES = 100
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class BootstrapInterval:
-    """A score and how far it would move with other words of the same kind.
+    """A score with a confidence interval that reflects the choice of words.
 
     Attributes
     ----------
     label : str
-        Label of the score, such as 'WEAT-ES'.
+        Label of the score, for example 'WEAT-ES'.
     score : float
-        The score of the words as they are.
+        The score of all words.
     lower, upper : float
-        Bounds of the interval; NaN where there is none. They need not enclose the score: one
-        that cannot fall below 0, such as RNSB, rises when words repeat.
+        Bounds of the interval; NaN if there is none. The interval need not contain the score: RNSB,
+        for example, cannot fall below 0 and rises when words repeat.
     standard_error : float
         Standard deviation of the scores of the resamples.
     confidence : float
-        The share of intervals made like this that are to hold the score of the population which
-        the words stand for.
-    n_bootstrap : int
-        Number of resamples.
-    n_undefined : int
-        Resamples without a score. Up to 5 % of them are left out; with more, there is no interval.
+        Nominal coverage: the share of such intervals that should contain the score of the
+        population from which the words were chosen.
+    n_bootstrap, n_undefined : int
+        Number of resamples, and of those without a score. Up to 5 % undefined resamples are
+        ignored; with more, there is no interval.
     method : {'expanded', 'percentile', 'bca'}
-        How the bounds were made of the samples.
-    note : str
-        What to know of the interval; empty if there is nothing.
-    nan_reason : str or None
-        Why there is no interval; None if there is one.
+        How the bounds were computed.
+    note, nan_reason : str
+        How to read the interval (empty if nothing is special), and why there is none (None if there
+        is one).
     samples : ndarray of shape (n_bootstrap,)
-        The scores of the resamples; NaN where undefined. Empty if nothing could be drawn.
+        The scores of the resamples; NaN where undefined. Empty if no words could be resampled.
 
     Examples
     --------
@@ -69,11 +64,6 @@ class BootstrapInterval:
     >>> interval = bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
     >>> interval.score, interval.lower, interval.upper
     (1.04, -0.483, 1.777)
-
-    With other words the score might have the other sign: that of how many resamples has it?
-
-    >>> print(f"{(interval.samples < 0).mean():.1%}")
-    4.4%
     """
 
     label: str
@@ -127,7 +117,7 @@ class Resampling:
 def bootstrap(
     evaluation: Evaluation, wanted: Resampling, score_all: ScoreAll | None = None
 ) -> BootstrapInterval:
-    """Resample the words of an evaluation, and return how its score varies."""
+    """Resample the words of an evaluation and return the interval of its score."""
     drawn = _drawn_strata(evaluation, wanted.sets)
     result = BootstrapInterval(
         label=evaluation.scale.label,
@@ -173,7 +163,7 @@ def bootstrap(
 
 
 def note_of_interval(scale: Scale) -> str:
-    """Return a note if an interval cannot tell bias from chance."""
+    """Return a note if an interval cannot separate bias from chance; otherwise ''."""
     if not scale.is_one_sided:
         return ""
     end = f"{scale.no_bias_value:g}, which means no bias, is the end of the range"
@@ -181,10 +171,7 @@ def note_of_interval(scale: Scale) -> str:
 
 
 def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
-    """Score the query without each word of a set (or without each pair): shape (n_words,).
-
-    NaN where the score is undefined, as it is without the only word of a set.
-    """
+    """Score the query without each word (or pair) of a set: (n_words,), NaN where undefined."""
     words = np.arange(len(evaluation.sets[stratum[0]]))
     if len(words) == 1:
         return np.array([math.nan])
@@ -197,11 +184,11 @@ def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
 
 
 def why_not_comparable(evaluation: Evaluation) -> str | None:
-    """Return why resamples are not comparable with the score of all words; None if they are."""
+    """Explain why resamples are not comparable with the score of all words; None if they are."""
     if math.isnan(evaluation.value):
         return "the score of all words is undefined"
     first, second = evaluation.of_all_words(), evaluation.of_all_words()
-    # liblinear stops before the optimum.
+    # liblinear stops before the optimum, so scores may differ a little.
     near = math.isclose(first, evaluation.value, rel_tol=0.05, abs_tol=1e-6)
     if near and math.isclose(first, second, rel_tol=1e-9, abs_tol=1e-12):
         return None
@@ -213,7 +200,7 @@ def why_not_comparable(evaluation: Evaluation) -> str | None:
 
 
 def why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str | None:
-    """Return why the words of these sets cannot be resampled; None if they can."""
+    """Explain why the words of these sets cannot be resampled; None if they can."""
     if not evaluation.can_repeat:
         return (
             f"{type(evaluation.metric).__name__} has its own run_query, and a query cannot repeat "
@@ -236,10 +223,9 @@ def _drawn_strata(evaluation: Evaluation, sets: WhichSets) -> list[tuple[int, ..
 def _resamples(
     evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]]
 ) -> Iterator[list[Weights]]:
-    """Yield some resamples after the others.
+    """Yield resamples in blocks.
 
-    They depend on the seed, and on position and length of each set: not on metric or model, on
-    what else is drawn, or on how many are made at once.
+    Invariant: a resample depends only on the seed and on the position and length of each set.
     """
     generators = {each: np.random.default_rng([wanted.seed, each[0]]) for each in drawn}
     size = _cases_at_once(evaluation)
@@ -262,7 +248,7 @@ def _drawn(generator: np.random.Generator, n_cases: int, n_words: int) -> Weight
 
 
 def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Weights]) -> list[Weights]:
-    """Return the weights of all sets, of which some vary."""
+    """Return the weights of all sets: the varied ones, and 1 for every other word."""
     own = {position: weights for stratum, weights in varied.items() for position in stratum}
     return [own.get(i, Ones(len(part))) for i, part in enumerate(evaluation.sets)]
 
@@ -275,12 +261,12 @@ def _cases_at_once(evaluation: Evaluation) -> int:
 def _expanded_levels(
     below: float, n_samples: int, sizes: Sequence[int], tail: float
 ) -> tuple[float, float]:
-    """Return the quantiles that bound an interval of few words.
+    """Return the quantiles that bound an expanded percentile interval.
 
-    The median bias of the resamples is taken out (Efron 1981), and the tails are those of Student's
-    t, times sqrt(n / (n - 1)), for n words in the smallest set drawn (Hesterberg 2015).
+    The median bias of the resamples is removed (Efron 1981). The tails are those of Student's t,
+    times sqrt(n / (n - 1)) for n words in the smallest set resampled (Hesterberg 2015).
     """
-    from scipy.special import ndtr, ndtri, stdtrit  # quicker to start without it
+    from scipy.special import ndtr, ndtri, stdtrit  # a slow import
 
     n = min(size for size in sizes if size > 1)
     z = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail))
@@ -291,7 +277,7 @@ def _expanded_levels(
 def _bca_levels(
     evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], below: float, tail: float
 ) -> tuple[float, float] | str:
-    """Return the quantiles that bound a bias-corrected and accelerated interval, or why none do."""
+    """Return the quantiles that bound a BCa interval, or the reason why there are none."""
     if not 0 < below < 1:
         return "all resamples lie on one side of the score, so bca cannot correct them"
     influences = [np.zeros(1)]
@@ -309,9 +295,8 @@ def _bca_levels(
 def bca_levels(below: float, influence: Vectors, tail: float) -> tuple[float, float] | None:
     """Return the quantiles that bound a BCa interval, or None if the samples are too skewed.
 
-    `below` is the share of resamples below the value, `influence` how far the value is from what it
-    is without each word, and `tail` what an interval leaves out on each side. (Davison and Hinkley,
-    "Bootstrap Methods and their Application", 1997, section 5.4.)
+    `below` is the share of resamples below the score; `influence` is the change of the score with
+    each word. Source: Davison and Hinkley, "Bootstrap Methods and their Application", 1997, 5.4.
     """
     squares = float((influence**2).sum())
     acceleration = float((influence**3).sum()) / (6 * squares**1.5) if squares > 0 else 0.0

@@ -1,4 +1,4 @@
-"""Every check of user input and its wording: what was wanted, what was found, what to do."""
+"""Checks of user input: messages say what was expected, what was found, and what to do."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def found(value: object) -> str:
 
 
 def listed(words: Sequence[str], most: int = 5) -> str:
-    """Return the first words, with dots if there are more."""
+    """Join the first words with commas, with dots if there are more."""
     return ", ".join([*words[:most], *["..."] * (len(words) > most)])
 
 
 def nearest(value: object, choices: Collection[str]) -> str:
-    """Return ' Did you mean ...?', or nothing if no choice is near."""
+    """Return ' Did you mean ...?' for the nearest choice, or '' if none is near."""
     import difflib  # only for errors
 
     near = difflib.get_close_matches(str(value), list(choices), n=1)
@@ -36,7 +36,7 @@ def nearest(value: object, choices: Collection[str]) -> str:
 
 
 def check_choice(name: str, value: object, choices: Collection[str]) -> str:
-    """Return `value` if it is one of `choices`; the error names them and the nearest one."""
+    """Return `value` if it is one of `choices`."""
     if isinstance(value, str) and value in choices:
         return value
     allowed = ", ".join(map(repr, choices))
@@ -46,7 +46,7 @@ def check_choice(name: str, value: object, choices: Collection[str]) -> str:
 
 
 def check_known(what: str, keys: Iterable[object], allowed: Collection[str]) -> None:
-    """Refuse the first key that is not allowed, with the nearest one that is."""
+    """Raise an error for the first key that is not allowed."""
     for key in keys:
         if key not in allowed:
             options = ", ".join(map(repr, allowed))
@@ -56,14 +56,14 @@ def check_known(what: str, keys: Iterable[object], allowed: Collection[str]) -> 
 
 
 def check_bool(name: str, value: object) -> bool:
-    """Return a flag as bool; numbers, strings and None are refused."""
+    """Return a flag as bool; reject numbers, strings and None."""
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise TypeError(f"{name} must be True or False; got {found(value)}.")
 
 
 def check_positive_int(name: str, value: object) -> int:
-    """Return an integer of at least 1 as int; floats and bools are refused."""
+    """Return an integer of at least 1; reject floats and bools."""
     if _is_whole(value) and int(value) >= 1:
         return int(value)
     kind = ValueError if _is_whole(value) else TypeError
@@ -79,8 +79,8 @@ def _is_real(value: object) -> TypeGuard[float]:
 
 
 def check_number(name: str, value: object, at_least: float = -math.inf) -> float:
-    """Return a finite number as float; texts and bools are refused."""
-    with suppress(OverflowError):  # integers have no bound
+    """Return a finite number as float; reject strings and bools."""
+    with suppress(OverflowError):  # an integer too large for a float
         if _is_real(value) and math.isfinite(value) and value >= at_least:
             return float(value)
     bound = "" if math.isinf(at_least) else f" of at least {at_least:g}"
@@ -91,21 +91,10 @@ def check_number(name: str, value: object, at_least: float = -math.inf) -> float
 def check_array(
     name: str, values: object, shape: str = "", *, missing: bool = False, whole: bool = False
 ) -> npt.NDArray[Any]:
-    """Return an array of numbers as float64, or of integers as int64.
+    """Return finite numbers as float64, or with `whole` integers as int64.
 
-    Parameters
-    ----------
-    name : str
-        What it is called.
-    values : array-like
-        Neither texts nor bools, and no infinity.
-    shape : str, optional
-        The shape, '(n_words, k)', or two of them, '(dim,) or (n_words, dim)': the number of axes
-        is checked, and that no axis is empty.
-    missing : bool, default=False
-        Take NaN for what is unknown.
-    whole : bool, default=False
-        Take integers only.
+    `shape` is written as in the docstrings, for example '(dim,) or (n_words, dim)'. Only the number
+    of axes is checked, and that no axis is empty. With `missing`, NaN is allowed.
     """
     kind = ("integers" if whole else "real numbers") + (f" of shape {shape}" if shape else "")
     try:
@@ -144,7 +133,7 @@ def check_random_state(value: object) -> int | np.random.Generator | None:
 
 
 def as_seed(random_state: object) -> int:
-    """Return an integer that stands for a random state; None draws fresh entropy."""
+    """Return an integer seed for a random state; None draws a new one."""
     checked = check_random_state(random_state)
     if isinstance(checked, int):
         return checked
@@ -161,7 +150,7 @@ def check_share(name: str, value: object) -> float:
 
 
 def check_between(name: str, value: object, example: float) -> float:
-    """Return a number between 0 and 1 that is neither of them."""
+    """Return a number between 0 and 1, both excluded."""
     share = check_share(name, value)
     if share in (0, 1):
         raise ValueError(f"{name} must be between 0 and 1, such as {example}; got {value!r}.")
@@ -176,7 +165,7 @@ def check_up_to(name: str, value: object, most: int, why: str) -> int:
 
 
 def check_sequence(name: str, value: object) -> Sequence[Any]:
-    """Return a list, tuple, array or pandas column; sets have no order, a string is one word."""
+    """Return a list, tuple, array or pandas column; reject sets (unordered) and strings."""
     if isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim):
         return value  # type: ignore[return-value]
     module = type(value).__module__.partition(".")[0]
@@ -199,14 +188,14 @@ def check_word_set(name: str, words: object) -> tuple[str, ...]:
 
 
 def check_text(name: str, value: object) -> str:
-    """Return a text that is not empty."""
+    """Return a string that is not empty."""
     if isinstance(value, str) and value:
         return value
     raise TypeError(f"{name} must be a text; got {found(value)}.")
 
 
 def check_n_jobs(n_jobs: object) -> int | None:
-    """Return a number of workers as joblib takes it: positive, negative or None, not 0."""
+    """Return a number of workers as in joblib: positive, negative or None, but not 0."""
     if n_jobs is None or (_is_whole(n_jobs) and n_jobs != 0):
         return n_jobs
     raise (ValueError if _is_whole(n_jobs) else TypeError)(
@@ -215,7 +204,7 @@ def check_n_jobs(n_jobs: object) -> int | None:
 
 
 def import_library(name: str, extra: str, label: str) -> Any:
-    """Import an optional library; without it, the error says which extra has it."""
+    """Import an optional library; the error names the extra that installs it."""
     try:
         return import_module(name)
     except ImportError as error:

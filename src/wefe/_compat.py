@@ -1,8 +1,8 @@
-"""The documented import paths of older releases, as one table.
+"""The documented import paths of older releases, in one table.
 
-Each is a module that holds nothing: an attribute is looked up where it lives now. They are put in
-`sys.modules`, so that importing ``wefe.metrics.WEAT`` as a module does not replace the class of
-that name in `wefe.metrics`.
+Each path becomes an empty module that looks up its attributes where they are now. The modules are
+put into `sys.modules` directly, so that importing ``wefe.metrics.WEAT`` as a module does not
+replace the class of that name.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _TABLE: dict[str, tuple[str, ...]] = {
 
 
 class _Moved(ModuleType):
-    """An old module, which finds its names where they are now."""
+    """A module of an older release that looks up its names where they are now."""
 
     def __dir__(self) -> list[str]:
         return self.__all__
@@ -53,7 +53,7 @@ class _Moved(ModuleType):
     def __all__(self) -> list[str]:
         modules = map(importlib.import_module, _TABLE[self.__name__])
         names = {name for module in modules for name in _names_of(module)}
-        # Too general a name to come with `import *`.
+        # The name `load` is too general for `import *`.
         return sorted(names - {"load"})
 
     def __getattr__(self, name: str) -> Any:
@@ -70,11 +70,11 @@ def _names_of(module: ModuleType) -> list[str]:
 
 
 def install() -> None:
-    """Make the older paths importable."""
+    """Make the import paths of older releases work."""
     for old, places in _TABLE.items():
         module = _Moved(old, f"Moved: see {', '.join(places)}.")
         module.__path__ = []
-        # Without a spec `importlib.util.find_spec` raises.
+        # `importlib.util.find_spec` raises an error for a module without a spec.
         module.__spec__ = ModuleSpec(old, None, is_package=True)
         sys.modules.setdefault(old, module)
         parent, _, child = old.rpartition(".")

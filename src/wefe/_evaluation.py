@@ -1,4 +1,4 @@
-"""One metric, query and model: words looked up once, then scored with any weights."""
+"""One metric, query and model: look up the words once, then score them with any weights."""
 
 from __future__ import annotations
 
@@ -21,13 +21,11 @@ T = TypeVar("T")
 
 
 class Evaluation:
-    """A query after look-up, ready to be scored with any weights of its words.
+    """A query after look-up, which can be scored with any weights of its words.
 
-    `sets` are `targets`, then `attributes`: the words found, each once, and of paired targets the
-    complete tuples. `lost` has the words of each set that are out of vocabulary, `value` the score
-    of all words, and `scale` says how scores are to be read. Words cannot repeat (`can_repeat`)
-    where a metric has a `run_query` of its own. With `subset_defaults`, the metric's own parameters
-    for subsets stand before `params`; a `value` that is known already is not computed again.
+    `sets` holds `targets`, then `attributes`: each word found once, and complete tuples only if
+    targets are paired. `can_repeat` is False for a metric with a `run_query` of its own.
+    `subset_defaults` adds the metric's parameters for subsets; `params` override them.
     """
 
     _model: WordEmbeddingModel
@@ -53,10 +51,10 @@ class Evaluation:
             prepared = own._prepare(query, model, lookup)
             self.metric, embedded, self.targets, self.attributes, reason = prepared
             self.paired = bool(self.metric.pairs_targets)
-            # Nobody asks for the p-value of a resample.
+            # Resamples need no p-value.
             self.metric.calculate_p_value = False
         else:
-            # It is called for each case.
+            # The metric's own run_query is called for each case.
             self.params = _accepted(metric, self.params)
             self.metric, self._model, self.paired = metric, model, False
             how = {key: v for key, v in self.params.items() if key in Lookup.__annotations__}
@@ -75,25 +73,25 @@ class Evaluation:
         self.scale = self.scale_of([len(part) for part in self.sets])
 
     def of_all_words(self) -> float:
-        """Score all words in the way in which subsets are scored."""
+        """Score all words in the same way as subsets."""
         return float(self.scores([Ones(len(part)) for part in self.sets])[0])
 
     @property
     def is_fast(self) -> bool:
-        """Whether cases are scored together, not one after the other."""
-        # A class that changes `_compute` alone is another metric than the one that it inherits.
+        """Whether all cases are scored in one computation."""
+        # A subclass that overrides only `_compute` must not use the inherited `_scores`.
         formulas, mro = {"_scores", "_compute"}, type(self.metric).__mro__
         defined = next(formulas & vars(each).keys() for each in mro if formulas & vars(each).keys())
         return self.can_repeat and "_scores" in defined
 
     def for_jobs(self, n_jobs: int | None) -> Evaluation:
-        """Return what goes to workers, if there are any: mapped models as they are in memory."""
+        """Return a copy to send to workers, with mapped models in memory."""
         import joblib
 
         if joblib.effective_n_jobs(n_jobs) == 1:
             return self
         other = copy.copy(self)
-        # Metrics of whole vocabularies have their models among the parameters.
+        # Metrics that use the whole vocabulary have models among their parameters.
         other.params, other.metric = travelling(self.params), copy.copy(self.metric)
         for each in (other, other.metric):
             vars(each).update(travelling(vars(each)))
@@ -101,20 +99,20 @@ class Evaluation:
 
     @property
     def strata(self) -> list[tuple[int, ...]]:
-        """Positions in `sets` of those whose words come and go together, as pairs do."""
+        """Positions in `sets` that are resampled together: paired target sets, then single sets."""
         tied = [tuple(range(len(self.targets)))] if self.paired else []
         alone = range(len(self.targets) if self.paired else 0, len(self.sets))
         return tied + [(position,) for position in alone]
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
-        """Return the scale of the query with the first words of each set."""
+        """Return the scale of the query if each set had only its first words."""
         # The sets hold the forms that were found.
         params = {k: v for k, v in self.params.items() if k not in ("strategy", "preprocessors")}
         words = [part.words[:size] for part, size in zip(self.sets, sizes, strict=True)]
         return self.metric.scale(self._query_of(words), **params)
 
     def scores(self, weights: Sequence[Weights]) -> Vectors:
-        """Score the query with weights for each set: (n_cases,); NaN where it is undefined."""
+        """Score the query with weights for each set: shape (n_cases,), NaN where undefined."""
         sets = [part.weighted(own) for part, own in zip(self.sets, weights, strict=True)]
         n_targets, n_cases = len(self.targets), n_cases_of(sets)
         if not self.can_repeat:
@@ -140,7 +138,7 @@ class Evaluation:
 
 
 def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave out parameters of the look-up that a `run_query` of a user does not take."""
+    """Drop look-up parameters that a user's own `run_query` does not accept."""
     known = inspect.signature(metric.run_query).parameters.values()
     if any(parameter.kind is parameter.VAR_KEYWORD for parameter in known):
         return dict(params)
@@ -149,10 +147,9 @@ def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def travelling(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters for a worker: models that are mapped from a file as they are in memory.
+    """Return parameters for a worker, with mapped models in memory.
 
-    joblib sends a mapped array as the name of its file, so a worker would not see what was changed
-    in memory, or would see the file that took its place meanwhile.
+    joblib sends a mapped array as a file name; the worker would miss changes made in memory.
     """
     return {
         name: in_memory(value) if isinstance(value, WordEmbeddingModel) else value
@@ -161,7 +158,7 @@ def travelling(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_memory(model: WordEmbeddingModel) -> WordEmbeddingModel:
-    """Return a model of which no array is mapped from a file."""
+    """Return the model without arrays mapped from a file."""
     if model.held != "mapped":
         return model
     sent = copy.copy(model)
@@ -172,13 +169,13 @@ def in_memory(model: WordEmbeddingModel) -> WordEmbeddingModel:
 def call_all(
     function: Callable[..., T], calls: Iterable[tuple[Any, ...]], n_jobs: int | None
 ) -> Iterator[T]:
-    """Yield the results of calls in order: from here, or from joblib's workers as they come."""
+    """Yield the results of calls in order, from this process or from joblib workers."""
     import joblib
 
     if joblib.effective_n_jobs(n_jobs) == 1:
         return starmap(function, calls)
     try:
         parallel = joblib.Parallel(n_jobs=n_jobs, return_as="generator")
-    except ValueError:  # a backend that can only return everything at once
+    except ValueError:  # this backend returns everything at once
         parallel = joblib.Parallel(n_jobs=n_jobs)
     return iter(parallel(joblib.delayed(function)(*call) for call in calls))

@@ -13,28 +13,26 @@ from typing import BinaryIO
 
 @contextlib.contextmanager
 def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file for writing that takes the place of `path` once everything is written.
+    """Open a file for writing that replaces `path` only when everything is written.
 
-    Whatever ends the work early, `path` is what it was before: the old file or nothing. Until then
-    the bytes are in a hidden file '.NAME.RANDOM.part' in the same folder, which only a process that
-    is killed leaves behind. The new file gets the permissions of the one it replaces. A symbolic
-    link stays, and what it points to is replaced. Who has the old file open, or mapped, keeps it.
+    If the work fails, `path` stays as it was. Only a killed process leaves the hidden temporary
+    file '.NAME.RANDOM.part' in the folder. Permissions and symbolic links are kept.
     """
-    # The link stays, and the temporary file is in the folder (the file system) of what it names.
+    # Replace the file that a link points to: the temporary file must be on its file system.
     target = Path(os.path.realpath(path))
     mode = _mode_of(target, os.fspath(path))
     new_mode = 0o666 if mode is None else mode
-    # A name may have 255 bytes; four are the most that a letter takes.
+    # A name has at most 255 bytes, and a character at most four.
     part = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}.part")
     try:
-        # Not by way of `tempfile`, whose files only their owner may read.
+        # Not `tempfile`, because only the owner may read its files.
         with open(part, "x+b", opener=lambda name, flags: os.open(name, flags, new_mode)) as file:
             if mode is not None:
-                # What the umask took away.
+                # Restore the permissions that the umask removed.
                 os.chmod(part, mode)
             yield file
             file.flush()
-            # Else the name could be in place before the bytes when the power fails.
+            # Otherwise a power loss could leave the new name without its bytes.
             os.fsync(file.fileno())
         os.replace(part, target)
     except BaseException:
@@ -45,7 +43,7 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Refuse a path that :func:`atomic_file` could not write to, before long work is done."""
+    """Check that :func:`atomic_file` can write to a path, before long work begins."""
     target = Path(os.path.realpath(path))
     _mode_of(target, os.fspath(path))
     if not os.access(target.parent, os.W_OK):
@@ -53,7 +51,7 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _mode_of(target: Path, given: str) -> int | None:
-    """Return the permissions of a file that may be replaced; None if there is none yet."""
+    """Return the permissions of the file to replace; None if it does not exist."""
     try:
         target.stat()
     except FileNotFoundError:
@@ -67,19 +65,19 @@ def _mode_of(target: Path, given: str) -> int | None:
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, "is a folder; expected the name of a file", given)
     if not target.is_file():
-        # Root could replace /dev/null.
+        # Otherwise root could replace /dev/null.
         raise OSError(errno.EINVAL, "is not a regular file, so it cannot be replaced", given)
     if not os.access(target, os.W_OK):
-        # Replacing needs the folder only, but who protects a file means its content.
+        # The folder's permissions would allow it, but a protected file should not change.
         raise PermissionError(errno.EACCES, "is write-protected", given)
     return target.stat().st_mode & 0o777
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name last through a loss of power, where the platform can."""
+    """Make the new file name survive a power loss, where the platform can."""
     if not hasattr(os, "O_DIRECTORY"):
         return
-    # The file is in place and whole: that some file systems cannot do this is no error.
+    # Some file systems cannot do this; the file is complete anyway.
     with contextlib.suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
         try:

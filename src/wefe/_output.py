@@ -1,4 +1,4 @@
-"""Tables for people and for programs."""
+"""Format tables for people and for programs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _LONGEST_TEXT = 62
 # Longer texts are cut to this length if a table does not fit.
 _SHORTEST_TEXT = 24
 _GAP = 2
-# Of prose: longer lines are hard to read.
+# Width of prose, because longer lines are hard to read.
 _LONGEST_LINE = 100
 _UNLIMITED = 100_000
 
@@ -44,7 +44,7 @@ def write(
     shown: Iterable[tuple[str, pd.DataFrame]],
     data: Mapping[str, pd.DataFrame],
 ) -> None:
-    """Print tables: `shown` with titles for people, `data` for programs (CSV has the first)."""
+    """Print tables: `shown` with titles for people, `data` for programs (CSV: only the first)."""
     if format == "csv":
         print(as_csv(next(iter(data.values()))), end="")
     elif format == "json":
@@ -60,7 +60,7 @@ def write(
 
 
 def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
-    """Return a table for people, with the first columns that fit the terminal."""
+    """Return a table as text, with as many columns as fit the terminal."""
     from rich.cells import cell_len
     from rich.table import Table
     from rich.text import Text
@@ -71,7 +71,7 @@ def as_text(frame: pd.DataFrame, *, index: bool = False) -> str:
     is_number = [pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]
     wide = [min(max(map(cell_len, column)), _LONGEST_TEXT) for column in columns]
     widths = _fitting(wide, is_number, _room())
-    # From here on, columns without room are dropped.
+    # Drop the columns that do not fit.
     table = Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="bold")
     for (heading, *_), to_right, width in zip(columns, is_number, widths, strict=False):
         justify: Literal["left", "right"] = "right" if to_right else "left"
@@ -96,9 +96,9 @@ def as_markdown(title: str, frame: pd.DataFrame) -> str:
 
 
 def as_latex(title: str, frame: pd.DataFrame) -> str:
-    """Return a table in LaTeX, for the package booktabs."""
+    """Return a table in LaTeX for the package booktabs."""
     cells = _as_cells(frame, _latex_p_value)
-    # p-values are LaTeX already.
+    # The p-values are already LaTeX.
     plain = [name for name in cells if not str(name).startswith("p value")]
     table = cells.style.hide(axis="index").format(escape="latex", subset=plain)
     table = table.format_index(escape="latex", axis="columns")
@@ -113,7 +113,7 @@ def as_latex(title: str, frame: pd.DataFrame) -> str:
 
 
 def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield one table per metric and query set, with the models of a query together."""
+    """Yield one table per metric and query set, with the models of each query together."""
     shown = tidy.rename(columns={"model_name": "model", "query_name": "query"})
     shown["interval"] = interval_text(tidy["score_lower"], tidy["score_upper"])
     shown["null"] = interval_text(tidy["null_lower"], tidy["null_upper"])
@@ -134,7 +134,7 @@ def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
-    """Return named tables as one JSON object of lists of records; NaN becomes null."""
+    """Return named tables as one JSON object of lists of rows; NaN becomes null."""
     # pandas' JSON writer keeps 15 decimals, too few for small p-values.
     records = {
         name: table.astype(object).where(table.notna(), None).to_dict("records")
@@ -144,7 +144,7 @@ def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
 
 
 def tell(text: str) -> None:
-    """Print a text; on a terminal its lines end between words."""
+    """Print a text; a terminal gets lines that end between words."""
     lines = visible(text, "\n").split("\n")
     if sys.stdout.isatty():
         width = min(_room(), _LONGEST_LINE)
@@ -153,7 +153,7 @@ def tell(text: str) -> None:
 
 
 def say(text: str, style: str) -> None:
-    """Print a line, in colour if it goes to a terminal."""
+    """Print a line, in colour on a terminal."""
     from rich.text import Text
 
     print(_rendered(Text(visible(text, "\n"), style)).rstrip("\n"))
@@ -181,14 +181,14 @@ def _rendered(what: Any) -> str:
 
 
 def number_text(x: float) -> str:
-    """Return four decimals, or three digits of a smaller number."""
+    """Format a number with four decimals, or three significant digits if it is small."""
     if x == 0 or not math.isfinite(x):
         return f"{x:.4f}"
     return f"{x:.{min(9, max(4, 2 - math.floor(math.log10(abs(x)))))}f}"
 
 
 def interval_text(lower: pd.Series, upper: pd.Series) -> list[str | None]:
-    """Return intervals, None where there is none."""
+    """Format intervals; None where there is none."""
     return [
         None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
         for low, high in zip(lower, upper, strict=True)
@@ -196,12 +196,12 @@ def interval_text(lower: pd.Series, upper: pd.Series) -> list[str | None]:
 
 
 def p_value_text(p: float) -> str:
-    """Return four decimals, or the magnitude of a smaller p-value."""
+    """Format a p-value with four decimals, or its order of magnitude if it is smaller."""
     return f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
 
 
 def _latex_p_value(p: float) -> str:
-    """Return three decimals; a p-value is never 0."""
+    """Format a p-value with three decimals, never as 0."""
     return f"${p:.3f}$" if p >= 0.001 else "$<0.001$"
 
 
@@ -212,13 +212,13 @@ def _latex_text(text: str) -> str:
 
 
 def _as_cells(frame: pd.DataFrame, p_value: Any = p_value_text) -> pd.DataFrame:
-    """Return a table of texts, with headings for people."""
+    """Return a table of strings with headings for people."""
     columns = [_column(str(name), frame.iloc[:, i], p_value) for i, name in enumerate(frame)]
     return pd.DataFrame({column[0]: column[1:] for column in columns}, index=frame.index)
 
 
 def _column(name: str, column: pd.Series, p_value: Any = p_value_text) -> list[str]:
-    """Return heading and cells, empty where there is no value."""
+    """Return the heading and the cells of a column; cells without a value are empty."""
     if name.startswith("p_value"):
         cells = [p_value(p) for p in column.astype(float)]
     elif pd.api.types.is_float_dtype(column):
@@ -239,7 +239,7 @@ def _room() -> int:
 
 
 def _fitting(wide: list[int], is_number: list[bool], room: int) -> list[int]:
-    """Return the widths of the first columns that fit, cutting the widest texts first."""
+    """Return the widths of the first columns that fit; the widest texts are cut first."""
     least = [
         width if is_one else min(width, _SHORTEST_TEXT)
         for width, is_one in zip(wide, is_number, strict=True)

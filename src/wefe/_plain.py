@@ -1,4 +1,4 @@
-"""Results as plain data, fit for JSON."""
+"""Turn results into plain data for JSON."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 
 class Facts:
-    """A dataclass that writes itself as JSON: its fields, or the attributes that it names."""
+    """A dataclass that can be written as JSON: its fields, or the attributes in `_facts`."""
 
     _facts: ClassVar[tuple[str, ...]] = ()
 
@@ -19,24 +19,19 @@ class Facts:
         return {name: plain(getattr(self, name)) for name in names}
 
     def to_json(self) -> str:
-        """Return everything as JSON.
+        """Return all attributes and properties as JSON.
 
         Returns
         -------
         str
-            An object with the attributes and properties by name. What is undefined is null.
+            A JSON object; undefined values are null.
         """
         return json.dumps(self._plain(), allow_nan=False)
 
 
 def plain(value: Any) -> Any:
-    """Return a value as JSON has it.
+    """Convert a result, dataclass, table or array to JSON types; NaN and infinity become None.
 
-    NaN and what is infinite are None. A result is its facts, another dataclass its fields, a Series
-    a dictionary and a DataFrame its rows.
-
-    Examples
-    --------
     >>> import numpy as np
     >>> plain({"scores": np.array([0.5, np.nan]), "n": np.int64(2)})
     {'scores': [0.5, None], 'n': 2}

@@ -1,4 +1,4 @@
-"""Progress bars, and warnings that appear once."""
+"""Progress bars, and warnings that are logged once."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ from typing import Any
 
 # A bar appears, and tqdm is imported, once the work has taken this many seconds.
 _DELAY_S = 2.0
-# Where standard error is no terminal, a line is written after each so many seconds.
+# Seconds between two lines if standard error is not a terminal.
 _LINE_S = 30.0
 
 
 class progress_bar:  # noqa: N801 - used like a function
-    """A bar on standard error, as a context manager; it appears after two seconds of work.
+    """A progress bar on standard error, as a context manager; shown after two seconds.
 
-    In the log of a job, where standard error is no terminal, a line is written every 30 s. `total`
-    is the amount of work in `unit`, of which 'B' shows bytes in steps of 1000.
+    If standard error is not a terminal, a line is written every 30 s. The unit 'B' means bytes.
     """
 
     def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
@@ -52,7 +51,7 @@ class progress_bar:  # noqa: N801 - used like a function
                 unit=self._unit,
                 unit_scale=self._unit == "B",
                 initial=self._done,
-                disable=None,  # no bar where standard error is no terminal
+                disable=None,  # no bar if standard error is not a terminal
                 leave=False,
             )
             if not self._bar.disable:
@@ -64,7 +63,7 @@ class progress_bar:  # noqa: N801 - used like a function
 
 
 def _plural(unit: str) -> str:
-    """Return the plural of a unit: queries, tasks; bytes stay 'B'."""
+    """Return the plural of a unit, for example queries, tasks; 'B' stays."""
     if unit == "B" or unit.endswith("s"):
         return unit
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
@@ -72,7 +71,7 @@ def _plural(unit: str) -> str:
 
 @contextmanager
 def noted(notes: list[str], *, quiet: bool = True) -> Iterator[None]:
-    """Collect the warnings that this thread causes, each once; log them once unless `quiet`."""
+    """Collect the warnings of this thread in `notes`, each once; log them too unless `quiet`."""
     here = threading.get_ident()
 
     def passes(record: logging.LogRecord) -> bool:
@@ -83,7 +82,7 @@ def noted(notes: list[str], *, quiet: bool = True) -> Iterator[None]:
             notes.append(record.getMessage())
         return is_new and not quiet
 
-    # A filter holds for the very logger only, not for those below it.
+    # A filter applies to one logger, not to its children.
     names = [name for name in logging.root.manager.loggerDict if name.startswith("wefe.")]
     loggers = [logging.getLogger(name) for name in names]
     for each in loggers:

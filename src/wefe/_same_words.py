@@ -1,4 +1,4 @@
-"""The same query asked again: of several models with the same words, or with fewer words."""
+"""Make a query comparable: the same words in all models, or fewer words in one model."""
 
 from __future__ import annotations
 
@@ -25,11 +25,10 @@ def on_same_words(
     queries: Sequence[Query],
     lookup: Mapping[str, Any],
 ) -> list[WordEmbeddingModel]:
-    """Return the models, without those words of queries that one of them lacks.
+    """Return copies of the models that all lack the query words that one of them lacks.
 
-    A word that is lost then is lost in all of them, so the thresholds for lost words still hold.
-    Models stay whole, as some metrics look at the neighbours of words. Of `lookup`, 'preprocessors'
-    and 'lost_vocabulary_threshold' count.
+    Each word still counts as lost, so the thresholds for lost words hold. The vocabulary stays
+    whole, because some metrics need the neighbours of words.
     """
     how, threshold = lookup.get("preprocessors"), lookup.get("lost_vocabulary_threshold", 0.2)
     by_query = {query: [lacking(model, query, how) for model in models] for query in queries}
@@ -41,17 +40,14 @@ def on_same_words(
 def lacking(
     model: WordEmbeddingModel, query: Query, preprocessors: Preprocessors | None
 ) -> list[str]:
-    """Return the words of a query of which a model has no form."""
+    """Return the words of a query that a model has in no form."""
     forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
     words = dict.fromkeys(word for part in _sets(query) for word in part)
     return [w for w in words if not any(form in model for form in variants(w, forms, prefix))]
 
 
 def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) -> list[str]:
-    """Return the words that some model lacks, and another one has.
-
-    A model that cannot answer the query anyway takes no words from the others.
-    """
+    """Return the words that some models have and others lack; ignore models without an answer."""
     answering = [
         own
         for own in map(set, lacked)
@@ -65,7 +61,7 @@ def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) 
 
 
 def tell_left_out(words: Sequence[str]) -> None:
-    """Log which words no model is measured on; of many words the first ones."""
+    """Log the words that are left out for all models."""
     if words:
         logger.warning(
             "%d words of the queries are left out because not all models have them: %s",
@@ -79,7 +75,7 @@ def hiding(
     lost: Collection[str],
     preprocessors: Preprocessors | None,
 ) -> WordEmbeddingModel:
-    """Return a model that seems to lack some words of queries."""
+    """Return a model that behaves as if it lacked some words of queries."""
     forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
     words = {word for query in queries for part in _sets(query) for word in part}
     kept = {form for word in words - set(lost) for form in variants(word, forms, prefix)}
@@ -100,18 +96,18 @@ def with_only(
     queries: Sequence[Query],
     preprocessors: Preprocessors | None,
 ) -> WordEmbeddingModel:
-    """Return a model that has only those forms of the words of queries that are among `words`."""
+    """Return a model that has only those forms of query words that are in `words`."""
     asked = words_of(queries, model.vocab_prefix, preprocessors)
     kept = sorted(word for word in asked if word in words)
     few = copy.copy(model)
     few.wv = ArrayVectors(kept, model.get_vectors(kept), asked, model.name)
-    # What else could be built from parts of words is not in all models.
+    # Subwords could build vectors that other models lack.
     few.use_subwords = False
     return few
 
 
 class _WithoutWords(WordEmbeddingModel):
-    """A model that says of some words that it lacks them; its rows stay as they are."""
+    """A model that hides some of its words; all rows stay in place."""
 
     def __init__(self, model: WordEmbeddingModel, hidden: frozenset[str]) -> None:
         vars(self).update(vars(model))
@@ -119,19 +115,16 @@ class _WithoutWords(WordEmbeddingModel):
 
     @property
     def vocab(self) -> Mapping[str, int]:
-        """The words and their rows."""
+        """Words and their rows."""
         return _HidingWords(self.wv.key_to_index, self._hidden)
 
     def __contains__(self, word: object) -> bool:
-        # Parts of words could make a vector of it.
+        # Otherwise subwords could build a vector of a hidden word.
         return word not in self._hidden and super().__contains__(word)
 
 
 class _HidingWords(UserDict[str, int]):
-    """A vocabulary that, asked whether it has a word, denies some.
-
-    Look-up asks. Whoever comes upon the row of such a word, as a neighbour, gets its name and row.
-    """
+    """A vocabulary in which `in` is False for hidden words; iteration still yields all words."""
 
     get = Mapping.get
 

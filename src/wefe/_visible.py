@@ -1,4 +1,4 @@
-"""Escape invisible and control characters in untrusted texts, such as names in a file."""
+"""Escape invisible and control characters in untrusted text, such as names in a file."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-# Control characters, line ends, marks that turn the direction of text, halves of characters, and
-# codes that no text has (reports mark names with them). No joiners and marks of one letter
-# that some scripts need.
+# Control characters, line ends, marks of text direction, surrogates and noncharacters (reports
+# mark names with them). Joiners stay, because some scripts need them.
 _HIDDEN = "\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufdd0-\ufdef"
 HIDDEN = re.compile(f"[{_HIDDEN}]")
 
 
 def visible(text: str, keep: str = "") -> str:
-    r"""Return a text with escapes for what is not seen, or is obeyed by terminals and pages.
-
-    Characters in `keep` stay as they are, such as line ends.
+    r"""Escape invisible and control characters, except those in `keep`.
 
     >>> print(visible("glove\x1b[2J \u202e"))
     glove\u001b[2J \u202e
@@ -35,7 +32,7 @@ def visible(text: str, keep: str = "") -> str:
 
 
 def visible_data(value: Any, keep: str = "") -> Any:
-    """Return plain data whose texts and keys are what :func:`visible` makes of them."""
+    """Return plain data with :func:`visible` applied to all strings and keys."""
     if isinstance(value, str):
         return visible(value, keep)
     if isinstance(value, dict):
@@ -44,16 +41,10 @@ def visible_data(value: Any, keep: str = "") -> Any:
 
 
 def as_csv(frame: pd.DataFrame, **options: Any) -> str:
-    """Return a table, without its index, as CSV in which no spreadsheet takes a text for a formula.
+    """Return a table as CSV without its index; strings that look like formulas start with "'".
 
-    A text that begins like one gets an apostrophe before it, as OWASP recommends; numbers stay as
-    they are, the negative ones too. Options are those of :meth:`pandas.DataFrame.to_csv`.
-
-    >>> import pandas as pd
-    >>> print(as_csv(pd.DataFrame({"word": ["=1+1", "nurse"], "projection": [-0.1, 0.3]})), end="")
-    word,projection
-    '=1+1,-0.1
-    nurse,0.3
+    This keeps spreadsheets from running them (as OWASP recommends); negative numbers stay as they
+    are. `options` are those of :meth:`pandas.DataFrame.to_csv`.
     """
     from pandas.api.types import is_numeric_dtype
 
@@ -61,7 +52,7 @@ def as_csv(frame: pd.DataFrame, **options: Any) -> str:
         if not isinstance(cell, str):
             return cell
         start = "'" if cell.startswith(tuple("=+-@\t\r\n")) else ""
-        # Python's writer leaves it without quotes, so that it would end the row.
+        # Python's writer does not quote a carriage return, which would end the row.
         return start + cell.replace("\r", r"\u000d")
 
     table = frame.rename(columns=escaped).apply(
@@ -71,10 +62,8 @@ def as_csv(frame: pd.DataFrame, **options: Any) -> str:
 
 
 def unique_labels(names: Sequence[str], what: str) -> list[str]:
-    """Return names with those that occur again numbered: 'name', 'name (2)'; the log says so.
+    """Number repeated names and log it.
 
-    Examples
-    --------
     >>> unique_labels(["w2v", "glove", "w2v"], "models")
     ['w2v', 'glove', 'w2v (2)']
     """
@@ -96,7 +85,7 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
 def html_table(
     title: str, rows: pd.DataFrame | Sequence[Mapping[str, Any]], notes: Iterable[str] = ()
 ) -> str:
-    """Return a title, a table and notes for notebooks, as text in which nothing is markup."""
+    """Return a title, a table and notes as HTML for notebooks; all text is escaped."""
     import pandas as pd
 
     with pd.option_context("display.max_colwidth", None):
@@ -106,14 +95,10 @@ def html_table(
 
 
 def count(number: int, one: str, several: str = "") -> str:
-    """Return a number of things in words.
-
-    >>> count(1, "query", "queries"), count(2, "word")
-    ('1 query', '2 words')
-    """
+    """Return a number with its noun, for example '1 query' or '2 words'."""
     return f"{number} {one if number == 1 else several or one + 's'}"
 
 
 def draw(function: str, *args: Any, **options: Any) -> Any:
-    """Call a function of :mod:`wefe.plotting`, by name: it stands above the results it draws."""
+    """Call a function of :mod:`wefe.plotting` by name, because plotting builds on results."""
     return getattr(import_module("wefe.plotting"), function)(*args, **options)

@@ -1,8 +1,7 @@
-"""Weighted word sets: what every metric is a function of.
+"""Weighted word sets, from which every metric is computed.
 
-A score is the formula of a metric with all weights 1. Other weights give everything else: numbers
-of draws with replacement give the bootstrap, growing subsets a silhouette, and a zero the score
-without a word.
+With all weights 1, the formula of a metric gives its score. Random counts give the bootstrap,
+growing subsets a silhouette, and a weight of 0 the score without a word.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def as_vectors(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return `values` as float64 of shape (n_words, dim); refuse what is empty or not finite."""
+    """Return finite numbers as a float64 array of shape (n_words, dim), not empty."""
     return check_array(name, values, "(n_words, dim)")
 
 
 def as_rows(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return one vector, or several, as float64 of shape (n_vectors, dim); as `as_vectors`."""
+    """Return one or more vectors as a float64 array of shape (n_vectors, dim)."""
     return np.atleast_2d(check_array(name, values, "(dim,) or (n_vectors, dim)"))
 
 
 def lengths_of(name: str, array: Vectors) -> Vectors:
-    """Return the lengths of rows; refuse rows without a direction."""
+    """Return the lengths of rows; reject rows without a direction."""
     lengths = np.sqrt(np.einsum("...ij,...ij->...i", array, array))
     if not (lengths.all() and np.isfinite(lengths).all()):
         row = int(np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))[0])
@@ -42,20 +41,20 @@ def lengths_of(name: str, array: Vectors) -> Vectors:
 
 
 def unit(name: str, values: npt.ArrayLike) -> Vectors:
-    """Return `values` with rows of unit length; refuse rows without a direction."""
+    """Scale rows to unit length; reject rows without a direction."""
     array = as_vectors(name, values)
     return np.asarray(array / lengths_of(name, array)[:, None])
 
 
 class FractionalWeightsError(ValueError):
-    """A formula that needs whole numbers of words got other weights."""
+    """A formula that needs whole numbers of words was given fractional weights."""
 
 
 class Weights:
-    """How often each word of a set counts in each of several cases: (n_cases, n_words).
+    """How often each word counts in each case (for example, a resample): (n_cases, n_words).
 
-    In each case at least one word counts. `totals` are the numbers of words in each case,
-    repetitions included. One case stands for any number of equal ones.
+    Every case has at least one word, and `totals` is its number of words with repetitions. A single
+    case stands for any number of equal cases.
     """
 
     n_cases: int
@@ -72,11 +71,11 @@ class Weights:
         return np.asarray(self._matrix @ np.asarray(values, dtype=np.float64))
 
     def matrix(self, cases: slice = slice(None)) -> Vectors:
-        """Return the weights of some cases, (n_cases, n_words); of a single case, that one."""
+        """Return the weights of cases, (n_cases, n_words); a single case ignores `cases`."""
         return np.asarray(self._matrix[cases] if self.n_cases > 1 else self._matrix)
 
     def rows(self, case: int) -> npt.NDArray[np.intp]:
-        """Return the words of one case, each as often as it counts: shape (n_chosen,)."""
+        """Return the words of one case, repeated as often as they count: (n_chosen,)."""
         weights = self.matrix()[min(case, self.n_cases - 1)]
         counts = weights.astype(int)
         if (counts != weights).any():
@@ -84,7 +83,7 @@ class Weights:
         return np.repeat(np.arange(self.n_words), counts)
 
     def listed(self, cases: slice) -> tuple[npt.NDArray[np.integer[Any]], Vectors]:
-        """Return words of some cases, and how often each counts: (n_cases or 1, n_words) each."""
+        """Return rows of words, and how often each counts: (n_cases or 1, n_words) each."""
         return np.arange(self.n_words)[None], self.matrix(cases)
 
     def sums_by_case(self, values: Vectors) -> Vectors:
@@ -95,17 +94,16 @@ class Weights:
         return np.asarray(np.einsum("ij,ij->i", weights, values))
 
 
-@functools.lru_cache  # sets have few sizes, and what stands for them never changes
+@functools.lru_cache  # few sizes occur, and the weights are never changed
 def Ones(n_words: int) -> Weights:
-    """Every word once: a set that is the same in all cases."""
+    """Return weights that count every word once in all cases."""
     return Weights(np.ones((1, n_words)))
 
 
 class Nested(Weights):
-    """Growing subsets: in each run the first words of an order, ever more of them.
+    """Growing subsets: each run takes the first 1, 2, ... words of its order.
 
-    Orders have shape (n_runs, n_words), sizes (n_steps,). Cases are the steps of the first run,
-    then those of the second one, and so on.
+    `orders` has shape (n_runs, n_words), `sizes` (n_steps,). Cases are sorted by run, then by step.
     """
 
     def __init__(self, orders: npt.ArrayLike, sizes: npt.ArrayLike) -> None:
@@ -127,7 +125,7 @@ class Nested(Weights):
 
 
 class Chosen(Weights):
-    """Some of the words, none twice, in an order of each case: rows of (n_cases, n_chosen)."""
+    """Subsets without repetitions; `rows` of shape (n_cases, n_chosen) keep their order."""
 
     def __init__(self, rows: npt.NDArray[np.integer[Any]], n_words: int) -> None:
         matrix = np.zeros((len(rows), n_words))
@@ -144,31 +142,31 @@ class Chosen(Weights):
 
 @dataclass(frozen=True, eq=False)
 class WordSet:
-    """One word set: the vectors of the words found, and how often each of them counts.
+    """A word set after look-up: vectors, and how often each word counts.
 
-    The methods work on all cases of the weights at once. Without weights there is one case, in
-    which every word counts once.
+    Methods compute all cases of the weights (for example, bootstrap resamples) at once. A new word
+    set has a single case, in which every word counts once.
 
     Attributes
     ----------
     name : str
         Name of the set.
     words : tuple of str
-        The forms found in the vocabulary, all different: one per row of `vectors`.
+        The distinct forms found in the vocabulary, one per row of `vectors`.
     vectors : ndarray of shape (n_words, dim)
-        Their vectors, float64; inside the library also those of several models, of shape
-        (n_models, n_words, dim), each of which is a case.
+        Vectors in float64. Internally, several models are stacked as (n_models, n_words, dim), with
+        one case per model.
     lost : tuple of str
-        Out-of-vocabulary words: those, as the query has them, of which no variant was found.
+        Out-of-vocabulary words, as written in the query.
     first_row : tuple of (int or None)
-        For each entry of the set, in order, the row of its first variant found; None if it is out
-        of vocabulary. This keeps paired sets aligned.
+        For each entry of the set, in order, the row of its first form found; None if it is out of
+        vocabulary. It keeps paired sets aligned.
     weights : Weights
         How often each word counts in each case.
 
     Examples
     --------
-    Entry 2 repeats entry 0, so they share a row; entry 1 was lost.
+    Entry 2 repeats entry 0, so both have row 0. Entry 1 is out of vocabulary.
 
     >>> import numpy as np
     >>> from wefe import Query, WordEmbeddingModel
@@ -176,10 +174,8 @@ class WordSet:
     >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
     >>> query = Query([["she", "her", "she"], ["he"]], [["math"]])
     >>> women = embed_query(model, query, lost_vocabulary_threshold=0.5).targets[0]
-    >>> women.words, women.vectors.shape, women.first_row
-    (('she',), (1, 3), (0, None, 0))
-    >>> women.lost, women.n_entries, round(women.lost_share, 2)
-    (('her',), 3, 0.33)
+    >>> women.words, women.first_row, women.lost, round(women.lost_share, 2)
+    (('she',), (0, None, 0), ('her',), 0.33)
     """
 
     name: str
@@ -197,31 +193,31 @@ class WordSet:
 
     @property
     def n_entries(self) -> int:
-        """Number of entries of the set in the query, repetitions included."""
+        """Number of entries of the set in the query, with repetitions."""
         return len(self.first_row)
 
     @property
     def lost_share(self) -> float:
-        """Share of the entries that are out of vocabulary, between 0 and 1."""
+        """Share of the entries that are out of vocabulary, from 0 to 1."""
         return self.first_row.count(None) / self.n_entries
 
     @functools.cached_property
     def lengths(self) -> Vectors:
-        """Lengths of the vectors, none of them 0: shape (n_words,)."""
+        """Lengths of the vectors, all above 0: shape (n_words,)."""
         return lengths_of(self.name, self.vectors)
 
     @functools.cached_property
     def unit(self) -> Vectors:
-        """The vectors at unit length: shape (n_words, dim)."""
+        """Vectors scaled to unit length: shape (n_words, dim)."""
         return np.asarray(self.vectors / self.lengths[..., None])
 
     @property
     def total(self) -> Vectors:
-        """Number of words in each case, repetitions included: shape (n_cases,)."""
+        """Number of words in each case, with repetitions: shape (n_cases,)."""
         return self.weights.totals
 
     def average(self, rows: Vectors) -> Vectors:
-        """Average one row per word in each case.
+        """Average rows over the words of each case.
 
         Parameters
         ----------
@@ -231,27 +227,27 @@ class WordSet:
         Returns
         -------
         ndarray of shape (n_cases, k)
-            Their means.
+            One mean per case.
         """
         return self.weights.sums(rows) / self.total[:, None]
 
     def mean_vector(self) -> Vectors:
-        """Average the vectors in each case.
+        """Average the vectors of the words.
 
         Returns
         -------
         ndarray of shape (n_cases, dim)
-            Their means.
+            One mean vector per case.
         """
         return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
 
     def mean_dot(self, other: WordSet) -> Vectors:
-        """Multiply the mean vector of each case with the vectors of another set.
+        """Compute inner products of the mean vector with the vectors of another set.
 
         Parameters
         ----------
         other : WordSet
-            The other set; its weights play no part.
+            The other set; its weights are ignored.
 
         Returns
         -------
@@ -263,12 +259,12 @@ class WordSet:
         return self.average(self.vectors @ other.vectors.T)
 
     def mean_length(self) -> Vectors:
-        """Compute the length of the mean vector in each case.
+        """Compute the length of the mean vector.
 
         Returns
         -------
         ndarray of shape (n_cases,)
-            Their lengths, at least 0.
+            One length per case, at least 0.
         """
         if self.weights.n_cases == 1:
             return np.asarray(np.linalg.norm(self.mean_vector(), axis=1))
@@ -276,12 +272,12 @@ class WordSet:
         return np.sqrt(np.maximum(self.weights.sums_by_case(sums), 0.0)) / self.total
 
     def mean_unit(self) -> Vectors:
-        """Average the unit vectors in each case.
+        """Average the unit vectors of the words.
 
         Returns
         -------
         ndarray of shape (n_cases, dim)
-            Their means, which are not of unit length.
+            One mean per case; means are not scaled to unit length.
         """
         return self._mean_unit
 
@@ -293,24 +289,24 @@ class WordSet:
         return self.average(self.unit)
 
     def mean_cosine(self, other: WordSet) -> Vectors:
-        """Average the cosines of each word of another set with the words of this set.
+        """Average the cosines between each word of another set and the words of this set.
 
         Parameters
         ----------
         other : WordSet
-            The other set; its weights play no part.
+            The other set; its weights are ignored.
 
         Returns
         -------
         ndarray of shape (n_cases, n_words)
-            One mean cosine per word of the other set, in [-1, 1].
+            One mean cosine per word of the other set, from -1 to 1.
         """
         if self.weights.n_cases == 1:
             return other.dot(self.mean_unit()) / other.lengths
         return self.average(self.unit @ other.unit.T)
 
     def dot(self, rows: Vectors) -> Vectors:
-        """Multiply vectors with those of the words.
+        """Compute inner products with the vectors of the words.
 
         Parameters
         ----------
@@ -320,56 +316,56 @@ class WordSet:
         Returns
         -------
         ndarray of shape (n_cases, n_words)
-            Their inner products.
+            One inner product per word.
         """
         if self.vectors.ndim == 2:
             return np.asarray(rows @ self.vectors.T)
         return np.asarray((self.vectors @ rows[:, :, None])[:, :, 0])
 
     def sum(self, values: Vectors) -> Vectors:
-        """Sum values of the words in each case.
+        """Sum values over the words of each case.
 
         Parameters
         ----------
         values : ndarray of shape (n_cases or 1, n_words)
-            The values of the words; one row if they are the same in all cases.
+            One value per word; a single row holds for all cases.
 
         Returns
         -------
         ndarray of shape (n_cases,)
-            Their sums.
+            One sum per case.
         """
         return self.weights.sums_by_case(values)
 
     def mean(self, values: Vectors) -> Vectors:
-        """Average values of the words in each case.
+        """Average values over the words of each case.
 
         Parameters
         ----------
         values : ndarray of shape (n_cases or 1, n_words)
-            The values of the words; one row if they are the same in all cases.
+            As in :meth:`sum`.
 
         Returns
         -------
         ndarray of shape (n_cases,)
-            Their means.
+            One mean per case.
         """
         return self.sum(values) / self.total
 
     def weighted(self, weights: Weights, name: str | None = None) -> WordSet:
-        """Change how often each word counts.
+        """Return the same words with new weights.
 
         Parameters
         ----------
         weights : Weights
-            The new weights.
+            How often each word counts in each case.
         name : str, optional
-            A new name of the set.
+            New name of the set.
 
         Returns
         -------
         WordSet
-            The same words with these weights.
+            The reweighted set.
         """
         other = copy.copy(self)
         vars(other).update(weights=weights, name=name or self.name)
@@ -377,17 +373,17 @@ class WordSet:
         return other
 
     def take(self, rows: npt.ArrayLike) -> WordSet:
-        """Select words.
+        """Select words by row.
 
         Parameters
         ----------
         rows : array-like of int
-            Rows of `vectors`; a row may occur several times.
+            Rows of `vectors`; you may repeat a row.
 
         Returns
         -------
         WordSet
-            Their words, in that order, without weights.
+            The words in this order, each counted once.
         """
         chosen = np.asarray(rows, dtype=np.intp)
         words = tuple(self.words[row] for row in chosen) if self.words else ()
@@ -399,12 +395,12 @@ class WordSet:
         Parameters
         ----------
         case : int
-            Index of the case; a set with a single case is the same in all of them.
+            Index of the case. A set with a single case is the same in all cases.
 
         Returns
         -------
         WordSet
-            The words of that case, without weights.
+            The words of the case, each counted once.
         """
         return self.take(self.weights.rows(case))
 
@@ -414,18 +410,18 @@ class WordSet:
         Parameters
         ----------
         vectors : ndarray of shape (n_words, dim)
-            The new vectors.
+            New vectors.
 
         Returns
         -------
         WordSet
-            The same words with these vectors, without weights.
+            The same words, each counted once.
         """
         return replace(self, vectors=vectors)
 
 
 def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
-    """Return arrays of vectors as word sets, checked; they must have the same dimension."""
+    """Turn arrays of vectors into word sets; all must have the same dimension."""
     sets = [WordSet(name, (), as_vectors(name, values)) for name, values in arrays.items()]
     dims = {part.name: part.vectors.shape[1] for part in sets}
     if len(set(dims.values())) > 1:
@@ -435,7 +431,7 @@ def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
 
 
 def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
-    """Return lists of arrays as lists of word sets; see :func:`word_sets`."""
+    """Turn lists of arrays into lists of word sets; see :func:`word_sets`."""
     for name, arrays in lists.items():
         if len(check_sequence(name, arrays)) == 0:
             raise ValueError(f"{name} is empty; expected one array of vectors or more.")
@@ -445,7 +441,7 @@ def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
 
 
 def n_cases_of(sets: Iterable[WordSet]) -> int:
-    """Return the number of cases of the sets that vary, which must agree."""
+    """Return the number of cases; sets with several cases must agree."""
     numbers = {part.weights.n_cases for part in sets} - {1}
     if len(numbers) > 1:
         raise ValueError(f"the word sets have different numbers of cases: {sorted(numbers)}.")
@@ -453,6 +449,6 @@ def n_cases_of(sets: Iterable[WordSet]) -> int:
 
 
 def each_case(sets: Sequence[WordSet]) -> Iterator[list[WordSet]]:
-    """Yield sets as they are in each case, each word as often as it counts."""
+    """Yield the sets of each case, with words repeated as often as they count."""
     for case in range(n_cases_of(sets)):
         yield [part.resample(case) for part in sets]

@@ -1,4 +1,4 @@
-"""Aggregate the scores of many queries to one number per model (WEFE paper, section 3.2)."""
+"""Aggregate the scores of many queries into one number per model (WEFE paper, section 3.2)."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ Aggregation: TypeAlias = (
     | Callable[[pd.DataFrame], pd.Series | npt.NDArray[Any]]
 )
 
-#: What ranks a column: higher or lower is better, or nearer to a number.
+#: Which scores are better: higher, lower, or nearer to a number.
 Best: TypeAlias = Literal["higher", "lower"] | float
 
-# Name -> what it is called in headings.
+# Name -> wording in headings.
 DESCRIPTIONS: dict[str, str] = {
     "sum": "sum",
     "abs_sum": "sum of abs values",
@@ -37,36 +37,32 @@ DESCRIPTIONS: dict[str, str] = {
     "bias_avg": "average distance from no bias",
 }
 _CUSTOM = "custom aggregation"
-#: Follows them in headings where an aggregate may not respect the metric's order.
+#: Appended to a heading if the aggregate may not respect the metric's order.
 CAUTION = " (no bias is not 0: may rank wrongly, use bias_avg)"
 
 _NEEDED = {"query_set", "model_name", "metric", "query_name", "score", "no_bias_value"}
 _WAY = f"({'|'.join([*DESCRIPTIONS.values(), _CUSTOM])})({re.escape(CAUTION)})?"
-#: The heading of an aggregated column; a number tells equal ones apart.
+#: The heading of an aggregated column; a number distinguishes repeated headings.
 HEADING = re.compile(
     rf"(?P<what>(?P<label>[^:]+): (?P<set>.+)) (?P<way>{_WAY}) score(?P<number>( \(\d+\))?)"
 )
 
 
 def check_aggregation(function: object, n_models: int) -> Aggregation:
-    """Return the name of an aggregation, or a function that does one.
-
-    A function is tried on a small table, so that one that returns something else is refused before
-    the run and not after it.
-    """
+    """Return the name of an aggregation, or a function after a trial on a small table."""
     if callable(function):
         trial = pd.DataFrame(np.full((n_models, 2), 0.5), columns=["a query", "another"])
         try:
             column = function(trial)
         except Exception:
-            return function  # it may want other scores; the run will tell
+            return function  # it may need real scores; an error then appears in the run
         _check_column(column, trial)
         return function
     return check_choice("aggregation_function", function, DESCRIPTIONS)  # type: ignore[return-value]
 
 
 def heading_of(totals: pd.DataFrame) -> str:
-    """Return the heading of aggregated scores of one metric and query set, as documented."""
+    """Return the heading of the aggregated scores of one metric and query set."""
     first = totals.iloc[0]
     if pd.isna(first["aggregation"]):
         return str(first["metric"])
@@ -74,7 +70,7 @@ def heading_of(totals: pd.DataFrame) -> str:
 
 
 def check_scores(scores: object) -> None:
-    """Refuse anything that is not a tidy table of scores."""
+    """Check that `scores` is a tidy table of scores."""
     if not isinstance(scores, pd.DataFrame) or not set(scores.columns) >= _NEEDED:
         raise TypeError(
             f"scores must be a table of wefe.measure, with the columns {', '.join(sorted(_NEEDED))}"
@@ -83,7 +79,7 @@ def check_scores(scores: object) -> None:
 
 
 def matrix_of(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return scores of one metric and query set by model and query, in the order of the rows."""
+    """Return the scores of one metric and query set as a table of models and queries."""
     if scores.duplicated(["model_name", "query_name"]).any():
         raise ValueError(
             "scores must have one row per model and query; got two. Use scores.drop_duplicates() "
@@ -96,42 +92,34 @@ def matrix_of(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def aggregate(scores: pd.DataFrame, function: Aggregation = "bias_avg") -> pd.DataFrame:
-    """Return one number per model, metric and query set.
+    """Aggregate scores into a number per model, metric and query set (WEFE paper, 3.2).
 
     Parameters
     ----------
     scores : DataFrame
-        What :func:`wefe.running.measure` returns, or some of its rows. Queries that some model
-        could not answer are left out for all, so that models are compared on the same queries; the
-        log names them.
+        A table of :func:`wefe.running.measure`, or some of its rows. A query without a score for
+        some model is left out for all models, and logged, so that the comparison stays fair.
     function : {'sum', 'abs_sum', 'avg', 'abs_avg', 'bias_avg'} or callable, default='bias_avg'
-        How the scores of one model become one number: their sum or mean, that of their absolute
-        values, or the mean distance from the value that means no bias ('bias_avg', which fits
-        every metric). A function takes the table of answered queries (models in rows) and returns
-        one number per model, as a Series with its index or an array. Some numbers can rank models
-        against the order of the metric. The heading says so if no bias is not 0, as for ECT and
-        MAC; the log if scores on both sides of 0 cancel out.
+        How to combine the scores of a model: the sum or mean of the scores ('sum', 'avg') or of
+        their absolute values ('abs_sum', 'abs_avg'), or the mean distance from the no-bias value
+        ('bias_avg', suitable for every metric). A function gets the scores (models in rows, queries
+        in columns) and returns one number per model, as a Series with the same index or an array.
+        Choices other than 'bias_avg' can contradict the order of a metric. The heading warns you if
+        the no-bias value is not 0 (ECT, MAC), and the log if positive and negative scores cancel.
 
     Returns
     -------
     DataFrame
-        One row per query set, metric and model: 'query_set', 'metric', 'model_name', 'score' (NaN
-        if no query was answered by every model), 'best' (the number that means no bias),
-        'aggregation' (what was done, in words), 'n_scores' (how many scores count), 'left_out' (the
-        queries that do not) and 'n_queries' (of the set, before subqueries were generated).
-
-    References
-    ----------
-    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020, section 3.2 (aggregation of a query set).
+        One row per query set, metric and model. The columns are 'query_set', 'metric',
+        'model_name', 'score' (NaN if no query has a score for every model), 'best' (the number
+        that means no bias), 'aggregation' (its description), 'n_scores' (number of queries used),
+        'left_out' (names of the others) and 'n_queries' (size of the query set, before subqueries).
 
     Examples
     --------
     >>> from wefe import load_test_model, measure
     >>> from wefe.datasets import load_weat_queries
     >>> scores = measure("weat-es", load_weat_queries()[5:8], [load_test_model()], "Gender")
-    >>> scores["score"].round(3).tolist()
-    [1.04, 0.997, 0.539]
     >>> aggregate(scores, "bias_avg")[["metric", "query_set", "model_name", "score"]].round(2)
         metric query_set    model_name  score
     0  WEAT-ES    Gender  minilm-words   0.86
@@ -145,7 +133,7 @@ def aggregate(scores: pd.DataFrame, function: Aggregation = "bias_avg") -> pd.Da
 def aggregated(
     scores: pd.DataFrame, function: Aggregation, without: Collection[str] = ()
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return what :func:`aggregate` does, and what it logs; some models may be left out, as NaN."""
+    """Aggregate like :func:`aggregate`, but return the notes; models in `without` get NaN."""
     check_scores(scores)
     if not callable(function):
         check_choice("function", function, DESCRIPTIONS)
@@ -189,7 +177,7 @@ def _total(
     scale: Scale,
     notes: list[str],
 ) -> tuple[pd.Series, float, str]:
-    """Return one number per model, the number that means no bias, and what was done."""
+    """Return one number per model, the number that means no bias, and a description."""
     mean = float(no_bias.mean())
     if callable(function):
         if mean != 0:
@@ -211,22 +199,18 @@ def _total(
 
 
 def metric_of_label(label: str) -> type[BaseMetric] | None:
-    """Return the metric of a score's label, such as 'WEAT-ES'; None for one of a user."""
+    """Return the metric of a label such as 'WEAT-ES'; None for a metric of the user."""
     name = label.removesuffix("-ES")
     return next((m for m in list_metrics() if m.metric_short_name == name), None)
 
 
 def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
-    """Return what ranks an aggregated column, by its heading; None if unknown.
+    """Return which aggregated scores are best, from a heading; None if unknown.
 
-    The heading of a sum hides how many scores were added up: `n_scores`, or 0 if that is not known.
+    A heading does not tell how many scores a sum has: pass `n_scores`, or 0 if unknown.
 
-    >>> best_of_heading("ECT: Gender average score")
-    1.0
     >>> best_of_heading("ECT: Gender sum score", n_scores=3)
     3.0
-    >>> best_of_heading("quality") is None
-    True
     """
     match = HEADING.fullmatch(name)
     if match is None:
@@ -245,7 +229,7 @@ def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
 def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
     if isinstance(column, np.ndarray) and column.shape == (len(answered),):
         column = pd.Series(column, index=answered.index)
-    # Another index would be aligned by pandas, into NaN.
+    # pandas would align another index and fill in NaN.
     fits = isinstance(column, pd.Series) and set(column.index) == set(answered.index)
     numeric = fits and pd.api.types.is_numeric_dtype(column)
     if not numeric or len(column) != len(answered) or pd.api.types.is_bool_dtype(column):
@@ -259,9 +243,9 @@ def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
 
 
 def _caution(function: str, scale: Scale, notes: list[str]) -> str:
-    """Return what to add to the heading of an aggregate that may not respect the metric's order.
+    """Return a warning for the heading if an aggregate may contradict the order of the metric.
 
-    Scores that cancel around 0 are noted instead: their heading is documented (WEFE paper, 3.2).
+    Scores that cancel around 0 go to `notes` instead, because their heading is documented.
     """
     low, high = scale.value_range
     two_sided = low < scale.no_bias_value < high

@@ -1,4 +1,4 @@
-"""Compare two models over queries that may share words."""
+"""Compare two models over queries, which may share words."""
 
 from __future__ import annotations
 
@@ -26,29 +26,25 @@ __all__ = ["ModelComparison", "compare_models"]
 
 @dataclass(frozen=True, eq=False)
 class ModelComparison:
-    """How much farther from no bias one model is than another, with interval and p-value.
+    """Difference between two models in their distance from no bias, with interval and p-value.
 
     Attributes
     ----------
     difference : float
-        Mean distance of the other model's scores from no bias, minus that of the first model.
-        Above 0, the first model shows less bias.
+        Mean distance from the no-bias value of the second model (`other`) minus that of the first
+        (`one`). Above 0, the first model shows less bias.
     lower, upper : float
         Bounds of the confidence interval of the difference.
     p_value : float
-        Two-sided p-value of the hypothesis that the difference is 0.
-    n_queries : int
-        Number of queries compared.
-    n_words : int
-        Number of distinct words in them.
-    n_bootstrap : int
-        Number of resamples.
+        Two-sided p-value for the hypothesis that the difference is 0.
+    n_queries, n_words, n_bootstrap : int
+        Numbers of queries compared, of distinct words in them, and of resamples.
     confidence : float
-        Confidence of the interval.
+        Confidence level of the interval.
     distances : DataFrame
-        One row per query: 'query_name', and the distances from no bias of 'one' and 'other'.
+        Distance of each query from its no-bias value: columns 'query_name', 'one' and 'other'.
     left_out : dict
-        The queries that were not compared, by name, and why.
+        Name of each query that was not compared -> the reason.
 
     Examples
     --------
@@ -85,46 +81,46 @@ def compare_models(
 ) -> ModelComparison:
     """Test whether two models differ in their mean distance from no bias.
 
-    The queries may share words. Each resample gives every distinct word one random weight, which
-    holds in all queries and both models (Bayesian bootstrap).
-
     Parameters
     ----------
     metric : metric class, instance or name
         For example ``"weat-es"``.
     queries : sequence of Query
-        The queries. Those that do not fit the metric are replaced by their subqueries; those with
-        the same words count once.
+        Queries, which may share words. Those that do not fit the metric are replaced by their
+        subqueries; queries with the same words count once.
     one, other : WordEmbeddingModel
-        The models. They are compared on the words that both have.
+        The models, compared on the words that both have.
     n_bootstrap : int, default=1000
         Number of resamples, at least 2 / (1 - confidence).
     confidence : float, default=0.95
-        Confidence of the interval, between 0 and 1.
+        Confidence level of the interval, between 0 and 1.
     random_state : int, Generator or None, default=0
-        Seed of the weights. A word gets the same weights from the same seed, whatever the metric,
-        the models and the other queries are.
+        Seed of the weights. With the same seed a word gets the same weights for any metric, models
+        and other queries.
     metric_params : mapping, optional
-        What `run_query` is called with.
+        Arguments for `run_query` of the metric.
 
     Returns
     -------
     ModelComparison
-        The difference with its interval and p-value, and the distances of each query.
+        The difference with its interval and p-value.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, or no query can be compared.
+        If a parameter has the wrong type or is out of range, or no query can be compared.
 
     Notes
     -----
-    Weights are drawn from the standard exponential distribution, one per word (one per pair in
-    metrics of pairs), and scaled so that those of a list sum to its length; a metric that needs
-    whole numbers of words gets multinomial counts. With the observed difference D and the
-    differences b of B resamples, the p-value is (1 + number of abs(b - mean(b)) >= abs(D)) /
-    (1 + B), and the interval is D plus and minus the `confidence` quantile of abs(b - mean(b)).
-    The test is conservative. It does not cover the randomness of training.
+    The Bayesian bootstrap gives every distinct word a random weight that holds in all queries and
+    both models. Weights follow the standard exponential distribution, one per word (one per pair
+    in metrics of pairs), and are scaled to sum to the length of each set. A metric that needs whole
+    numbers of words gets multinomial counts instead.
+
+    With the observed difference D and the differences b of B resamples, the p-value is
+    (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the
+    `confidence` quantile of abs(b - mean(b)). The test is conservative. It does not cover the
+    randomness of training.
 
     References
     ----------
@@ -132,17 +128,15 @@ def compare_models(
 
     Examples
     --------
-    The test model against the same model with half of its dimensions:
+    Compare the test model with a copy that keeps half of the dimensions:
 
     >>> from wefe import WordEmbeddingModel, load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> full = load_test_model()
     >>> half = WordEmbeddingModel((list(full.vocab), full.vectors[:, :128].copy()), "half")
     >>> found = compare_models("weat-es", load_weat_queries(), full, half)
-    >>> print(f"{found.difference:.2f} [{found.lower:.2f}, {found.upper:.2f}]")
-    0.18 [0.05, 0.32]
-    >>> print(f"p = {found.p_value:.3f}, {found.n_queries} queries, {found.n_words} words")
-    p = 0.010, 10 queries, 362 words
+    >>> print(f"{found.difference:.2f} [{found.lower:.2f}, {found.upper:.2f}], {found.p_value:.3f}")
+    0.18 [0.05, 0.32], 0.010
     """
     instance, params = as_metric(metric), _check_params(metric_params)
     asked = check_queries(queries)
@@ -184,35 +178,31 @@ def paired_test(
 ) -> tuple[float, float, float, float]:
     """Return the mean difference of two models, the bounds of its interval, and its p-value.
 
-    `distances` from no bias have shape (n_queries, 2). `resampled` holds them in resamples of the
-    words, the same ones for all: for each query a pair of arrays of shape (n_bootstrap,). `weights`
-    are those of the queries, by default equal.
+    `distances` has shape (n_queries, 2). `resampled` holds, for each query, a pair of arrays of
+    shape (n_bootstrap,) that use the same resamples. `weights` are those of the queries.
     """
     difference = float(np.average(distances[:, 1] - distances[:, 0], weights=weights))
     samples = np.average([_differences(*pair) for pair in resampled], axis=0, weights=weights)
-    # What resampling adds to all distances is in the mean of the resamples as well.
+    # Subtracting the mean of the resamples removes the bias that resampling adds.
     noise = np.abs(samples - samples.mean())
     margin = float(np.quantile(noise, confidence))
-    n_beyond = np.count_nonzero(noise >= abs(difference) - 1e-12)  # but for rounding
+    n_beyond = np.count_nonzero(noise >= abs(difference) - 1e-12)  # allow for rounding
     p_value = float((1 + n_beyond) / (1 + len(samples)))
     return difference, difference - margin, difference + margin, p_value
 
 
 def _differences(one: Vectors, other: Vectors) -> Vectors:
-    """Return how much farther from no bias the second model is in each resample."""
+    """Return the difference in distance from no bias in each resample."""
     differences = other - one
     defined = np.isfinite(differences)
     if (n_undefined := np.count_nonzero(~defined)) > MOST_UNDEFINED * len(defined):
         raise UnanswerableError(f"{n_undefined} of {len(defined)} resamples have no score")
-    # A few resamples without a score are not to spoil those of the other queries.
+    # A few undefined resamples must not make the mean over queries undefined.
     return np.where(defined, differences, differences[defined].mean())
 
 
 def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> Vectors:
-    """Return the distances of resamples from no bias.
-
-    Weights are those of the words, so that two models with the same words have the same resamples.
-    """
+    """Return the distances of resamples from no bias; the same words get the same resamples."""
     if reason := why_none(evaluation, evaluation.strata):
         raise UnanswerableError(reason)
     try:
@@ -225,7 +215,7 @@ def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> 
 def _weights(
     evaluation: Evaluation, n_bootstrap: int, seed: int, whole: bool = False
 ) -> list[Weights]:
-    """Return the weights of all sets, which depend on the words and the seed alone."""
+    """Return weights of all sets that depend only on the words and the seed."""
 
     def drawn_for(words: Sequence[str]) -> np.random.Generator:
         return np.random.default_rng([seed, *"\n".join(words).encode()])
@@ -233,7 +223,7 @@ def _weights(
     weights: dict[int, Weights] = {}
     for stratum in evaluation.strata:
         rows = zip(*(evaluation.sets[i].words for i in stratum), strict=True)
-        # A pair is the same one from either side.
+        # Both orders of a pair get the same weights.
         members = [sorted(w.removeprefix(evaluation.prefix) for w in row) for row in rows]
         size = len(members)
         if whole:

@@ -1,8 +1,6 @@
-"""Look up words: the only module that handles out-of-vocabulary words and their threshold.
+"""Look up words, and handle out-of-vocabulary words and their threshold.
 
-The functions `get_embeddings_from_...` return dictionaries of words and vectors, as the
-documentation describes them. Metrics use :func:`embed_query`, whose result also lists the
-out-of-vocabulary words and says why a score is undefined.
+Metrics use :func:`embed_query`. The functions `get_embeddings_from_...` return plain dictionaries.
 """
 
 from __future__ import annotations
@@ -58,31 +56,27 @@ DEFAULT_THRESHOLD = 0.2
 
 
 class Lookup(TypedDict, total=False):
-    """How the words of a query are looked up; every `run_query` takes these options.
+    """Options for looking up the words of a query; every `run_query` accepts them.
 
-    A dictionary type: a plain dictionary will do, and no key is required.
+    Use a plain dictionary; all keys are optional.
 
     - ``lost_vocabulary_threshold`` : float in [0, 1], default 0.2. The score is NaN if a larger
-      share of the words of a set is out of vocabulary. Repeated words of a set count each time.
+      share of a set is out of vocabulary. Repeated words count each time.
     - ``preprocessors`` : list of dict, default ``[{}]``. Variants of each word, in the order in
       which they are tried; see :func:`wefe.words.preprocess_word`.
-    - ``strategy`` : {'first', 'all'}, default 'first'. Use the first variant in the vocabulary, or
-      all of them.
+    - ``strategy`` : {'first', 'all'}, default 'first'. Use the first variant found, or all.
     - ``normalize`` : bool, default False. Scale every vector to unit length first.
     - ``warn_not_found_words`` : bool, default False. Log out-of-vocabulary words.
 
     Examples
     --------
-    No model has 'JOHN' as it is written here; the second variant finds 'john'.
+    The vocabulary has no 'JOHN', but the second variant finds 'john'.
 
     >>> from wefe import Query, load_test_model
     >>> from wefe.metrics import WEAT
-    >>> model = load_test_model()
     >>> query = Query([["MARY", "ANNA"], ["JOHN", "PAUL"]], [["nurse"], ["boss"]])
-    >>> WEAT().run_query(query, model)["weat"]
-    nan
     >>> how: Lookup = {"preprocessors": [{}, {"lowercase": True}], "normalize": True}
-    >>> round(WEAT().run_query(query, model, **how)["weat"], 3)
+    >>> round(WEAT().run_query(query, load_test_model(), **how)["weat"], 3)
     0.713
     """
 
@@ -94,16 +88,12 @@ class Lookup(TypedDict, total=False):
 
 
 def without_log(lookup: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that decide what is found, for callers that log by themselves."""
+    """Return the options without ``warn_not_found_words``."""
     return {name: value for name, value in lookup.items() if name != "warn_not_found_words"}
 
 
 class UnanswerableError(ValueError):
-    """A query cannot be answered with this model.
-
-    :func:`wefe.running.run_queries` turns it into NaN, and keeps the message as the reason; a
-    metric that is called by itself raises it.
-    """
+    """A query has no score in a model; :func:`wefe.measure` returns NaN and the reason."""
 
 
 class UnusableVectorError(UnanswerableError):
@@ -117,21 +107,20 @@ class EmbeddedQuery:
     Attributes
     ----------
     query : Query
-        What was looked up.
+        The query.
     model_name : str
         Name of the model.
     targets, attributes : tuple of WordSet
         The sets, in the order of the query.
     nan_reason : str or None
-        Why every score of this query is NaN; None if it is not.
+        Why scores of this query are NaN; None if they are defined.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art"]])
-    >>> embedded = embed_query(load_test_model(), query)
-    >>> [part.vectors.shape for part in embedded.sets], embedded.nan_reason
-    ([(2, 256), (2, 256), (2, 256)], None)
+    >>> [part.vectors.shape for part in embed_query(load_test_model(), query).sets]
+    [(2, 256), (2, 256), (2, 256)]
     """
 
     query: Query
@@ -154,29 +143,29 @@ def embed_query(
     warn_not_found_words: bool = False,
     **how: Any,
 ) -> EmbeddedQuery:
-    """Look up every word of a query.
+    """Look up all words of a query.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        Where to look.
+        Model to search.
     query : Query
-        What to look up.
+        Query to look up.
     lost_vocabulary_threshold, warn_not_found_words, **how : optional
-        How to look it up: see :class:`Lookup`.
+        Options of the look-up: see :class:`Lookup`.
 
     Returns
     -------
     EmbeddedQuery
-        The words found and the out-of-vocabulary words of every set, with vectors in float64. Its
-        `nan_reason` names the sets that lost more words than the threshold allows, or all words.
+        Word sets with vectors in float64. Its `nan_reason` names the sets that lost all their words
+        or more than the threshold allows.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another type or out of range.
+        If a parameter has the wrong type or is out of range.
     UnusableVectorError
-        If a word has a zero or non-finite vector; the message names word, set and model.
+        If a word has a zero or non-finite vector.
 
     Examples
     --------
@@ -211,36 +200,32 @@ def get_embeddings_from_query(
     warn_not_found_words: bool = False,
     verbose: bool = False,
 ) -> tuple[dict[str, EmbeddingDict], dict[str, EmbeddingDict]] | None:
-    """Return the vectors of every word of a query.
+    """Return the vectors of the words of a query as dictionaries.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        Where to look.
+        Model to search.
     query : Query
-        What to look up.
+        Query to look up.
     lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words : optional
-        How to look it up: see :class:`Lookup`.
+        Options of the look-up: see :class:`Lookup`.
     verbose : bool, default=False
-        Log what was found at level INFO.
+        Log how many words were found, at level INFO.
 
     Returns
     -------
     (dict, dict) or None
-        Target sets and attribute sets: name of the set -> form found -> vector of shape (dim,)
-        in the dtype of the model. None if a set lost more words than the threshold allows.
+        Target sets and attribute sets: name of the set -> form found -> vector of shape (dim,), in
+        the dtype of the model. None if a set lost more words than the threshold allows.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from wefe import Query, WordEmbeddingModel
-    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
-    >>> query = Query([["she"], ["he"]], [["Math"]])
-    >>> targets, attributes = get_embeddings_from_query(
-    ...     model, query, preprocessors=[{}, {"lowercase": True}]
-    ... )
-    >>> attributes
-    {'Attribute set 0': {'math': array([0., 0., 1.])}}
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she"], ["he"]], [["math"]])
+    >>> targets, attributes = get_embeddings_from_query(load_test_model(), query)
+    >>> attributes["Attribute set 0"]["math"].shape
+    (256,)
     """
     embedded = embed_query(**locals())  # the same parameters
     if embedded.nan_reason:
@@ -262,18 +247,16 @@ def get_embeddings_from_set(
     normalize: bool = False,
     verbose: bool = False,
 ) -> tuple[list[str], EmbeddingDict]:
-    """Return the vectors of the words of one set.
+    """Return the vectors of one set of words as a dictionary.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        Where to look.
+        Model to search.
     word_set : sequence of str
-        What to look up.
-    preprocessors, strategy, normalize : optional
-        How to look it up: see :class:`Lookup`.
-    verbose : bool, default=False
-        Log what was found at level INFO.
+        Words to look up.
+    preprocessors, strategy, normalize, verbose : optional
+        As in :func:`get_embeddings_from_query`.
 
     Returns
     -------
@@ -285,7 +268,7 @@ def get_embeddings_from_set(
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong.
+        If a parameter has the wrong type or is out of range.
 
     Examples
     --------
@@ -312,35 +295,27 @@ def get_embeddings_from_tuples(
     warn_lost_sets: bool = True,
     verbose: bool = False,
 ) -> list[EmbeddingDict]:
-    """Return the vectors of pairs (or larger tuples) of words that belong together.
+    """Return the vectors of pairs (or larger tuples) of related words as dictionaries.
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        Where to look.
-    sets : sequence of sequences of str
-        For example ``[["woman", "man"], ["she", "he"]]``.
-    sets_name : str, optional
-        What the tuples are called in log messages, for example 'definitional pairs'.
+    model, sets, sets_name : optional
+        As in :func:`embed_tuples`.
     preprocessors, strategy, normalize : optional
-        How to look them up: see :class:`Lookup`.
-    discard_incomplete_sets, warn_lost_sets : bool, default=True
-        What to do with tuples that lost a word: see :func:`embed_tuples`.
-    verbose : bool, default=False
-        Log what was found at level INFO.
+        As in :class:`Lookup`.
+    discard_incomplete_sets, warn_lost_sets, verbose : bool, optional
+        As in :func:`embed_tuples` and :func:`get_embeddings_from_query`.
 
     Returns
     -------
     list of dict
-        Per tuple: form found -> vector of shape (dim,), in the dtype of the model.
+        For each tuple: form found -> vector of shape (dim,), in the dtype of the model.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from wefe import WordEmbeddingModel
-    >>> model = WordEmbeddingModel((["she", "he", "king"], np.eye(3)), "toy")
-    >>> pairs = [["she", "he"], ["queen", "king"]]
-    >>> [list(pair) for pair in get_embeddings_from_tuples(model, pairs, warn_lost_sets=False)]
+    >>> from wefe import load_test_model
+    >>> pairs = get_embeddings_from_tuples(load_test_model(), [["she", "he"], ["xyzzy", "king"]])
+    >>> [list(pair) for pair in pairs]
     [['she', 'he']]
     """
     return [_as_dict(part, model) for part in embed_tuples(**locals())]
@@ -360,42 +335,40 @@ def embed_tuples(
     warn_lost_sets: bool = True,
     **how: Any,
 ) -> list[WordSet]:
-    """Look up tuples of words that belong together.
+    """Look up pairs (or larger tuples) of related words.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        Where to look.
+        Model to search.
     sets : sequence of sequences of str
-        The tuples: ``[["woman", "man"], ["she", "he"]]``.
+        The tuples, for example ``[["woman", "man"], ["she", "he"]]``.
     sets_name : str, optional
-        What the tuples are called in messages; 'sets' by default.
+        Name of the tuples in messages, for example 'definitional pairs'; 'sets' by default.
     preprocessors : list of dict, optional
-        Variants of each word: see :class:`Lookup`.
+        As in :class:`Lookup`.
     discard_incomplete_sets : bool, default=True
-        Leave out every tuple with an out-of-vocabulary word. False keeps the words found.
+        Drop tuples with an out-of-vocabulary word. False keeps their other words.
     warn_lost_sets : bool, default=True
-        Log the tuples with out-of-vocabulary words. It changes nothing else.
+        Log tuples with out-of-vocabulary words.
     **how
-        How to look them up: `strategy` and `normalize`, see :class:`Lookup`.
+        `strategy` and `normalize`, as in :class:`Lookup`.
 
     Returns
     -------
     list of WordSet
-        One per tuple that is kept, named by its position ('pairs[0]'), with vectors in float64.
-        Words that share a form have one row: `first_row` tells which word has which.
+        The tuples that are kept, named by position (for example 'pairs[0]'), with float64 vectors.
+        Words that share a form share a row; see `first_row`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong.
+        If a parameter has the wrong type or is out of range.
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from wefe import WordEmbeddingModel
-    >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), "toy")
-    >>> embed_tuples(model, [["she", "he"], ["her", "him"]], "pairs", warn_lost_sets=False)
+    >>> from wefe import load_test_model
+    >>> embed_tuples(load_test_model(), [["she", "he"], ["xyzzy", "king"]], "pairs")
     [WordSet(name='pairs[0]', words=('she', 'he'), lost=())]
     """
     check_bool("discard_incomplete_sets", discard_incomplete_sets)
@@ -427,36 +400,36 @@ def definitional_vectors(
     *,
     normalize: bool = True,
 ) -> list[WordSet]:
-    """Look up definitional sets; incomplete ones are left out and logged.
+    """Look up definitional sets; incomplete sets are dropped and logged.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        Where to look.
+        Model to search.
     sets : sequence of sequences of str
-        Words that differ in the class only, one per class: ``[["woman", "man"], ["she", "he"]]``.
+        Words that differ only in the group they refer to, one word per group, for example
+        ``[["woman", "man"], ["she", "he"]]``.
     called : str
-        What the sets are called in messages, for example 'definitional_pairs'.
+        Name of the sets in messages, for example 'definitional_pairs'.
     preprocessors, normalize : optional
-        How to look them up: see :class:`Lookup`; here `normalize` is True by default.
+        As in :class:`Lookup`, but `normalize` is True by default.
 
     Returns
     -------
     list of WordSet
-        The complete sets, at least one, with vectors in float64.
+        The complete sets, at least one, with float64 vectors.
 
     Raises
     ------
-    ValueError
-        If an argument is wrong, or no set is complete.
+    TypeError, ValueError
+        If a parameter has the wrong type or is out of range, or no set is complete.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> pairs = [["she", "he"], ["woman", "man"], ["empress", "xyzzy"]]
-    >>> complete = definitional_vectors(load_test_model(), pairs, "definitional_pairs")
-    >>> [part.words for part in complete], complete[0].vectors.shape
-    ([('she', 'he'), ('woman', 'man')], (2, 256))
+    >>> pairs = [["she", "he"], ["empress", "xyzzy"]]
+    >>> [part.words for part in definitional_vectors(load_test_model(), pairs, "pairs")]
+    [('she', 'he')]
     """
     complete = embed_tuples(model, sets, called, preprocessors, normalize=normalize)
     if not complete:
@@ -476,12 +449,12 @@ def embed_sets(
     normalize: bool = False,
     verbose: bool = False,
 ) -> tuple[WordSet, ...]:
-    """Look up named sets of words; every lookup goes through this function."""
+    """Look up named sets of words; every look-up uses this function."""
     check_model(model)
     check_bool("normalize", normalize)
     check_bool("verbose", verbose)
     found = [_found(model, words, preprocessors, strategy) for _, words in sets]
-    # All at once: a model that computes its vectors does so in one batch.
+    # One call, so that an encoder computes all vectors in one batch.
     vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
     embedded = _word_sets([name for name, _ in sets], found, vectors)
     for part in embedded if verbose else ():
@@ -495,10 +468,10 @@ def embed_sets(
 def embed_models(
     models: Sequence[WordEmbeddingModel], query: Query, lookup: Lookup
 ) -> Iterator[tuple[list[int], EmbeddedQuery]]:
-    """Look a query up in several models: those that find the same words, with their positions.
+    """Look up a query in several models; yield groups that find the same words, with positions.
 
-    Their vectors have shape (n_models, n_words, dim). Models that lost too many words, or have
-    unusable vectors, are left out.
+    Vectors have shape (n_models, n_words, dim). Models that lost too many words, or have unusable
+    vectors, are omitted.
     """
     how = without_log(lookup)
     threshold = how.pop("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
@@ -538,7 +511,7 @@ def _word_sets(names: Sequence[str], found: Sequence[_Found], every: FloatArray)
 
 
 def _usable(sets: Iterable[WordSet]) -> bool:
-    """Tell whether no vector is zero (then its length is 0) or has NaN or infinity."""
+    """Return whether all vectors are finite and not zero."""
     return all(part.lengths.all() and np.isfinite(part.lengths).all() for part in sets)
 
 
@@ -548,26 +521,26 @@ def forms_found(
     preprocessors: Preprocessors | None = None,
     strategy: Strategy = "first",
 ) -> dict[str, list[str]]:
-    """Return the forms of each word to be used: those in the vocabulary, or the first of them."""
+    """Return the forms of each word to use: the first or all of those in the vocabulary."""
     how = check_preprocessors(preprocessors)
     only_first = check_choice("strategy", strategy, ("first", "all")) == "first"
     prefix, vocab = model.vocab_prefix or "", model.vocab
     as_written = only_first and not how[0]
     found = {}
     for word in words:
-        if as_written and prefix + word in vocab:  # other forms need not even be known
+        if as_written and prefix + word in vocab:  # no need to make the other forms
             found[word] = [prefix + word]
             continue
         forms = variants(word, how, prefix)
         hits = [form for form in forms if form in vocab]
         if not hits and model.use_subwords:
-            # Built only if the vocabulary has no variant: subwords make a vector of any form.
+            # Only if the vocabulary has no variant, because subwords give any form a vector.
             hits = [form for form in forms if form in model][:1]
         found[word] = hits[:1] if only_first else hits
     return found
 
 
-# Forms in the vocabulary, all different; out-of-vocabulary words; the row of each word, or None.
+# Distinct forms in the vocabulary; out-of-vocabulary words; the row of each word, or None.
 _Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ...]]
 
 
@@ -616,7 +589,7 @@ def _refuse_unusable(model: WordEmbeddingModel, sets: Sequence[WordSet]) -> None
 def _why_undefined(
     model: WordEmbeddingModel, incomplete: Sequence[WordSet], threshold: float
 ) -> str | None:
-    """Say which sets lost too many words, and how to find more of them."""
+    """Explain which sets lost too many words, and how to find more of them."""
     few = [part for part in incomplete if not part or part.lost_share > threshold]
     reasons = [
         f"{part.name!r} lost {part.lost_share:.0%} of its words ({listed(part.lost)}), "
@@ -624,7 +597,7 @@ def _why_undefined(
         for part in few
     ]
     lower = [(model.vocab_prefix or "") + word.lower() for part in few for word in part.lost]
-    with suppress(UnreadWordError):  # opened for other words, so nobody knows
+    with suppress(UnreadWordError):  # the file was opened for other words
         if n_lower_case := sum(word in model for word in lower):
             reasons.append(
                 f"the model has {n_lower_case} of these in lower case: "

@@ -1,4 +1,4 @@
-"""Query: named target and attribute sets, their template and their subqueries (WEFE paper, 3.1)."""
+"""Query: named target and attribute sets, their template and subqueries (WEFE paper, 3.1)."""
 
 from __future__ import annotations
 
@@ -28,45 +28,34 @@ _KEYS = (
 
 
 class Query:
-    """A bias test: target sets (social groups) and attribute sets (what they may lean to).
+    """A bias test: target sets (social groups) and attribute sets (concepts).
 
-    A query never changes after it was made. It is equal to another one if words and names are
-    equal, in the same order.
+    Queries are immutable. Two queries are equal if their words and names are, in the same order.
 
     Parameters
     ----------
     target_sets : sequence of sequences of str
-        Word sets that denote social groups, for example women and men. At least one.
+        At least one set of words for a social group, for example women or men.
     attribute_sets : sequence of sequences of str
-        Word sets that denote what may be associated with the groups: traits, occupations.
+        Sets of words that may be associated with the groups, for example traits or occupations.
     target_sets_names, attribute_sets_names : sequence of str, optional
-        One name per set, all different within the targets and within the attributes. By default
-        'Target set 0', 'Target set 1', ... and 'Attribute set 0', ...
+        One distinct name per set; by default 'Target set 0', ... and 'Attribute set 0', ...
 
     Raises
     ------
     TypeError, ValueError
-        If a set or a name is wrong; the message says which one.
+        If a set or a name is invalid; the message names it.
 
     References
     ----------
     Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020: queries in section 3.1, scores and rankings of many models in 3.2.
+    IJCAI 2020: queries in section 3.1, scores in 3.2, rankings in 3.2 and 4.2.
 
     Examples
     --------
-    >>> query = Query(
-    ...     [["she", "woman"], ["he", "man"]],
-    ...     [["poetry", "dance"], ["math", "physics"]],
-    ...     ["Female terms", "Male terms"],
-    ...     ["Arts", "Science"],
-    ... )
-    >>> query.query_name
-    'Female terms and Male terms wrt Arts and Science'
-    >>> query.template
-    (2, 2)
-    >>> [subquery.query_name for subquery in query.get_subqueries((2, 1))]
-    ['Female terms and Male terms wrt Arts', 'Female terms and Male terms wrt Science']
+    >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Arts", "Science"])
+    >>> query.query_name, query.template
+    ('Women and Men wrt Arts and Science', (2, 2))
     """
 
     __slots__ = ("_sides",)
@@ -89,12 +78,12 @@ class Query:
 
     @property
     def target_sets(self) -> list[list[str]]:
-        """The target sets, as fresh lists."""
+        """The target sets, as new lists."""
         return [list(words) for _, words in self._sides[0]]
 
     @property
     def attribute_sets(self) -> list[list[str]]:
-        """The attribute sets, as fresh lists."""
+        """The attribute sets, as new lists."""
         return [list(words) for _, words in self._sides[1]]
 
     @property
@@ -109,45 +98,40 @@ class Query:
 
     @property
     def template(self) -> tuple[int, int]:
-        """The number of target sets and the number of attribute sets."""
+        """The numbers of target sets and of attribute sets."""
         targets, attributes = self._sides
         return len(targets), len(attributes)
 
     @property
     def query_name(self) -> str:
-        """The name, generated from the names of the sets: 'T1 and T2 wrt A1 and A2'."""
+        """The name of the query, made from the names of the sets: 'T1 and T2 wrt A1 and A2'."""
         named = (self.target_sets_names, self.attribute_sets_names)
         return " wrt ".join(_enumerate(names) for names in named if names)
 
     @property
     def content(self) -> tuple[tuple[tuple[str, ...], ...], ...]:
-        """The words without names, hashable: queries with the same words have the same content."""
+        """The words without names, as nested tuples."""
         return tuple(tuple(words for _, words in sets) for sets in self._sides)
 
     def satisfies(self, template: Template, minimum: tuple[int, int] = (1, 1)) -> bool:
-        """Tell whether the query has the shape of a template.
+        """Check whether the query has the shape of a template.
 
         Parameters
         ----------
         template : tuple
-            Wanted number of target and of attribute sets; 'n' stands for any number.
+            Numbers of target sets and of attribute sets; 'n' means any number.
         minimum : tuple of int, default=(1, 1)
-            The smallest number that 'n' stands for.
+            Smallest numbers that 'n' allows.
 
         Returns
         -------
         bool
-            Whether both numbers fit.
+            True if both numbers match.
 
         Raises
         ------
         TypeError, ValueError
-            If the template is no pair of numbers or 'n', or asks for no target set.
-
-        Examples
-        --------
-        >>> Query([["she"], ["he"]], [["math"]]).satisfies(("n", 1), minimum=(2, 1))
-        True
+            If the template is not a pair of numbers or 'n', or has no target set.
         """
         sides = zip(check_template(template), self.template, minimum, strict=True)
         return all(have >= least if want == "n" else have == want for want, have, least in sides)
@@ -155,27 +139,23 @@ class Query:
     def get_subqueries(
         self, new_template: Template, minimum: tuple[int, int] = (1, 1)
     ) -> list[Query]:
-        """Return the subqueries Q(s) that have the given template (WEFE paper, section 3.1).
+        """Return the subqueries Q(s) with the given template (WEFE paper, section 3.1).
 
         Parameters
         ----------
-        new_template : tuple
-            Number of target and of attribute sets of each subquery; 'n' keeps all sets of that
-            side.
-        minimum : tuple of int, default=(1, 1)
-            The smallest number that 'n' stands for.
+        new_template, minimum : tuple
+            As in :meth:`satisfies`, but 'n' keeps all sets of that side.
 
         Returns
         -------
         list of Query
-            All C(t, t') C(a, a') combinations in the order of the sets; empty if the query has
-            fewer sets than the template asks for. Combinations with the same words occur once,
-            whatever they are called.
+            All C(t, t') C(a, a') combinations in the order of the sets. Combinations that repeat
+            the words of an earlier one are dropped. Empty if the query has too few sets.
 
         Raises
         ------
         TypeError, ValueError
-            If the template is no pair of numbers or 'n', or asks for no target set.
+            As in :meth:`satisfies`.
 
         Examples
         --------
@@ -192,31 +172,25 @@ class Query:
 
     # `builtins.dict`, because inside this class `dict` is the documented method.
     def dict(self) -> builtins.dict[str, Any]:
-        """Return the query as plain data, from which :meth:`from_dict` makes it again.
+        """Return the query as plain data for :meth:`from_dict`.
 
         Returns
         -------
         dict
-            'target_sets' and 'attribute_sets' (lists of lists of words), 'target_sets_names' and
-            'attribute_sets_names' (lists), 'query_name', and 'template' (a pair of numbers).
-
-        Examples
-        --------
-        >>> query = Query([["she"], ["he"]], [["math"]], ["Women", "Men"], ["Math"])
-        >>> query.dict()["query_name"], query.dict()["template"]
-        ('Women and Men wrt Math', (2, 1))
+            'target_sets' and 'attribute_sets' (lists of lists of words), 'target_sets_names',
+            'attribute_sets_names', 'query_name' and 'template' (a pair of numbers).
         """
         return {key: getattr(self, key) for key in _KEYS}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Query:
-        """Make a query from what :meth:`dict` returns.
+        """Create a query from the result of :meth:`dict`.
 
         Parameters
         ----------
         data : mapping
-            'target_sets' and 'attribute_sets'; the names of the sets, 'query_name' and 'template'
-            may be absent. The last two follow from the rest, and are only compared with it.
+            Must have 'target_sets' and 'attribute_sets'. The other keys of :meth:`dict` are
+            optional; 'query_name' and 'template' are only checked against the sets.
 
         Returns
         -------
@@ -226,10 +200,9 @@ class Query:
         Raises
         ------
         TypeError
-            If `data` is no mapping, or holds sets or names of another type.
+            If `data` is not a mapping, or a value has the wrong type.
         ValueError
-            If a key is unknown or missing, the sets are none of a query, or 'query_name' or
-            'template' do not belong to them.
+            If a key is unknown or missing, or a value is invalid or contradicts the sets.
 
         Examples
         --------
@@ -255,34 +228,28 @@ class Query:
         return query
 
     def to_json(self, indent: int | None = None) -> str:
-        """Return the query as a JSON text, for example to save it in a file.
+        """Return the query as JSON.
 
         Parameters
         ----------
         indent : int, optional
-            Spaces per level; by default all of it is one line.
+            Spaces per level; by default the text is one line.
 
         Returns
         -------
         str
-            The object of :meth:`dict`. Letters with accents stay as they are, so write it in UTF-8.
-
-        Examples
-        --------
-        >>> text = Query([["she"], ["he"]], [["math"]]).to_json()
-        >>> text[:40]
-        '{"target_sets": [["she"], ["he"]], "attr'
+            The object of :meth:`dict`. It is not limited to ASCII, so write it to a file as UTF-8.
         """
         return json.dumps(self.dict(), indent=indent, ensure_ascii=False)
 
     @classmethod
     def from_json(cls, text: str) -> Query:
-        """Make a query from a JSON text written by :meth:`to_json`, or by hand.
+        """Create a query from JSON.
 
         Parameters
         ----------
         text : str
-            An object with the keys that :meth:`from_dict` takes.
+            An object as in :meth:`from_dict`.
 
         Returns
         -------
@@ -320,14 +287,14 @@ class Query:
 
     @classmethod
     def _part(cls, sides: tuple[Side, ...]) -> Query:
-        # Everything was checked when the whole query was made, so the parts are taken as they are.
+        # Everything was checked when the whole query was created.
         part = object.__new__(cls)
         part._sides = sides
         return part
 
 
 def check_query(query: object) -> None:
-    """Refuse anything that is not a `Query`."""
+    """Check that `query` is a `Query`."""
     if not isinstance(query, Query):
         raise TypeError(
             f"query must be a Query; got {found(query)}. "
@@ -337,7 +304,7 @@ def check_query(query: object) -> None:
 
 
 def check_queries(queries: object) -> list[Query]:
-    """Return queries as a list; refuse an empty one, and anything that is not a `Query`."""
+    """Return one or more queries as a list."""
     given = list(check_sequence("queries", queries))
     if not given:
         raise ValueError("queries is empty; there is nothing to run.")
@@ -347,7 +314,7 @@ def check_queries(queries: object) -> list[Query]:
 
 
 def unique_queries(queries: Sequence[Query]) -> list[Query]:
-    """Return the queries without those that repeat the words of an earlier one."""
+    """Drop queries that repeat the words of an earlier one."""
     first: dict[object, Query] = {}
     for query in queries:
         first.setdefault(query.content, query)

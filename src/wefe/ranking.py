@@ -1,4 +1,4 @@
-"""Turn tables of scores into ranks, an overall table and correlations (WEFE paper, 3.2 and 4.2)."""
+"""Rank models, combine scores and correlate rankings (WEFE paper, 3.2 and 4.2)."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Correlation: TypeAlias = (
 )
 
 _TIE_METHODS = ("average", "min", "max", "first", "dense")
-# What means and sums of the same numbers, in another order, may differ by: a share of the scores,
-# or a few units in the last place of what they were made from.
+# Rounding error of means and sums of the same numbers in another order: relative to the scores,
+# or a few units in the last place of the numbers added.
 _ROUNDING = 1e-12
 _LAST_PLACE = 1e-15
-# Two points always lie on a line.
+# Two points always lie on a line, so correlations need three models.
 _FEWEST_MODELS = 3
 _TOTALS = ["query_set", "metric", "model_name", "score", "best", "aggregation", "n_queries"]
 _CORRELATIONS = ("pearson", "kendall", "spearman")
@@ -39,27 +39,26 @@ def score_column(
     name: str,
     best: Best,
 ) -> pd.DataFrame:
-    """Prepare an external score, such as a quality benchmark, for ranking beside bias scores.
+    """Prepare an external score, such as a quality benchmark, for ranking with bias scores.
 
     Parameters
     ----------
     scores : mapping or Series
         Model name -> score.
     name : str
-        What heads the column.
+        Heading of the column.
     best : {'higher', 'lower'} or float
-        Which scores are better: higher, lower, or nearer to a value.
+        Which scores are better: higher, lower, or closer to a number.
 
     Returns
     -------
     DataFrame
-        One row per model, as of :func:`wefe.aggregation.aggregate`: 'metric' (the name),
-        'model_name', 'score' and 'best'. :func:`create_ranking` takes it beside bias scores.
+        One row per model, for :func:`create_ranking`.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong.
+        If a parameter has the wrong type or is out of range.
 
     Examples
     --------
@@ -95,34 +94,32 @@ def create_ranking(
     method: TieMethod = "first",
     ascending: bool | None = None,
 ) -> pd.DataFrame:
-    """Rank models by aggregated scores: 1 is the least biased.
+    """Rank models by aggregated scores; rank 1 shows the least bias.
 
     Parameters
     ----------
     results_dataframes : DataFrame or sequence of DataFrame
-        Tables of :func:`wefe.aggregation.aggregate`, :func:`overall_scores` and
-        :func:`score_column`; or of `run_queries`, of which the last column, the aggregated one, is
-        ranked by what its heading says.
+        Tables of :func:`wefe.aggregation.aggregate`, :func:`overall_scores` or
+        :func:`score_column`; or tables of :func:`wefe.run_queries`, whose last column must hold the
+        aggregated scores.
     method : {'first', 'average', 'min', 'max', 'dense'}, default='first'
-        What ties get: ranks in order of the models, or the average, lowest, highest or dense rank.
-        Prefer 'average' for a ranking that is to be correlated.
+        How to rank ties, as in :meth:`pandas.Series.rank`. Use 'average' for correlations.
     ascending : bool or None, default=None
-        None ranks by the order of each metric: by the distance from its value for no bias (so ECT
-        is better when higher, MAC when nearer to 1, WEAT when nearer to 0). True or False ranks
-        all plain scores in that direction.
+        None ranks by the order of each metric: higher ECT is better, MAC closer to 1, WEAT closer
+        to 0. An unknown column is ranked from low to high, with a warning. True or False ranks the
+        plain scores in that direction.
 
     Returns
     -------
     DataFrame of shape (n_models, n_rankings)
-        Ranks; one column per metric and query set. A model that has no score has no rank (NaN).
-        Scores that differ by rounding only tie: by 1e-12 of the scores (or of the value for no
-        bias), or by 1e-15.
+        Ranks, one column per metric and query set; NaN for a model without a score. Scores that
+        differ only by rounding (a relative 1e-12, or 1e-15) are ties.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is wrong, a table has no aggregated column, or the heading does not tell what
-        ranks it.
+        If a parameter has the wrong type or is out of range, a table has no aggregated scores, or
+        its heading does not determine the order.
 
     Examples
     --------
@@ -145,7 +142,7 @@ def ranked(
     method: TieMethod,
     ascending: bool | None = None,
 ) -> pd.DataFrame:
-    """Rank like :func:`create_ranking`, without a warning about models that have no score."""
+    """Rank like :func:`create_ranking`, without a warning about models without a score."""
     columns = list(_columns(tables, order_needed=ascending is None))
     models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
     ranks: dict[str, pd.Series] = {}
@@ -164,41 +161,34 @@ def overall_scores(
     name: str = "Overall",
     weights: Mapping[str, float] | None = None,
 ) -> pd.DataFrame:
-    """Combine the aggregated scores of each metric over several query sets.
+    """Average the aggregated scores of each metric over query sets (WEFE paper, 4.2).
 
     Parameters
     ----------
     totals : DataFrame or sequence of DataFrame
         Tables of :func:`wefe.aggregation.aggregate`.
     name : str, default='Overall'
-        What the combination is called.
+        Name of the combined query set.
     weights : mapping of str to float, optional
-        Weight of each query set; by default its number of queries (before subqueries), as in
-        section 4.2 of the WEFE paper, so that all metrics weigh the query sets alike.
+        Weight of each query set; by default its number of queries before subqueries are generated,
+        so that the weights are the same for all metrics.
 
     Returns
     -------
     DataFrame
-        One row per metric and model, as of :func:`wefe.aggregation.aggregate`: the weighted mean,
-        NaN for a model that lacks one of the scores.
+        One row per metric and model, as in :func:`wefe.aggregation.aggregate`. The score is the
+        weighted mean, NaN if one of the scores is.
 
     Raises
     ------
     TypeError, ValueError
-        If `totals` is no table of aggregated scores, was aggregated in several ways, or lacks a
-        weight.
-
-    References
-    ----------
-    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020, section 4.2.
+        If a parameter has the wrong type, a weight is missing, or `totals` mixes aggregations.
 
     Examples
     --------
     >>> from wefe import aggregate, load_test_model, measure
     >>> from wefe.datasets import load_weat_queries
-    >>> queries = load_weat_queries()
-    >>> sets = {"nature": queries[:2], "gender": queries[5:6]}
+    >>> sets = {"nature": load_weat_queries()[:2], "gender": load_weat_queries()[5:6]}
     >>> totals = aggregate(measure("weat-es", sets, [load_test_model()]))
     >>> totals["score"].tolist(), overall_scores(totals)["score"].tolist()
     ([1.370, 1.040], [1.260])
@@ -249,23 +239,21 @@ def calculate_ranking_correlations(
     Parameters
     ----------
     rankings : DataFrame of shape (n_models, n_rankings)
-        What :func:`create_ranking` returns.
+        A result of :func:`create_ranking`.
     method : {'spearman', 'kendall', 'pearson'} or callable, default='spearman'
-        As in `pandas.DataFrame.corr`; 'kendall' is tau-b.
+        As in :meth:`pandas.DataFrame.corr`; 'kendall' is tau-b.
 
     Returns
     -------
     DataFrame of shape (n_rankings, n_rankings)
-        In [-1, 1]; NaN for a pair of rankings that have fewer than 3 models in common. With few
-        models even a high correlation may be chance: for 7 models a Spearman correlation of 0.75
-        has p = 0.052 by the t-test (two-sided), and 0.066 if all orders are counted.
+        Correlations from -1 to 1; NaN if two rankings share fewer than 3 models. With few models, a
+        high correlation may be chance: for 7 models, a Spearman correlation of 0.75 has a two-sided
+        p-value of 0.052 (t-test) or 0.066 (all orders).
 
     Raises
     ------
-    TypeError
-        If `rankings` is no DataFrame.
-    ValueError
-        If `method` is unknown.
+    TypeError, ValueError
+        If `rankings` is not a table of ranks, or `method` is unknown.
 
     Examples
     --------
@@ -285,7 +273,7 @@ def calculate_ranking_correlations(
 def _columns(
     tables: pd.DataFrame | Sequence[pd.DataFrame], order_needed: bool
 ) -> Iterator[tuple[pd.Series, Best]]:
-    """Yield the scores to be ranked, by model, and what is better among them."""
+    """Yield the scores to rank by model, and which scores are better."""
     given = [tables] if isinstance(tables, pd.DataFrame) else check_sequence("tables", tables)
     if len(given) == 0:
         raise ValueError("results_dataframes is empty; there is nothing to rank.")
@@ -327,7 +315,7 @@ def _checked(column: pd.Series, of: str) -> pd.Series:
 
 
 def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
-    """Return what is better in the last column of a matrix of `run_queries`."""
+    """Return which scores are better in the last column of a table of `run_queries`."""
     best = best_of_heading(name, n_scores)
     if best is not None:
         return best
@@ -346,11 +334,10 @@ def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
 
 
 def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
-    """Return 0, 1, 2 ... in the order of the scores, best first; NaN for NaN.
+    """Return 0, 1, 2, ... in the order of the scores, best first; NaN for NaN.
 
-    Neighbours get the same number if the gap between them may be rounding. That depends on the
-    scores before any distance is taken: the last digits of 0.1 + 0.2 - 0.3 are not of the size of
-    the result.
+    Adjacent scores get the same number if rounding can explain the gap. The tolerance depends on
+    the scores, not on their (smaller) distances from `best`.
 
     >>> without_noise(pd.Series([0.1 + 0.2 - 0.3, 0.0, 0.5]), best=0.0).tolist()
     [0.0, 0.0, 1.0]
@@ -360,7 +347,7 @@ def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
     value = 0.0 if isinstance(best, str) else float(best)
     badness = {"higher": -raw, "lower": raw}.get(str(best), abs(raw - value))
     order = np.argsort(badness, kind="stable")
-    # Infinity is not near anything but itself.
+    # Infinity is only near itself.
     sizes = np.where(np.isinf(raw), 0.0, abs(raw))[order]
     around = np.maximum(np.maximum(sizes[1:], sizes[:-1]), abs(value))
     noise = np.maximum(_ROUNDING * around, _LAST_PLACE * max(1.0, sizes.max(initial=0.0)))

@@ -16,36 +16,30 @@ __all__ = ["MetricResult", "WordUse"]
 
 logger = logging.getLogger(__name__)
 
-#: Begins the warning of a one-sided test that misses a significant effect; tables look for it.
+#: First words of the warning that a one-sided test misses a significant effect; tables search it.
 OPPOSITE = "strong in the opposite direction"
 
 
 @dataclass(frozen=True)
 class WordUse:
-    """Which words of a set were found and used.
+    """The words of a set that were found and lost.
 
     Attributes
     ----------
     name : str
         Name of the set.
-    used : tuple of str
-        The forms found in the vocabulary.
-    lost : tuple of str
-        The words, as the query has them, of which no variant was found.
-    n_entries : int
-        Number of entries of the set in the query, repetitions included.
-    lost_share : float
-        Share of the entries that were lost, between 0 and 1.
+    used, lost : tuple of str
+        The forms found in the vocabulary, and the words (as in the query) that were not found.
+    n_entries, lost_share : int, float
+        Number of entries in the query, with repetitions, and the share that was lost (0 to 1).
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> from wefe.metrics import ECT
     >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
-    >>> result = ECT().run_query(query, load_test_model())
-    >>> result.attributes[0]
-    WordUse(name='Attribute set 0', used=('math', 'art'), lost=('xyzzy',), n_entries=3,
-    lost_share=0.3333333333333333)
+    >>> ECT().run_query(query, load_test_model()).attributes[0].lost
+    ('xyzzy',)
     """
 
     name: str
@@ -56,7 +50,7 @@ class WordUse:
 
     @classmethod
     def of(cls, part: WordSet) -> WordUse:
-        """Summarise an embedded set, without its vectors.
+        """Summarise a word set without its vectors.
 
         Parameters
         ----------
@@ -72,37 +66,30 @@ class WordUse:
 
 
 class MetricResult(dict[str, Any]):
-    """The result dictionary of a metric, with further facts as attributes.
+    """The result of a metric: a dictionary of scores, with more facts as attributes.
 
     Attributes
     ----------
     query : Query
-        What was asked.
-    model_name : str
-        Which model answered.
-    metric_name : str
-        Short name of the metric, as it heads columns: 'WEAT', 'WEAT-ES'.
+        The query.
+    model_name, metric_name : str
+        Names of the model and of the metric (its label in tables: 'WEAT', 'WEAT-ES').
     targets, attributes : tuple of WordUse
-        The words used and lost, per set.
+        Words used and lost, one entry per set.
     nan_reason : str or None
-        Why the result is NaN; None if it is a number.
+        Why the score is NaN; None if it is a number.
     details : dict
-        Whatever else the metric knows, for example the permutation test behind a p-value.
+        Further objects of the metric, for example its permutation test.
     warnings : tuple of str
-        What to know before you use the result. It is printed with the result, too.
+        Cautions for the use of the score, also printed with the result.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> from wefe.metrics import ECT
     >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
-    >>> result = ECT().run_query(query, load_test_model())
-    >>> result["result"]
-    nan
-    >>> result.nan_reason
+    >>> ECT().run_query(query, load_test_model()).nan_reason
     "'Attribute set 0' lost 33% of its words (xyzzy), more than the 20% allowed"
-    >>> result.attributes[0].used
-    ('math', 'art')
     """
 
     def __init__(
@@ -143,17 +130,17 @@ class MetricResult(dict[str, Any]):
 
     @property
     def lost_words(self) -> dict[str, list[str]]:
-        """The lost words of every set that lost any, by name of the set."""
+        """Name of each set with lost words -> those words."""
         lost: dict[str, list[str]] = {}
         for use in self.targets + self.attributes:
             if use.lost:
-                # A target set and an attribute set may have one name.
+                # A target set and an attribute set may have the same name.
                 lost.setdefault(use.name, []).extend(use.lost)
         return lost
 
 
 def log_result(result: MetricResult, *, with_lost_words: bool = False) -> None:
-    """Log why a result is NaN, and its warnings; on request also the words that were lost."""
+    """Log why a result is NaN, its warnings and, if you ask for it, the lost words."""
     name, model = result.query.query_name, result.model_name
     check_bool("warn_not_found_words", with_lost_words)
     for part, lost in result.lost_words.items() if with_lost_words else ():

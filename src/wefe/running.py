@@ -1,4 +1,4 @@
-"""Measure many metrics, queries and models: a tidy table, or WEFE's matrix (paper, 3.2)."""
+"""Score many queries on many models: tidy tables, and the matrix of the WEFE paper (3.2)."""
 
 from __future__ import annotations
 
@@ -70,87 +70,81 @@ def measure(
     bootstrap_random_state: int | np.random.Generator | None = 0,
     audit: bool = False,
 ) -> pd.DataFrame:
-    """Score every query on every model by every metric, and return one row for each.
+    """Score queries on models with one or more metrics; return one row per score.
 
     Parameters
     ----------
     metrics : metric class, instance or name, or a sequence of these
         For example ``"weat"``, or ``["weat-es", MAC(average="words")]``.
     queries : sequence of Query, or mapping of str to such sequences
-        The queries, or several query sets by their names. A query that occurs twice in a set is
-        run once.
+        One query set, or several by name. A repeated query of a set is run once.
     models : sequence of WordEmbeddingModel
-        The models to be compared.
+        The models to compare.
     queries_set_name : str, default='Unnamed queries set'
-        What the queries test together, for example 'Gender', where `queries` is a sequence.
+        Name of the query set, for example 'Gender', if `queries` is a sequence.
     lost_vocabulary_threshold : float, default=0.2
-        A query with a set that loses a larger share of its words yields NaN.
+        The score is NaN if a set loses a larger share of its words.
     metric_params : mapping, optional
-        Parameters of `run_query`, for all metrics. Those of one metric go to its instance.
+        Arguments of `run_query`, for all metrics. Set those of one metric on its instance.
     generate_subqueries : bool, default=False
-        Replace a query that is too large for a metric by all its subqueries that fit; those with
-        the same words occur once. A query that is too small keeps its row, as NaN. False refuses
-        queries that do not fit.
+        Replace a query that is too large for a metric by all its subqueries that fit, without
+        repetitions. A query that is too small gets NaN. False raises an error instead.
     warn_not_found_words : bool, default=False
-        Log the words that were not found.
+        Log out-of-vocabulary words.
     n_jobs : int or None, default=None
-        Number of joblib workers, which changes no result; None is 1 unless a
-        ``joblib.parallel_config`` says otherwise. SEAT and CEAT stay in this process.
+        Number of joblib workers; None means 1 unless ``joblib.parallel_config`` sets it. Results do
+        not depend on it. SEAT and CEAT always run in this process.
     progress : bool, default=True
-        Show a progress bar on a terminal when the run takes more than two seconds.
+        Show a progress bar after two seconds.
     n_bootstrap : int, default=0
-        With 40 or more (1000 is a good number), estimate for each score how far it would move with
-        other words of the same kind: draw the words of each set anew, with replacement.
+        Number of resamples for an interval per score: 1000, for example; 0 for no intervals. The
+        interval shows how much the score depends on the choice of words: the words of each set are
+        resampled with replacement.
     confidence : float, default=0.95
-        Confidence of these intervals, between 0 and 1.
+        Confidence level of the intervals, between 0 and 1. It needs 2 / (1 - confidence) resamples.
     bootstrap_random_state : int, Generator or None, default=0
-        Draws the words: the same ones for every metric and model that has the same words of a
-        query.
+        Seed of the resamples, which are the same for all metrics and models with the same words.
     audit : bool, default=False
-        Say beside each score what it does not show: see :func:`wefe.audit.score_warnings`.
+        Add the warnings of :func:`wefe.audit.score_warnings` to each score.
 
     Returns
     -------
     DataFrame
-        One row per query set, model, metric and query. Models and queries with the same name are
-        numbered, 'name (2)'. The columns are
+        One row per query set, model, metric and query. Repeated names of models and queries are
+        numbered: 'name (2)'. The columns are
 
         - 'model_name', 'query_name', 'metric', 'score';
-        - 'score_lower', 'score_upper' and 'score_se': bounds of the bootstrap interval over words,
-          and the standard error; NaN unless `n_bootstrap` was given;
-        - 'no_bias_value': the score that means that no bias was measured; 'scale_min' and
-          'scale_max': the smallest and largest possible score;
-        - 'null_mean', 'null_lower', 'null_median' and 'null_upper': mean and 2.5, 50 and 97.5 %
-          quantiles of the score with words exchanged, as they would be without bias; NaN unless
-          the metric was asked for a p-value;
-        - 'p_value', likewise; 'p_value_holm' and 'p_value_bh': adjusted for the number of tests in
-          this table, see :func:`adjust_p_values`; 'p_value_lower' and 'p_value_upper': what
-          encloses 'p_value'; 'p_value_test': its side; 'p_value_method': 'exact'; 'bounds',
-          guaranteed; 'approximate', then the two are a 99 % confidence interval; or 'saddlepoint';
-        - 'words_used' and 'words_lost': numbers over all sets of the query; NA for a metric that
-          does not tell; 'lost_words': the out-of-vocabulary words;
-        - 'nan_reason': why the score is NaN, and 'interval_nan_reason': why it has no interval,
-          though one was asked for; None otherwise;
-        - 'interval_note': that an interval cannot tell bias from chance, because no bias is an end
-          of the range of the scores; None if it can, or if there is no interval;
-        - 'warnings': those of the result and, with ``audit=True``, of an audit, between bars; None
-          if there are none, '' after an audit;
-        - 'query_set', and 'n_queries': its number of queries, before subqueries were generated.
+        - 'score_lower', 'score_upper', 'score_se': bounds of the bootstrap interval, and standard
+          error; NaN without `n_bootstrap`;
+        - 'no_bias_value', 'scale_min', 'scale_max': the score that means no bias, and the
+          smallest and largest possible scores;
+        - 'null_mean', 'null_lower', 'null_median', 'null_upper': mean and 2.5, 50 and 97.5 %
+          quantiles of the scores of a permutation test; NaN if the metric computes no p-value;
+        - 'p_value', NaN likewise; 'p_value_holm' and 'p_value_bh': see :func:`adjust_p_values`;
+          'p_value_test': the side of the test; 'p_value_lower', 'p_value_upper': bounds of
+          'p_value'; 'p_value_method': 'exact', 'bounds' (guaranteed), 'approximate' (the bounds are
+          a 99 % confidence interval) or 'saddlepoint';
+        - 'words_used', 'words_lost': numbers of words over all sets, NA if the metric does not
+          report them; 'lost_words': the out-of-vocabulary words;
+        - 'nan_reason', 'interval_nan_reason': why the score or its interval is NaN, otherwise None;
+        - 'interval_note': set if the interval cannot separate bias from chance, because the no-bias
+          value is an end of the range of scores; otherwise None;
+        - 'warnings': of the result and the audit, separated by ' | '. If there are none: ''
+          after an audit, otherwise None;
+        - 'query_set', 'n_queries': its name, and its number of queries (before subqueries).
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, or a query does not fit a metric.
+        If a parameter has the wrong type or is out of range, or a query does not fit a metric.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> queries = load_weat_queries()[5:7]
-    >>> scores = measure(["weat-es", "mac"], queries, [load_test_model()])
+    >>> scores = measure(["weat-es", "mac"], load_weat_queries()[5:6], [load_test_model()])
     >>> scores[["metric", "score", "no_bias_value", "words_used"]].round(2).values.tolist()
-    [['WEAT-ES', 1.04, 0.0, 32], ['WEAT-ES', 1.0, 0.0, 32], ['MAC', 0.97, 1.0, 32],
-    ['MAC', 1.04, 1.0, 32]]
+    [['WEAT-ES', 1.04, 0.0, 32], ['MAC', 0.97, 1.0, 32]]
     """
     one = isinstance(metrics, str | type | BaseMetric)
     every = [metrics] if one else check_sequence("metrics", metrics)
@@ -221,59 +215,48 @@ def run_queries(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Score every query on every model by one metric: WEFE's matrix of scores.
+    """Score queries on models with one metric; return WEFE's matrix of scores.
 
-    :func:`measure` has the same scores with intervals, p-values, words used and reasons for NaN,
-    and takes several metrics.
+    Use :func:`measure` for several metrics, intervals, p-values and reasons for NaN.
 
     Parameters
     ----------
     metric : metric class, instance or name
         For example ``WEAT`` or ``"weat"``.
-    queries, models, queries_set_name, lost_vocabulary_threshold, metric_params : optional
-        As in :func:`measure`; `queries` is a sequence.
+    queries : sequence of Query
+        One query set.
+    models, queries_set_name, lost_vocabulary_threshold, metric_params : optional
+        As in :func:`measure`.
     generate_subqueries : bool, default=False
         As in :func:`measure`.
     aggregate_results : bool, default=False
-        Add a column that aggregates the scores of each model.
+        Add a column with one number per model.
     aggregation_function : str or callable, default='abs_avg'
-        'sum', 'abs_sum', 'avg', 'abs_avg' (of absolute values), 'bias_avg' (mean distance from the
-        value that means no bias: the safe choice), or a function from the table of scores to a
-        Series with one number per model. Only queries that every model could answer are aggregated;
-        the log names the others.
+        How to compute it: see `function` in :func:`wefe.aggregation.aggregate`. 'bias_avg' suits
+        every metric.
     return_only_aggregation : bool, default=False
-        Return the aggregated column alone.
+        Return only that column.
     warn_not_found_words, n_jobs, progress : optional
         As in :func:`measure`.
 
     Returns
     -------
     DataFrame of shape (n_models, n_queries)
-        Scores; rows are models ('model_name'), columns queries, and the columns are named after
-        the metric. The aggregated column comes last. Names that occur twice are numbered,
-        'name (2)', so that nothing is mixed up.
+        One row per model, one column per query, then the aggregated column; `columns.name` is the
+        metric. Repeated names are numbered: 'name (2)'.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, or a query does not fit the metric.
+        If a parameter has the wrong type or is out of range, or a query does not fit the metric.
 
     Examples
     --------
-    >>> from wefe import load_test_model
+    >>> from wefe import WEAT, load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.metrics import WEAT
-    >>> table = run_queries(
-    ...     WEAT,
-    ...     load_weat_queries()[:2],
-    ...     [load_test_model()],
-    ...     queries_set_name="Pleasantness",
-    ...     metric_params={"return_effect_size": True},
-    ...     aggregate_results=True,
-    ...     return_only_aggregation=True,
-    ... )
-    >>> table.columns[0]
-    'WEAT-ES: Pleasantness average of abs values score'
+    >>> queries, models = load_weat_queries()[:2], [load_test_model()]
+    >>> run_queries(WEAT, queries, models, "Pleasantness", return_only_aggregation=True).columns[0]
+    'WEAT: Pleasantness average of abs values score'
     """
     with_aggregation = check_bool("aggregate_results", aggregate_results)
     only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
@@ -291,7 +274,7 @@ def run_queries(
         n_jobs,
         progress,
     )
-    # The matrix has no room for them.
+    # The matrix has no column for warnings, so log them.
     for text, rows in scores.groupby("warnings", sort=False):
         logger.warning("%d of %d scores: %s", len(rows), len(scores), text)
     matrix = scores_matrix(scores)
@@ -302,29 +285,28 @@ def run_queries(
 
 
 def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the scores of one metric and query set as a table of models and queries.
+    """Pivot the scores of one metric and query set to a table of models and queries.
 
     Parameters
     ----------
     scores : DataFrame
-        What :func:`measure` returns, or those of its rows that are of one metric and query set.
+        A table of :func:`measure`, or its rows for one metric and query set.
 
     Returns
     -------
     DataFrame of shape (n_models, n_queries)
-        Rows and columns in the order of `scores`; the columns are named after the metric.
+        Rows and columns in the order of `scores`; `columns.name` is the metric.
 
     Raises
     ------
     TypeError, ValueError
-        If `scores` is no table of :func:`measure`, or holds several metrics or query sets.
+        If `scores` is not a table of :func:`measure`, or has several metrics or query sets.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> scores = measure("weat", load_weat_queries()[:2], [load_test_model()])
-    >>> scores_matrix(scores).shape
+    >>> scores_matrix(measure("weat", load_weat_queries()[:2], [load_test_model()])).shape
     (1, 2)
     """
     check_scores(scores)
@@ -341,25 +323,24 @@ def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
 def generate_subqueries_from_queries_list(
     metric: type[BaseMetric] | BaseMetric | str, queries: Sequence[Query]
 ) -> list[Query]:
-    """Return Q_F: the queries, or their subqueries, that fit the template of a metric.
+    """Return Q_F: the queries that fit the template of a metric, and subqueries of larger ones.
 
     Parameters
     ----------
     metric : metric class, instance or name
-        Its template decides. A query that fits stays as it is.
+        For example ``RND`` or ``"rnd"``.
     queries : sequence of Query
-        The queries.
+        The queries. Those without a fitting subquery are logged.
 
     Returns
     -------
     list of Query
-        Without repetitions: queries with the same words occur once (WEFE paper, section 3.2). A
-        query without any fitting subquery is named in the log.
+        Queries with different words (WEFE paper, section 3.2).
 
     Raises
     ------
     TypeError, ValueError
-        If an element is no query, or there is no metric of that name.
+        If an element is not a query, or the metric is unknown.
 
     Examples
     --------
@@ -385,7 +366,7 @@ def rows_of(
     scales: Sequence[Scale],
     **same: Any,
 ) -> list[dict[str, Any]]:
-    """Return the rows of a tidy table: `answers` by model and query, `scales` by query."""
+    """Return rows of a tidy table from `answers` (by model and query) and `scales` (by query)."""
     rows = []
     for model, row in zip(model_names, answers, strict=True):
         for query, scale, answer in zip(query_names, scales, row, strict=True):
@@ -396,7 +377,7 @@ def rows_of(
 
 
 def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Return rows of :func:`rows_of` as a tidy table."""
+    """Turn rows of :func:`rows_of` into a tidy table."""
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     for column, separator in (("warnings", " | "), ("lost_words", ", ")):
         frame[column] = [None if each is None else separator.join(each) for each in frame[column]]
@@ -405,25 +386,24 @@ def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
 
 
 def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
-    """Adjust p-values for the number of tests; all rows of a table are one family.
+    """Adjust p-values for multiple testing; all rows of a table are one family.
 
     Parameters
     ----------
     scores : DataFrame
-        What :func:`measure` returns: several such tables together, or some of their rows.
+        A table of :func:`measure`, some of its rows, or several tables together.
 
     Returns
     -------
     DataFrame
-        A copy with new columns 'p_value_holm' (Holm's method: the chance of one false discovery or
-        more, however the tests depend on each other) and 'p_value_bh' (Benjamini and Hochberg's:
-        the expected share of false ones among discoveries, where tests do not depend negatively on
-        each other).
+        A copy with new columns. 'p_value_holm' (Holm) controls the probability of any false
+        discovery, for any dependence between tests. 'p_value_bh' (Benjamini and Hochberg) controls
+        the expected share of false discoveries, unless tests depend negatively on each other.
 
     Raises
     ------
     TypeError
-        If `scores` is no table of :func:`measure`.
+        If `scores` is not a table of :func:`measure`.
 
     References
     ----------
@@ -433,15 +413,12 @@ def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    The family is what you ask together. That of one model alone:
-
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> how = {"calculate_p_value": True, "p_value_method": "exact"}
     >>> scores = measure("weat", load_weat_queries()[5:8], [load_test_model()], metric_params=how)
-    >>> columns = ["p_value", "p_value_holm", "p_value_bh"]
-    >>> adjust_p_values(scores)[columns].round(3).values.tolist()
-    [[0.019, 0.058, 0.037], [0.025, 0.058, 0.037], [0.16, 0.16, 0.16]]
+    >>> adjust_p_values(scores)[["p_value", "p_value_holm"]].round(3).values.tolist()
+    [[0.019, 0.058], [0.025, 0.058], [0.16, 0.16]]
     """
     check_scores(scores)
     known = scores["p_value"].dropna().sort_values()
@@ -455,14 +432,14 @@ def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def holm(p_values: pd.Series) -> pd.Series:
-    """Adjust the p-values that are known, as one family, by Holm's method."""
+    """Adjust p-values with Holm's method as one family; skip NaN."""
     known = p_values.dropna().sort_values()
     adjusted = np.maximum.accumulate(known.to_numpy() * np.arange(len(known), 0, -1))
     return pd.Series(np.minimum(adjusted, 1.0), known.index)
 
 
 def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:
-    """Say why scores are NaN and, on request, which words were lost."""
+    """Log why scores are NaN and, with `with_lost_words`, which words were lost."""
     for row in scores[scores["nan_reason"].notna()].itertuples():
         logger.warning("%s is NaN for %s: %s", row.query_name, row.model_name, row.nan_reason)
     lossy = scores[scores["lost_words"].notna()] if with_lost_words else scores.iloc[:0]
@@ -478,8 +455,8 @@ def audited(
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
 ) -> Answer:
-    """Add warnings of what a score does not show; a score that is NaN has its reason instead."""
-    from wefe.audit import score_warnings  # quicker to start without it
+    """Add the warnings of the audit to a score that is not NaN."""
+    from wefe.audit import score_warnings  # a slow import
 
     found: Sequence[object] = ()
     if not math.isnan(answer.score):
@@ -490,7 +467,7 @@ def audited(
 def _fitting(
     metric: BaseMetric, queries: list[Query], model: WordEmbeddingModel, with_subqueries: bool
 ) -> list[Query]:
-    """Return the queries that a metric is asked: as they are, or their subqueries."""
+    """Return the queries to run with a metric: the given ones, or their subqueries."""
     if not with_subqueries:
         for query in queries:
             metric._check_input(query, model)
@@ -501,7 +478,7 @@ def _fitting(
             f"no query has a subquery that fits {metric.metric_short_name}, which needs "
             f"{metric._wanted_shape()}."
         )
-    # What cannot be asked keeps its place, as NaN.
+    # Queries that do not fit keep their rows, as NaN.
     return fitting + [query for query in queries if not metric.subqueries(query)]
 
 

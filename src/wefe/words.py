@@ -1,7 +1,7 @@
-"""Preprocess words before look-up, independent of any model.
+"""Preprocess words before look-up.
 
-A *preprocessor* is a dictionary of options applied to a word. A list of preprocessors yields
-the variants of a word, in the order in which they are to be looked up.
+A *preprocessor* is a dictionary of options. A list of preprocessors gives the variants of a word,
+in the order in which they are looked up.
 """
 
 from __future__ import annotations
@@ -16,17 +16,11 @@ __all__ = ["Preprocessor", "preprocess_word", "variants"]
 
 
 class Preprocessor(TypedDict, total=False):
-    """Options of one preprocessor; the empty dictionary leaves words as they are.
-
-    A dictionary type: a plain dictionary will do, and no key is required. The keys are
-    ``lowercase``, ``uppercase``, ``titlecase`` (bool), ``strip_accents`` (bool, 'ascii' or
-    'unicode'), ``unicode_form`` ('NFC', 'NFD', 'NFKC', 'NFKD'), ``apostrophes`` ('straight',
-    'typographic') and ``preprocessor`` (a function from str to str, which replaces all others);
-    :func:`preprocess_word` says what each of them does.
+    """Options of a preprocessor: a plain dictionary with any keys of :func:`preprocess_word`.
 
     Examples
     --------
-    Words are looked up as they are written, and if that fails in lower case without accents:
+    Look up words as written, and if that fails in lower case without accents:
 
     >>> plain: Preprocessor = {"lowercase": True, "strip_accents": True}
     >>> variants("José", [{}, plain])
@@ -48,7 +42,7 @@ _CASES: dict[str, Callable[[str], str]] = {
     "titlecase": str.title,
 }
 _APOSTROPHES = {"straight": "'", "typographic": "\u2019"}
-# Straight, both single quotation marks, and the letter that some languages spell with.
+# The straight apostrophe, both single quotation marks and the modifier letter apostrophe.
 _ANY_APOSTROPHE = tuple(map(ord, "'\u2018\u2019\u02bc"))
 _CHOICES = {
     "strip_accents": ("ascii", "unicode"),
@@ -57,38 +51,35 @@ _CHOICES = {
 }
 
 
-#: A list of preprocessors, as users write it: plain dictionaries will do.
+#: A list of preprocessors; plain dictionaries are enough.
 Preprocessors: TypeAlias = Sequence[Mapping[str, Any]]
 
 
 def preprocess_word(
     word: str, options: Mapping[str, Any] | None = None, vocab_prefix: str | None = None
 ) -> str:
-    """Return the form of a word that is looked up in the vocabulary of a model.
+    """Return the form of a word to look up in the vocabulary of a model.
 
     Parameters
     ----------
     word : str
-        The word as a query has it.
+        The word, as written in the query.
     options : dict, optional
-        Any of the following; the default, ``{}``, changes nothing.
+        Any of the following; by default the word stays as it is.
 
-        - ``lowercase``, ``uppercase``, ``titlecase`` : bool. Change the case, in this order if
-          several are on.
-        - ``strip_accents`` : bool or {'ascii', 'unicode'}. 'unicode' (the same as True) removes
-          combining marks, 'ascii' drops in addition whatever has no ASCII form: 'ß' stays, or is
-          dropped. In many languages the result is another word: 'año' (year) becomes 'ano'.
-        - ``unicode_form`` : {'NFC', 'NFD', 'NFKC', 'NFKD'}. The form of Unicode that is looked up.
-          A vocabulary may hold 'niña' with one letter 'ñ' (composed, NFC) or with 'n' and a mark
-          (decomposed, NFD): they look alike and are different strings. NFKC and NFKD also take
-          apart what is one letter in print only, such as the Dutch 'ĳ'. The word is composed
-          before its case is changed, and has this form at the end.
-        - ``apostrophes`` : {'straight', 'typographic'}. Write U+0027, U+2018, U+2019 and U+02BC
-          all as U+0027 or all as U+2019: "aujourd'hui" is in print 'aujourd’hui'. Accents that
-          stand alone (U+0060, U+00B4) and the prime (U+2032) are other characters, and stay.
-        - ``preprocessor`` : callable. Takes and returns a string; the other options are ignored.
+        - ``lowercase``, ``uppercase``, ``titlecase`` : bool. Change the case, in this order.
+        - ``strip_accents`` : bool or {'ascii', 'unicode'}. 'unicode' (or True) removes combining
+          marks; 'ascii' also drops characters without an ASCII form, such as 'ß'. The result can
+          be another word: Spanish 'año' (year) becomes 'ano'.
+        - ``unicode_form`` : {'NFC', 'NFD', 'NFKC', 'NFKD'}. Normalise the word: 'ñ' is a single
+          character in NFC, but 'n' and a combining mark in NFD, which is a different string.
+          NFKC and NFKD also split compatibility characters, such as the Dutch 'ĳ'. The word is
+          composed before its case is changed, and gets this form at the end.
+        - ``apostrophes`` : {'straight', 'typographic'}. Replace U+0027, U+2018, U+2019 and U+02BC
+          by U+0027 or by U+2019. Accents (U+0060, U+00B4) and the prime (U+2032) stay.
+        - ``preprocessor`` : callable from str to str. Replaces all other options.
     vocab_prefix : str, optional
-        Put before the processed word (``"/c/en/"`` for ConceptNet); it is not processed itself.
+        Prepended to the result without processing, for example ``"/c/en/"`` for ConceptNet.
 
     Returns
     -------
@@ -97,17 +88,13 @@ def preprocess_word(
 
     Raises
     ------
-    TypeError
-        If `word` or what a ``preprocessor`` returns is not a string.
-    ValueError
-        If `options` has an unknown key; the error names the nearest known one.
+    TypeError, ValueError
+        If `word` or the result of ``preprocessor`` is not a string, or an option is invalid.
 
     Examples
     --------
-    >>> preprocess_word("José", {"lowercase": True, "strip_accents": True})
-    'jose'
-    >>> preprocess_word("Woman", {"preprocessor": str.upper}, vocab_prefix="/c/en/")
-    '/c/en/WOMAN'
+    >>> preprocess_word("José", {"lowercase": True, "strip_accents": True}, vocab_prefix="/c/en/")
+    '/c/en/jose'
     >>> len("niña"), len(preprocess_word("niña", {"unicode_form": "NFD"}))
     (4, 5)
     >>> preprocess_word("Aujourd’hui", {"lowercase": True, "apostrophes": "straight"})
@@ -120,7 +107,7 @@ def preprocess_word(
 
 
 def check_preprocessor(options: object) -> Preprocessor:
-    """Return one preprocessor; unknown options and wrong values are refused."""
+    """Return a valid preprocessor."""
     if not isinstance(options, dict):
         raise TypeError(
             "a preprocessor must be a dict of options such as {'lowercase': True}; "
@@ -138,7 +125,7 @@ def check_preprocessor(options: object) -> Preprocessor:
 
 
 def check_preprocessors(preprocessors: object) -> tuple[Preprocessor, ...]:
-    """Return a list of preprocessors as a tuple; ``None`` means ``[{}]``."""
+    """Return a list of preprocessors as a tuple; None means ``[{}]``."""
     if preprocessors is None:
         return ({},)
     if isinstance(preprocessors, dict):
@@ -154,23 +141,21 @@ def check_preprocessors(preprocessors: object) -> tuple[Preprocessor, ...]:
 def variants(
     word: str, preprocessors: Sequence[Preprocessor], vocab_prefix: str | None = None
 ) -> list[str]:
-    """Return the distinct forms of a word, in the order of the (checked) preprocessors.
-
-    A form of which processing left nothing is none, as of a Greek word stripped to ASCII.
+    """Return the distinct forms of a word, in the order of the preprocessors.
 
     Parameters
     ----------
     word : str
-        The word as a query has it.
+        The word, as written in the query.
     preprocessors : sequence of dict
-        Options of one preprocessor each, see :func:`preprocess_word`. They are not checked here.
+        Options as in :func:`preprocess_word`; they are not checked.
     vocab_prefix : str, optional
-        Put before each form, ``"/c/en/"`` for example.
+        As in :func:`preprocess_word`.
 
     Returns
     -------
     list of str
-        The forms, each once. Equal ones stand where the first of them does.
+        The forms without duplicates and empty forms ('ascii' can leave nothing of a Greek word).
 
     Examples
     --------
@@ -196,7 +181,7 @@ def _apply(word: str, options: Preprocessor) -> str:
         return processed
     form = options.get("unicode_form")
     if form is not None:
-        # str.title() takes the letter after a mark for the start of a word.
+        # str.title() would capitalise the letter after a combining mark.
         word = unicodedata.normalize("NFKC" if "K" in form else "NFC", word)
     if "apostrophes" in options:
         word = word.translate(dict.fromkeys(_ANY_APOSTROPHE, _APOSTROPHES[options["apostrophes"]]))
@@ -213,5 +198,5 @@ def _strip_accents(word: str, *, to_ascii: bool) -> str:
     if to_ascii:
         return decomposed.encode("ascii", "ignore").decode("ascii")
     bare = "".join(letter for letter in decomposed if not unicodedata.combining(letter))
-    # A Hangul syllable decomposes into letters that are no accents; put it together again.
+    # A Hangul syllable decomposes into letters that are not accents; compose it again.
     return unicodedata.normalize("NFC", bare)

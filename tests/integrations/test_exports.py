@@ -140,7 +140,7 @@ def test_scores_that_are_nan_are_left_out_and_named(toy_model, toy_query, caplog
     caplog.clear()
     (entry,) = to_model_index(table)[0]["results"]
     assert entry["dataset"]["config"] == toy_query.query_name
-    assert "toy: 1 score left out: 'Attribute set 0' lost 50% of its words" in caplog.text
+    assert "'Attribute set 0' lost 50% of its words" in caplog.text
     assert len(to_every_eval_ever(table)["evaluation_results"]) == 1
     json.dumps(to_model_index(table), allow_nan=False)
 
@@ -188,9 +188,9 @@ def test_the_command_writes_a_file_for_each_model(tmp_path):
 
 
 def test_wrong_input_is_refused(scores, results):
-    with pytest.raises(TypeError, match=r"the table that wefe\.measure returns"):
+    with pytest.raises(TypeError, match=r"wefe\.measure"):
         to_model_index(scores[["score"]])
-    with pytest.raises(ValueError, match="say which model: 'minilm-words', 'minilm-words"):
+    with pytest.raises(ValueError, match="'minilm-words', 'minilm-words"):
         to_model_index(results)
     with pytest.raises(ValueError, match="Did you mean 'minilm-words'"):
         to_eval_results(results, "you/bias", "minilm-word")

@@ -144,10 +144,10 @@ def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model,
     [
         (("wheat",), ValueError, "no query set 'wheat'"),
         (([],), ValueError, "queries is empty"),
-        (({},), ValueError, "at least one set of queries"),
+        (({},), ValueError, "got 0 and 1"),
         ((["she"],), TypeError, "she"),
         (("weat", "wheat"), ValueError, "wheat"),
-        (("weat", []), ValueError, "one metric"),
+        (("weat", []), ValueError, "got 1 and 0"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_the_training(arguments, error, message):

@@ -81,7 +81,7 @@ def test_a_second_call_computes_nothing_again(tmp_path):
 def test_what_is_given_is_checked():
     with pytest.raises(ValueError, match="'weat'"):
         replicate("nothing")
-    with pytest.raises(TypeError, match=r"models\['mine'\] must be a path or a model; got int"):
+    with pytest.raises(TypeError, match=r"models\['mine'\].*got int"):
         replicate("weat", {"mine": 3})
 
 
@@ -128,7 +128,7 @@ def test_a_model_that_cannot_be_opened_is_named(tmp_path):
     found = replicate("weat", {"lost": str(lost), "demo": "demo"}, progress=False)
     assert any(note.startswith("lost: FileNotFoundError") for note in found.notes)
     assert "lost: FileNotFoundError" in found.to_html()
-    with pytest.raises(ValueError, match="no model could be opened"):
+    with pytest.raises(ValueError, match="lost: FileNotFoundError"):
         replicate("weat", {"lost": str(lost)}, progress=False)
 
 

@@ -42,7 +42,7 @@ def test_without_a_connection_other_words_stand_in_and_nothing_is_compared(monke
     found = replicate("rnsb", {"GloVe": "demo"}, progress=False)
     assert found.tables["Table 1: RNSB of each case study"]["GloVe"].between(0, 0.01).all()
     assert found.verdicts() == {"not comparable": 24}
-    assert "Words that ship replace those of 'rnsb_religion'" in found.notes[1]
+    assert "'rnsb_religion'" in found.notes[1]
 
 
 def test_a_model_without_most_identities_is_not_compared(mirror):

@@ -28,15 +28,8 @@ _ERRORS: dict[type[Exception], str] = {
 
 
 def application() -> typer.Typer:
-    """Return the commands, with the help of each.
+    """Build the command-line application; the reference of the commands uses it too.
 
-    Returns
-    -------
-    typer.Typer
-        The application that `main` runs, and that the reference of the commands is built from.
-
-    Examples
-    --------
     >>> len(application().registered_commands)
     16
     """
@@ -82,7 +75,7 @@ def application() -> typer.Typer:
 
 
 def main() -> None:
-    """Run the command line; wrong input ends with a message and exit code 2, not a traceback."""
+    """Run the command line; wrong input ends with a message and exit code 2."""
     log = _Log()
     logging.basicConfig(handlers=[log], level=logging.WARNING)
     # Removes unfinished files and ends workers, as with Ctrl-C.
@@ -110,7 +103,7 @@ def _end(message: str) -> NoReturn:
 
 
 def _as_options(message: str) -> str:
-    """Replace names of parameters by options: '--trust-pickle' for 'trust_pickle=True'."""
+    """Replace parameter names by options, for example 'trust_pickle=True' by '--trust-pickle'."""
     commands: Any = typer.main.get_command(application())
     command = commands.commands.get(" ".join(sys.argv[1:2]))
     options = {option.name: option for option in command.params} if command else {}
@@ -145,7 +138,7 @@ def _top(
 
 
 class _Log(logging.StreamHandler[Any]):
-    """Log to standard error, each message once and on one line."""
+    """A log on standard error: each message once, on one line."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""`wefe audit`: how reliable are these scores?"""
+"""`wefe audit`: check how reliable scores are."""
 
 from __future__ import annotations
 
@@ -68,23 +68,23 @@ def audit(
 ) -> None:
     """Check how reliable scores are.
 
-    For each query and model, prints the largest bias of a single word, as a share of the largest
-    possible bias; how well the biases separate the target sets, with effect size and p-value; and
-    warnings about what a score hides. The audit compares the target words between two attribute
-    sets. If a query has a single attribute set, the audit compares its words between two target
-    sets. For each criterion, prints whether the pairs share a direction. The method is by Schröder,
-    Schulz, Hinder and Hammer (2024).
+    For each query and model, prints the largest bias of a single word (as a share of the largest
+    possible bias), how well biases separate the two target sets (with effect size and p-value), and
+    warnings about what a score hides. The bias of a word is its association with one attribute set
+    rather than the other. For a query with a single attribute set, its words are compared between
+    the two target sets. For each criterion, checks whether the definitional pairs share a
+    direction. The method is by Schröder, Schulz, Hinder and Hammer (2024).
 
     Example: wefe audit --model demo --queries gender --criterion gender --offline --out audit.html
 
     Parameters
     ----------
     criterion : NAME
-        Audit the bias direction of this criterion: gender, ethnicity, religion, or a JSON file like
-        those of 'wefe debias'. Repeat for several.
+        Audit the bias direction of gender, ethnicity, religion, or a JSON file as in 'wefe debias'.
+        Repeat for several.
     requirements
-        Print which metrics are comparable between models, and for which 0 means that no word is
-        biased. Needs no model.
+        List which metrics are comparable between models, and for which a score of 0 means that no
+        word is biased. Needs no model.
     out : FILE
         Also write the figures to this HTML file.
     format
@@ -132,7 +132,7 @@ def _audits(
     forms: list[dict[str, Any]],
     prefix: str,
 ) -> tuple[list[_Audit], dict[str, str]]:
-    """Return the audits of all models, and which models could not be opened."""
+    """Return the audits of all models, and the models that could not be opened."""
     # The sets that define a direction ship with the package.
     known = [load_criterion(text, offline=True) for text in criteria]
     defining = [word for one in known for part in one.definitional_sets for word in part]
@@ -158,7 +158,7 @@ def _of_directions(found: list[_Audit]) -> list[DirectionAudit]:
 
 
 def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -> list[_Audit]:
-    """Return an audit in a list; an empty list if there is none, and the log says why."""
+    """Return a list with one audit; an empty list (and a log message) if it fails."""
     try:
         return [audit(what, model)]
     except ValueError as error:
@@ -168,7 +168,7 @@ def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -
 
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
-    """Return the audited parts of queries, each between two groups."""
+    """Return the parts of queries to audit, each between two groups."""
     from wefe.audit._score import between_two_groups
 
     asked = open_queries(names, offline)
@@ -220,7 +220,7 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 
 
 def _print_notes(found: list[_Audit], table: pd.DataFrame | None) -> None:
-    """Explain the columns, and print the warnings."""
+    """Explain the columns and print the warnings."""
     of_queries = _of_queries(found)
     if of_queries:
         tell(
@@ -254,7 +254,7 @@ def _words_of(found: list[_Audit]) -> pd.DataFrame:
 
 
 def _write_figures(found: list[_Audit], path: Path) -> None:
-    """Write one page of figures that needs no network."""
+    """Write a page of figures that works offline."""
     parts = [
         one.plot().to_html(full_html=False, include_plotlyjs=position == 0)
         for position, one in enumerate(found)

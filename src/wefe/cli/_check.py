@@ -1,4 +1,4 @@
-"""`wefe check`: does the bias that a study measures stay within limits?"""
+"""`wefe check`: check that the bias measured by a study is within limits."""
 
 from __future__ import annotations
 
@@ -51,45 +51,44 @@ def check(
 ) -> None:
     """Check bias against limits, in continuous integration.
 
-    For each metric, model and query set, checks the mean distance of the scores from the no-bias
-    value. With --each, checks every score. The limits come from the study file: --max replaces the
-    limit of a metric, and --max-increase adds a limit. Missing scores and NaN fail, with their
-    reason, so that a check cannot pass because nothing was measured.
+    For each metric, model and query set, compares the mean distance of the scores from the no-bias
+    value with a limit; --each compares every score instead. Limits come from the study file, --max
+    and --max-increase. Missing scores fail, with the reason, so that a check cannot pass because
+    nothing was measured. In GitHub Actions, the job also gets a summary and an annotation for each
+    failure.
 
-    The exit code is 0 if all limits are kept, 1 if not, 2 on errors. In GitHub Actions, the job
-    gets a summary, and each violation is an annotation.
+    Exit code: 0 if all checks pass, 1 if one fails, 2 on errors.
 
     Example: wefe check study.toml --max weat-es=0.5 --max-increase 10% --baseline baseline.db
 
     Parameters
     ----------
     study : STUDY
-        A study file or a results file. For a study file, missing results are computed first.
+        A study file (missing results are computed first) or a results file.
     max : METRIC=VALUE
-        Largest distance from the no-bias value that passes. METRIC is a name or label of the study,
-        in any case. Repeat for several.
+        Largest distance from the no-bias value that passes; replaces the limit of the study file.
+        METRIC is a name or label of the study. Repeat for several.
     max_increase : AMOUNT
-        How much farther from no bias than in the baseline the scores may be: '10%' of the
-        baseline's distance, or 0.05 more. Holds for all metrics.
+        How much farther from no bias than the baseline a score may be: '10%' of the baseline's
+        distance, or an amount such as 0.05. Applies to all metrics.
     min_impact_ratio : RATIO
-        For audits of rankings: lowest impact ratio of a group that passes. 0.8 is the four-fifths
-        rule of thumb.
+        For audits of rankings: smallest impact ratio of a group that passes. A common rule of thumb
+        is 0.8 (four-fifths rule).
     max_gap : GAP
         For audits of rankings: largest gap between the mean scores of two groups that passes.
     baseline : FILE
-        Results file of an earlier release to compare with.
+        Results file of an earlier run to compare with.
     each
-        Check every score, instead of the mean distance over each query set.
+        Check every score instead of the mean over each query set.
     allow_new
-        Accept scores that the baseline lacks.
+        Accept scores that are not in the baseline.
     allow_gone
-        Accept that the study no longer asks for some scores of the baseline.
+        Accept that scores of the baseline are no longer part of the study.
     allow_nan
-        Ignore scores that are NaN, for example of queries that do not fit a metric, if the query
-        set has other scores.
+        Ignore NaN scores if the query set has other scores.
     format
-        json contains all rows; junit is XML for CI servers; github is text with an annotation for
-        each violation. Default: github in GitHub Actions, else text.
+        json: all rows. junit: XML for CI servers. github: text with annotations, the default in
+        GitHub Actions. Otherwise text.
     """
     from wefe.study import Study
     from wefe.study._gate import check as check_limits
@@ -206,7 +205,7 @@ def _one_line(text: str) -> str:
 
 
 def _as_junit(report: GateReport) -> str:
-    """Return a test suite with one test per check."""
+    """Return the report as a JUnit test suite, with one test per check."""
     table = report.to_frame()
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
@@ -223,7 +222,7 @@ def _as_junit(report: GateReport) -> str:
 
 
 def _write_summary(report: GateReport, path: str | None) -> None:
-    """Add the report to the job summary of GitHub Actions."""
+    """Append the report to the job summary of GitHub Actions."""
     if not path:
         return
     try:
@@ -236,7 +235,7 @@ def _write_summary(report: GateReport, path: str | None) -> None:
 
 
 def _escaped(text: str) -> str:
-    """Return a text that can neither end its annotation nor begin another one."""
+    """Escape a text so that it cannot end or start an annotation."""
     text = visible(text, "\r\n")
     for letter in "%\r\n":
         text = text.replace(letter, f"%{ord(letter):02X}")

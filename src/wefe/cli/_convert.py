@@ -1,4 +1,4 @@
-"""`wefe convert`: a file that opens at once."""
+"""`wefe convert`: write vectors to a file that opens at once."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def convert(
 ) -> None:
     """Write vectors to a file that opens in milliseconds.
 
-    Reads IN once, in bounded memory, and writes the matrix and the vocabulary to one safetensors
-    file. It opens in milliseconds, whatever its size. OUT appears only when it is complete.
+    Reads IN once, with little memory, and writes a safetensors file. OUT appears only when it is
+    complete.
 
     Example: wefe convert glove.840B.300d.zip glove.safetensors --dtype float16
 
@@ -39,10 +39,10 @@ def convert(
         Keep only the first N words; most files begin with frequent words.
     lowercase
         Convert words to lower case. If words become equal, keep the first.
-    only_prefix : NAME
-        Keep only words that start with NAME, for example '/c/en/' for ConceptNet's English words.
+    only_prefix : PREFIX
+        Keep only words with this prefix, for example '/c/en/' for the English words of ConceptNet.
     skip_damaged
-        Leave out damaged lines, and count them.
+        Skip damaged lines, and report their number.
     """
     from wefe.models import convert as convert_model
 

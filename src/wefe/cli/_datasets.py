@@ -1,4 +1,4 @@
-"""`wefe datasets`: the published query sets, criteria and word sets."""
+"""`wefe datasets`: list the published query sets, criteria and word sets."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def datasets(
 ) -> None:
     """List the published query sets, criteria and word sets.
 
-    Those marked 'shipped' are part of the package. Those marked 'fetched' are downloaded on first
+    Data marked 'shipped' are part of the package. Data marked 'fetched' are downloaded on first
     use, verified and cached, or read from the folder in the environment variable WEFE_DATA_DIR.
 
     Parameters

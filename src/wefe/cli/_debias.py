@@ -1,4 +1,4 @@
-"""`wefe debias`: from a file of vectors, or an encoder, to a mitigated one."""
+"""`wefe debias`: mitigate the bias of a file of vectors or an encoder."""
 
 from __future__ import annotations
 
@@ -37,48 +37,47 @@ def debias(
 ) -> None:
     """Mitigate the bias of a file of vectors or an encoder.
 
-    The vectors stream from file to file, so models of any size need little memory. Only
-    repulsion-attraction-neutralization needs access to all vectors at once. OUT appears only when
-    it is complete.
-
     Prints WEAT effect sizes before and after. Less association measured does not mean that the bias
-    is gone. In Python, use wefe.debias.compare to measure what was lost and what bias is left.
+    is gone: in Python, wefe.debias.compare shows what bias is left and what quality was lost.
 
-    For an encoder, the method becomes the last layer and changes the vectors of all texts. The
-    README.md in OUT lists what was lost and what bias is left.
+    Files are processed in parts, so models of any size need little memory; only
+    repulsion-attraction-neutralization loads all vectors. OUT appears only when it is complete.
+
+    For an encoder, the method becomes its last layer and changes the vectors of all texts. The
+    README.md in OUT reports what bias is left and what quality was lost.
 
     Example: wefe debias --model glove.txt --method hard-debias --criterion gender --out out.bin
 
     Parameters
     ----------
     model : NAME
-        The file of vectors: anything that 'wefe measure --model' accepts.
+        The vectors: anything that 'wefe measure --model' accepts.
     encoder : FOLDER
-        A SentenceTransformer in place of a model: a folder, or 'org/name' on Hugging Face.
-        NAME=FOLDER gives it a name. hard-debias needs --param equalize_pairs=[] here.
+        A SentenceTransformer instead of a model: a folder, or 'org/name' on Hugging Face.
+        NAME=FOLDER names it. hard-debias then needs --param equalize_pairs=[].
     out : FILE
-        The file to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv (gensim)
-        or .safetensors (opens at once). It may be the input file. With --encoder, a new folder.
+        File to write: .txt (GloVe), .vec (word2vec text), .bin (word2vec binary), .kv (gensim) or
+        .safetensors (opens at once). It may be the input file. With --encoder, a new folder.
     method : NAME
         hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias,
         multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression or
         repulsion-attraction-neutralization.
     criterion : NAME
-        gender, ethnicity or religion, as published; or a JSON file with {"definitional_sets":
-        [["young", "old"], ...]}, one word per class in each set, and optionally class_names,
-        equalize_sets, specific_words, stereotyped_words.
+        gender, ethnicity, religion, or a JSON file with {"definitional_sets": [["young", "old"],
+        ...]} (one word per class in each set) and optionally class_names, equalize_sets,
+        specific_words and stereotyped_words.
     ignore : FILE
-        A file of words, one per line, that keep their vectors; 'none' for no words. Default: words
-        of the criterion that rightly have a gender or another class. Equalized words change in any
-        case; double-hard-debias changes all words.
+        A file of words that keep their vectors, one per line; 'none' for no words. Default: words
+        that belong to a class by definition, such as 'mother'. Equalized words always change, and
+        double-hard-debias changes all words.
     target : FILE
-        A file of words, one per line. Only their vectors change.
+        A file of the only words whose vectors change, one per line.
     param : NAME=VALUE
         A parameter of the method, with its value in JSON: n_words=500, pca_args={"n_components":1}.
         Repeat for several.
     offline
-        Use only words that ship with the package; download nothing. For gender, these are 232
-        gender-specific words instead of 1,441.
+        Use only packaged words; download nothing. For gender, these are 232 instead of 1,441
+        gender-specific words.
     """
     from wefe._files import check_writable
     from wefe.debias import RowwiseDebias, debias_file, get_debias_method
@@ -148,7 +147,7 @@ def _debias_encoder(
 
 
 def _criterion(text: str, offline: bool) -> Criterion:
-    """Return the word sets; without a connection, those that ship with the package."""
+    """Return the words of a criterion; without a connection, the packaged ones."""
     from wefe.datasets import load_criterion
 
     try:
@@ -163,7 +162,7 @@ def _criterion(text: str, offline: bool) -> Criterion:
 
 
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the parameters of the constructor and those of `fit`."""
+    """Split parameters into those of the constructor and those of `fit`."""
     own = inspect.signature(kind).parameters
     fit = [
         name
@@ -189,7 +188,7 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
 def _print_scores(
     before: str, after: Path, criterion: Criterion, prefix: str | None, trust_pickle: bool
 ) -> None:
-    """Print effect sizes of the queries of a criterion, reading only their words."""
+    """Print effect sizes before and after; read only the words of the queries."""
     from wefe.models import load
     from wefe.models._load import words_of
     from wefe.running import measure, scores_matrix

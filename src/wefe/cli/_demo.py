@@ -1,4 +1,4 @@
-"""`wefe demo`: the main task, offline, in seconds."""
+"""`wefe demo`: measure and rank packaged vectors, offline and in seconds."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ def demo(
 ) -> None:
     """Measure and rank the packaged vectors; no files needed.
 
-    Runs the ten published association tests (WEAT), with exact p-values, on real word vectors that
-    ship with the package. Then ranks these vectors by several metrics, together with two shortened
-    versions and a shuffled control.
+    Runs the ten published association tests (WEAT) with exact p-values on packaged word vectors.
+    Then ranks these vectors by several metrics, together with two versions with fewer dimensions
+    and a shuffled control.
 
     Example: wefe demo --model glove.6B.300d.txt
 
     Parameters
     ----------
     model : FILE
-        Your own vectors: anything that 'wefe measure --model' accepts. The tests run on them in
-        place of the packaged vectors, and the ranking includes both.
+        Your own vectors: anything that 'wefe measure --model' accepts. The tests then use them
+        instead of the packaged vectors, and the ranking includes both.
     """
     import pandas as pd
 

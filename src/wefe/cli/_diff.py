@@ -1,4 +1,4 @@
-"""`wefe diff`: what differs between two results of a study."""
+"""`wefe diff`: show what differs between two results of a study."""
 
 from __future__ import annotations
 
@@ -29,15 +29,13 @@ def diff(
 ) -> None:
     """Compare two results of a study.
 
-    Compares scores whose model, query set, query and metric have the same names, and lists the
-    others. For each score that changed, prints the change, the change of its distance from no bias,
-    whether that is more than half the width of its bootstrap interval, and which inputs differ:
-    words of the query, parameters, the version of wefe, or vectors. Also compares quality
-    benchmarks, the robustness of silhouettes, the variance of bias directions, and the settings of
-    aggregated scores and ranks.
+    Matches scores by the names of model, query set, query and metric, and lists scores without a
+    match. For each score that changed, prints the change, the change of its distance from no bias,
+    whether this is more than half the width of its bootstrap interval, and the inputs that differ:
+    words, parameters, vectors, or the version of wefe. Also compares quality benchmarks,
+    silhouettes, bias directions, and settings of rankings.
 
-    The exit code is 0 if nothing differs, 1 if something differs or there is nothing to compare, 2
-    on errors.
+    Exit code: 0 if nothing differs, 1 if something differs or nothing is comparable, 2 on errors.
 
     Example: wefe diff before.db after.db --tolerance 1e-6
 
@@ -47,11 +45,13 @@ def diff(
         A results file, or a study file that you have run.
     after : AFTER
         The same, to compare with BEFORE.
+    study : NAME
+        Name of the study, if a results file holds several.
     tolerance : X
-        Ignore smaller differences. Between two machines, use 1e-6.
+        Ignore smaller differences. Use 1e-6 for results of two machines.
     format
-        table, markdown and latex show what differs. csv contains all scores, also equal ones; json
-        contains everything that was compared.
+        table, markdown and latex show the differences; csv contains all scores; json contains all
+        differences and settings.
     """
     from wefe.cli._run import open_results
     from wefe.study._diff import diff as compare
@@ -78,7 +78,7 @@ def diff(
 
 
 def _as_csv(frame: pd.DataFrame) -> str:
-    """Return CSV with quoted names, so that no line can be a command of a CI job."""
+    """Return CSV with quoted names, so that no line can be a command to a CI server."""
     frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
 

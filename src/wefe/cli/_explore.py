@@ -1,4 +1,4 @@
-"""`wefe explore`: look at words and directions."""
+"""`wefe explore`: look at words and bias directions."""
 
 from __future__ import annotations
 
@@ -67,15 +67,14 @@ def explore(
 ) -> None:
     """Show which words carry a bias, and in which direction.
 
-    With words, prints a page for each word and model: the group that the word is associated with
-    and how strongly, its nearest neighbours and the groups that these lean to, and the share of
-    these similarities that is bias (indirect bias). Without words, describes the model: how its
-    words spread along the bias direction, and which words lie farthest towards each group.
+    With WORD, prints for each word and model: the group that it is associated with, and how
+    strongly; its nearest neighbours, and their groups; and how much of their similarity is bias
+    (indirect bias). Without WORD, shows how the words of the model spread along the bias direction,
+    and the most extreme words of each group.
 
-    The command opens whole models and reads text and binary files to the end. 'wefe convert' writes
-    a file that opens in milliseconds.
+    The command reads whole models. Use 'wefe convert' to write a file that opens in milliseconds.
 
-    Numbers describe vectors, not people; --out explains how to read them.
+    The numbers describe vectors, not people. The page of --out explains them.
 
     Example: wefe explore nurse engineer --model demo --with doctor --out nurse.html
 
@@ -86,45 +85,43 @@ def explore(
     word : WORD
         Words to show with their neighbours. Default: describe the whole model.
     criterion : NAME
-        Use the bias direction of this criterion: gender, ethnicity, religion, gender_es (_fr, _de,
-        _it, _nl, _sv, _pt) for other languages, or a JSON file like those of 'wefe debias'.
+        Criterion of the bias direction: gender, ethnicity, religion, gender_es (_fr, _de, _it, _nl,
+        _sv, _pt) for other languages, or a JSON file as in 'wefe debias'.
     original : FILE
-        The model before mitigation. Its directions and indirect bias are used, to show how much of
-        the former bias is left.
+        The model before mitigation. Its bias direction is used, to show how much bias is left.
     words : LIST
-        Show how these words are distributed: a file with one word per line (# starts a comment
-        line), or words separated by commas. NAME=LIST names the list. Repeat for several. Default:
-        the stereotypes that the criterion lists.
+        Words whose distribution to show: a file with one word per line (lines with # are comments),
+        or words separated by commas. NAME=LIST names the list. Repeat for several. Default: the
+        stereotypes of the criterion.
     with_ : WORD
         Show how much of the similarity between this word and each WORD is bias (indirect bias).
         Repeat for several.
     neighbors, -k : N >= 1
         Number of nearest neighbours.
     theta : X
-        Count neighbours with a larger indirect bias as biased.
+        Indirect bias above which a neighbour counts as biased.
     extremes, -n : N >= 1
-        Number of extreme words to show for each group.
+        Number of extreme words for each group.
     among : N >= 1
-        Choose extreme words and analogies from the first N words of the vocabulary; most files
-        begin with frequent words.
+        Use the first N words of the vocabulary for extreme words and analogies; most files begin
+        with frequent words.
     map
-        How to draw the neighbourhood: pca, t-sne, or umap (needs the extra 'umap').
+        How to draw the neighbourhood; umap needs the extra 'umap'.
     analogies : N >= 0
-        Number of analogies to show: word pairs that differ most nearly as the groups do ('she is to
-        x as he is to y'). The time grows with the square of --among.
+        Number of analogies: pairs such as 'she is to x as he is to y'. The time grows with the
+        square of --among.
     statistic : FILE
         Compare the bias of words with a real-world statistic: a CSV file with the columns word and
-        value (a column named like a group is compared with the bias towards that group), or
-        'census', the share of women in occupations (a download).
+        value (name the column after a group to compare with the bias towards that group), or
+        'census' for the share of women in occupations (needs a download).
     seed : N >= 0
-        Seed of UMAP, and of the intervals of --statistic.
+        Seed of umap, and of the intervals of --statistic.
     out : FILE
-        Also write everything, with figures, to this HTML file, which needs no network.
+        Also write everything, with figures, to an HTML file that works offline.
     format
-        csv, markdown and latex contain one table: the neighbours of words, else the words of
-        --words, the analogies, the words of --statistic or the extreme words. json contains
-        everything. csv puts an apostrophe before texts that a spreadsheet would take for a formula
-        (those that begin with =, +, - or @); json keeps all texts unchanged.
+        json contains everything. csv, markdown and latex contain one table: neighbours, else
+        --words, analogies, --statistic or extreme words. csv puts an apostrophe before texts that
+        a spreadsheet could take for a formula.
     """
     uses: dict[str, tuple[object, str]] = {
         "with_ neighbors theta map": (word, "pages of words; give a WORD"),
@@ -223,7 +220,7 @@ def _check_page(path: Path) -> None:
 def _open(
     texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
 ) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
-    """Open the models, and the one before mitigation; warn about what to know of them."""
+    """Open the models and the original, and warn about anything unusual."""
     from wefe._visible import unique_labels
     from wefe.models import load
 
@@ -258,7 +255,7 @@ def _explore(
     asked: Sequence[tuple[str, partial[Any]]],
     forms: list[dict[str, Any]],
 ) -> list[_Found]:
-    """Explore each model; one that fails does not stop the others."""
+    """Explore each model; a failure does not stop the others."""
     from wefe.explore import bias_directions
 
     found: list[_Found] = []
@@ -294,7 +291,7 @@ def _blaming(model: str, error: Exception) -> str:
 
 
 def _is_new(page: WordPage, word: str, first: dict[str, str]) -> bool:
-    """Return whether no other form of a word has the same page."""
+    """Return whether the page differs from those of other forms of the word."""
     other = first.setdefault(page.word, word)
     if other != word:
         _tell(
@@ -335,7 +332,7 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
 
 
 def _statistic(text: str, offline: bool) -> dict[str, Any] | None:
-    """Return what --statistic names: group, title, and a number for each word."""
+    """Return the group, the title and the values of --statistic."""
     if text == "census":
         from wefe.datasets import fetch_occupation_shares
         from wefe.datasets._download import at_hand

@@ -1,4 +1,4 @@
-"""Models and queries, opened as options name them."""
+"""Open models and queries as options name them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ logger = logging.getLogger(__name__)
 
 
 def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
-    """Return how to look up words: as they are, then in lower case if requested."""
+    """Return the look-up options: words as written, then in lower case if requested."""
     return [{}, {"lowercase": True}] if lowercase else [{}]
 
 
@@ -27,7 +27,7 @@ def declared_models(
     of_tables: Mapping[str, Any],
     options: Mapping[str, Any],
 ) -> list[dict[str, Any]]:
-    """Return --model and --encoder as in a study file; `options` has those of encoders."""
+    """Return --model and --encoder as study-file entries; `options` are those of encoders."""
     if not models and not encoders:
         raise ValueError("there is no model: give --model or --encoder, for example --model demo.")
     of_encoders = {key: options[key] for key in ("layer", "pooling", "dim")}
@@ -43,7 +43,7 @@ def declared_models(
 
 
 def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
-    """Return --queries as in a study file."""
+    """Return --queries as study-file entries."""
     from wefe.datasets._queries import QUERY_SETS
     from wefe.study._schema import existing_file
 
@@ -59,7 +59,7 @@ def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
 
 
 def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
-    """Open the sets of --queries; after one failed download, no other is tried."""
+    """Open the sets of --queries; after a failed download, try no other."""
     from wefe.datasets._opened import open_query_set
 
     opened: list[OpenedQueries] = []
@@ -72,11 +72,7 @@ def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
 def open_models(
     declared: Sequence[dict[str, Any]], words: Collection[str]
 ) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
-    """Open declared models; files that must be parsed are read only for the requested words.
-
-    Models that cannot be opened are returned second, with the reason. If none can be opened, the
-    first error is raised.
-    """
+    """Return the opened models, and the reasons why others failed; if all fail, raise."""
     from wefe.contextual import load_encoder
     from wefe.models import load
     from wefe.study._entries import EncoderEntry, TableEntry
@@ -101,13 +97,13 @@ def open_models(
 def open_model(
     text: str, load: Callable[..., WordEmbeddingModel], **options: Any
 ) -> WordEmbeddingModel:
-    """Open what --model names, NAME=FILE included."""
+    """Open the model of --model, also as NAME=FILE."""
     name, source = split_name(text)
     return load(source, name, **options)
 
 
 def end(failures: Mapping[str, str]) -> None:
-    """Name the models that could not be opened, if any, and end with exit code 1."""
+    """Report the models that could not be opened, if any, and exit with code 1."""
     for name, reason in failures.items():
         logger.error("%s: %s", name, reason)
     if failures:
@@ -115,9 +111,7 @@ def end(failures: Mapping[str, str]) -> None:
 
 
 def split_name(text: str) -> tuple[str | None, str]:
-    """Return NAME and the rest of NAME=REST; NAME is None if there is none.
-
-    If names or paths hold '=' themselves, the rest is what exists.
+    """Split NAME=REST; without a name, NAME is None. If '=' is ambiguous, REST is what exists.
 
     >>> split_name("mine=glove.txt"), split_name("glove.txt")
     (('mine', 'glove.txt'), (None, 'glove.txt'))

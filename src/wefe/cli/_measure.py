@@ -1,4 +1,4 @@
-"""`wefe measure`: published or own queries on models, as a study in memory."""
+"""`wefe measure`: measure models with published queries or your own."""
 
 from __future__ import annotations
 
@@ -73,21 +73,22 @@ def measure(
     """Measure models with published queries or your own.
 
     Prints one row per query, model and metric: the score, the no-bias value, the p-value of a
-    permutation test, the number of words used and lost, and why a score is missing. Permutation
-    tests are two-sided, and exact where possible; --param METRIC.calculate_p_value=true turns on
-    slow ones. SC-WEAT scores each word; use --format json to see these scores. With several models,
-    a ranking follows: rank 1 is the least bias measured by that metric, on average over the queries
-    that all models could answer.
+    permutation test, the numbers of words used and lost, and the reason if a score is missing. With
+    several models, a ranking for each metric follows. Rank 1 has the least bias measured, on
+    average over the queries that all models can answer.
 
-    From text and binary files, only the words of the queries are read. 'wefe convert' writes a file
+    Permutation tests are two-sided, and exact where possible. Slow tests are off by default; use
+    --param METRIC.calculate_p_value=true.
+
+    Only the words of the queries are read from text and binary files. 'wefe convert' writes a file
     that opens in milliseconds.
 
-    RNSB trains on all attribute words, so its score is not random. With rnsb.n_iterations, it
-    trains on a random 80 % in each iteration, with fixed seeds. In Python, the defaults differ:
-    run_queries does not look up lower-case forms, and RNSB holds out words.
+    RNSB trains on all attribute words, so that its score is not random. With --param
+    rnsb.n_iterations=N, it trains N times on a random 80 %, with fixed seeds. Python has other
+    defaults: run_queries does not look up lower-case forms, and RNSB holds out words.
 
-    Encoders embed each word by itself, or in your templates. seat uses its own bleached sentences;
-    ceat finds the words in your text.
+    Encoders embed each word by itself, or in your templates. seat uses its own sentences; ceat
+    finds the words in your text.
 
     Example: wefe measure --model demo --queries gender --metric weat-es --metric rnsb --offline
 
@@ -96,37 +97,36 @@ def measure(
     Parameters
     ----------
     format
-        csv (scores only) and json keep all digits and full texts. Only json contains the effect
-        size and p-value of every word of sc-weat, under 'words'.
+        csv (scores only) and json keep all digits. Only json contains the effect sizes and p-values
+        of single words for sc-weat, under 'words'.
     bootstrap : N
-        Show how far each score would move with other words of the same kind, by resampling the
-        words of each set N times. 1000 is a good number; 0 turns this off.
+        Compute an interval for each score from N resamples of the words, for example 1000. It shows
+        how much the score depends on the choice of words. 0 turns this off.
     confidence : X
         Confidence level of these intervals.
     audit
-        Warn about what scores hide: biases that cancel, pairs without a common direction, large
-        effects of tiny biases. 'wefe audit' shows the details.
+        Warn about what scores hide: biases that cancel, pairs without a common direction, or large
+        effect sizes of tiny biases. See 'wefe audit'.
     normalize
         Scale vectors to unit length first.
     lost_vocabulary_threshold : X
-        Score a query as NaN if the model lacks a larger share of a set's words.
+        The score is NaN if a set loses a larger share of its words.
     subwords
-        How models with subwords embed words outside their vocabulary: by the mean of the subwords,
-        by the first one, or not at all (refuse). Default: mean for model2vec, else refuse.
+        How models with subwords embed out-of-vocabulary words: by the mean of their subwords, by
+        the first subword, or not at all (refuse). Default: mean for model2vec, otherwise refuse.
     contexts : FILE
-        For ceat: a text file with one sentence per line, in which to find the words.
+        A text file with one sentence per line, in which ceat finds the words.
     own_words
-        Measure each model with all words in its vocabulary. By default, all models are compared on
-        the words that they share.
+        Measure each model on all words that it has. By default, models are compared on the words
+        that they share.
     missing
-        What to leave out of the ranking if a model lacks the words of a query: the query (for all
-        models) or the model.
+        What to leave out of the ranking if a model cannot answer a query: that query (for all
+        models), or that model.
     compare
-        Test whether one of two models has less bias over the queries of each set. Prints their
-        difference with an interval and a p-value. Needs two queries or more. Uses 1000 resamples,
-        or the number in --bootstrap.
+        Test whether one of two models has less bias, for each query set with two queries or more.
+        Prints the difference with an interval and a p-value, from 1000 resamples or --bootstrap.
     bibtex : FILE
-        Write the references for what was run to this BibTeX file.
+        Write the references to cite to this BibTeX file.
     """
     uses = {
         opt.OF_ENCODERS: (encoder, "--encoder"),
@@ -241,7 +241,7 @@ def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResult
 
 
 def _as_option(place: re.Match[str]) -> str:
-    """Return the option for a key of a study file."""
+    """Return the option that stands for a key of a study file."""
     table, is_param, key = place.groups()
     if key == "name":
         return {"models": "--model (NAME=FILE gives a name)"}.get(table, f"--{table}")
@@ -249,13 +249,13 @@ def _as_option(place: re.Match[str]) -> str:
 
 
 def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
-    """Return the side of the tests, for a metric that has a p-value by default."""
+    """Return the side of the test for a metric with p-values by default."""
     asked = as_metric(metric).report_params({}, 0, p_value_test)
     return {name: side for name, side in asked.items() if name == "p_value_test_type"}
 
 
 def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path | None) -> None:
-    """Refuse metrics that these models cannot be measured with."""
+    """Check that the models can be measured with these metrics."""
     if contexts is None and "ceat" in names:
         raise ValueError(
             "ceat needs sentences that contain the words: give --contexts FILE, one sentence per "
@@ -279,7 +279,7 @@ def _tables_of_models(
 
 
 def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: bool) -> None:
-    """Explain how the numbers of the tables were made."""
+    """Explain how the numbers in the tables were computed."""
     confidence = intervals["confidence"]
     has_p = tidy["p_value"].notna()
     if (has_p & tidy["p_value_method"].isna()).any():
@@ -319,7 +319,7 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
 
 
 def _print_verdict(ranking: pd.DataFrame) -> None:
-    """Name the model with the least bias measured, or explain why there is no ranking."""
+    """Print the model with the least bias measured, or why there is no ranking."""
     if len(ranking) < 2:
         return
     if ranking.isna().all().any():
@@ -340,7 +340,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
 
 
 def _comparison(results: StudyResults) -> pd.DataFrame:
-    """Return whether one of two models has less bias, as rows from its side."""
+    """Return the results of --compare, from the side of the model with less bias."""
     one, other = (model.label for model in results.plan.models)
     found = results.compare_models(one, other)
     sign = np.where(found["difference"] < 0, -1, 1)
@@ -392,7 +392,7 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
-    """Return a table of metrics and models, the longer one as rows."""
+    """Return a table of metrics and models, with the longer of both as rows."""
     n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
         f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"

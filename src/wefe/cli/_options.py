@@ -1,51 +1,50 @@
-"""Options that commands share, and how typer learns what a command takes.
+"""Options that commands share, and how typer reads options from docstrings.
 
 Parameters
 ----------
 model : FILE
-    A file of vectors in any format (GloVe or word2vec, packed or not, fastText, gensim,
-    safetensors, npy, parquet, CSV), a folder with a tokenizer, 'org/name' on Hugging Face, a name
-    of gensim-data, or 'demo' for the packaged vectors. NAME=FILE gives it a name. Repeat for
-    several.
+    Vectors in any format (GloVe or word2vec, also compressed, fastText, gensim, safetensors, npy,
+    parquet, CSV), a folder with a tokenizer, 'org/name' on Hugging Face, a name of gensim-data, or
+    'demo' for the packaged vectors. NAME=FILE names the model. Repeat for several.
 encoder : FOLDER
     A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
-    'org/name' on Hugging Face (needs the extra 'transformers'). NAME=FOLDER gives it a name. Repeat
-    for several.
+    'org/name' on Hugging Face (needs the extra 'transformers'). NAME=FOLDER names the encoder.
+    Repeat for several.
 layer : N
-    Layer of the encoder to read: 0 is the output of the embedding layer, -1 the last layer.
+    Layer of the encoder to read: 0 is the embedding layer, -1 the last layer.
 pooling
-    How to combine the token vectors of an encoder: the mean over the word's own tokens, the first
-    of them, the token at the start of the text (cls), or the mean over the sentence. auto: the
-    sentence encoder's own pooling, mean for others.
+    How to combine the token vectors of an encoder: mean (over the tokens of the word), first (its
+    first token), cls (the token at the start of the text), or sentence (mean over the sentence).
+    auto uses the pooling of a sentence encoder, and mean for others.
 template : SENTENCE
-    A sentence with a gap for the word, for example 'This is {}.'. Repeat to average several. By
-    default, encoders embed each word by itself. (seat uses its own templates.)
+    A sentence with a gap for the word, for example 'This is {}.'. Repeat to average several.
+    Default: embed each word by itself. (seat uses its own templates.)
 prompt : TEXT
-    Text to put before each text, for example 'query: '. Default: the encoder's own prompt.
+    Text to put before each input, for example 'query: '. Default: the encoder's own prompt.
 dim : N >= 1
     Keep only the first N dimensions of the encoder's vectors (Matryoshka models).
 queries : NAME
     A published query set ('wefe datasets' lists them), or a JSON file of queries in the format of
-    Query.dict(). Target sets are the social groups, attribute sets the concepts. Repeat for
-    several.
+    Query.dict(). Target sets are social groups, attribute sets are concepts. Repeat for several.
 metric : NAME
-    One of METRICS. weat-es is the effect size of weat. Repeat for several.
+    One of METRICS. weat-es is the effect size of weat; seat and ceat are only for 'wefe measure'
+    with --encoder. Repeat for several.
 param : METRIC.NAME=VALUE
     A parameter of a metric, with its value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. Repeat
     for several.
 p_value_test
-    Alternative of permutation tests: two-sided asks whether there is a bias, right-sided whether
-    the first targets are associated with the first attributes.
+    Alternative of permutation tests: two-sided tests for a bias in any direction, right-sided for
+    an association of the first targets with the first attributes.
 lowercase
     If a word is not found, look up its lower-case form.
 vocab_prefix : PREFIX
     Put this before each word, for example '/c/en/' for ConceptNet.
 offline
-    Use only words and queries that ship with the package; download nothing.
+    Use only packaged words and queries; download nothing.
 trust_pickle
-    Allow gensim's own files. They are pickles, which can run any code that their author put there.
+    Open gensim's own files. These are pickles, which can run any code of their author.
 n_jobs : N
-    Number of worker processes; -1 is one for each core. Results do not depend on it.
+    Number of worker processes; -1 for one per core. Results do not depend on it.
 study : STUDY
     A study file, or the results file of a run.
 results : FILE
@@ -53,12 +52,12 @@ results : FILE
 name : NAME
     Name of the study, if a results file holds several.
 figures : FOLDER
-    Also write figures to this folder, as PNG, SVG and PDF (needs the extra 'figures').
+    Also write figures as PNG, SVG and PDF to this folder (needs the extra 'figures').
 export : FOLDER
     Also write every table to this folder.
 export_format
-    Format of these tables. Or one file for each model: model-index writes the metadata of a Hugging
-    Face model card, every-eval-ever a record in that shared schema.
+    Format of these tables. Two formats write one file per model instead: model-index for a Hugging
+    Face model card, and every-eval-ever for a record in that shared schema.
 """
 
 from __future__ import annotations
@@ -99,9 +98,9 @@ _PARAMETER = re.compile(
 
 
 def command(function: _Function) -> _Function:
-    """Let typer read the options of a function from its docstring and from that of this module.
+    """Let typer read options from the docstring of a function and of this module.
 
-    Positional parameters become arguments, the others options.
+    Positional parameters become arguments; keyword-only parameters become options.
     """
     texts = _SHARED | _described(function.__doc__)
     hints = get_type_hints(function)
@@ -123,12 +122,12 @@ def command(function: _Function) -> _Function:
 
 
 def prose(function: Callable[..., None]) -> str:
-    """Return the docstring without its parameters."""
+    """Return a docstring without its parameters."""
     return (inspect.getdoc(function) or "").partition("\n\nParameters\n")[0]
 
 
 def _described(doc: str | None) -> dict[str, Sequence[str]]:
-    """Return the parameters of a docstring: short flag, placeholder, least value, help."""
+    """Return the parameters of a docstring: short flag, placeholder, minimum, help."""
     section = inspect.cleandoc(doc or "").partition("\nParameters\n----------\n")[2]
     return {name: rest for name, *rest in _PARAMETER.findall(section)}
 
@@ -137,7 +136,7 @@ _SHARED = _described((__doc__ or "").replace("METRICS", ", ".join(metric_names()
 
 
 class Command(TyperCommand):
-    """A command whose usage line names the required options, and whose help groups options."""
+    """A command that shows required options in its usage line, and options in groups."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         params = [param for param in self.get_params(ctx) if param.required]
@@ -160,7 +159,7 @@ class Command(TyperCommand):
 
 
 def help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
-    """Return an option and its help, without types of Python."""
+    """Return an option and its help, without Python types."""
     written, text = param.get_help_record(ctx) or ("", "")
     if param.param_type_name == "argument":
         written = written.partition(" <")[0]
@@ -172,7 +171,7 @@ def check_used(
     given: Mapping[str, Any],
     uses: Mapping[str, tuple[object, str]],
 ) -> None:
-    """Refuse options without effect; `uses` says what each needs, and whether that is there."""
+    """Reject options without effect; `uses` names what they need, and whether it is given."""
     defaults = inspect.signature(function).parameters
     for names, (is_there, what) in uses.items():
         for name in names.split():
@@ -182,7 +181,7 @@ def check_used(
 
 
 def json_or_text(value: str) -> Any:
-    """Return a value given in JSON; texts need no quotes."""
+    """Parse a JSON value; other text is returned as it is."""
     try:
         return json.loads(value)
     except ValueError:
@@ -190,7 +189,7 @@ def json_or_text(value: str) -> Any:
 
 
 def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the parameters of each metric, as --param gives them."""
+    """Return the parameters of --param by metric."""
     params: dict[str, dict[str, Any]] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -211,7 +210,7 @@ def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict
 
 
 def check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
-    """Return metric names as the help lists them; refuse typos before any work."""
+    """Return metric names as the help lists them; reject typos before any work."""
     known = {name: m for name, m in metric_names().items() if of_texts or not m.encodes_texts}
     listed = {metric: name for name, metric in reversed(known.items()) if name != "weat-es"}
 

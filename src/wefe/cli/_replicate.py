@@ -1,4 +1,4 @@
-"""`wefe replicate`: each paper's experiments in one command."""
+"""`wefe replicate`: compute the tables and figures of a paper for your models."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def replicate(
 ) -> None:
     """Recompute a paper's tables and figures for your models.
 
-    Prints the tables and compares each value in the paper with yours. The values agree, differ
-    (with the reason, if it is known), or cannot be compared because the model is a different one.
-    To compare with the printed values, name a model as in the paper (GloVe=FILE). Without models,
-    the command uses the packaged vectors and a shuffled control, to show what you will get.
+    Prints the tables, and compares your values with the printed ones. They agree, differ (with the
+    reason, if known) or cannot be compared. To compare a model, name it as in the paper
+    (GloVe=FILE). Without models, the command uses packaged vectors and a shuffled control, to show
+    you the output.
 
     Example: wefe replicate --list
 
@@ -41,13 +41,12 @@ def replicate(
     Parameters
     ----------
     name : NAME
-        The replication; --list shows all of them. 'wefe init --template NAME' writes its study
-        file.
+        The replication; see --list. 'wefe init --template NAME' writes its study file.
     list_
         List the replications, the original models, and where to find them.
     out : FOLDER
-        The folder for the report (report.html), the tables and the results. To continue an
-        interrupted run, run the same command again. Default: replicate-NAME.
+        Folder for the report (report.html), tables and results. To continue an interrupted run, run
+        the same command again. Default: replicate-NAME.
     seed : N >= 0
         Seed of everything random.
     """

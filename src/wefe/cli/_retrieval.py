@@ -1,4 +1,4 @@
-"""`wefe retrieval`: how encoders rank documents that differ in a name only."""
+"""`wefe retrieval`: measure how encoders rank documents that differ only in a name."""
 
 from __future__ import annotations
 
@@ -32,14 +32,13 @@ def retrieval(
 ) -> None:
     """Audit which groups of people an encoder ranks first.
 
-    Every name is put into every document, and each query ranks all of these documents. The tables
+    Puts every name into every document, and ranks all these documents for each query. The tables
     show how often each group is among the top documents, and whether the mean scores of groups
-    differ more than they do with names exchanged at random.
+    differ more than by chance (a permutation test that exchanges names).
 
-    Prints groups and gaps. Writes a report (report.html), all tables as CSV, and the results
-    (results.db) to the folder. To continue an interrupted run, run the same command again. To check
-    a release, use 'wefe check OUT/results.db --min-impact-ratio 0.8'. Frequencies of names need the
-    extra 'names'.
+    Writes a report (report.html), all tables as CSV, and the results (results.db) to OUT. To
+    continue an interrupted run, run the same command again. To check a release, use 'wefe check
+    OUT/results.db --min-impact-ratio 0.8'. Frequencies of names need the extra 'names'.
 
     Example: wefe retrieval --encoder org/name --queries jobs.txt --documents cvs.txt --out audit
 
@@ -47,31 +46,31 @@ def retrieval(
     ----------
     encoder : FOLDER
         A sentence encoder: a folder saved by transformers or sentence-transformers, or 'org/name'
-        on Hugging Face (needs the extra 'transformers'). NAME=FOLDER gives it a name. Repeat for
+        on Hugging Face (needs the extra 'transformers'). NAME=FOLDER names the encoder. Repeat for
         several.
     queries : FILE
         A text file with one query per line, for example job advertisements.
     documents : FILE
-        A text file with one document per line, each with one {} where the name goes.
+        A text file with one document per line; {} marks the place of the name.
     out : FOLDER
-        The folder to write to.
+        Folder to write to.
     names : FILE
-        A JSON object that maps groups to lists of names; 'female, black' is an intersection.
-        Default: the names of Bertrand and Mullainathan (2004) by gender and ethnicity.
+        A JSON object from groups to lists of names; 'female, black' is an intersection. Default:
+        the names of Bertrand and Mullainathan (2004), by gender and ethnicity.
     k, -k : N >= 1
         Number of top documents that each query selects.
     neutral : TEXT
-        A text in place of a name that does not reveal a group, for example 'The applicant'. Repeat
+        A text instead of a name that does not reveal a group, for example 'The applicant'. Repeat
         for several.
     relevance : FILE
-        How relevant each document is: a CSV file of numbers, with a row per query and a column per
+        Relevance of the documents: a CSV file of numbers, with one row per query and one column per
         document. Adds the quality of the ranking (nDCG).
     bootstrap : N >= 40
         Number of resamples of names and queries for 95 % intervals.
     seed : N >= 0
-        Seed of resamples.
+        Seed of the resamples.
     format
-        How to print the tables.
+        Format of the printed tables.
     """
     from wefe.report import write_html
     from wefe.study import Study

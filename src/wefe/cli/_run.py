@@ -1,4 +1,4 @@
-"""`wefe init`, `wefe run`, `wefe report`, `wefe verify`: a study from its file to a report."""
+"""`wefe init`, `wefe run`, `wefe report`, `wefe verify`: from a study file to its report."""
 
 from __future__ import annotations
 
@@ -49,10 +49,10 @@ def init(
     Parameters
     ----------
     path : FILE
-        The study file to write.
+        Study file to write.
     template : NAME
-        demo explains every section and runs offline. The others are the studies of published
-        papers ('wefe replicate --list' names them); add your models to them.
+        demo explains every section and runs offline. The others are studies of published papers
+        (see 'wefe replicate --list'); add your models to them.
     force
         Replace an existing file.
     """
@@ -82,12 +82,11 @@ def run(
 ) -> None:
     """Run a study: compute missing results, keep existing ones.
 
-    Each result is written to the results file as soon as it is computed. After Ctrl-C or a crash,
-    run the same command again to continue. If a model file, a query or a parameter has changed, its
-    results are recomputed.
+    Each result is saved as soon as it is computed. After Ctrl-C or a crash, run the same command
+    again to continue. Results are recomputed if their model file, query or parameters change.
 
-    The exit code is 0 if everything was computed, 1 if something failed (the next run tries again)
-    or every score is NaN, 2 if the study file is wrong, 130 after Ctrl-C.
+    Exit code: 0 if everything was computed, 1 if something failed (the next run tries again) or
+    every score is NaN, 2 if the study file is invalid, 130 after Ctrl-C.
 
     Example: wefe run study.toml --n-jobs 2 --report report.html
 
@@ -149,8 +148,7 @@ def report(
 ) -> None:
     """Write the report of a study.
 
-    The report is one file that opens in any browser, without a network. The command computes
-    nothing; the report lists missing results.
+    Computes nothing; the report lists missing results. It is one file that works offline.
 
     Example: wefe report study.toml --out report.html
 
@@ -159,7 +157,7 @@ def report(
     Parameters
     ----------
     out : FILE
-        The file to write: .html, or .md for pull requests. Default: the study's name with .html.
+        File to write: .html, or .md for pull requests. Default: the name of the study with .html.
     """
     out = study.with_suffix(".html") if out is None else out
     _check_outputs(out, export, export_format, figures)
@@ -179,8 +177,8 @@ def verify(
 ) -> None:
     """Recompute a random sample of results, and compare.
 
-    The models must be at the paths in the study file. The exit code is 0 if all numbers are
-    reproduced, 1 if not.
+    The models must be at the paths in the study file. Exit code: 0 if all numbers are reproduced,
+    otherwise 1.
 
     Example: wefe verify results.db -n 50
 
@@ -212,7 +210,7 @@ def verify(
 
 
 def open_source(path: Path, results: Path | None, name: str | None) -> Study | StudyResults:
-    """Return the study of a study file, or the results in a results file."""
+    """Return the study of a study file, or the results of a results file."""
     from wefe.study import Study, StudyResults
 
     is_study = path.suffix == ".toml"
@@ -223,7 +221,7 @@ def open_source(path: Path, results: Path | None, name: str | None) -> Study | S
 
 
 def open_results(path: Path, results: Path | None = None, name: str | None = None) -> StudyResults:
-    """Return the results of a study file or in a results file, without computing anything."""
+    """Return the results of a study or results file, without computing anything."""
     from wefe.study import StudyResults
 
     source = open_source(path, results, name)
@@ -238,7 +236,7 @@ def open_results(path: Path, results: Path | None = None, name: str | None = Non
 def _check_outputs(
     report: Path | None, export: Path | None, format: Tables, figures: Path | None
 ) -> None:
-    """Refuse outputs that cannot be written, before long work."""
+    """Check that outputs can be written, before long work."""
     from wefe._checks import import_library
     from wefe._files import check_writable
 
@@ -268,7 +266,7 @@ def write_outputs(
     format: Tables,
     figures: Path | None = None,
 ) -> None:
-    """Write report, tables and figures, and name the files."""
+    """Write the report, tables and figures, and print the file names."""
     from wefe.integrations.exports import write_cards
     from wefe.report import write_figures, write_html, write_markdown
 
@@ -320,7 +318,7 @@ def print_results(results: StudyResults) -> None:
 
 
 def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the tables of each audit of a ranking that people look at first."""
+    """Yield the main tables of each audit of a ranking."""
     for task, audit in results.retrieval():
         for table, column, columns, title in (
             (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
@@ -336,7 +334,7 @@ def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFram
 
 
 def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
-    """Name the models that lack words, if no model has a rank."""
+    """Explain why no model has a rank: which models lack which words."""
     nan = asked[asked["score"].isna()]
     if nan.empty:
         return
@@ -354,7 +352,7 @@ def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
 
 
 def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
-    """Return some of the words that a model lacks, or else why it has no scores."""
+    """Return some words that a model lacks, or why it has no scores."""
     lost: dict[str, None] = {}
     for row in nan.drop_duplicates(["query_set", "query_name"]).to_dict("records"):
         found = results.words(row["model_name"], row["query_set"], row["query_name"])
@@ -367,7 +365,7 @@ def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
 
 
 def _computed(results: StudyResults) -> str:
-    """Return how many results are new, and of what kind."""
+    """Describe how many results of each kind are new."""
     n_computed = results.run["n_computed"]
     # Tasks with the same vectors share a result.
     new = {
@@ -397,7 +395,7 @@ _KINDS = {
 
 
 def _so_far(study: Study, where: Path) -> str:
-    """Return what an interrupted run leaves."""
+    """Describe what an interrupted run has kept."""
     import sqlite3
 
     try:

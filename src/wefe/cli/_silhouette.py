@@ -1,4 +1,4 @@
-"""`wefe silhouette`: how far to trust metrics and word lists."""
+"""`wefe silhouette`: check how much scores depend on the choice of words."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def silhouette(
     """Check how much scores depend on the choice of words.
 
     Bias Silhouette Analysis measures each query with more and more of its words, in many random
-    orders. Robustness ranges from 0 to 1 and is high if a score depends little on which words are
-    used. Accuracy ranges from 0 to 1 and measures how clearly a metric separates a biased reference
-    model from an unbiased one: 0.5 means no difference, and less means the wrong order. Look at
-    both: a metric whose score hardly changes is robust but not informative.
+    orders. Robustness (0 to 1) is high if a score depends little on the words used. Accuracy (0
+    to 1) is high if a metric clearly separates a biased reference model from an unbiased one; 0.5
+    means no difference, and less means the wrong order. Look at both: a score that hardly ever
+    changes is robust but not informative. WEAT is measured by its effect size.
 
-    Prints the tables, and writes robustness.csv (one row per silhouette), accuracy.csv,
-    silhouettes.html (all curves) and a JSON file per silhouette. Words that one model lacks are
-    left out for all models. From text and binary files, only the words of the queries are read.
+    Writes robustness.csv (one row per silhouette), accuracy.csv, silhouettes.html (all curves) and
+    a JSON file per silhouette to OUT. Words that one model lacks are left out for all. Only the
+    words of the queries are read from text and binary files.
 
     Example: wefe silhouette --queries gender --offline --metric weat --metric ect
     --model unbiased.bin --model biased.bin --out report
@@ -72,24 +72,24 @@ def silhouette(
     Parameters
     ----------
     out : FOLDER
-        The folder to write to. To continue an interrupted run, run the same command again.
+        Folder to write to. To continue an interrupted run, run the same command again.
     vary
-        Which word lists grow: the social groups (targets), the concepts (attributes), or first one
-        kind and then the other.
+        Which word lists grow: the social groups (targets), the concepts (attributes), or one after
+        the other (both).
     runs : N >= 1
-        Number of random orders. From 80 on, scores hardly change; 10 give a first impression.
+        Number of random orders. Results hardly change above 80; use 10 for a first impression.
     step : N >= 1
-        Number of words added per step, over all growing lists. Default: 2 group words or 6 concept
-        words.
+        Number of words added per step, over all growing lists. Default: 2 for targets, 6 for
+        attributes.
     unbiased : NAME
-        Name of the unbiased reference model. Together with --biased, computes the accuracy of each
-        metric. Models called 'unbiased' and 'biased' need neither option.
+        Name of the unbiased reference model, to compute accuracy together with --biased. Models
+        named 'unbiased' and 'biased' need neither option.
     biased : NAME
         Name of the fully biased reference model.
     seed : N >= 0
         Seed of the random orders, which are the same for all metrics and models.
     format
-        How to print the table of silhouettes.
+        Format of the printed table of silhouettes.
     """
     opt.check_used(silhouette, locals(), {opt.OF_ENCODERS: (encoder, "--encoder")})
     asked_metrics = check_metrics(metric, of_texts=False)
@@ -150,14 +150,14 @@ def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
 
 
 def _plain(metric: str) -> str:
-    """Return the name that the library knows; there is no other silhouette of WEAT."""
+    """Return the name for the library, where silhouettes of weat always use its effect size."""
     return "weat" if metric == "weat-es" else metric
 
 
 def _check_names(
     names: Sequence[str | None], texts: Sequence[str] | None, unbiased: str, biased: str
 ) -> None:
-    """Refuse names of models that do not fit, as early as possible."""
+    """Reject names of models that do not fit, as early as possible."""
     for called in (names, texts or ()):
         again = [text for text in called if text is not None and called.count(text) > 1]
         if again:

@@ -1,1 +1,1 @@
-"""Adapters to other tools: each module imports its tool only when you use it."""
+"""Integrations with other tools; each module imports its tool only when you use it."""

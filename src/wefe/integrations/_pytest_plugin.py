@@ -1,4 +1,4 @@
-"""What pytest loads when it starts: nothing else of wefe is imported before a test asks for it."""
+"""The pytest plugin; nothing else of wefe is imported until a test uses its fixture."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 @pytest.fixture(name="assert_bias", scope="session")
 def _assert_bias() -> Callable[..., Any]:
-    """Return `wefe.integrations.pytest.assert_bias`: fails if a bias is not within limits."""
+    """The function `assert_bias`: fails a test if the bias of a model exceeds your limits."""
     from wefe.integrations.pytest import assert_bias
 
     return assert_bias

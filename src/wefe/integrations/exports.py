@@ -1,8 +1,7 @@
-"""Scores in the formats of model cards, of shared evaluation records, and of papers.
+"""Export scores to model cards, evaluation records and papers.
 
-The functions take the table of :func:`wefe.measure` or the results of a study. They need no other
-library. Scores that are NaN are left out, because these formats have no place for a reason; the log
-names them. Every score comes with the value that means no bias and with its range.
+All functions raise TypeError for wrong results and ValueError for unknown names. NaN scores are
+left out and logged. Every exported score has its no-bias value and its range.
 """
 
 from __future__ import annotations
@@ -40,7 +39,7 @@ logger = logging.getLogger(__name__)
 Relationship: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
 CardFormat: TypeAlias = Literal["model-index", "every-eval-ever"]
 
-# What measures embeddings has no task of its own on Hugging Face.
+# Hugging Face has no task for the measurement of embeddings.
 _TASK = {"type": "feature-extraction", "name": "Measurement of social bias"}
 _SCALE = ["no_bias_value", "scale_min", "scale_max"]
 _BESIDE = ["score_lower", "score_upper", "p_value", "words_used", "words_lost"]
@@ -49,26 +48,22 @@ _BESIDE = ["score_lower", "score_upper", "p_value", "words_used", "words_lost"]
 def to_model_index(
     results: pd.DataFrame | StudyResults, model: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the scores of a model as the entry 'model-index' of a Hugging Face model card.
+    """Return the scores of a model as 'model-index' metadata of a Hugging Face model card.
 
     Parameters
     ----------
     results : DataFrame or StudyResults
-        What was measured: the table of :func:`wefe.measure`, or a study.
+        A table of :func:`wefe.measure`, or the results of a study.
     model : str, optional
-        Which model, if there are several.
+        Name of the model; needed if there are several.
 
     Returns
     -------
     list of dict
-        A list with one entry. Each query is a 'dataset', each score one of its 'metrics'. The
-        'args' of a score are 'no_bias_value', 'scale_min' and 'scale_max' ('Infinity': none) and
-        'bias', the distance from no bias; then its interval, p-value and numbers of words, if any.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no results, or have no such model.
+        A list with one entry, in which each query is a 'dataset' and each score one of its
+        'metrics'. The 'args' of a score are 'no_bias_value', 'scale_min' and 'scale_max' (or
+        'Infinity'), 'bias' (distance from no bias) and, if known, interval, p-value and numbers of
+        words.
 
     Examples
     --------
@@ -77,8 +72,6 @@ def to_model_index(
     >>> (card,) = to_model_index(results, "minilm-words")
     >>> card["results"][0]["dataset"]["name"]
     'Gender: Female terms and Male terms wrt Family and Career'
-    >>> card["results"][0]["metrics"][0]["args"]["no_bias_value"]
-    0.0
     """
     name, table = scores_of_model(results, model)
     entries: dict[tuple[str, str], dict[str, Any]] = {}
@@ -95,7 +88,7 @@ def to_model_index(
 def to_eval_results(
     results: pd.DataFrame | StudyResults, dataset: str, model: str | None = None
 ) -> list[dict[str, Any]]:
-    """Return the scores of a model in the format of '.eval_results/' files in its repository.
+    """Return the scores of a model for the '.eval_results/' folder of a Hugging Face repository.
 
     Parameters
     ----------
@@ -107,13 +100,8 @@ def to_eval_results(
     Returns
     -------
     list of dict
-        One entry for each query set and metric. The task is called like 'gender-weat-es', the value
-        is the mean distance from no bias, and the notes say how to read it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no results, or have no such model.
+        One entry per query set and metric: a task such as 'gender-weat-es', the mean distance from
+        no bias as value, and notes on how to read it.
 
     Examples
     --------
@@ -122,8 +110,6 @@ def to_eval_results(
     >>> entry = to_eval_results(results, "you/bias", "minilm-words")[0]
     >>> entry["dataset"], round(entry["value"], 3)
     ({'id': 'you/bias', 'task_id': 'gender-weat-es'}, 0.235)
-    >>> entry["notes"]
-    'mean distance of 1 score from no bias; WEAT-ES: no bias is 0, the range is -2 to 2'
     """
     _, table = scores_of_model(results, model)
     entries = []
@@ -149,42 +135,34 @@ def to_every_eval_ever(
     organization: str = "unknown",
     relationship: Relationship = "other",
 ) -> dict[str, Any]:
-    """Return the scores of a model as a record of Every Eval Ever, a shared schema of evaluations.
+    """Return the scores of a model as a record of Every Eval Ever, a shared evaluation schema.
 
-    That schema wants to know whether lower is better. So the score of a record is the distance from
-    no bias, and the metric's own score is among the details.
+    The schema needs a fixed direction, so the score of a record is the distance from no bias (lower
+    is better). The score of the metric is in its details.
 
     Parameters
     ----------
     results, model : optional
         As in :func:`to_model_index`.
     model_id : str, optional
-        Its name on Hugging Face, 'org/name'; by default `model`.
+        Name on Hugging Face, 'org/name'; by default `model`.
     organization : str, default='unknown'
         Who measured.
     relationship : {'first_party', 'third_party', 'collaborative', 'other'}, default='other'
-        Whether those who measured are those who made the model.
+        How they are related to the developers of the model.
 
     Returns
     -------
     dict
-        Fit for JSON, by version 0.3.0 of the schema.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no results, or have no such model.
+        JSON data in version 0.3.0 of the schema.
 
     Examples
     --------
     >>> from wefe.study import Study
     >>> results = Study.example().run(":memory:", progress=False)
     >>> record = to_every_eval_ever(results, "minilm-words", organization="Example Lab")
-    >>> ect = record["evaluation_results"][1]
-    >>> ect["metric_config"]["additional_details"]
-    {'no_bias_value': '1.0', 'scale_min': '-1.0', 'scale_max': '1.0'}
-    >>> ect["score_details"]["score"], ect["score_details"]["details"]["score"]
-    (0.5, '0.5')
+    >>> record["evaluation_results"][1]["score_details"]["score"]
+    0.5
     """
     from wefe import __version__
 
@@ -240,22 +218,9 @@ def _evaluation(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def to_latex(results: pd.DataFrame | StudyResults) -> str:
-    r"""Return the scores in LaTeX, as ``wefe measure --format latex`` prints them.
+    r"""Return one LaTeX table (booktabs) per metric and query set of the results.
 
-    Parameters
-    ----------
-    results : DataFrame or StudyResults
-        What was measured: the table of :func:`wefe.measure`, or a study.
-
-    Returns
-    -------
-    str
-        One table for each metric and query set, for the package booktabs.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no results.
+    The output is the same as that of ``wefe measure --format latex``.
 
     Examples
     --------
@@ -271,23 +236,9 @@ def to_latex(results: pd.DataFrame | StudyResults) -> str:
 
 
 def to_bibtex(results: pd.DataFrame | StudyResults) -> str:
-    """Return the references for what was measured, as ``wefe measure --bibtex`` writes them.
+    """Return BibTeX entries of the metrics, query sets and other methods behind the results.
 
-    Parameters
-    ----------
-    results : DataFrame or StudyResults
-        What was measured: the table of :func:`wefe.measure`, or a study.
-
-    Returns
-    -------
-    str
-        Entries for the metrics, the published query sets, intervals, adjusted p-values, audits and
-        rankings that were used.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no results, or a metric is not known by the name in the table.
+    The output is the same as that of ``wefe measure --bibtex``.
 
     Examples
     --------
@@ -309,29 +260,22 @@ def write_cards(
     folder: str | os.PathLike[str],
     format: CardFormat = "model-index",  # noqa: A002 - as in `wefe report --export-format`
 ) -> list[str]:
-    """Write a file for each model of a study, as ``wefe report --export-format`` does.
+    """Write one file per model of a study, like ``wefe report --export-format``.
 
     Parameters
     ----------
     results : StudyResults
-        What was measured.
+        The results of a study.
     folder : path
-        It is made if it does not exist.
+        Folder of the files, created if needed.
     format : {'model-index', 'every-eval-ever'}, default='model-index'
-        YAML to be pasted at the top of a model card (:func:`to_model_index`), or a record in JSON
-        (:func:`to_every_eval_ever`).
+        YAML to paste at the top of a model card (:func:`to_model_index`; needs the extra 'hub'),
+        or a JSON record (:func:`to_every_eval_ever`).
 
     Returns
     -------
     list of str
         Names of the files.
-
-    Raises
-    ------
-    ImportError
-        If 'model-index' is asked for and PyYAML is not there (``wefe[hub]``).
-    TypeError, ValueError
-        If these are no results, or the format is unknown.
 
     Examples
     --------
@@ -361,47 +305,50 @@ def write_cards(
     return names
 
 
-# What was measured
+# Reading results
 
 
 def tidy(results: Any) -> pd.DataFrame:
-    """Return the tidy table of what was measured."""
+    """Return results as a tidy table."""
     table = results.to_frame() if hasattr(results, "plan") else results
     wanted = ["model_name", "query_set", "query_name", "metric", "score", *_SCALE, *_BESIDE]
     if isinstance(table, pd.DataFrame) and set(wanted) <= set(table.columns):
         return table
     raise TypeError(
-        "results must be the table that wefe.measure returns, or the results of a study; got "
-        f"{found(results)}."
+        f"results must be a table of wefe.measure or the results of a study; got {found(results)}."
     )
 
 
 def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]:
-    """Return a model and its scores that are numbers, with 'bias', the distance from no bias."""
+    """Return a model name and its defined scores, with 'bias' (the distance from no bias)."""
     from wefe.study._diff import with_bias
 
     table = with_bias(tidy(results))
     names = list(table["model_name"].unique())
     if model is None and len(names) != 1:
-        raise ValueError(f"say which model: {', '.join(map(repr, names))}.")
+        raise ValueError(
+            f"expected the results of one model; got {len(names)}: {', '.join(map(repr, names))}. "
+            "Choose one with the parameter model."
+        )
     name = names[0] if model is None else model
     check_choice("model", name, names)
     table = table[table["model_name"] == name]
     undefined = table[table["score"].isna()]
     if len(undefined):
         reason = undefined["nan_reason"].iloc[0]
-        logger.warning("%s: %s left out: %s", name, count(len(undefined), "score"), reason)
+        what = count(len(undefined), "undefined score")
+        logger.warning("%s: left out %s; the first reason: %s", name, what, reason)
     return name, table[table["score"].notna()]
 
 
 def _facts(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return what is needed to read a score."""
+    """Return the facts that a reader needs for a score."""
     known = [name for name in _BESIDE if pd.notna(row[name])]
     return {name: _as_data(row[name]) for name in (*_SCALE, "bias", *known)}
 
 
 def _as_data(number: float) -> float | str:
-    """Return a number as it is, and what is infinite as a text, because JSON has no infinity."""
+    """Return a number, or a string for infinity, which JSON does not have."""
     if math.isinf(number):
         return "Infinity" if number > 0 else "-Infinity"
     return number

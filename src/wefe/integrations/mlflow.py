@@ -19,35 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["log_results"]
 
-# What MLflow takes at a time, and how long a name may be.
+# Limits of MLflow: metrics per call, and length of a name.
 _BATCH = 1000
 _LONGEST_NAME = 240
 
 
 def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None) -> None:
-    """Log what was measured to the active run of MLflow.
+    """Log scores to the active MLflow run (``pip install "wefe[mlflow]"``).
 
     The run gets
 
-    - a metric for each score that is a number, 'model/query set/metric/query', and for each query
-      set the mean distance of its scores from no bias, 'model/query set/metric/mean_distance';
-    - the parameters 'wefe.version' and, of a study, 'wefe.study' and those of its metrics;
-    - the artefact 'wefe/scores.json', a table with every column of :func:`wefe.measure` and 'bias',
-      the distance from no bias. A score that is NaN is there only, with its reason.
+    - metrics: each score as 'model/query set/metric/query', and the mean distance from no bias as
+      'model/query set/metric/mean_distance';
+    - parameters: 'wefe.version' and, for a study, 'wefe.study' and the parameters of its metrics;
+    - the artifact 'wefe/scores.json': the table of :func:`wefe.measure` with 'bias' (distance from
+      no bias). Undefined scores and their reasons appear only there.
 
     Parameters
     ----------
     results : DataFrame or StudyResults
-        What was measured: the table of :func:`wefe.measure`, or a study.
+        A table of :func:`wefe.measure`, or the results of a study.
     step : int, optional
-        The step of the training. Rows of the table have it as well.
-
-    Raises
-    ------
-    ImportError
-        If MLflow is not installed (``wefe[mlflow]``).
-    TypeError
-        If these are no results.
+        Training step, also added to the table.
 
     Examples
     --------
@@ -77,7 +70,7 @@ def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None
 
 
 def _metrics(table: pd.DataFrame) -> Mapping[str, float]:
-    """Return names and values: every score, and the mean distances."""
+    """Return the scores and the mean distances by their names in MLflow."""
     scored = table[table["score"].notna()]
     places = ["model_name", "query_set", "metric"]
     values = [
@@ -93,7 +86,7 @@ def _metrics(table: pd.DataFrame) -> Mapping[str, float]:
 
 
 def _name(*parts: str, by: str = "/") -> str:
-    # A model may be called 'org/name'; here a slash begins the next part.
+    # Slashes separate parts, so replace those in names such as 'org/name'.
     return by.join(_allowed(part).replace("/", "_") for part in parts)[:_LONGEST_NAME]
 
 

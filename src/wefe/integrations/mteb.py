@@ -1,4 +1,7 @@
-"""Models of mteb as encoders, and a task that mteb runs: associations of words."""
+"""An mteb task for word associations, and mteb models as encoders.
+
+Install mteb with ``pip install "wefe[mteb]"``.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ mteb: Any = import_library("mteb", "mteb", "wefe.integrations.mteb")
 
 __all__ = ["WordAssociations", "load_mteb_encoder"]
 
-# Query sets that ship, of queries that WEAT takes, and their languages as mteb writes them.
+# Packaged query sets that fit WEAT -> their language codes in mteb.
 _LANGUAGES = {
     **dict.fromkeys(("weat", "gender", "ethnicity", "religion"), "eng-Latn"),
     "gender_de": "deu-Latn",
@@ -32,26 +35,20 @@ _LANGUAGES = {
 
 
 class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
-    """A task of mteb: how strongly a model associates groups of people with other words.
+    """An mteb task: how strongly a model associates groups of people with other words.
 
-    Its subsets are query sets that ship with the package, so that nothing is downloaded: 'weat',
-    'gender', 'ethnicity' and 'religion' in English, and gender in seven other languages, such as
-    'gender_de'. Queries whose words do not ship are left out. The main score, 'distance', is the
-    mean of the absolute effect sizes of WEAT: 0 says that no association was measured with these
-    words, and 2 is the most there can be. So lower is better, other than in most tasks of mteb.
-    Beside it stand 'effect_sizes', by query, and the 'prompt'.
+    The main score, 'distance', is the mean absolute WEAT effect size, from 0 (no association
+    measured with these words) to 2. Unlike in most mteb tasks, lower is better. The results also
+    have 'effect_sizes' by query and the 'prompt'.
+
+    The subsets are query sets that ship with the package: 'weat', 'gender', 'ethnicity' and
+    'religion' in English, and gender in seven other languages (for example 'gender_de'). Queries
+    that need a download are left out.
 
     Parameters
     ----------
-    seed : int, default=42
-        Nothing depends on it; mteb gives it to every task.
     **kwargs : Any
-        What mteb may give to a task.
-
-    Raises
-    ------
-    ImportError
-        If mteb is missing: ``pip install "wefe[mteb]"``.
+        Arguments of an mteb task. `seed` has no effect.
 
     Examples
     --------
@@ -80,13 +77,7 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
     )
 
     def load_data(self, **kwargs: Any) -> None:  # noqa: ARG002
-        """Make the data from the word lists of the package.
-
-        Parameters
-        ----------
-        **kwargs : Any
-            Not used; mteb says here how to download.
-        """
+        """Create the data from word lists of the package; all arguments are ignored."""
         from datasets import Dataset
 
         self.dataset = {}
@@ -131,47 +122,35 @@ def load_mteb_encoder(
     hf_subset: str = "default",
     encode_kwargs: Mapping[str, Any] | None = None,
 ) -> ContextualModel:
-    """Open a model of mteb as an encoder, with the prompt that mteb has for it.
+    """Open an mteb model as an encoder with the prompt that mteb uses for it.
 
     Parameters
     ----------
     model : str or mteb model
-        A name, or what ``mteb.get_model`` returns.
+        A model name, or a result of ``mteb.get_model``.
     name : str, optional
-        What results call it; by default its name in mteb.
+        Name in results; by default the name in mteb.
     task : mteb task, optional
-        Decides the prompt, together with `prompt_type`; by default :class:`WordAssociations`, which
-        is of the type 'STS'.
+        Selects the prompt; by default :class:`WordAssociations`, which has the type 'STS'.
     prompt_type : mteb.types.PromptType, optional
-        Whether words are encoded as queries or as documents; by default as neither.
+        Encode words as queries or as documents; by default neither.
     hf_subset : str, default='default'
-        A subset of the task, for models that look at it.
+        Subset of the task, which some models use.
     encode_kwargs : mapping, optional
-        What mteb gives to the model, such as ``{"batch_size": 8}``.
+        Arguments for ``model.encode``, for example ``{"batch_size": 8}``.
 
     Returns
     -------
     ContextualModel
-        Its `prompt` is what mteb puts before each text: '' if that is nothing, or if a model does
-        not tell it as mteb's own classes do. Vectors are not kept on disk; if they should be, wrap
-        the model in ``mteb.models.CachedEmbeddingWrapper``.
-
-    Raises
-    ------
-    TypeError
-        If `model` is no model of mteb that makes vectors.
-    ImportError
-        If mteb is missing: ``pip install "wefe[mteb]"``.
+        Its `prompt` is the text that mteb puts before each input: '' if there is none, or if a
+        model outside mteb's own classes does not report it. Vectors are not cached on disk; use
+        ``mteb.models.CachedEmbeddingWrapper`` for that.
 
     Examples
     --------
-    >>> from wefe import WEAT
-    >>> from wefe.datasets import load_weat_queries
     >>> encoder = load_mteb_encoder("mteb/baseline-random-encoder")
     >>> encoder.encode_words(["she", "nurse"]).shape
     (2, 32)
-    >>> -2 < WEAT().run_query(load_weat_queries()[0], encoder)["effect_size"] < 2
-    True
     """
     from torch.utils.data import DataLoader
 
@@ -181,16 +160,15 @@ def load_mteb_encoder(
         model = mteb.get_model(model)
     if not isinstance(model, mteb.models.EncoderProtocol):
         raise TypeError(
-            "model must be a name, or a model of mteb.get_model that makes vectors; got "
-            f"{found(model)}. For a SentenceTransformer there is wefe.contextual.load_encoder."
+            f"model must be a model name or an encoder from mteb.get_model; got {found(model)}. "
+            "Open a SentenceTransformer with wefe.contextual.load_encoder."
         )
     metadata = (task or WordAssociations).metadata
     prompt = _prompt(model, metadata, prompt_type)
     options = {"batch_size": 32, **(encode_kwargs or {}), "show_progress_bar": False}
 
     def encode(texts: list[str]) -> Any:
-        # The encoder puts the prompt before each text, so that results know it. But the model of
-        # mteb does that itself.
+        # Remove the prompt that our encoder adds, because the mteb model adds it again.
         bare = Dataset.from_dict({"text": [text[len(prompt) :] for text in texts]})
         vectors = model.encode(
             DataLoader(bare, batch_size=options["batch_size"]),
@@ -213,13 +191,13 @@ def load_mteb_encoder(
 
 
 def _prompt(model: Any, metadata: Any, prompt_type: Any) -> str:
-    """Return what a model of mteb puts before each text, as far as it tells."""
+    """Return the text that an mteb model puts before each input, '' if unknown."""
     from mteb.models.abs_encoder import AbsEncoder
     from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
 
     if not isinstance(model, AbsEncoder):
         return ""
-    # Some models take an instruction for queries alone.
+    # Some models use an instruction only for queries.
     silent = prompt_type == "document" and not getattr(model, "apply_instruction_to_passages", True)
     instructed = isinstance(model, InstructSentenceTransformerModel) or model.instruction_template
     if instructed and not silent:

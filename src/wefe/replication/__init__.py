@@ -1,7 +1,7 @@
-"""Each paper's experiments in one command: its tables and figures for your models.
+"""Compute the tables and figures of published papers for your models.
 
-:func:`replicate` runs the study that a paper is known for, shows its tables and figures, and
-compares what was measured with what is printed. :func:`list_replications` lists the papers.
+:func:`replicate` compares the results with the printed values; :func:`list_replications` lists
+the papers.
 """
 
 import lazy_loader as lazy

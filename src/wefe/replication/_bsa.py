@@ -17,14 +17,14 @@ from wefe.silhouette import SilhouetteStudy, silhouette_study
 from wefe.silhouette._study import LIST_TYPES, NothingMeasuredError
 
 _BIASES = ("ethnicity", "gender", "religion")
-# Of all three, 0 means no bias in the paper.
+# In the paper, 0 means no bias for all three metrics.
 _SCALES: dict[str, dict[str, Any]] = {
     "ect": {"value_range": (-1.0, 1.0), "no_bias_value": 0.0},
     "rnsb": {"value_range": (0.0, 1.0)},
     "weat": {"value_range": (-2.0, 2.0)},
 }
 _N_RUNS = (5, 10, 20, 40, 80, 100)
-# The control of the packaged vectors, and runs of RNSB with it: each takes a second.
+# The control model, and the number of RNSB runs with it (a run takes a second).
 _CONTROL, _FEW_RUNS = "shuffled control", 5
 
 
@@ -36,14 +36,14 @@ STAND_INS = {"bsa": _shipped}
 
 
 def findings(run: Run) -> Findings:
-    """Return robustness, accuracy, all silhouettes, and the pilot study of the number of runs."""
+    """Return robustness, accuracy, all silhouettes, and the pilot study on the number of runs."""
     study = _silhouettes(run)
     if not study.silhouettes:
         return Findings({}, {}, {}, study.notes)
     frame = study.to_frame()
     frame["item"] = frame["bias_type"] + ", " + frame["list_type"]
     frame["score"] = frame["metric"].str.removesuffix("-ES")
-    # The script divides by the whole range; the formula, by the part above no bias.
+    # The script divides by the whole range, the formula by the part above the no-bias value.
     share = frame["highest"] / (frame["highest"] - frame["lowest"])
     frame["released"] = 0.5 + (frame["accuracy"] - 0.5) * share
     both = frame[(frame["model"] == study.biased) & frame["accuracy"].notna()]
@@ -67,7 +67,7 @@ def findings(run: Run) -> Findings:
     }
     measured = robustness | released | pilot
     n_words = frame.groupby("item", sort=False)["n_words"].max()
-    notes = [f"{item}: {n:,} words, which all models have." for item, n in n_words.items()]
+    notes = [f"{item}: {n:,} words that all models have." for item, n in n_words.items()]
     return Findings(tables, figures, measured, [*notes, *study.notes])
 
 
@@ -77,7 +77,7 @@ def _values(frame: pd.DataFrame, column: str) -> Values:
 
 
 def _pilot(study: SilhouetteStudy) -> Values:
-    """Return how far scores spread in the first runs."""
+    """Return 1 - robustness for increasing numbers of runs."""
     return {
         (
             f"{bias}, {LIST_TYPES[vary]}, {metric.removesuffix('-ES')}",
@@ -91,7 +91,7 @@ def _pilot(study: SilhouetteStudy) -> Values:
 
 
 def _silhouettes(run: Run) -> SilhouetteStudy:
-    """Return all silhouettes, on the scales of the paper."""
+    """Return the silhouettes of all metrics on the scales of the paper."""
     (query_set,) = run.results.plan.query_sets
     models = run.open_models(query_set.queries)
     biased, unbiased = _references(list(models))
@@ -115,12 +115,12 @@ def _silhouettes(run: Run) -> SilhouetteStudy:
     notes = list(dict.fromkeys(chain(*(study.notes for study in studies))))
     if biased:
         notes += [
-            f"Taken for biased: {biased}. Taken for unbiased: {unbiased}.",
-            "The released script divides accuracy by b_max - b_min, the formula of the paper by "
-            "b_max - b_0. Printed values are compared with the former.",
+            f"Accuracy treats {biased} as the biased model and {unbiased} as the unbiased one.",
+            "For accuracy, the released script divides by b_max - b_min, but the formula of the "
+            "paper by b_max - b_0. Printed values are compared with the results of the script.",
         ]
     if _CONTROL in models:
-        notes.append(f"RNSB has {_FEW_RUNS} runs here, which makes it look more robust.")
+        notes.append(f"RNSB has only {_FEW_RUNS} runs here, so its robustness is overestimated.")
     return replace(
         studies[0],
         metrics=tuple(study.metrics[0] for study in studies),
@@ -130,7 +130,7 @@ def _silhouettes(run: Run) -> SilhouetteStudy:
 
 
 def _measured(*args: Any, **options: Any) -> SilhouetteStudy:
-    """Return silhouettes of a metric; if nothing can be measured, only the notes on why."""
+    """Run a silhouette study; if nothing can be measured, return only its notes."""
     try:
         return silhouette_study(*args, **options)
     except NothingMeasuredError as error:
@@ -138,7 +138,7 @@ def _measured(*args: Any, **options: Any) -> SilhouetteStudy:
 
 
 def _references(names: Sequence[str]) -> tuple[str, str] | tuple[None, None]:
-    """Return which model is taken for biased, and which for unbiased."""
+    """Return the models used as the biased and the unbiased one."""
     if {"GloVe", "NBatch"} <= {*names}:
         return "GloVe", "NBatch"
     return (names[0], names[1]) if len(names) > 1 else (None, None)

@@ -1,4 +1,4 @@
-"""Schröder, Schulz, Hinder and Hammer (ICPRAM 2024): what cosine-based scores can say."""
+"""Schröder, Schulz, Hinder and Hammer (ICPRAM 2024): properties of cosine-based scores."""
 
 from __future__ import annotations
 
@@ -28,21 +28,22 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
 _NOTES = [
-    "The paper lists neither its 25 pairs nor its job titles. The pairs here are those of Garg et "
-    "al. and five more, the job titles those of Manzini et al.",
-    "Table 2 as printed is of vectors as they are: 5.206 cannot be a distance of means of unit "
-    "vectors, which is 2 at most. Only the distance of unit vectors bounds individual biases.",
+    "The paper lists neither its 25 pairs nor its job titles. This replication uses the pairs of "
+    "Garg et al. with five more, and the job titles of Manzini et al.",
+    "The printed Table 2 must use vectors that are not normalised: its value 5.206 is larger than "
+    "2, the largest distance between means of unit vectors. Only the distance of unit vectors "
+    "bounds individual biases.",
 ]
 _LOOKUP: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
 _OF_QUERY = ["effect size", "p value", "auc", "largest |s|", "mean attribute difference d"]
 _OF_AUDITS = (
     "Figures 1 and 2: effect size and separability",
-    "Figure 3: what the directions of pairs have in common",
+    "Figure 3: common direction of the pairs",
 )
 
 
 def findings(run: Run) -> Findings:
-    """Return the paper's tables and figures, and its theorems in numbers."""
+    """Return the tables and figures of the paper, and its theorems as numbers."""
     queries = {part.name: part.queries[0] for part in run.results.plan.query_sets}
     pairs = list(zip(*queries["Direct bias of roles"].target_sets, strict=True))
     models = run.open_models(queries.values())
@@ -59,7 +60,7 @@ def findings(run: Run) -> Findings:
     distances = _distances(pairs, models)
     for name, distance in distances["as they are"].items():
         measured["25 pairs", "mean attribute difference", str(name)] = distance
-    # The given models, then the paper's other ones.
+    # The given models first, then the other models of the paper.
     printed = run.printed_in("Table 2").set_index("model")["printed"]
     distances = pd.concat([distances, printed], axis=1).rename_axis("model")
     theorems = compared(run.printed_in("theorems"), measured).set_index("item")
@@ -84,7 +85,7 @@ def findings(run: Run) -> Findings:
 def _distances(
     pairs: Sequence[tuple[str, str]], models: Mapping[str, WordEmbeddingModel]
 ) -> pd.DataFrame:
-    """Return how far the means of the two sets are apart in each model."""
+    """Return the distance between the means of the two sets in each model."""
     columns = {
         label: mean_attribute_differences(
             pairs, list(models.values()), normalize=normalize, **_LOOKUP
@@ -97,7 +98,7 @@ def _distances(
 def _audited(
     queries: Mapping[str, Query], pairs: Sequence[tuple[str, str]], model: WordEmbeddingModel
 ) -> tuple[list[pd.DataFrame], dict[str, go.Figure]]:
-    """Return tables of audits of the queries and of the direction of pairs, and their figures."""
+    """Return tables and figures of the audits of queries and of the direction of pairs."""
     audits = {targets: audit_query(query, model, **_LOOKUP) for targets, query in queries.items()}
     of_pairs = audit_direction(pairs, model, normalize=False, **_LOOKUP)
     directions = {"all pairs": of_pairs}
@@ -112,7 +113,7 @@ def _audited(
 
 
 def _theorems() -> Values:
-    """Return what the scores make of the vectors of the paper's proofs."""
+    """Return the scores of the vectors that the proofs of the paper use."""
     women, men = [(1.0, 0.2, 0.1), (0.8, 0.4, 0.0)], [(-0.9, 0.3, 0.2), (-0.7, 0.5, -0.1)]
     unit = [np.array(rows) / np.linalg.norm(rows, axis=1, keepdims=True) for rows in (women, men)]
     farthest = unit[0].mean(axis=0) - unit[1].mean(axis=0)

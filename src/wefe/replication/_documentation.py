@@ -1,4 +1,4 @@
-"""The documentation of WEFE: every score that it prints, those of single words included."""
+"""The documentation of WEFE: every score that it prints, also those of single words."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ _TITLES = {
     "section 15.4": "Section 15.4: a metric of your own",
 }
 _NOTES = [
-    "P-values are exact and one-sided. Each is shown beside every value that the documentation "
-    "prints for it.",
-    "RNSB with a hold-out is random: the documentation prints single draws, and here is the mean "
-    "of 100. Probabilities of single draws are left out.",
-    "Scores of mitigated models are in the replication 'mitigation', those of national origins in "
+    "P-values are exact and one-sided. The documentation prints several values for some of them; "
+    "each is compared.",
+    "RNSB with a hold-out is random. The documentation prints single runs; this table has the mean "
+    "of 100 runs. Probabilities of single runs are left out.",
+    "For scores of mitigated models, see the replication 'mitigation'; for national origins, see "
     "'rnsb'.",
 ]
 
 
 def findings(run: Run) -> Findings:
-    """Return every printed score beside that of each model, chapter by chapter."""
+    """Return all printed scores next to those of each model, by chapter."""
     queries = {part.name: part.queries for part in run.results.plan.query_sets}
     weat = load_weat()
     of_example = Query([weat["flowers"], weat["weapons"]], [weat["pleasant_5"]])
@@ -65,7 +65,7 @@ def findings(run: Run) -> Findings:
 
 
 def _scores(results: StudyResults) -> Iterator[tuple[Any, float]]:
-    """Yield the scores of the study; a query that is alone in its set has the name of the set."""
+    """Yield the scores of the study; a single query is named after its set."""
     alone = {part.name for part in results.plan.query_sets if len(part.queries) == 1}
     for row in results.to_frame().to_dict("records"):
         item = row["query_set"] if row["query_set"] in alone else row["query_name"]
@@ -79,7 +79,7 @@ def _scores(results: StudyResults) -> Iterator[tuple[Any, float]]:
 
 
 def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) -> _Scores:
-    """Yield what metrics return of single words."""
+    """Yield the scores of single words."""
     (family,) = queries["Family"]
     for word, value in RND().run_query(family, model, **_LOOKUP)["distance_by_word"].items():
         yield (word, "RND"), value
@@ -89,7 +89,7 @@ def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) ->
     by_attributes = [
         part
         for name in ("Family and career", "Ethnicity", "Religion")
-        # One attribute set at a time: the documentation's test model lacks a word of another.
+        # One attribute set at a time, because the test model of WEFE lacks words of some sets.
         for part in queries[name][0].get_subqueries(("n", 1))
     ]
     for part in by_attributes:
@@ -100,7 +100,7 @@ def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) ->
 
 
 def _rnsb(model: WordEmbeddingModel, query: Query, random_state: int) -> _Scores:
-    """Yield the probabilities that RNSB returns of single words."""
+    """Yield the probabilities that RNSB assigns to single words."""
     hold_outs: dict[str, dict[str, Any]] = {
         "RNSB without hold-out": {"holdout": False},
         "RNSB: mean of 100": {"n_iterations": 100, "random_state": random_state},
@@ -112,12 +112,12 @@ def _rnsb(model: WordEmbeddingModel, query: Query, random_state: int) -> _Scores
 
 
 def _as_written(model: WordEmbeddingModel, query: Query) -> tuple[tuple[str, str], float]:
-    """Return WEAT of words that are not looked up in lower case."""
+    """Return WEAT for words looked up as written, without lower case."""
     return (query.query_name, "WEAT, words as written"), WEAT().run_query(query, model)["result"]
 
 
 def _example(model: WordEmbeddingModel, query: Query) -> tuple[tuple[str, str], float]:
-    """Return the metric that the guide makes up: a difference of cosine distances of means."""
+    """Return the example metric of the guide: a difference of cosine distances of means."""
     sets = embed_query(model, query, 1.0).sets
     value = np.nan
     if all(part.words for part in sets):
@@ -127,7 +127,7 @@ def _example(model: WordEmbeddingModel, query: Query) -> tuple[tuple[str, str], 
 
 
 def _tables(run: Run, measured: Values) -> dict[str, pd.DataFrame]:
-    """Return a table per chapter: the printed values, with the score of each model beside."""
+    """Return one table per chapter: printed values and the scores of each model."""
     own = pd.Series(measured).unstack(sort=False)
     table = compared(run.printed, measured).rename(columns={"model": "printed for"})
     table = table.drop(columns="value").join(own, on=["item", "score"]).set_index("item")

@@ -1,4 +1,4 @@
-"""The documentation of WEFE: scores before and after mitigations, their cost, and what is left."""
+"""The documentation of WEFE: scores before and after mitigations, side effects, remaining bias."""
 
 from __future__ import annotations
 
@@ -23,24 +23,27 @@ from wefe.replication._replication import (
 from wefe.study._tasks import Mitigation
 
 _NOTE = (
-    "Less association measured does not mean that the bias is gone. In the tables of costs, the "
-    "last rows test how well gender can be recovered from words other than those of the queries; "
-    "'best' is chance there."
+    "Less association measured does not mean that the bias is gone. The last rows of the tables of "
+    "costs test how well gender can be recovered from words outside the queries. There, 'best' is "
+    "the level of chance."
 )
 
 
 def adapt(declared: dict[str, Any]) -> list[str]:
-    """Let HardDebias ignore the words that the documentation ignores."""
+    """Let HardDebias ignore the same words as the documentation."""
     try:
-        # A study leaves alone the words of the definitional pairs, too. 'John' is one of them.
+        # By default, a study also ignores the words of the definitional pairs, such as 'John'.
         declared["mitigations"][0]["ignore"] = fetch_debiaswe()["gender_specific"]
     except ConnectionError as error:
-        return [f"HardDebias changes more words than documented: {why(error)}."]
+        return [
+            "HardDebias changes more words than in the documentation, because its list of words to "
+            f"ignore cannot be downloaded: {why(error)}."
+        ]
     return []
 
 
 def findings(run: Run) -> Findings:
-    """Return the documented scores, and for each model what mitigations cost and leave."""
+    """Return the documented scores, and the costs and remaining bias of each mitigation."""
     benchmarks, notes = benchmarks_at_hand(["wordsim353", "simlex999"])
     measured = _scores(run)
     scores = beside_printed(measured, run.printed, ["item"], ["model", "score"])
@@ -52,13 +55,13 @@ def findings(run: Run) -> Findings:
     figures = {}
     comparisons, lacking = found_in(run.open_models(None), partial(_compared, run, benchmarks))
     for name, comparison in comparisons.items():
-        title = f"Cost, and what is left of gender: {name}"
+        title = f"Costs and remaining gender bias: {name}"
         tables[title], figures[title] = _costs(comparison), comparison.plot()
     return Findings(tables, figures, measured, [_NOTE, *notes, *lacking])
 
 
 def _scores(run: Run) -> Values:
-    """Return WEAT before and after the mitigations of the study."""
+    """Return WEAT before and after each mitigation."""
     tidy = run.results.to_frame()
     before = tidy[tidy["mitigation"].isna()].set_index(["model_name", "query_set"])["score"]
     measured = {}
@@ -74,7 +77,7 @@ def _compared(run: Run, benchmarks: list[str], model: WordEmbeddingModel) -> Com
     after = {
         entry.label: Mitigation(entry, Path(), offline=False).apply(model)[0] for entry in entries
     }
-    # Without a connection, fewer specific words.
+    # Without a connection, there are fewer specific words.
     criterion = entries[0].load_criterion("")
     return compare(
         model,
@@ -90,7 +93,7 @@ def _compared(run: Run, benchmarks: list[str], model: WordEmbeddingModel) -> Com
 
 
 def _costs(comparison: Comparison) -> pd.DataFrame:
-    """Return a row per cost and test: before, after each mitigation, and the best value."""
+    """Return one row per cost and test: before, after each mitigation, and the best value."""
     table = comparison.table
     table = table.assign(measure=table["measure"] + ": " + table["subject"])
     costs = table.set_index(["measure", "model"])["after"].unstack(sort=False)

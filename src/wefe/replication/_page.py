@@ -1,4 +1,4 @@
-"""The report of a replication: the paper's tables and figures, then the report of its study."""
+"""Render a replication: tables and figures of the paper, then the report of its study."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def replication_html(
 
 
 def cell_text(value: object) -> str:
-    """Return a cell for people: three decimals, small numbers as powers of ten, '' for none.
+    """Format a table cell: three decimals, small numbers in scientific notation, '' for NaN.
 
     >>> cell_text(1.23456), cell_text(1.6e-06), cell_text(float("nan")), cell_text("she")
     ('1.235', '1.6e-06', '', 'she')

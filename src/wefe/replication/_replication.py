@@ -1,4 +1,4 @@
-"""A replication: a paper's study run on given models, its tables, figures and printed values."""
+"""Run the study of a paper on given models, and compare the results with its printed values."""
 
 from __future__ import annotations
 
@@ -34,26 +34,26 @@ T = TypeVar("T")
 
 _FILES = resources.files("wefe.replication")
 
-#: What a model may be given as: where it is, the model itself, or an entry of a study file.
+#: A model as users give it: a path or name, the model itself, or an entry of a study file.
 ModelLike: TypeAlias = str | os.PathLike[str] | WordEmbeddingModel | Mapping[str, Any]
-#: (item, score, model) -> value, by the names of the printed values.
+#: (item, score, model) -> value, with the names used for printed values.
 Values: TypeAlias = dict[Any, float]
 _KEY = ["item", "score", "model"]
 
 
 class Findings(NamedTuple):
-    """What a paper shows, computed for the models of a run."""
+    """Results of a paper for the models of a run."""
 
     tables: dict[str, pd.DataFrame]
     figures: dict[str, go.Figure]
     measured: Values
     notes: Sequence[str] = ()
-    # (item, model) of values for which the model lacks some words.
+    # (item, model) of values computed without some out-of-vocabulary words.
     incomplete: Collection[tuple[str, str]] = ()
 
 
 class Run(NamedTuple):
-    """What a paper's module makes its findings of."""
+    """Everything that the module of a paper needs to compute its findings."""
 
     study: Study
     results: StudyResults
@@ -61,11 +61,11 @@ class Run(NamedTuple):
     random_state: int
     n_jobs: int | None
     progress: bool
-    # Where slow parts may be kept.
+    # Folder for results that are slow to compute.
     folder: Path
 
     def open_models(self, words: Iterable[str | Query] | None) -> dict[str, WordEmbeddingModel]:
-        """Open the models: words and those of queries, or None for all, which encoders lack."""
+        """Open the models with the words given, or all words (None; skips encoders)."""
         return {
             entry.label: _opened(entry, words)
             for entry in self.study.declaration.models
@@ -73,31 +73,29 @@ class Run(NamedTuple):
         }
 
     def printed_in(self, table: str) -> pd.DataFrame:
-        """Return the values that one table of the paper prints."""
+        """Return the printed values of one table of the paper."""
         return self.printed[self.printed["table"] == table]
 
 
 @dataclass(frozen=True, repr=False)
 class Replication:
-    """A paper's tables and figures, computed for your models.
+    """Tables and figures of a paper, computed for your models.
 
     Attributes
     ----------
     name : str
         Name of the replication.
     paper : dict
-        What is known of the paper: 'title', 'reference', 'shows', 'minutes', 'models'.
-    tables : dict of str to DataFrame
-        Title -> table, in the paper's order and shape.
-    figures : dict of str to plotly Figure
-        Title -> figure.
+        Facts about the paper: 'title', 'reference', 'shows', 'minutes' and 'models'.
+    tables, figures : dict
+        Title -> DataFrame or plotly Figure, in the order of the paper.
     comparison : DataFrame
         One row per printed value: 'table', 'item', 'score', 'model', 'printed', 'value',
         'tolerance', 'verdict' ('agrees', 'differs' or 'not comparable'), 'reason', 'source'.
     notes : tuple of str
-        What to know before you read the tables.
+        Remarks on how to read the tables.
     results : StudyResults
-        The results of the study.
+        Results of the study.
 
     Examples
     --------
@@ -116,23 +114,23 @@ class Replication:
     results: StudyResults
 
     def verdicts(self) -> dict[str, int]:
-        """Return how many printed values agree, differ or cannot be compared.
+        """Count the printed values that agree, differ or are not comparable.
 
         Returns
         -------
         dict of str to int
-            Verdict -> number of printed values, without verdicts that do not occur.
+            Verdict -> number of printed values; verdicts that do not occur are left out.
         """
         counts = self.comparison["verdict"].value_counts(sort=False)
         return {str(verdict): int(n) for verdict, n in counts.items()}
 
     def to_html(self) -> str:
-        """Return the report as one HTML file: the paper's tables and figures, then the study.
+        """Return the report as one HTML file: tables and figures of the paper, then the study.
 
         Returns
         -------
         str
-            It needs and allows no network, as :func:`wefe.report.to_html`.
+            A page that works offline, as that of :func:`wefe.report.to_html`.
         """
         from wefe.replication._page import replication_html
 
@@ -140,17 +138,17 @@ class Replication:
         return replication_html(**parts)
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
-        """Write the report and every table.
+        """Write the report and all tables to a folder.
 
         Parameters
         ----------
         folder : path
-            It is made if it does not exist.
+            Folder of the files, created if needed.
 
         Returns
         -------
         list of str
-            Names of the files: 'report.html', 'comparison.csv', then a CSV file per table.
+            File names: 'report.html', 'comparison.csv', and one CSV file per table.
 
         Raises
         ------
@@ -176,13 +174,13 @@ class Replication:
 
 
 def list_replications() -> pd.DataFrame:
-    """Return the papers whose experiments can be replicated.
+    """List the papers that you can replicate.
 
     Returns
     -------
     DataFrame
-        Indexed by name; columns 'title', 'reference', 'shows', 'minutes' (on the packaged vectors)
-        and 'models': a dict with the names of the original models and where they are found.
+        Indexed by name. Columns: 'title', 'reference', 'shows', 'minutes' (with the packaged
+        vectors) and 'models' (names of the original models -> where to find them).
 
     Examples
     --------
@@ -206,37 +204,33 @@ def replicate(
     Parameters
     ----------
     name : str
-        Name of a replication, which :func:`list_replications` lists.
+        Name of a replication; see :func:`list_replications`.
     models : mapping of str to path, WordEmbeddingModel or dict, optional
-        Name -> model: whatever :func:`wefe.load` opens, an open model, or an entry of a study file
-        such as ``{"encoder": "folder"}``. Printed values are compared with models of the paper's
-        own names ('GloVe'). By default the packaged vectors and a control: the same vectors, dealt
-        out to other words.
+        Name -> anything that :func:`wefe.load` opens, an open model, or an entry of a study file
+        such as ``{"encoder": "folder"}``. Name a model as in the paper (for example 'GloVe') to
+        compare it with the printed values. By default the packaged vectors and a control: the same
+        vectors, randomly assigned to words.
     folder : path, optional
-        Where results are kept (study.db), so that the same call goes on where it ended. By default
-        they are not kept.
+        Folder for the results; repeat the call to continue an interrupted run. By default results
+        are not kept.
     n_jobs : int, optional
-        Number of worker processes, as of :meth:`wefe.study.Study.run`.
+        Number of worker processes, as in :meth:`wefe.study.Study.run`.
     random_state : int, default=0
-        Seed of all that is random.
+        Seed of everything random.
     progress : bool, default=True
-        Whether a bar shows progress, on a terminal.
+        Show a progress bar on a terminal.
 
     Returns
     -------
     Replication
-        The paper's tables and figures, and every printed value with a verdict.
+        Tables, figures, and every printed value with a verdict.
 
     Raises
     ------
     ValueError
-        If there is no such replication, or no model can be opened.
+        If the name is unknown or no model can be opened.
     ConnectionError
         If word lists of the paper cannot be downloaded.
-
-    See Also
-    --------
-    wefe.study.study_file : the studies that replications run, to be changed.
 
     Examples
     --------
@@ -254,7 +248,9 @@ def replicate(
         notes = []
         if models is None:
             models = _packaged(getattr(module, "DIMS", ()))
-            notes.append("These are the packaged vectors and a control, not the paper's models.")
+            notes.append(
+                "The models are packaged vectors and a shuffled control, not those of the paper."
+            )
         entries = [
             _entry(*pair, place / f"model_{position}.safetensors")
             for position, pair in enumerate(models.items())
@@ -269,7 +265,10 @@ def replicate(
         failed = results.failures()[["model_name", "reason"]]
         notes += [f"{model}: {reason}" for model, reason in failed.itertuples(index=False)]
         if not any(results.models.values()):
-            raise ValueError(f"no model could be opened. {'; '.join(notes)}")
+            raise ValueError(
+                f"expected at least one model that can be opened; found none. {'; '.join(notes)}. "
+                "Check the paths and names in models."
+            )
         printed = _printed(name)
         run = Run(study, results, printed, random_state, n_jobs, progress, place)
         made: Findings = module.findings(run)
@@ -284,10 +283,7 @@ def replicate(
 def compared(
     printed: pd.DataFrame, measured: Values, incomplete: Collection[tuple[str, str]] = ()
 ) -> pd.DataFrame:
-    """Return the printed values beside those measured, with verdicts.
-
-    Names of models are compared without case and punctuation. A tolerance of 'x10' is a factor.
-    """
+    """Return printed and measured values with verdicts; a tolerance of 'x10' is a factor."""
     known = {
         (item, score, _plain(model)): value for (item, score, model), value in measured.items()
     }
@@ -316,7 +312,7 @@ def _verdict(value: float, printed: float, tolerance: str) -> str:
 
 
 def _reason(row: Mapping[Any, Any], is_given: bool, lacks_words: bool) -> str:
-    """Return why a value does not agree; the printed values hold reasons that are known."""
+    """Explain why a value does not agree; known reasons are stored with the printed values."""
     if row["verdict"] == "agrees":
         return ""
     if not is_given:
@@ -330,34 +326,31 @@ def _reason(row: Mapping[Any, Any], is_given: bool, lacks_words: bool) -> str:
 def found_in(
     models: Mapping[str, WordEmbeddingModel], find: Callable[[WordEmbeddingModel], T]
 ) -> tuple[dict[str, T], list[str]]:
-    """Return what `find` finds in each model, and notes on models that lack words for it."""
+    """Return the result of `find` for each model, and notes on models that lack words for it."""
     findings, notes = {}, []
     for name, model in models.items():
         try:
             findings[name] = find(model)
         except ValueError as error:
-            notes.append(f"{name} is not in all tables and figures: {error}")
+            notes.append(f"Some tables and figures leave out {name}: {error}")
     return findings, notes
 
 
 def beside_printed(
     measured: Values, printed: pd.DataFrame, rows: list[str], columns: list[str]
 ) -> pd.DataFrame:
-    """Return measured values, then printed ones, in rows and columns by item, score and model.
-
-    Of a value that is printed twice, the first one counts.
-    """
+    """Return measured and printed values in one table; of repeated values the first is kept."""
     own = pd.Series(measured, dtype=float).rename_axis(_KEY).rename("value").reset_index()
     of_paper = printed.assign(model=printed["model"] + " (printed)", value=printed["printed"])
     values = pd.concat([own, of_paper]).drop_duplicates(_KEY)
-    # Items stay in the order in which they come first.
+    # Keep the order in which items first occur.
     values = values.sort_values("item", key=lambda items: pd.factorize(items)[0], kind="stable")
     values["head"] = values[columns].agg(", ".join, axis=1)
     return values.set_index([*rows, "head"])["value"].unstack(sort=False).rename_axis(columns=None)
 
 
 def why(error: Exception) -> str:
-    """Return why something could not be downloaded or imported, in short."""
+    """Return the short reason why a download or an import failed."""
     return str(getattr(error, "short", error)).rstrip(".")
 
 
@@ -366,7 +359,7 @@ def _papers() -> dict[str, dict[str, Any]]:
 
 
 def _printed(name: str) -> pd.DataFrame:
-    """Return the values that a paper prints."""
+    """Return the printed values of a paper."""
     with resources.as_file(_FILES / "printed" / f"{name}.csv") as path:
         return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
 
@@ -376,10 +369,10 @@ def _plain(name: str) -> str:
 
 
 def _packaged(dims: Sequence[int] = ()) -> dict[str, ModelLike]:
-    """Return the packaged vectors, a control, and their first dimensions."""
+    """Return the packaged vectors, a shuffled control, and versions with fewer dimensions."""
     model = load_test_model()
     tables = {"shuffled control": np.random.default_rng(0).permutation(model.vectors)}
-    # Principal components come in order, so the first ones are the best short version.
+    # The dimensions are principal components, so the first ones keep most of the variance.
     tables |= {f"first {dim} dimensions": model.vectors[:, :dim].copy() for dim in dims}
     words = list(model.vocab)
     made = {
@@ -396,7 +389,9 @@ def benchmarks_at_hand(names: Iterable[str]) -> tuple[list[str], list[str]]:
             load_benchmark(name)
             at_hand.append(name)
         except (ConnectionError, ImportError) as error:
-            notes.append(f"{name} is left out: {why(error)}.")
+            notes.append(
+                f"The benchmark {name} is left out, because it cannot be opened: {why(error)}."
+            )
     return at_hand, notes
 
 
@@ -405,7 +400,7 @@ def _stand_in(
     stand_ins: Mapping[str, Callable[[], list[Query]]],
     folder: Path,
 ) -> list[str]:
-    """Put queries that ship in the place of sets that cannot be downloaded; return notes."""
+    """Replace query sets that cannot be downloaded by packaged queries; return notes."""
     notes = []
     for entry in entries:
         name = entry.get("set", "")
@@ -414,26 +409,29 @@ def _stand_in(
         try:
             load_query_set(name)
         except ConnectionError as error:
-            # The name of the file is that of the set.
+            # The file name becomes the name of the query set.
             file = folder / f"{entry.pop('set')}.json"
             file.write_text(json.dumps([query.dict() for query in stand_ins[name]()]), "utf-8")
             entry["file"] = str(file)
             notes.append(
-                f"Words that ship replace those of {name!r}, which are a download ({why(error)}). "
-                "Printed values belong to the latter."
+                f"The words of {name!r} cannot be downloaded ({why(error)}). Packaged words "
+                "replace them, so the results are not compared with printed values."
             )
     return notes
 
 
 def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
-    """Return how a study file declares a model; one that is open is written to a file."""
+    """Return the study-file entry of a model; an open model is saved to `file`."""
     if isinstance(model, Mapping):
         return {**model, "name": name}
     if isinstance(model, WordEmbeddingModel):
         model.save(file, progress=False)
         model = file
     if not isinstance(model, str | os.PathLike):
-        raise TypeError(f"models[{name!r}] must be a path or a model; got {found(model)}.")
+        raise TypeError(
+            f"models[{name!r}] must be a path, a name, a model or an entry of a study file; got "
+            f"{found(model)}."
+        )
     source = os.fspath(model)
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
 

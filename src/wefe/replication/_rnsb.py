@@ -1,4 +1,4 @@
-"""Sweeney and Najafian (ACL, 2019): the negative sentiment of national origins and religions."""
+"""Sweeney and Najafian (ACL, 2019): negative sentiment of national origins and religions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _COLOURS = {"positive": PALETTE[2], "negative": PALETTE[3], "identity": PALETTE[
 
 
 def _by_weat_words(key: str) -> list[Query]:
-    """Return the query of a case, with the sentiment words of WEAT."""
+    """Return the query of a case with the sentiment words of WEAT."""
     words, terms = load_weat(), load_rnsb_identity_terms()[key]
     return [Query([[term] for term in terms], [words["pleasant_5"], words["unpleasant_5"]], terms)]
 
@@ -44,7 +44,7 @@ STAND_INS = {
 
 
 def findings(run: Run) -> Findings:
-    """Return RNSB of both cases, where the words lie, and how negative each identity is."""
+    """Return RNSB of both cases, maps of the words, and the negative sentiment of each identity."""
     plan = run.results.plan
     params = plan.metrics[0].params
     queries = {_CASES[each.name]: each.queries[0] for each in plan.query_sets}
@@ -72,22 +72,23 @@ def findings(run: Run) -> Findings:
 
 
 def _missing(found: EmbeddedQuery, case: str) -> Iterator[str]:
-    """Yield notes on the words of a query that a model lacks."""
+    """Yield notes on out-of-vocabulary words."""
     words = [word for part in found.attributes for word in part.lost]
     terms = [word for part in found.targets for word in part.lost]
     if words:
         size = sum(map(len, found.query.attribute_sets))
         yield f"{found.model_name} lacks {len(words):,} of {size:,} positive and negative words."
     if terms:
-        yield f"{case}: {found.model_name} lacks {', '.join(terms)}; RNSB needs 80 % of them."
+        lacks = f"{case}: {found.model_name} lacks {', '.join(terms)}"
+        yield f"{lacks}; RNSB needs at least 80 % of the terms."
 
 
 def _result(
     found: EmbeddedQuery, model: WordEmbeddingModel, params: Mapping[str, Any]
 ) -> MetricResult | None:
-    """Return RNSB of the identities that a model has, or None if it has few of them."""
+    """Return RNSB of the identities in the vocabulary, or None if too few are."""
     terms = [part.name for part in found.targets if part.words]
-    # RNSB of few of the identities is another question.
+    # With only a few identities, RNSB would answer another question.
     few = len(terms) < _FEWEST * len(found.targets)
     if few or not all(part.words for part in found.attributes):
         return None
@@ -96,7 +97,7 @@ def _result(
 
 
 def _map(found: EmbeddedQuery, model: str) -> go.Figure:
-    """Draw positive, negative and identity words by their first two principal components."""
+    """Plot positive, negative and identity words by their first two principal components."""
     sets = [*found.attributes, *found.targets]
     points = pd.DataFrame(
         in_two_dimensions(np.concatenate([part.vectors for part in sets])), columns=["x", "y"]

@@ -10,7 +10,7 @@ from wefe.datasets import Criterion, fetch_occupation_shares, load_weat
 from wefe.explore import correlate_with_statistic
 from wefe.replication._replication import Findings, Run, beside_printed, found_in, why
 
-# The lists that ship have 18 names a side in test 4, and Bill in test 10. The paper leaves out four
+# The packaged lists have 18 names per set in test 4, and Bill in test 10. The paper leaves out four
 # names, and has Billy.
 _SHIPPED = {"test 4": "test 4 (18 names)", "test 10": "test 10 (Bill)"}
 _NUMBERED = [f"test {number}" for number in range(1, 11)]
@@ -18,7 +18,7 @@ _TESTS = [*(_SHIPPED.get(test, test) for test in _NUMBERED), *_SHIPPED]
 
 
 def findings(run: Run) -> Findings:
-    """Return the ten tests, and how the gender of occupations follows census shares."""
+    """Return the ten tests, and the correlation of occupation gender with census shares."""
     tidy = run.results.to_frame()
     queries = pd.Series(tidy["query_name"].unique(), _TESTS, name="query")
     tests = tidy["query_name"].map({query: test for test, query in queries.items()})
@@ -36,7 +36,7 @@ def findings(run: Run) -> Findings:
     try:
         share = fetch_occupation_shares(2015)["female"]
     except ConnectionError as error:
-        notes = [f"No census shares, hence no WEFAT: {why(error)}."]
+        notes = [f"WEFAT is left out, because census shares cannot be downloaded: {why(error)}."]
         return Findings(tables, {}, measured, notes, incomplete)
     terms = load_weat()
     pairs = list(zip(terms["female_terms"], terms["male_terms"], strict=True))

@@ -1,4 +1,4 @@
-"""Badilla, Bravo-Marquez and Perez (IJCAI 2020): seven models ranked by four metrics."""
+"""Badilla, Bravo-Marquez and Pérez (IJCAI 2020): seven models ranked by four metrics."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from wefe.replication._replication import Findings, Run, Values, benchmarks_at_h
 from wefe.study import StudyResults
 from wefe.study._plan import OVERALL
 
-# Rankings need several models: also the first dimensions of the packaged vectors.
+# Rankings need several models, so the packaged vectors are also used with fewer dimensions.
 DIMS = (64,)
 
 
 def adapt(declared: dict[str, Any]) -> list[str]:
-    """Leave out printed ranks of other models, and benchmarks that are not at hand."""
+    """Remove printed ranks of models that were not given, and benchmarks that cannot be opened."""
     names = {entry["name"] for entry in declared["models"]}
     (web,) = declared["external"]
     web["scores"] = {model: rank for model, rank in web["scores"].items() if model in names}
@@ -49,8 +49,8 @@ def findings(run: Run) -> Findings:
         if part.left_out:
             complete -= {part.name, OVERALL}
             notes.append(
-                f"{part.name}: {len(part.left_out)} queries are left out, so no score is compared "
-                f"({part.left_out[0][1]})."
+                f"{part.name}: scores are not compared with printed values, because "
+                f"{len(part.left_out)} queries are left out ({part.left_out[0][1]})."
             )
     measured = _measured(results, complete)
     tidy = results.to_frame().query("words_lost > 0")
@@ -69,7 +69,7 @@ def _measured(results: StudyResults, places: Iterable[str]) -> Values:
 
 
 def _table_1(results: StudyResults, place: str) -> pd.DataFrame:
-    """Return ranks with scores in parentheses; WEB has ranks only."""
+    """Return ranks with scores in parentheses; WEB has only ranks."""
     scores = results.aggregated(place)
     cells = results.rankings(place).map("{:g}".format)
     cells[scores.columns] += scores.map(" ({:.2f})".format)
