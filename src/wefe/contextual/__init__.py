@@ -1,7 +1,4 @@
-"""Contextual and sentence encoders as models: words in isolation, in templates and in contexts.
-
-Needs ``pip install "wefe[transformers]"``; importing this package does not import torch.
-"""
+"""Contextual and sentence encoders as models; needs ``pip install "wefe[transformers]"``."""
 
 import lazy_loader as lazy
 

@@ -33,7 +33,7 @@ _DAMAGED = {1, 11, 26}
 
 
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of the cache: in `cache_dir`, or beside the downloads of the package."""
+    """Return the folder of the cache: in `cache_dir`, or in the user's cache of the package."""
     if cache_dir is not None:
         if not isinstance(cache_dir, str | os.PathLike):
             raise TypeError(f"cache_dir must be a path or None; got {found(cache_dir)}.")
@@ -59,7 +59,7 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
     Raises
     ------
     TypeError
-        If `cache_dir` is no path.
+        If `cache_dir` is not a path.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
 
 
 def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
-    """Return the key of a vector: a hash, which reveals a text to someone who guesses it."""
+    """Return the key of a vector: a hash, which confirms a guessed text."""
     hashed = hashlib.blake2b(settings, digest_size=16)
     hashed.update(f"\0{start}\0{end}\0{text}".encode())
     return hashed.digest()
@@ -87,11 +87,8 @@ def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
 class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
-    Problems with the file are logged, and vectors are encoded again; so are those with a wrong
-    checksum.
+    If the file fails or a checksum is wrong, vectors are encoded again.
 
-    Examples
-    --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cache = VectorCache(Path(folder) / "toy.sqlite")
@@ -107,7 +104,7 @@ class VectorCache:
     def get(
         self, keys: Sequence[bytes], dim: int | None = None
     ) -> dict[bytes, npt.NDArray[np.float32]]:
-        """Return those vectors that are there and have `dim` numbers, or any number of them."""
+        """Return the vectors found; with `dim`, only those of so many numbers."""
         found: dict[bytes, npt.NDArray[np.float32] | None] = {}
 
         def read(connection: sqlite3.Connection) -> None:
@@ -126,7 +123,7 @@ class VectorCache:
         return vectors
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
-        """Keep vectors, except those with NaN or infinity."""
+        """Store vectors, except those with NaN or infinity."""
         rows = [(key, _to_blob(each)) for key, each in vectors.items() if np.isfinite(each).all()]
 
         def write(connection: sqlite3.Connection) -> None:
@@ -137,7 +134,7 @@ class VectorCache:
             self._use(write)
 
     def _use(self, work: Callable[[sqlite3.Connection], None]) -> None:
-        """Open the file for a moment, so that no threads or forks share a connection."""
+        """Open the file briefly, so that no threads or forks share a connection."""
         for last in (False, True):
             if not self._usable:
                 return

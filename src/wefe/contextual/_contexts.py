@@ -1,4 +1,4 @@
-"""Find words in a corpus, and draw some of their contexts."""
+"""Find words in a corpus, and sample their contexts."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ _JOINERS = "\u00ad\u200c\u200d"
 
 
 class FoundContexts(dict[str, tuple[Context, ...]]):
-    """The contexts drawn for each word, and how many there are; see :func:`find_contexts`.
+    """The sampled contexts of each word; see :func:`find_contexts`.
 
     Attributes
     ----------
     n_found, n_sentences : dict and int
-        For each word, how often it occurs in the corpus; and the number of sentences read.
+        Number of occurrences of each word in the corpus; number of sentences read.
 
     Examples
     --------
@@ -71,43 +71,40 @@ def find_contexts(
     ignore_case: bool = True,
     random_state: int | np.random.Generator | None = 0,
 ) -> FoundContexts:
-    """Find words in a corpus, in one pass, and draw some contexts of each.
+    """Find words in a corpus, in one pass, and sample the contexts of each.
 
     Parameters
     ----------
     words : iterable of str or Query, or Query
         The words; a query stands for all of its words. "New York" counts as a word.
     sentences : iterable of str
-        The corpus, one sentence or paragraph each, for example an open text file.
+        The corpus: sentences or paragraphs, for example an open text file.
     max_contexts : int, default=100
-        Most contexts to keep for a word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994), so
-        memory does not depend on the corpus.
+        Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994),
+        so memory does not depend on the corpus.
     ignore_case : bool, default=True
-        Whether "Nurse" counts as "nurse" (and the Turkish capital with a dot as "i").
+        Whether "Nurse" counts as "nurse" (and the Turkish dotted capital I as "i").
     random_state : int, Generator or None, default=0
-        Draws. The draw for a word does not depend on the other words, unless they overlap with it.
+        Seed. The sample of a word does not depend on other words, unless they overlap with it.
 
     Returns
     -------
     FoundContexts
-        A dictionary: word -> its contexts, in the order of the corpus; empty if the word does not
-        occur. The numbers found are in its attributes `n_found` and `n_sentences`.
+        A dictionary: word -> its contexts, in the order of the corpus, perhaps none.
 
     Raises
     ------
     TypeError, ValueError
-        If `words` or `sentences` is a single string or not made of strings, a word is empty, there
-        is no word, or `max_contexts` is below 1.
+        If `words` or `sentences` is a single string or not made of strings, there is no word or an
+        empty one, or `max_contexts` is below 1.
 
     Notes
     -----
-    A word must stand alone: no letter, digit, underscore, accent, vowel sign or joiner next to it.
-    It is found in "nurse's" and "self-made". In scripts without spaces (Chinese, Japanese, Thai,
-    Lao, Khmer, Burmese, Tibetan) it is also found within longer words, unless you segment the
-    corpus. Words are not inflected; full-width letters, ligatures and "ss" for a sharp s do not
-    match. Each place is a context of its own and belongs to the longest word that starts there;
-    places do not overlap. Contexts are in Unicode's composed form (NFC), so accented letters match
-    however they were typed.
+    A word must stand alone: no letter, digit, underscore, accent, vowel sign or joiner next to it
+    ("nurse's" and "self-made" match). In scripts without spaces, such as Chinese and Thai, it is
+    also found within longer words, unless you segment the corpus. Inflected forms, full-width
+    letters, ligatures and "ss" for a sharp s do not match. An occurrence belongs to the longest
+    word that starts there. Contexts are in Unicode's composed form (NFC).
 
     Examples
     --------
@@ -142,7 +139,7 @@ def find_contexts(
 
 
 def contexts_in(word: str, sentences: Sequence[object], *, ignore_case: bool) -> list[Context]:
-    """Return the given contexts of a word: of a sentence, the first place where it stands."""
+    """Return the given contexts of a word; in a sentence, its first occurrence."""
     matcher = _Matcher([word], ignore_case=ignore_case)
     contexts = []
     for position, sentence in enumerate(sentences):
@@ -166,7 +163,7 @@ def contexts_in(word: str, sentences: Sequence[object], *, ignore_case: bool) ->
 
 
 def generator_of_word(seed: int, word: str) -> np.random.Generator:
-    """Return random numbers that depend on a seed and a word, and on nothing else."""
+    """Return random numbers that depend only on a seed and a word."""
     return np.random.default_rng([seed, int.from_bytes(word.encode("utf-8", "surrogatepass"))])
 
 
@@ -188,7 +185,7 @@ def _words(words: Iterable[str | Query] | Query) -> tuple[str, ...]:
 
 
 class _Matcher:
-    """Finds words as whole words, all of them with one expression."""
+    """Finds whole words with one regular expression."""
 
     def __init__(self, words: Sequence[str], *, ignore_case: bool) -> None:
         self._fold: Callable[[str], str] = _ignoring_case if ignore_case else str
@@ -205,7 +202,7 @@ class _Matcher:
         )
 
     def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
-        """Yield words with their start and end in a sentence, which must be composed."""
+        """Yield words with their start and end in a sentence in composed form."""
         for match in self._pattern.finditer(sentence):
             for word in self._words.get(self._fold(match[0]), ()):
                 yield word, match.start(), match.end()
@@ -221,7 +218,7 @@ def _ignoring_case(text: str) -> str:
 
 
 def _alternatives(words: Iterable[str]) -> str:
-    """Write words as one expression, by first letters; of those that start alike, longest first."""
+    """Write words as one expression, by first letters; longer words first."""
     parts = []
     for first, group in groupby(sorted(words), key=lambda word: word[0]):
         rests = sorted((word[1:] for word in group), key=len, reverse=True)
@@ -231,7 +228,7 @@ def _alternatives(words: Iterable[str]) -> str:
 
 @cache
 def _borders() -> tuple[str, str]:
-    """Return expressions for the borders of a word: its start and its end."""
+    """Return expressions for the start and the end of a word."""
     unspaced = UNSPACED.pattern
     letter = rf"[^\W{unspaced[1:-1]}]"
     # Marks belong to the letter before them. A variation selector may stand after a picture.
@@ -248,7 +245,7 @@ def _borders() -> tuple[str, str]:
 
 
 class _Reservoir:
-    """Keeps a uniform sample of what is offered; random numbers are drawn only for what is kept."""
+    """Keeps a uniform sample of a stream; random numbers are drawn only for kept items."""
 
     def __init__(self, size: int, generator: np.random.Generator) -> None:
         self.n_offered = 0

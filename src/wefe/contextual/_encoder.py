@@ -1,4 +1,4 @@
-"""The encoder behind a contextual model: tokens, batches, hidden states, and what is cached."""
+"""The encoder behind a contextual model: tokens, batches, hidden states and the cache."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Context(NamedTuple):
 
     @property
     def is_isolated(self) -> bool:
-        """Whether the text is the word and nothing else."""
+        """Whether the text is only the word."""
         return self.start == 0 and self.end == len(self.text)
 
 
@@ -92,11 +92,11 @@ _ONE_TOKEN = Tokens([0], [0], [0])
 
 
 class Encoder:
-    """A network with its tokenizer, and the SentenceTransformer of which it is the first part.
+    """A network with its tokenizer, and the SentenceTransformer (if any) that starts with it.
 
-    `network` makes hidden states, without head and decoder. The tokenizer must be a fast one; a
-    copy is used, without padding and truncation. `label` names it in messages. `prompt` stands
-    before each text; with None, a SentenceTransformer uses its default prompt.
+    `network` computes hidden states, without head and decoder. A copy of the tokenizer is used,
+    which must be a fast one, without padding and truncation. `label` is its name in messages.
+    `prompt` precedes each text; None means the default prompt of a SentenceTransformer.
     """
 
     def __init__(
@@ -154,7 +154,6 @@ class Encoder:
 
     @property
     def n_layers(self) -> int:
-        """Number of hidden states, that of the embedding layer included."""
         return len(self.dims)
 
     @property
@@ -168,7 +167,7 @@ class Encoder:
 
     @cached_property
     def pipeline_dim(self) -> int:
-        """Number of dimensions that the whole SentenceTransformer gives."""
+        """Number of dimensions of the whole SentenceTransformer."""
         shapes: list[tuple[int, ...]] = []
         try:
             self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: shapes.append(rows.shape))
@@ -181,11 +180,10 @@ class Encoder:
         return shapes[0][-1]
 
     def describe(self, layer: int, pooling: Pooling) -> str:
-        """Return where vectors are read, for people."""
         return f"layer {layer} of {self.n_layers - 1}, {DESCRIPTIONS[pooling]}"
 
     def check_unchanged(self) -> None:
-        """Refuse to go on if the weights were trained meanwhile."""
+        """Refuse to go on if the weights have changed."""
         if self._count_changes() != self._versions:
             raise RuntimeError(
                 f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
@@ -213,7 +211,6 @@ class Encoder:
         return wanted
 
     def _probe(self) -> list[int]:
-        """Return the number of dimensions of each hidden state."""
         try:
             with self._inference():
                 output = self._run([_ONE_TOKEN], every=True)
@@ -225,7 +222,7 @@ class Encoder:
             ) from error
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
-        """Return the tokens of each context; where its word has none, the reason."""
+        """Return the tokens of each context, or the reason why its word has none."""
         prompt = self.prompt or ""
         texts = [prompt + text if is_text(text) else "" for text, _, _ in contexts]
         encodings = self._tokenizer.encode_batch(texts) if texts else []
@@ -253,7 +250,7 @@ class Encoder:
         return result
 
     def alone(self, word: str) -> Context:
-        """Return a word by itself, tokenised as inside a sentence: ' he', not the end of 'the'."""
+        """Return a word by itself, tokenized as inside a sentence: ' he', not the end of 'the'."""
         bare = not self._add_space or self.prompt or word[:1].isspace() or UNSPACED.match(word)
         return Context(word, 0, len(word)) if bare else Context(f" {word}", 1, len(word) + 1)
 
@@ -276,7 +273,7 @@ class Encoder:
     def encode(
         self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, sink: Sink
     ) -> None:
-        """Encode texts, those of like length together; `sink` takes what is ready."""
+        """Encode texts in batches of similar length; `sink` takes each batch."""
         every = tuple(layers) != (self.n_layers - 1,)
         with self._inference(), self._bar(len(tokens)) as bar:
             for places in self._batches(tokens):
@@ -290,7 +287,7 @@ class Encoder:
                 bar.update(len(places))
 
     def encode_whole(self, texts: Sequence[str], tokens: Sequence[Tokens], sink: Sink) -> None:
-        """Encode texts as the SentenceTransformer does itself."""
+        """Encode texts with the SentenceTransformer itself."""
         with self._inference(self.pipeline), self._bar(len(texts)) as bar:
             for places in self._batches(tokens):
                 vectors = self.pipeline.encode(
@@ -304,7 +301,7 @@ class Encoder:
                 bar.update(len(places))
 
     def _batches(self, tokens: Sequence[Tokens]) -> Iterator[list[int]]:
-        """Hand out places of texts of like length, the longest first."""
+        """Yield indices of texts of similar length, the longest first."""
         order = sorted(range(len(tokens)), key=lambda place: -len(tokens[place].ids))
         start = 0
         while start < len(order):
@@ -318,7 +315,7 @@ class Encoder:
 
     @contextlib.contextmanager
     def _inference(self, network: Any = None) -> Iterator[None]:
-        """Leave the network in the mode in which the caller has it."""
+        """Keep the mode (training or not) of the network."""
         import torch
 
         network = self.network if network is None else network
@@ -363,8 +360,8 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It ignores where the files are, and a pooler, which may be random. Another version of
-        transformers, with other defaults, may change it; the cache then begins anew.
+        It ignores paths and a pooler, which may be random. Another version of transformers with
+        other defaults may change it; the cache then starts anew.
         """
         tensors = [
             (name, each)
@@ -383,7 +380,7 @@ class Encoder:
         return hashed.hexdigest()
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:
-        """Return what else a vector depends on, as bytes."""
+        """Return everything else that a vector depends on, as bytes."""
         state: dict[str, Any] = {
             "pooling": pooling,
             "prompt": self.prompt,
@@ -400,10 +397,10 @@ class Encoder:
 
 
 class CachedEncoder:
-    """An Encoder or FunctionEncoder that looks into the cache in `folder` first; None for no cache.
+    """An Encoder or FunctionEncoder with a cache in `folder` (None for no cache).
 
-    Of each vector, the first `dim` numbers are kept, and scaled to unit length if `normalize`. No
-    more than `max_texts` texts are encoded.
+    It keeps the first `dim` numbers of each vector, scales them to unit length if `normalize`, and
+    encodes at most `max_texts` texts.
     """
 
     def __init__(
@@ -426,7 +423,6 @@ class CachedEncoder:
         return VectorCache(self._folder / f"{self.encoder.fingerprint}.sqlite")
 
     def width(self, layer: int, pooling: Pooling) -> int:
-        """Return the number of dimensions of a vector."""
         encoder = self.encoder
         if encoder.dims[layer] is None:  # a function shows it with its first vector
             some = [encoder.alone("a")]
@@ -448,7 +444,6 @@ class CachedEncoder:
         layers: Sequence[int],
         pooling: Pooling,
     ) -> Vectors:
-        """Return the vectors of contexts, of shape (n_layers, n_contexts, dim)."""
         self.encoder.check_unchanged()
         if not contexts:
             return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
@@ -532,7 +527,7 @@ class CachedEncoder:
         return np.array(rows, dtype=np.float32).reshape(shape).swapaxes(0, 1)
 
     def _count(self, texts: Sequence[str]) -> None:
-        """Refuse more texts than `max_texts`, before the first of them is encoded."""
+        """Refuse more texts than `max_texts`, before encoding the first of them."""
         if self._max_texts is not None and self._n_encoded + len(texts) > self._max_texts:
             raise ValueError(
                 f"{self.encoder.label} needs vectors of {len(texts):,} texts that are not in the "
@@ -543,7 +538,7 @@ class CachedEncoder:
 
 
 def _states(output: Any) -> list[torch.Tensor]:
-    """Return the hidden states; the last one is what the network puts out."""
+    """Return the hidden states; the last one is the output of the network."""
     earlier = output.hidden_states
     return [*(earlier[:-1] if earlier is not None else ()), output.last_hidden_state]
 
@@ -551,13 +546,11 @@ def _states(output: Any) -> list[torch.Tensor]:
 def token_weights(
     pooling: Pooling, words: Sequence[Sequence[int]], lengths: Sequence[int]
 ) -> npt.NDArray[np.float32]:
-    """Return the weights of tokens, of shape (n_texts, max(lengths)); each row adds up to 1.
+    """Return the weights of tokens, of shape (n_texts, max(lengths)); each row sums to 1.
 
-    'mean' and 'first' take the tokens of the word, whose places are `words`; 'cls' and 'sentence'
-    those of the text, of which there are `lengths`. Padding counts 0.
+    'mean' and 'first' use the tokens of the word (indices `words`), 'cls' and 'sentence' those of
+    the text (`lengths` tokens). Padding has weight 0.
 
-    Examples
-    --------
     >>> token_weights("mean", [[1, 2], [1]], [4, 3])
     array([[0. , 0.5, 0.5, 0. ],
            [0. , 1. , 0. , 0. ]], dtype=float32)
@@ -576,7 +569,7 @@ def token_weights(
 
 
 def pool(states: torch.Tensor, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the weighted means, of shape (n_texts, dim), of states (n_texts, n_tokens, dim)."""
+    """Return the weighted means (n_texts, dim) of states (n_texts, n_tokens, dim)."""
     import torch
 
     factors = torch.from_numpy(weights).to(states.device)
@@ -586,7 +579,7 @@ def pool(states: torch.Tensor, weights: npt.NDArray[np.float32]) -> npt.NDArray[
 
 
 def _places(encoding: Any, start: int, end: int) -> list[int]:
-    """Return the places of the tokens that share a character with a span."""
+    """Return the indices of the tokens that share a character with a span."""
     return [
         place
         for place, ((first, last), special) in enumerate(
@@ -597,7 +590,7 @@ def _places(encoding: Any, start: int, end: int) -> list[int]:
 
 
 def is_text(text: str) -> bool:
-    """Tell whether a string can be written as UTF-8: half a letter, as JSON has it, cannot."""
+    """Tell whether a string can be written as UTF-8, that is has no lone surrogate."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -633,7 +626,7 @@ def _relevant(config: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _describe(pipeline: Any) -> dict[str, Any]:
-    """Return the settings of a SentenceTransformer on which its vectors depend."""
+    """Return the settings of a SentenceTransformer that affect its vectors."""
     modules: list[tuple[str, Any]] = [
         (type(module).__name__, getattr(module, "get_config_dict", dict)()) for module in pipeline
     ]

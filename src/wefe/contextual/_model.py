@@ -1,4 +1,4 @@
-"""ContextualModel: an encoder with the interface of a word embedding model."""
+"""An encoder with the interface of a word embedding model."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class EncodedModel(WordEmbeddingModel):
         Returns
         -------
         ndarray of shape (n_words, dim), float32
-            Not scaled to unit length; through templates, the mean over them.
+            Vectors, not scaled to unit length; with templates, the mean over them.
 
         Raises
         ------
         TypeError, KeyError
-            If `words` is no sequence of strings, or a word is not in the model; the error says why.
+            If `words` is not a sequence of strings, or the model cannot encode a word.
         """
         return self.get_vectors(_check_words(words))
 
@@ -70,7 +70,7 @@ class EncodedModel(WordEmbeddingModel):
         words : iterable of str, Query or Criterion; or one Query or Criterion
             Queries and criteria stand for their words. Words that the model lacks are skipped.
         preprocessors : list of dict, optional
-            How words of queries will be looked up: every form is encoded. By default as written.
+            The forms in which words of queries will be looked up; by default as written.
         """
         self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
 
@@ -80,19 +80,18 @@ class EncodedModel(WordEmbeddingModel):
         name: str | None = None,
         preprocessors: Preprocessors | None = None,
     ) -> WordEmbeddingModel:
-        """Return a static model of some words: for mitigation, neighbours and files.
+        """Return a static model of some words, for mitigation, neighbours and files.
 
         Parameters
         ----------
         words, name, preprocessors : optional
-            As for :meth:`prepare`; by default the words looked up so far, and the name of this
-            model.
+            As for :meth:`prepare`; by default the words looked up so far, under the same name.
 
         Returns
         -------
         WordEmbeddingModel
-            Words that the encoder cannot represent are out of vocabulary; words that you did not
-            ask for raise `UnreadWordError`.
+            Words that the encoder cannot represent are out of vocabulary; any other word that is
+            not in `words` raises `UnreadWordError`.
         """
         name = self.name if name is None else name
         if words is None:
@@ -122,7 +121,6 @@ class EncodedModel(WordEmbeddingModel):
         return list(dict.fromkeys(forms))
 
     def __bool__(self) -> bool:
-        """Be true, also before any word is looked up."""
         return True
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
@@ -143,19 +141,18 @@ class EncodedModel(WordEmbeddingModel):
 class ContextualModel(EncodedModel):
     """An encoder as a model for every metric; open one with :func:`load_encoder`.
 
-    A word is in the model if the tokenizer can represent it: not if it is empty, has only unknown
-    or special tokens, or more tokens than `max_length`. Words are encoded when they are looked up,
-    those of a query in one batch; iteration, ``len``, `vectors` and `save` cover the words so far.
+    A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
+    are encoded when they are looked up, those of a query in one batch. Iteration, ``len``,
+    `vectors` and `save` cover the words looked up so far.
 
-    The vectors cannot be changed. What copies the model (`copy`, pickling, a worker process, the
-    ``transform`` of a mitigation method) makes a static model of the words so far, because a word
-    encoded later would not be mitigated. Other words raise `UnreadWordError` there, so call
-    :meth:`prepare` or :meth:`snapshot` first.
+    The vectors cannot be changed. `copy`, pickling, a worker process and the ``transform`` of a
+    mitigation method make a static model of the words so far. Other words raise `UnreadWordError`
+    there, so call :meth:`prepare` or :meth:`snapshot` first.
 
     Parameters
     ----------
     source : CachedEncoder
-        The encoder with its cache: an inner object.
+        The encoder with its cache (internal).
     name, layer, asked_pooling, templates : optional
         As in :func:`load_encoder`, with layers counted from 0.
 
@@ -184,20 +181,17 @@ class ContextualModel(EncodedModel):
 
     @property
     def layer(self) -> int:
-        """The hidden state that is read, from 0, the output of the embedding layer."""
+        """The hidden state that is read; 0 is the output of the embedding layer."""
         return self._words.layer
 
     @property
     def n_layers(self) -> int:
-        """Number of hidden states, that of the embedding layer included."""
+        """Number of hidden states, including the embedding layer."""
         return int(self._source.encoder.n_layers)
 
     @property
     def pooling(self) -> Pooling:
-        """How token vectors are combined; see :func:`load_encoder`.
-
-        'auto' became 'mean' where there is no whole pipeline of a SentenceTransformer.
-        """
+        """How token vectors are combined; 'auto' only for a whole SentenceTransformer."""
         return self._words.pooling
 
     @property
@@ -207,10 +201,7 @@ class ContextualModel(EncodedModel):
 
     @property
     def prompt(self) -> str:
-        """Text before every text; '' for none.
-
-        A SentenceTransformer may have a default prompt, which its own pooling uses.
-        """
+        """Text before every text; '' for none. 'auto' uses the default of a SentenceTransformer."""
         encoder = self._source.encoder
         if encoder.prompt is None and self.pooling == "auto":
             return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
@@ -228,7 +219,7 @@ class ContextualModel(EncodedModel):
 
     @property
     def encoding(self) -> str:
-        """A hash of weights and all options that decide a vector, from the prompt to `dim`."""
+        """A hash of the weights and of all options that affect a vector."""
         encoder = self._source.encoder
         # Within a text, 'auto' is 'mean'.
         settings = [encoder.settings(self.layer, each) for each in (self.pooling, self._of_texts)]
@@ -242,7 +233,7 @@ class ContextualModel(EncodedModel):
         return "mean" if self.pooling == "auto" else self.pooling
 
     def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
-        """Encode words as they stand in texts; templates play no part.
+        """Encode words in texts; templates are not used.
 
         Parameters
         ----------
@@ -252,12 +243,12 @@ class ContextualModel(EncodedModel):
         Returns
         -------
         ndarray of shape (n_contexts, dim), float32
-            Pooled by `pooling`.
+            Vectors, pooled by `pooling`.
 
         Raises
         ------
-        ValueError
-            If a span is none of its text, or its word has no vector; see :meth:`can_encode`.
+        TypeError, ValueError
+            If a context or its span is wrong, or its word has no vector; see :meth:`can_encode`.
         """
         encoder = self._source.encoder
         last = self.layer == self.n_layers - 1
@@ -276,12 +267,12 @@ class ContextualModel(EncodedModel):
         Returns
         -------
         ndarray of shape (n_contexts,), bool
-            False where the word is made of unknown tokens or stands beyond `max_length`.
+            False if the word has only unknown tokens or is beyond `max_length`.
 
         Raises
         ------
         TypeError, ValueError
-            If one is no ``Context(text, start, end)`` with a span within its text.
+            If an element is not a ``Context(text, start, end)`` with a span within its text.
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
@@ -289,19 +280,19 @@ class ContextualModel(EncodedModel):
     def encode_layers(
         self, items: Sequence[str] | Sequence[Context], layers: Sequence[int] | None = None
     ) -> Vectors:
-        """Encode words or contexts at several layers, in one pass over the encoder.
+        """Encode words or contexts at several layers, in one pass.
 
         Parameters
         ----------
         items : sequence of str, or of Context
             Words of the model, encoded in isolation or through the templates; or contexts.
         layers : sequence of int, optional
-            By default all `n_layers`, the embeddings first; negative ones count from the last.
+            By default all `n_layers`, the embedding layer first; negative ones count from the last.
 
         Returns
         -------
         ndarray of shape (n_layers, n_items, dim), float32
-            The pooling 'auto' becomes 'mean' at all layers, so that they can be compared.
+            Vectors; the pooling 'auto' becomes 'mean' at all layers, so that they can be compared.
 
         Raises
         ------
@@ -336,20 +327,20 @@ class ContextualModel(EncodedModel):
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
     ) -> WordEmbeddingModel:
-        """Return the table in which the encoder looks up its tokens, as a static model.
+        """Return the token table of the encoder as a static model.
 
         Parameters
         ----------
         subwords : {'refuse', 'mean', 'first'}, default='refuse'
-            What words of several tokens become: out of vocabulary, their mean, or their first one.
+            Words of several tokens: out of vocabulary, their mean, or their first token.
         name : str, optional
-            Its name; by default that of this model and 'input embeddings'.
+            By default the name of this model and 'input embeddings'.
 
         Returns
         -------
         WordEmbeddingModel
-            As :func:`wefe.models.load` opens the files of the encoder. Its vocabulary is the words
-            of one token. Layer 0 differs, as it knows positions.
+            The same as :func:`wefe.models.load` makes of the files; its vocabulary has the words of
+            one token. Layer 0 of the encoder differs because it adds positions.
         """
         table, tokenizer = self._source.encoder.input_table()
         name = f"{self.name}, input embeddings" if name is None else name
@@ -364,18 +355,17 @@ class ContextualModel(EncodedModel):
         layer : int
             From 0, the output of the embedding layer, to ``n_layers - 1``; -1 is the last one.
         name : str, optional
-            Its name; by default that of this model and the layer.
+            By default the name of this model and the layer.
 
         Returns
         -------
         ContextualModel
-            It shares weights and cache with this model. The pooling 'auto' becomes 'mean' at
-            another layer.
+            It shares weights and cache. At another layer, the pooling 'auto' becomes 'mean'.
 
         Raises
         ------
         TypeError, ValueError
-            If `layer` is no integer, or there is no such layer.
+            If `layer` is not an integer or does not exist.
         """
         layer = check_layer(layer, self.n_layers)
         if name is None:
@@ -398,7 +388,7 @@ class ContextualModel(EncodedModel):
 
 
 class _Words:
-    """How an encoder reads words: in templates, at a layer, with a pooling."""
+    """How an encoder reads words: templates, layer and pooling."""
 
     def __init__(
         self,
@@ -428,7 +418,6 @@ class _Words:
         ]
 
     def reasons(self, words: Sequence[str]) -> list[str | None]:
-        """Say why words have no vector; None of one that has."""
         tokens = self._source.encoder.tokenize(self._contexts(words, self.pooling))
         n = len(self.templates or (SLOT,))
         return [
@@ -455,7 +444,7 @@ class _Words:
 
 
 class EncodedVectors(StoredVectors):
-    """Vectors that `source` encodes when they are asked for, and that are kept."""
+    """Vectors that `source` encodes on request and that are kept."""
 
     stored_held: Held = "selected"
 
@@ -482,7 +471,7 @@ class EncodedVectors(StoredVectors):
         return len(self.row_of) * self.vector_size * 4
 
     def row(self, word: str) -> int:
-        """Return the row of a word, which is given one if it has none; nothing is encoded."""
+        """Return the row of a word, a new one if necessary; nothing is encoded."""
         with self.lock:
             self.check_known([word])
             return self.row_of.setdefault(word, len(self.row_of))
@@ -503,7 +492,7 @@ class EncodedVectors(StoredVectors):
                 raise KeyError(f"{shortened(word)} is not in {self.label}: {self._reasons[word]}")
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, as tables do that can make one for every word."""
+        """Return the vector of a word outside the vocabulary, as tables with subwords do."""
         vector: FloatArray = self.rows([self.row(word)])[0]
         return vector
 
@@ -524,13 +513,13 @@ class EncodedVectors(StoredVectors):
 
     @property
     def vectors(self) -> FloatArray:
-        """The vectors of the words looked up so far, not to be changed."""
+        """The read-only vectors of the words looked up so far."""
         vectors = self._make(np.arange(len(self.row_of)))
         vectors.flags.writeable = False
         return vectors
 
     def still(self) -> StillVectors:
-        """Return the words so far, and their vectors, as a table of their own."""
+        """Return a separate table of the words so far and their vectors."""
         with self.lock:
             vectors, words = np.array(self.vectors), list(self.row_of)
             lost = [word for word, reason in self._reasons.items() if reason is not None]
@@ -543,7 +532,7 @@ class EncodedVectors(StoredVectors):
 
 
 class _OpenIndex(Mapping[str, int]):
-    """The rows of words; one that has none is given it."""
+    """The rows of words; looking up a new word adds a row."""
 
     def __init__(self, table: EncodedVectors) -> None:
         self._table = table
@@ -557,7 +546,7 @@ class _OpenIndex(Mapping[str, int]):
         return isinstance(word, str) and self._table.knows(str(word))
 
     def get(self, word: str, default: Any = None) -> Any:
-        """Return the row of a word that was looked up before; it gives out none."""
+        """Return the row of a word that was looked up before; adds none."""
         return self._table.row_of.get(word, default)
 
     def __iter__(self) -> Iterator[str]:
@@ -568,7 +557,7 @@ class _OpenIndex(Mapping[str, int]):
 
 
 class StillVectors(ArrayVectors):
-    """The vectors of some words of an encoder: all that there are."""
+    """The complete vectors of some words of an encoder."""
 
     def __init__(
         self, words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
@@ -584,7 +573,7 @@ class StillVectors(ArrayVectors):
 
 
 def _words_of(entry: Query | Criterion) -> Iterator[str]:
-    """Yield all words of a query, or all that a mitigation method may ask of a criterion."""
+    """Yield all words of a query, or all words of a criterion that mitigation may need."""
     if isinstance(entry, Query):
         yield from itertools.chain(*entry.target_sets, *entry.attribute_sets)
         return
@@ -606,7 +595,7 @@ def check_layer(layer: object, n_layers: int) -> int:
 
 
 def shortened(text: str) -> str:
-    """Return a text in quotes, cut where it is long."""
+    """Return a text in quotes, cut if it is long."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
@@ -635,7 +624,7 @@ def _check_contexts(contexts: object) -> list[Context]:
 
 
 def check_encoder(model: object, who: str) -> ContextualModel:
-    """Return a model that encodes sentences; a static one is refused."""
+    """Return the model if it encodes sentences; refuse a static one."""
     check_model(model)
     if not hasattr(model, "encode_contexts"):
         raise TypeError(
@@ -649,7 +638,7 @@ def check_encoder(model: object, who: str) -> ContextualModel:
 
 
 class WordsOnly(WordEmbeddingModel):
-    """Stands for an encoder while the words of `known` are looked up; its vectors mean nothing."""
+    """Replaces an encoder while the words of `known` are looked up; its vectors mean nothing."""
 
     def __init__(self, model: WordEmbeddingModel, known: Mapping[str, Any] | None = None) -> None:
         # Nothing else of a model is looked at, and its own __init__ would ask for vectors.
@@ -668,14 +657,14 @@ class WordsOnly(WordEmbeddingModel):
 
 
 class UnitVectors:
-    """Unit vectors of words in texts, each of which is encoded once."""
+    """Unit vectors of words in texts, each encoded once."""
 
     def __init__(self, encoder: ContextualModel) -> None:
         self._encoder = encoder
         self._known: dict[Context, npt.NDArray[np.float64]] = {}
 
     def of(self, contexts: Sequence[Context]) -> npt.NDArray[np.float64]:
-        """Return the vectors, shape (n_contexts, dim); one without a direction is refused."""
+        """Return vectors of shape (n_contexts, dim); refuse one without a direction."""
         missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
         if missing:
             array = np.asarray(self._encoder.encode_contexts(missing), dtype=np.float64)

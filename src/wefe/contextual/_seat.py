@@ -27,48 +27,43 @@ Permuted: TypeAlias = Literal["words", "sentences"]
 class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
-    Every word is put into every template ("This is {}.", "That is {}.", ...). Each sentence is one
-    element of its set, on which WEAT is measured. SEAT needs an encoder (:func:`load_encoder`).
+    Every word is put into every template ("This is {}.", "That is {}.", ...). WEAT is measured with
+    each sentence as one element of its set. SEAT needs an encoder (:func:`load_encoder`). Source:
+    May, Wang, Bordia, Bowman and Rudinger, On Measuring Social Biases in Sentence Encoders, NAACL
+    2019, sections 2 and 3, https://aclanthology.org/N19-1063.
 
     Parameters
     ----------
     templates : str, sequence of str, or mapping, optional
         A kind of ``wefe.contextual.SEAT_TEMPLATES`` ('any', the default, 'name', 'noun', 'plural',
         'adjective'); or templates with one ``"{}"`` each; or a mapping from the name of every set
-        to one of these. An "a" before the gap becomes "an" where the word needs it.
+        to one of these. An "a" before the gap becomes "an" if the word requires it.
     permute : {'words', 'sentences'}, default='words'
         What the p-value exchanges between the target sets. 'words': whole words, with their mean
         association over sentences. 'sentences': as published; the p-value is too small, because
-        sentences of one word depend on each other. The score does not depend on this.
+        sentences of one word depend on each other. The score does not depend on it.
     return_effect_size : bool, default=True
         Put the effect size under 'result', not the statistic.
     level : {'sentence', 'word'}, default='sentence'
-        Which vector stands for a filled template. 'sentence': that of the whole text, as published,
-        pooled as the model says ('first' is then the first token). 'word': that of the word in it.
-        Templates of the model itself play no part.
+        Which vector represents a filled template. 'sentence': that of the whole text, as published,
+        with the pooling of the model ('first' is then the first token). 'word': that of the word in
+        it. Templates of the model itself are not used.
     ddof : {0, 1}, default=1
-        Deviation in the effect size: sample (1), as published, or population (0).
+        Standard deviation in the effect size: sample (1), as published, or population (0).
     p_value_iterations : int, default=100000
-        Number of random splits; other parameters of the test are in
-        :class:`wefe.metrics.BaseMetric`.
+        Number of random splits; :class:`wefe.metrics.BaseMetric` has other parameters of the test.
 
     Notes
     -----
     The result has 'seat' (sum of s(sentence, A, B) over the sentences of the first target set minus
     that over the second), 'effect_size' (difference of the means in standard deviations over all
     sentences; in about [-2, 2], with the range of WEAT for as many words as sentences) and
-    'p_value' (NaN unless asked for). `details` has 'associations' (for each target word, its mean
+    'p_value' (NaN unless requested). `details` has 'associations' (for each target word, its mean
     over sentences), 'word_effect_size' (of these), 'templates' and 'n_sentences' (of each set),
     'permutation_test' and 'nan_reasons'. `warnings` are those of :class:`wefe.metrics.WEAT`.
 
     A word is out of vocabulary if the tokenizer does not know it. `normalize` has no effect. A
-    sentence that is too long for the encoder raises `UnanswerableError`, which `run_queries` turns
-    into NaN.
-
-    References
-    ----------
-    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders", NAACL
-    2019, sections 2 and 3. https://aclanthology.org/N19-1063
+    sentence that is too long raises `UnanswerableError` (NaN in `run_queries`).
 
     Examples
     --------
@@ -148,7 +143,7 @@ class SEAT(BaseMetric):
         )
 
     def _associations(self, sets: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
-        """Associations of the sentences of both target sets: each (n_words, n_templates)."""
+        """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
         x, y, a, b = self._sentences.of_sets(sets)
         axis = a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))
         return x @ axis, y @ axis
@@ -166,7 +161,7 @@ class SEAT(BaseMetric):
 
 
 class _Sentences:
-    """Fills templates and encodes them, each sentence once."""
+    """Fills templates and encodes each sentence once."""
 
     def __init__(self, encoder: Any, templates: tuple[tuple[str, ...], ...], level: Level) -> None:
         self.templates = templates

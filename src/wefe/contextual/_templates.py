@@ -1,4 +1,4 @@
-"""Bleached sentences for words: the templates of SEAT, and how a word is put into one."""
+"""Bleached sentences for words: the templates of SEAT, and how they are filled."""
 
 from __future__ import annotations
 
@@ -74,13 +74,11 @@ def _needs_an(word: str) -> bool:
 
 
 def fill_template(template: str, word: str) -> tuple[str, int, int]:
-    """Put a word into a template; return the sentence, and where the word starts and ends in it.
+    """Put a word into a template; return the sentence, and the start and end of the word.
 
-    An "a" right before the gap becomes "an" where the word is said with a vowel first, by rules on
-    its first letters (an engineer, an hour, an MBA, a union).
+    An "a" right before the gap becomes "an" if the word starts with a vowel sound (rules on its
+    first letters: an engineer, an hour, an MBA, a union).
 
-    Examples
-    --------
     >>> fill_template("This is a {}.", "engineer")
     ('This is an engineer.', 11, 19)
     """

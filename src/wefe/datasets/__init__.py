@@ -1,16 +1,8 @@
 """Word sets of published studies, and the query sets built from them.
 
 ``load_*`` reads what ships with the package. ``fetch_*`` and :func:`load_bingliu` may download each
-file once, into a cache; they raise ConnectionError if that fails and ValueError if the content is
-not as published. Without internet, use ``offline=True``, or set the environment variable
-``WEFE_DATA_DIR`` to a folder with the files (``bingliu/negative-words.txt``, ...), for example a
-copy of another machine's cache.
-
-Examples
---------
->>> from wefe.datasets import load_weat
->>> load_weat()["career"][:3]
-['executive', 'management', 'professional']
+file once, into a cache. Without internet, use ``offline=True``, or set the environment variable
+``WEFE_DATA_DIR`` to a copy of another machine's cache (``bingliu/negative-words.txt``, ...).
 """
 
 import lazy_loader as lazy

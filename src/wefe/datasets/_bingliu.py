@@ -1,4 +1,4 @@
-"""The opinion lexicon of Hu and Liu (KDD 2004), known by the name of Bing Liu."""
+"""The opinion lexicon of Hu and Liu (KDD 2004)."""
 
 from wefe.datasets._download import fetch_file
 
@@ -6,25 +6,20 @@ FILES = ("bingliu/positive-words.txt", "bingliu/negative-words.txt")
 
 
 def load_bingliu() -> dict[str, list[str]]:
-    """Load the opinion lexicon of Hu and Liu [1]_; the first call downloads it (73 kB).
+    """Load the opinion lexicon of Hu and Liu; the first call downloads it (73 kB).
 
-    Order and misspellings are as published. The two lists share 'envious', 'enviously' and
-    'enviousness'.
+    Order and misspellings are as published. 'envious', 'enviously' and 'enviousness' are in both
+    lists. Source: M. Hu and B. Liu, Mining and Summarizing Customer Reviews, KDD 2004.
 
     Returns
     -------
     dict of str to list of str
         `positive_words` (2006) and `negative_words` (4783).
 
-    References
-    ----------
-    .. [1] M. Hu and B. Liu. Mining and Summarizing Customer Reviews. KDD 2004, pages 168-177.
-
     Examples
     --------
     >>> from wefe.datasets import list_datasets, load_bingliu
-    >>> cached = {row["name"]: row["cached"] for row in list_datasets()}
-    >>> if cached["bingliu"]:
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["bingliu"]:
     ...     assert load_bingliu()["positive_words"][:2] == ["a+", "abound"]
     """
     positive, negative = (
@@ -34,6 +29,6 @@ def load_bingliu() -> dict[str, list[str]]:
 
 
 def parse_lexicon(text: str) -> list[str]:
-    """Return the words of a lexicon file: one word per line, comments start with ``;``."""
+    """Return the words of a lexicon file: one per line, comments start with ``;``."""
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith(";")]

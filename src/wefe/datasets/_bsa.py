@@ -9,10 +9,12 @@ LEXICON = "bsa/social-bias-lexicon.json"
 
 
 def fetch_bsa() -> dict[str, list[str]]:
-    """Fetch the word lists of Bias Silhouette Analysis [1]_; the first call downloads them.
+    """Fetch the word lists of Bias Silhouette Analysis; the first call downloads them.
 
-    They join lists of earlier studies, first names of Dev and Phillips among them. Words are as
-    published: names have capitals, and 19 surnames are in both lists of ethnicity.
+    They combine lists of earlier studies. Names are capitalised, and 19 surnames are in both lists
+    of ethnicity, as published. The query set 'bsa' of :func:`load_query_set` has the three queries
+    of the study. Source: M. Spliethöver and H. Wachsmuth, Bias Silhouette Analysis: Towards
+    Assessing the Quality of Bias Metrics for Word Embedding Models, IJCAI 2021.
 
     Returns
     -------
@@ -22,25 +24,13 @@ def fetch_bsa() -> dict[str, list[str]]:
 
     Raises
     ------
-    ConnectionError
-        If the file is neither at hand nor to be downloaded.
-    ValueError
-        If the file found is not the one published.
-
-    See Also
-    --------
-    wefe.datasets.load_query_set : 'bsa' holds the three queries of the study.
-
-    References
-    ----------
-    .. [1] M. Spliethöver and H. Wachsmuth. Bias Silhouette Analysis: Towards Assessing the Quality
-       of Bias Metrics for Word Embedding Models. IJCAI 2021.
+    ConnectionError, ValueError
+        If the download fails, or the file is not the published one.
 
     Examples
     --------
     >>> from wefe.datasets import fetch_bsa, list_datasets
-    >>> cached = {row["name"]: row["cached"] for row in list_datasets()}
-    >>> if cached["bsa"]:
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["bsa"]:
     ...     assert len(fetch_bsa()["female"]) == 39
     """
     lexicon = json.loads(fetch_file(LEXICON).read_text(encoding="utf-8"))

@@ -34,16 +34,15 @@ def list_datasets() -> list[dict[str, Any]]:
         - `name`; `function`: the function of :mod:`wefe.datasets` that returns or describes it;
         - `what`: one line of description; `word_sets`: their number, downloads included;
         - `delivery`: 'shipped', 'fetched' or 'partly fetched'; `download_bytes`: 0 for none;
-        - `cached`: whether the download is present and verified; None if there is none;
+        - `cached`: whether the download is present and verified, or None without a download;
         - `source`, `url`: the publication.
 
     Examples
     --------
-    >>> for row in list_datasets()[:3]:
+    >>> for row in list_datasets()[:2]:
     ...     print(row["name"], row["word_sets"], row["delivery"])
     weat 32 shipped
     rnsb 2 shipped
-    bingliu 2 fetched
     """
     rows = []
     for name, dataset in _DATASETS.items():
@@ -75,20 +74,17 @@ def list_query_sets() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One per query set, with the keys `name`, `what`, `delivery`, `cached` and `source` as in
-        :func:`list_datasets`, and
-
-        - `queries`: number of queries; `queries_offline`: number of those that need no download;
-        - `paired_targets`: whether word i of one target set belongs to word i of the other, as RIPA
-          and direct bias need it.
+        One per query set: `name`, `what`, `delivery`, `cached` and `source` as in
+        :func:`list_datasets`; `queries`, the number of queries; `queries_offline`, the number
+        without a download; and `paired_targets`, whether word i of one target set belongs to word i
+        of the other, as RIPA and direct bias require.
 
     Examples
     --------
-    >>> for row in list_query_sets()[:3]:
+    >>> for row in list_query_sets()[:2]:
     ...     print(row["name"], row["queries"], row["queries_offline"])
     weat 10 10
     gender 7 6
-    ethnicity 9 3
     """
     rows = []
     for name, query_set in QUERY_SETS.items():

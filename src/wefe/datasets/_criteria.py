@@ -1,4 +1,4 @@
-"""Published criteria of bias, and those of JSON files."""
+"""Published criteria of bias, and criteria in JSON files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _PRESETS = {
 
 
 def list_criteria() -> list[str]:
-    """Return the names of the criteria that :func:`load_criterion` knows.
+    """Return the names of the criteria for :func:`load_criterion`.
 
     Returns
     -------
@@ -38,7 +38,7 @@ def list_criteria() -> list[str]:
 
 
 def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Criterion:
-    """Load a criterion of bias: a published one, or one from a file.
+    """Load a published criterion of bias, or one from a file.
 
     Parameters
     ----------
@@ -59,7 +59,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
     Raises
     ------
     TypeError, ValueError, ConnectionError
-        If `name` is no known name or path, the file is not as described, or the download fails.
+        If `name` is not a known name or path, the file is invalid, or the download fails.
 
     Examples
     --------

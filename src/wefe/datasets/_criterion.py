@@ -1,4 +1,4 @@
-"""Criterion: the words that define the classes of a bias."""
+"""The words that define the classes of a bias."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from wefe.query import Query
 class Criterion:
     """The words that define a bias, with all word sets that mitigation methods use.
 
-    All methods of :mod:`wefe.debias` accept it (``fit(model, criterion=...)``), so you can exchange
-    methods without choosing new words.
+    All methods of :mod:`wefe.debias` accept it (``fit(model, criterion=...)``).
 
     Parameters
     ----------
@@ -25,16 +24,16 @@ class Criterion:
         Tuples of two or more words that differ only in the class, all in the same order of classes:
         ``[("woman", "man"), ("she", "he")]``.
     class_names : sequence of str, optional
-        Default: 'class 0', 'class 1' ...
+        By default 'class 0', 'class 1' ...
     equalize_sets : sequence of sequences of str, optional
-        Tuples that should become equally close to neutral words. Default: the definitional sets.
+        Tuples that should become equally close to neutral words; by default the definitional sets.
     specific_words : sequence of str, optional
-        Words that rightly carry the class, such as 'actress'; `transform` should ignore them. The
+        Words that rightly belong to a class, such as 'actress'; `transform` should ignore them. The
         words of the definitional and equalize sets are always added.
     stereotyped_words : mapping from class name to sequence of str, optional
         Words that are associated with a class but should not be.
     representatives : sequence of str, optional
-        One word per class. Default: the first definitional set.
+        One word per class; by default the first definitional set.
 
     Raises
     ------
@@ -45,8 +44,7 @@ class Criterion:
     Examples
     --------
     >>> pairs = [("young", "old"), ("boy", "man"), ("girl", "woman")]
-    >>> criterion = Criterion("age", pairs, class_names=("young", "old"))
-    >>> criterion.classes
+    >>> Criterion("age", pairs, class_names=("young", "old")).classes
     {'young': ('young', 'boy', 'girl'), 'old': ('old', 'man', 'woman')}
     """
 
@@ -112,12 +110,12 @@ class Criterion:
 
     @property
     def n_classes(self) -> int:
-        """Number of classes: words in a definitional set."""
+        """Number of classes."""
         return len(self.class_names)
 
     @property
     def classes(self) -> dict[str, tuple[str, ...]]:
-        """The definitional words of each class, each once."""
+        """The different definitional words of each class."""
         columns = zip(*self.definitional_sets, strict=True)
         return {
             name: tuple(dict.fromkeys(column))
@@ -153,7 +151,7 @@ class Criterion:
 
 
 def _words(name: str, words: Any) -> tuple[str, ...]:
-    """Return the checked words; None and an empty list give no words."""
+    """Return the checked words; none for None."""
     if words is None or (isinstance(words, list | tuple) and not words):
         return ()
     return check_word_set(name, words)
@@ -167,7 +165,7 @@ def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
 
 
 def _one_per_class(name: str, words: Any, default: Sequence[str]) -> tuple[str, ...]:
-    """Return as many checked words as there are classes; by default those of `default`."""
+    """Return as many checked words as there are classes, by default `default`."""
     chosen = _words(name, words) or tuple(default)
     if len(chosen) != len(default):
         raise ValueError(

@@ -6,17 +6,18 @@ from wefe.datasets._shipped import shipped_word_sets
 
 
 def fetch_debias_multiclass() -> dict[str, Any]:
-    """Return the word sets of *Black is to Criminal as Caucasian is to Police* [1]_.
+    """Return the word sets of Manzini et al., which ship with the package.
 
-    All of it ships with the package. What the published files call race is called ethnicity here.
-    'judgemental' is spelled as published; many models only know 'judgmental'.
+    What the published files call race is called ethnicity here. 'judgemental' is spelled as
+    published; many models only have 'judgmental'. Source: Manzini et al., Black is to Criminal as
+    Caucasian is to Police, NAACL-HLT 2019.
 
     Returns
     -------
     dict
-        As published, with `gender`, `ethnicity` or `religion` in place of `*`:
-        `*_definitional_sets`, tuples of words, one column per group; `*_analogy_templates`, dict of
-        group to stereotyped words; `*_eval_target`, tuples of words, for evaluation.
+        As published, with `gender`, `ethnicity` or `religion` for `*`: `*_definitional_sets`,
+        tuples of words, one column per group; `*_analogy_templates`, dict of group to stereotyped
+        words; `*_eval_target`, tuples of words, for evaluation.
 
         As word sets for queries, definitional words and stereotyped words:
 
@@ -25,10 +26,6 @@ def fetch_debias_multiclass() -> dict[str, Any]:
           `white_biased_words`, `asian_biased_words`;
         - religion: `judaism_terms`, `christianity_terms`, `islam_terms`; `greed`, `conservative`,
           `terrorism`.
-
-    References
-    ----------
-    .. [1] Manzini et al. Black is to Criminal as Caucasian is to Police. NAACL-HLT 2019.
 
     Examples
     --------

@@ -11,7 +11,9 @@ PROFESSIONS = "debiaswe/professions.json"
 
 
 def fetch_debiaswe(*, offline: bool = False) -> dict[str, Any]:
-    """Fetch the word sets of *Man is to Computer Programmer as Woman is to Homemaker?* [1]_.
+    """Fetch the word sets of Bolukbasi et al.
+
+    Source: Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
 
     Parameters
     ----------
@@ -23,17 +25,13 @@ def fetch_debiaswe(*, offline: bool = False) -> dict[str, Any]:
     -------
     dict
         - `definitional_pairs`: ten ``[female, male]`` pairs;
-        - `female_terms`, `male_terms`: the words of these pairs; earlier releases exchanged them;
+        - `female_terms`, `male_terms`: the words of these pairs (exchanged in earlier releases);
         - `equalize_pairs`: 52 pairs; most, not all, begin with the male word;
         - `gender_specific_seed`: 218 words chosen by hand;
         - `gender_specific`: 1441 words learned from them;
         - `professions`: 320 names;
         - `profession_scores`: ``[name, definitional, stereotypical]`` for each of them, from -1
           (female) to 1 (male): 'actress' is female by definition, 'nurse' by stereotype.
-
-    References
-    ----------
-    .. [1] Bolukbasi et al. Man is to Computer Programmer as Woman is to Homemaker? NIPS 2016.
 
     Examples
     --------

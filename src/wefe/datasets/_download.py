@@ -1,6 +1,6 @@
-"""Bulk word lists, from ``WEFE_DATA_DIR``, the cache, or their address, in this order.
+"""Bulk word lists, from ``WEFE_DATA_DIR``, the cache or their address, in this order.
 
-The addresses are branches that may move, so the content is pinned: a file whose sha256 differs from
+The addresses are branches that may change, so a file whose sha256 differs from
 ``data/catalogue/files.json`` is refused. ``WEFE_DATA_DIR`` and the cache have the same layout.
 """
 
@@ -32,7 +32,7 @@ _unreachable: dict[str, tuple[float, str]] = {}
 
 
 class UnreachableError(ConnectionError):
-    """A needed file is not at hand and cannot be downloaded; `short` is the reason in brief."""
+    """A needed file is missing and cannot be downloaded; `short` is the reason in brief."""
 
     def __init__(self, text: str, short: str) -> None:
         super().__init__(text)
@@ -44,7 +44,7 @@ class UnreachableError(ConnectionError):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """The address of a file, and the content that it must have."""
+    """The address of a file, and its expected content."""
 
     url: str
     sha256: str
@@ -56,12 +56,12 @@ FILES = {name: RemoteFile(**row) for name, row in read_shipped("catalogue/files"
 
 
 def fetch_file(name: str) -> Path:
-    """Return the path of a verified file of `FILES`, for reading only; download it if needed."""
+    """Return the path of a verified, read-only file of `FILES`; download it if needed."""
     return find_file(name) or _download(name)
 
 
 def find_file(name: str) -> Path | None:
-    """Return the path of a verified file of `FILES`; None if a download would be needed."""
+    """Return the path of a verified file of `FILES`, or None if it must be downloaded."""
     folder = os.environ.get(DATA_DIR_VARIABLE)
     if folder:
         path = Path(folder).expanduser() / name
@@ -75,7 +75,7 @@ def find_file(name: str) -> Path | None:
 
 
 def at_hand(names: Iterable[str]) -> bool:
-    """Return whether all these files can be read without a download."""
+    """Tell whether all these files can be read without a download."""
     try:
         return all(find_file(name) for name in names)
     except ValueError:
@@ -104,12 +104,10 @@ def _cache_dir() -> Path:
 
 
 class _TooLongError(Exception):
-    """The download is longer than declared. No ValueError, after which pooch would try again."""
+    """The download is longer than declared. Not a ValueError, after which pooch would retry."""
 
 
 class _BoundedFile(io.FileIO):
-    """A file for writing of at most `size` bytes."""
-
     def __init__(self, path: str, size: int) -> None:
         super().__init__(path, "wb")
         self._size = size
@@ -121,7 +119,7 @@ class _BoundedFile(io.FileIO):
 
 
 def _downloader(size: int) -> Any:
-    """Return a downloader that stops as soon as a file is longer than `size` bytes."""
+    """Return a downloader that stops when a file exceeds `size` bytes."""
     import pooch
 
     download = pooch.HTTPDownloader(timeout=TIMEOUT_S)

@@ -34,14 +34,17 @@ def fetch_eds(
     *,
     offline: bool = False,
 ) -> dict[str, list[str]]:
-    """Fetch the word sets of a study of gender and ethnic stereotypes in a century of texts [1]_.
+    """Fetch the word sets of a study of gender and ethnic stereotypes in a century of texts.
+
+    Words that the published lists repeat, such as 'monstrous', are repeated here. Source: Garg et
+    al., Word embeddings quantify 100 years of gender and ethnic stereotypes, PNAS 2018.
 
     Parameters
     ----------
     occupations_year : int or str, default=2015
         Census year of the occupations: 1850 to 1880 and 1900 to 2000 by decades, 2001 to 2015.
     top_n_race_occupations : int, default=10
-        Number of occupations to return for each ethnicity; all, when there are fewer.
+        Maximum number of occupations for each ethnicity.
     offline : bool, default=False
         Omit the occupations, which the first call downloads (two census tables, 627 kB).
 
@@ -52,19 +55,13 @@ def fetch_eds(
         - `names_*`: surnames in lower case: asian, black, chinese, hispanic, russian, white;
         - `adjectives_*`: appearance, intelligence, otherization, sensitive;
         - `male_occupations`: at least as many men as women; `female_occupations`: the others;
-        - `occupations_*`: white, black, asian, hispanic: those with the largest share of the
-          group, largest first; earlier releases returned the *smallest* shares.
-
-        Words that the published lists repeat, such as 'monstrous', are repeated here.
+        - `occupations_*`: white, black, asian, hispanic: those with the largest share of the group,
+          largest first (earlier releases returned the *smallest* shares).
 
     Raises
     ------
     ValueError, ConnectionError
-        If a parameter is none of the above, or the download fails or differs from the published.
-
-    References
-    ----------
-    .. [1] Garg et al. Word embeddings quantify 100 years of gender and ethnic stereotypes. 2018.
+        If a parameter has a wrong value, or the download fails or differs from the published file.
 
     Examples
     --------
@@ -93,31 +90,27 @@ def fetch_occupation_shares(
     Parameters
     ----------
     year : int or str, default=2015
-        Census year: 1850 to 1880 and 1900 to 2000 by decades, 2001 to 2015.
+        As `occupations_year` of :func:`fetch_eds`.
     by : {'gender', 'ethnicity'}, default='gender'
         Which shares.
 
     Returns
     -------
     pandas.DataFrame
-        About a hundred rows; the index 'occupation' holds single words in lower case. Columns:
-
-        - for 'gender': `female`, `male`; for 'ethnicity': `white`, `black`, `asian`, `hispanic`,
-          `aian` (American Indians and Alaska Natives), `multirace`. The shares of a row sum to 1;
-        - `workers`: estimated number of people in the occupation.
+        About a hundred rows; the index 'occupation' holds single words in lower case. Columns are
+        `female`, `male`, or `white`, `black`, `asian`, `hispanic`, `aian` (American Indians and
+        Alaska Natives), `multirace`, whose shares sum to 1; and `workers`, their number.
 
     Raises
     ------
     ValueError, ConnectionError
-        If a parameter is none of the above, or the download fails or differs from the published.
+        As in :func:`fetch_eds`.
 
     Examples
     --------
     >>> from wefe.datasets import fetch_occupation_shares, list_datasets
-    >>> cached = {row["name"]: row["cached"] for row in list_datasets()}
-    >>> if cached["eds"]:
-    ...     shares = fetch_occupation_shares(2015)["female"].round(2)
-    ...     assert shares[["nurse", "pilot"]].to_dict() == {"nurse": 0.86, "pilot": 0.06}
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["eds"]:
+    ...     assert fetch_occupation_shares(2015)["female"].round(2)["nurse"] == 0.86
     """
     import pandas as pd
 

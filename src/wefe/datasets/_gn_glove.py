@@ -12,26 +12,23 @@ SEMBIAS_LABELS = ("definition", "none", "none", "stereotype")
 
 
 def fetch_gn_glove() -> dict[str, Any]:
-    """Fetch the paired gender words and SemBias questions of GN-GloVe [1]_ (a download of 30 kB).
+    """Fetch the paired gender words and SemBias questions of GN-GloVe (a download of 30 kB).
+
+    Source: Zhao et al., Learning Gender-Neutral Word Embeddings, EMNLP 2018, pages 4847-4853.
 
     Returns
     -------
     dict
-        - `male_terms`, `female_terms`: 222 words each. Word `i` of one list is the counterpart of
-          word `i` of the other; words with several counterparts are repeated;
-        - `sembias`: 440 questions of four pairs each, male word first where a pair has a gender.
-          GN-GloVe was not trained on the definition pairs of the last 40 questions;
+        - `male_terms`, `female_terms`: 222 words each; word `i` of one list is the counterpart of
+          word `i` of the other, and words with several counterparts are repeated;
+        - `sembias`: 440 questions of four pairs each, male word first in gendered pairs. GN-GloVe
+          was not trained on the definition pairs of the last 40 questions;
         - `sembias_labels`: ``["definition", "none", "none", "stereotype"]``.
-
-    References
-    ----------
-    .. [1] Zhao et al. Learning Gender-Neutral Word Embeddings. EMNLP 2018, pages 4847-4853.
 
     Examples
     --------
     >>> from wefe.datasets import fetch_gn_glove, list_datasets
-    >>> cached = {row["name"]: row["cached"] for row in list_datasets()}
-    >>> if cached["gn_glove"]:
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["gn_glove"]:
     ...     assert fetch_gn_glove()["sembias"][0][0] == ["priest", "nun"]
     """
     return {
@@ -45,8 +42,6 @@ def fetch_gn_glove() -> dict[str, Any]:
 def parse_sembias(text: str) -> list[list[list[str]]]:
     r"""Return the questions of a SemBias file: one per line, pairs ``a:b`` between tabs.
 
-    Examples
-    --------
     >>> parse_sembias("priest:nun\tdog:cat\tbook:magazine\tdoctor:nurse\n")
     [[['priest', 'nun'], ['dog', 'cat'], ['book', 'magazine'], ['doctor', 'nurse']]]
     """

@@ -11,45 +11,34 @@ DESCRIPTORS = "holistic_bias/descriptors.json"
 def fetch_holistic_bias(
     *, several_words: bool = False, dispreferred: bool = False
 ) -> dict[str, list[str]]:
-    """Fetch the descriptors of people of HolisticBias [1]_, version 1.1.
+    """Fetch the descriptors of people of HolisticBias, version 1.1; the first call downloads them.
 
-    The first call downloads them. Their licence is CC BY-SA 4.0, so they do not ship.
+    Their licence is CC BY-SA 4.0, so they do not ship. 'age', 'disability' and other query sets of
+    :func:`load_query_set` use them. Source: Smith et al., "I'm sorry to hear that": Finding New
+    Biases in Language Models with a Holistic Descriptor Dataset, EMNLP 2022.
 
     Parameters
     ----------
     several_words : bool, default=False
-        Keep descriptors such as 'hard-of-hearing' and 'physically fit'. Encoders take them; word
-        embeddings have no vector for them.
+        Keep descriptors such as 'hard-of-hearing', which only encoders can embed.
     dispreferred : bool, default=False
-        Keep terms that the people described dislike. The authors asked them.
+        Keep terms that the people described dislike, according to a survey of the authors.
 
     Returns
     -------
     dict of str to list of str
-        'axis_group' -> its descriptors, for example 'age_old' or 'body_type_thin'; 'nonce_all' are
+        'axis_group' -> its descriptors, for example 'age_old' or 'body_type_thin'. 'nonce_all' has
         invented words, a control. Groups without a word are left out.
 
     Raises
     ------
-    ConnectionError
-        If the file is neither at hand nor to be downloaded.
-    ValueError
-        If the file found is not the one published.
-
-    See Also
-    --------
-    wefe.datasets.load_query_set : 'age', 'disability' and other query sets are made of them.
-
-    References
-    ----------
-    .. [1] E. M. Smith, M. Hall, M. Kambadur, E. Presani and A. Williams. "I'm sorry to hear that":
-       Finding New Biases in Language Models with a Holistic Descriptor Dataset. EMNLP 2022.
+    ConnectionError, ValueError
+        If the download fails, or the file is not the published one.
 
     Examples
     --------
     >>> from wefe.datasets import fetch_holistic_bias, list_datasets
-    >>> cached = {row["name"]: row["cached"] for row in list_datasets()}
-    >>> if cached["holistic_bias"]:
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["holistic_bias"]:
     ...     assert fetch_holistic_bias()["age_young"] == ["young", "younger"]
     """
     check_bool("several_words", several_words)

@@ -69,7 +69,7 @@ def load_language_words(language: str) -> pd.DataFrame:
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code.
+        Code of the language.
 
     Returns
     -------
@@ -84,10 +84,9 @@ def load_language_words(language: str) -> pd.DataFrame:
     Examples
     --------
     >>> words = load_language_words("es")
-    >>> words[words["set"] == "career"].head(2)[["word", "english", "grammatical_gender"]]
+    >>> words[["word", "english", "grammatical_gender"]].iloc[[24]]
              word    english grammatical_gender
     24  ejecutivo  executive                  m
-    25  ejecutiva  executive                  f
     """
     import pandas as pd
 
@@ -102,13 +101,13 @@ def load_language_words(language: str) -> pd.DataFrame:
 def grammatical_gender_counts(language: str) -> pd.DataFrame:
     """Count the words of each set by grammatical gender.
 
-    Compare the attribute sets of a query: feminine nouns are closer to female terms for reasons of
-    grammar, so the set with more of them looks more female whatever its words mean.
+    Feminine nouns are closer to female terms for reasons of grammar. An attribute set with more of
+    them therefore seems more female, whatever its words mean.
 
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code.
+        Code of the language.
 
     Returns
     -------
@@ -139,13 +138,13 @@ def load_occupations(language: str) -> pd.DataFrame:
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code.
+        Code of the language.
 
     Returns
     -------
     DataFrame
         Columns `english` (the same key in all languages), `masculine` and `feminine`, which are
-        equal where one form serves both sexes.
+        equal if one form serves both sexes.
 
     Examples
     --------
@@ -166,14 +165,14 @@ def load_language_criterion(language: str) -> Criterion:
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code.
+        Code of the language.
 
     Returns
     -------
     Criterion
         Definitional and equalize sets are the (female, male) pairs of the gender queries. Specific
-        words are these pairs, words and occupations with a form for each sex, and a list of kin,
-        titles and the body, which is not complete: find more in a model by
+        words are these pairs, words and occupations with a form for each sex, and an incomplete
+        list of kin, titles and the body: find more in a model with
         :func:`wefe.explore.learn_specific_words`. There are no stereotyped words.
 
     Examples
@@ -222,7 +221,7 @@ def language_notes(language: str) -> str:
     Parameters
     ----------
     language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code.
+        Code of the language.
 
     Returns
     -------
@@ -247,7 +246,6 @@ def language_notes(language: str) -> str:
 
 
 def language_word_sets(language: str) -> dict[str, list[str]]:
-    """Return the words of the seven sets of a language."""
     sets = _read(language)["word_sets"]
     return {key: [row["word"] for row in words] for key, words in sets.items()}
 

@@ -1,4 +1,4 @@
-"""Queries as users name them: a published set, or their own file."""
+"""Open queries by name: a published set, or the user's own file."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ logger = logging.getLogger(__name__)
 class OpenedQueries(NamedTuple):
     """Queries that were requested by one name.
 
-    `paired`: whether word i of each target set belong together, None if unknown; `offline`: whether
-    nothing was or could be downloaded; `left_out`: queries that need a download; `why` it failed.
+    `paired` tells whether words i of the target sets belong together (None if unknown), `offline`
+    whether downloads were impossible. `left_out` are queries that need a download, `why` it failed.
     """
 
     name: str
@@ -32,10 +32,9 @@ class OpenedQueries(NamedTuple):
 def open_query_set(
     text: str, offline: bool = False, what: str = "query set", *, several_words: bool = False
 ) -> OpenedQueries:
-    """Open a published query set, or a JSON file of queries as `Query.dict` writes them.
+    """Open a published query set, or a JSON file of queries as written by `Query.dict`.
 
-    Queries whose words cannot be downloaded are left out, with a warning in the log. Error messages
-    call the option `what`.
+    Queries without their words are left out and logged. Messages call the option `what`.
     """
     from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
 

@@ -26,20 +26,19 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Recipe:
-    """A query whose sets are named as ``dataset/key``; ``dataset/key/*`` makes each word a set."""
+    """A query with sets named ``dataset/key``; ``dataset/key/*`` makes each word a set."""
 
     targets: tuple[str, ...]
     attributes: tuple[str, ...]
 
     @property
     def references(self) -> tuple[str, ...]:
-        """All word sets that the query needs."""
         return self.targets + self.attributes
 
 
 @dataclass(frozen=True)
 class QuerySet:
-    """Recipes that belong together, with the study they come from."""
+    """The recipes of a study."""
 
     what: str
     source: str
@@ -99,7 +98,7 @@ _COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 class _WordSets:
-    """Word sets by reference; a dataset is downloaded only when a set of it has to be."""
+    """Word sets by reference; a dataset is downloaded only when needed."""
 
     def __init__(self, *, offline: bool, several_words: bool = False) -> None:
         self._offline = offline
@@ -117,7 +116,7 @@ class _WordSets:
         return key in self._datasets[dataset]
 
     def named_sets(self, references: tuple[str, ...]) -> dict[str, list[str]]:
-        """Return the words of each set under its name; ["word"] where they are not here."""
+        """Return the words of each set under its name; ["word"] for missing ones."""
         sets: dict[str, list[str]] = {}
         for reference in references:
             dataset, key, *each = reference.split("/")
@@ -146,10 +145,10 @@ def load_query_set(
     ----------
     name : str
         `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria),
-        `rnsb_national_origin`, `rnsb_religion`; `bsa`; `age`, `disability`, `sexual_orientation`,
-        `socioeconomic_class`, `nationality`, `political_views`, `body_type`, and as a control
-        `invented_words`; or gender in another language: `gender_es`, `gender_fr`, `gender_de`,
-        `gender_it`, `gender_nl`, `gender_sv`, `gender_pt`.
+        `rnsb_national_origin`, `rnsb_religion`, `bsa`, `age`, `disability`, `sexual_orientation`,
+        `socioeconomic_class`, `nationality`, `political_views`, `body_type`, `invented_words` (a
+        control), or gender in another language: `gender_es`, `gender_fr`, `gender_de`, `gender_it`,
+        `gender_nl`, `gender_sv`, `gender_pt`.
     offline : bool, default=False
         Download nothing and leave out the queries of :func:`list_queries_left_out`.
     several_words : bool, default=False
@@ -168,8 +167,7 @@ def load_query_set(
 
     Examples
     --------
-    >>> queries = load_query_set("gender", offline=True)
-    >>> queries[0].query_name
+    >>> load_query_set("gender", offline=True)[0].query_name
     'Male terms and Female terms wrt Career and Family'
     """
     recipes = _query_set(name).recipes
@@ -218,7 +216,7 @@ def list_queries_left_out(name: str) -> list[str]:
 
 
 def shipped_word_set(reference: str) -> list[str]:
-    """Return the words of a set that ships, by its reference: 'weat/flowers'."""
+    """Return the words of a shipped set by its reference: 'weat/flowers'."""
     dataset, _, key = reference.partition("/")
     known = [f"{name}/{each}" for name, load in _AT_HAND.items() for each in load()]
     if reference not in known:
@@ -253,7 +251,9 @@ def load_weat_queries() -> "list[Query]":
 
 
 def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Query]":
-    """Load the queries with which the WEFE paper [1]_ compared seven models.
+    """Load the queries with which the WEFE paper compared seven models.
+
+    Source: Badilla et al., WEFE: The Word Embeddings Fairness Evaluation Framework, IJCAI 2020.
 
     Parameters
     ----------
@@ -271,10 +271,6 @@ def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Quer
     ------
     ValueError, ConnectionError
         If there is no such criterion, or a download fails.
-
-    References
-    ----------
-    .. [1] Badilla et al. WEFE: The Word Embeddings Fairness Evaluation Framework. IJCAI 2020.
 
     Examples
     --------

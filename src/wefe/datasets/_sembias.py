@@ -17,20 +17,19 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
     Parameters
     ----------
     source : {'small', 'gn_glove'} or path, default='small'
-        'small': 40 questions of common words that ship, written for this package; 'gn_glove': the
-        440 published ones (:func:`fetch_gn_glove`); or a text file with one question per line, its
-        pairs ``a:b`` between tabs or spaces.
+        'small': 40 questions of common words, written for this package. 'gn_glove': the 440
+        published ones (:func:`fetch_gn_glove`). Or a text file with one question per line, its
+        pairs ``a:b`` separated by tabs or spaces.
 
     Returns
     -------
     list of list of [str, str]
-        Each question has a definition pair, two neutral pairs and a stereotype pair, in this order.
-        The male word comes first.
+        Each question: a definition pair, two neutral pairs, a stereotype pair; male word first.
 
     Raises
     ------
     FileNotFoundError, ValueError, ConnectionError
-        If there is no such file, a line of it is no question, or the download fails.
+        If there is no such file, a line is not a question, or the download fails.
 
     Examples
     --------

@@ -16,6 +16,5 @@ def read_shipped(name: str) -> dict[str, Any]:
 
 
 def shipped_word_sets(name: str) -> dict[str, Any]:
-    """Return the word sets of one shipped file; see :func:`read_shipped`."""
     word_sets: dict[str, Any] = read_shipped(name)["word_sets"]
     return word_sets

@@ -4,7 +4,9 @@ from wefe.datasets._shipped import shipped_word_sets
 
 
 def load_weat() -> dict[str, list[str]]:
-    """Load the word sets of the ten WEAT tests [1]_; :func:`load_weat_queries` has the tests.
+    """Load the word sets of the ten WEAT tests; :func:`load_weat_queries` has the tests.
+
+    Source: Caliskan et al., Semantics derived automatically from language corpora, Science 2017.
 
     Returns
     -------
@@ -12,10 +14,6 @@ def load_weat() -> dict[str, list[str]]:
         32 sets, cased as published: `flowers`, `insects`, `pleasant_5`, `career`, `male_terms` ...
         A number names the test of a variant. `unpleasant_5a` is for tests 1 and 2, `unpleasant_5b`
         for tests 3 and 4; `unpleasant_5` is an alias of `unpleasant_5a`.
-
-    References
-    ----------
-    .. [1] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
 
     Examples
     --------

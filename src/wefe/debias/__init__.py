@@ -1,8 +1,4 @@
-"""Mitigation: methods that lower the bias of a model, and measures of their effects.
-
-Every method is a class with `fit`, `transform` and `fit_transform`; :func:`compare` measures
-models before and after.
-"""
+"""Mitigation methods, which lower bias, and :func:`compare`, which measures the effect."""
 
 import lazy_loader as lazy
 

@@ -1,4 +1,4 @@
-"""What mitigation methods share: fit, transform, and which vectors change, block by block."""
+"""Base classes of the mitigation methods: fit, transform, and which vectors change."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ OptionalShare: TypeAlias = Annotated[float | None, _optional(check_share)]
 # What every `fit` of a method has in common.
 _FIT_DOC = """
 criterion : Criterion or str, optional
-    Provides word sets that are not given: a name such as 'gender', or word sets of yours.
+    Provides the word sets that you do not give: a name such as 'gender', or your own.
 **fit_params
     Other names are refused.
 
@@ -80,15 +80,15 @@ Returns
 Raises
 ------
 TypeError, ValueError
-    If a parameter is wrong, word sets are missing, or the model lacks too many of their words.
+    If a parameter has a wrong type or value, or the model lacks too many words of the word sets.
 """
 
 
 def fits(*required: str) -> Callable[[Fit], Fit]:
-    """Decorate a `fit`: load the criterion, and take the word sets that are not given from it.
+    """Decorate a `fit`: load the criterion and take missing word sets from it.
 
-    `required` names the parameters that you or the criterion must provide. The docstring of `fit`
-    ends with its own parameters; those of all methods, Returns and Raises are added.
+    `required` names the parameters that the user or the criterion must provide. The shared
+    parameters, Returns and Raises are appended to the docstring of `fit`.
     """
 
     def decorate(fit: Fit) -> Fit:
@@ -115,32 +115,29 @@ def fits(*required: str) -> Callable[[Fit], Fit]:
 class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     """Base class of the mitigation methods: `fit` learns, `transform` changes vectors.
 
-    It follows scikit-learn, so ``sklearn.base.clone`` and `get_params` work. For a method of your
-    own, define `fit` and `transform`, or derive from :class:`RowwiseDebias`, which is shorter. Less
-    association measured afterwards does not mean that the bias is gone: :func:`compare` shows more.
+    It follows scikit-learn (``sklearn.base.clone``, `get_params`). To write a method, define `fit`
+    and `transform`, or derive from :class:`RowwiseDebias`, which is shorter.
 
     Parameters
     ----------
     pca_args : dict, optional
         Arguments of the PCA that finds the bias subspace; ``{"n_components": 10}`` by default.
     verbose : bool, default=False
-        Log what is done at level INFO, or print it where that level is off.
+        Log each step at level INFO, or print it if that level is off.
     criterion_name : str, optional
-        Used in 'MODEL_gender_debiased', the name of the result; by default that of the criterion.
+        Part of the name of the result, 'MODEL_gender_debiased'; by default that of the criterion.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> class Centring(BaseDebias):  # of all vectors at once, as a RowwiseDebias cannot
+    >>> class Negation(BaseDebias):
     ...     def fit(self, model, **fit_params):
     ...         return self
     ...
     ...     def transform(self, model, target=None, ignore=None, copy=True):
-    ...         result = model.copy(f"{model.name}_centred")
-    ...         result.batch_update([*model.vocab], model.vectors - model.vectors.mean(axis=0))
-    ...         return result
-    >>> print(f"{Centring().fit_transform(load_test_model()).vectors.mean():.6f}")
-    0.000000
+    ...         return type(model)(([*model.vocab], -model.vectors), f"{model.name}_negated")
+    >>> Negation().fit_transform(load_test_model()).name
+    'minilm-words_negated'
     """
 
     #: Parameter of `fit` -> attribute of a `Criterion` that it is taken from.
@@ -179,7 +176,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         model : WordEmbeddingModel
             The model to learn from.
         **fit_params
-            The word sets of the method.
+            Word sets of the method.
 
         Returns
         -------
@@ -195,7 +192,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         ignore: Sequence[str] | None = None,
         copy: bool = True,
     ) -> WordEmbeddingModel:
-        """Mitigate the bias of a model with what was learned.
+        """Mitigate the bias of a model.
 
         Parameters
         ----------
@@ -218,15 +215,14 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         copy: bool = True,
         **fit_params: Any,
     ) -> WordEmbeddingModel:
-        """Fit on a model, and transform it.
+        """Fit on a model and transform it.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from and to change.
         target, ignore, copy : optional
-            See :meth:`transform`. Methods that read the whole vocabulary to fit skip `ignore`
-            there, too.
+            See :meth:`transform`. A `fit` with the parameter `ignore` gets it, too.
         **fit_params
             See :meth:`fit`: word sets, or ``criterion="gender"``.
 
@@ -244,7 +240,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _words(
         self, fit_params: Mapping[str, Any], criterion: object, *required: str, **given: Any
     ) -> dict[str, Any]:
-        """Return the word sets to fit with: those given, the others from the criterion."""
+        """Check the parameters and return the word sets, those not given from the criterion."""
         known = self._known()
         for name in fit_params:
             raise TypeError(
@@ -267,11 +263,9 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         return words
 
     def _known(self) -> list[str]:
-        """Return the names of the parameters of `fit`."""
         return [*inspect.signature(self.fit).parameters][1:-1]
 
     def _require(self, words: Mapping[str, Any], *parameters: str) -> None:
-        """Refuse to fit without words; those of a criterion may be none."""
         missing = [name for name in parameters if words[name] is None or words[name] == {}]
         if missing:
             raise TypeError(
@@ -282,7 +276,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_sets_size(
         self, sets: Sequence[Sequence[str]] | None, set_name: str, size: int | None = 2
     ) -> list[tuple[str, ...]]:
-        """Return sets as tuples, each of `size` different words; None for two or more."""
+        """Return sets as tuples, each of `size` different words (None: two or more)."""
         name = f"{set_name}_{'pairs' if size == 2 else 'sets'}"
         checked = []
         for position, words in enumerate(check_sequence(name, sets)):
@@ -299,7 +293,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_transform_args(
         self, model: WordEmbeddingModel, target: object, ignore: object, copy: object
     ) -> None:
-        """Check the arguments of `transform`, and the dimensions of the model."""
         check_model(model)
         if target is not None and not check_words("target", target):
             raise ValueError("target is empty, so nothing would change. For all words, use None.")
@@ -314,7 +307,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     def _identify_bias_subspace(
         self, definitional_embeddings: Sequence[EmbeddingDict | Any], verbose: bool = False
     ) -> PCA:
-        """Fit a PCA to the vectors of definitional sets, each an array (n_words, dim) or a dict."""
+        """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
         if not isinstance(pca_args, Mapping):
             raise TypeError(
@@ -336,7 +329,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     # For the methods of this package
 
     def _affine_map(self) -> AffineMap | None:
-        """Return what is done to every vector, if a layer of a network can do it."""
+        """Return the map of all vectors, if a layer of a network can compute it."""
         return None
 
     def __sklearn_is_fitted__(self) -> bool:
@@ -344,7 +337,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         return any(name.endswith("_") for name in vars(self).keys() - {"criterion_name_"})
 
     def _fit_params(self, fit_params: Mapping[str, Any], ignore: object) -> dict[str, Any]:
-        """Return parameters of `fit`, with the words to ignore where it takes them."""
+        """Return parameters of `fit`, with the words to ignore if it takes them."""
         heard = "ignore" in inspect.signature(self.fit).parameters
         return {"ignore": ignore, **fit_params} if heard else {**fit_params}
 
@@ -368,14 +361,14 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def report(verbose: bool, message: str, *args: Any) -> None:
-    """Log a message at level INFO if `verbose`, and print it where that level is off."""
+    """Log a message at level INFO if `verbose`, or print it if that level is off."""
     logger.log(logging.INFO if verbose else logging.DEBUG, message, *args)
     if verbose and not logger.isEnabledFor(logging.INFO):
         print(message % args)
 
 
 def check_words(name: str, words: Any) -> tuple[str, ...]:
-    """Return words for `target` or `ignore` as a tuple; None is no words."""
+    """Return words for `target` or `ignore` as a tuple, empty for None."""
     if words is None:
         return ()
     if isinstance(words, set | frozenset):
@@ -385,7 +378,6 @@ def check_words(name: str, words: Any) -> tuple[str, ...]:
 
 
 def log_lost(model: WordEmbeddingModel, lost: Sequence[str], n_words: int, called: str) -> None:
-    """Warn of words that a model lacks."""
     if lost:
         listed = ", ".join(lost[:10]) + (", ..." if len(lost) > 10 else "")
         logger.warning(
@@ -394,7 +386,7 @@ def log_lost(model: WordEmbeddingModel, lost: Sequence[str], n_words: int, calle
 
 
 def class_columns(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return the words of each class, each once, from definitional sets with a word for each."""
+    """Return the different words of each class from definitional sets."""
     sizes = sorted({len(part) for part in sets})
     if len(sizes) != 1:
         raise ValueError(
@@ -422,7 +414,7 @@ def flattened(words: Any) -> list[str]:
 
 
 def in_every_case(word: str) -> tuple[str, ...]:
-    """Return a word as it is, and in the cases in which pairs are equalised."""
+    """Return a word as it is and in the cases in which pairs are equalized."""
     return word, word.lower(), word.title(), word.upper()
 
 
@@ -441,7 +433,7 @@ class Choice(NamedTuple):
 
 
 class WordDebias(BaseDebias):
-    """Base class of methods that change some words of a model and leave the others as they are."""
+    """Base class of methods that change some words of a model and leave the others alone."""
 
     #: Whether `fit` reads the whole vocabulary, not only the words it is given.
     _fit_reads_vocabulary: ClassVar[bool] = False
@@ -458,7 +450,7 @@ class WordDebias(BaseDebias):
     def _change(
         self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
     ) -> tuple[Rows, int]:
-        """Write the new vectors; return their rows, and how many had to stay."""
+        """Write the new vectors; return their rows, and how many could not change."""
 
     def _protected_words(self) -> Sequence[str]:
         """Words that never change, without the prefix of a model."""
@@ -471,35 +463,36 @@ class WordDebias(BaseDebias):
         ignore: Sequence[str] | None = None,
         copy: bool = True,
     ) -> WordEmbeddingModel:
-        """Mitigate the bias of a model with what was learned.
+        """Mitigate the bias of a model.
+
+        Less association measured afterwards does not mean that the bias is gone: neighbours and
+        classifiers may still reveal it; see :func:`wefe.debias.compare`.
 
         Parameters
         ----------
         model : WordEmbeddingModel
-            The model to change: the one fitted, or another one of the same space.
+            The fitted model, or another one of the same space.
         target : sequence of str, optional
             The words whose vectors change; all by default. Missing words are counted and logged.
         ignore : sequence of str, optional
-            Words that keep their vectors, even if they are in `target`: those to which the class
-            rightly belongs, such as 'actress'. By default none, so 'she' and 'he' lose the class,
-            too. Published exceptions: words of equalized sets, and what DoubleHardDebias removes
-            from all words.
+            Words that keep their vectors, even if they are in `target`: those that rightly belong
+            to a class, such as 'she' and 'actress'; none by default. As published, equalized sets
+            and the first step of DoubleHardDebias change ignored words, too.
         copy : bool, default=True
-            True needs memory for a second set of vectors; False changes `model` and its name.
+            True needs memory for a second set of vectors. False changes `model` and its name.
 
         Returns
         -------
         WordEmbeddingModel
-            The mitigated model: `model` itself if `copy` is False. The dtype stays; computations
-            use float32, or float64 for float64 models. Vectors that are zero or hold NaN or
-            infinity stay, and are counted in the log. Less association measured now does not mean
-            that the bias is gone: neighbours and classifiers may betray it still; see
-            :func:`wefe.debias.compare`.
+            The mitigated model: `model` itself if `copy` is False. It keeps its dtype; computations
+            use float64 for float64 models and float32 for others. Vectors without a direction
+            (zero, NaN or infinity) do not change.
 
         Raises
         ------
-        ValueError, sklearn.exceptions.NotFittedError
-            If the model has other dimensions or no word of `target`, or the method was not fitted.
+        TypeError, ValueError, sklearn.exceptions.NotFittedError
+            If an argument has the wrong type, the model has another number of dimensions or no word
+            of `target`, its vectors are read-only and `copy` is False, or the method is not fitted.
         """
         check_is_fitted(self)
         choice = self._choose(model, target, ignore, copy)
@@ -527,7 +520,7 @@ class WordDebias(BaseDebias):
     def _choose(
         self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool = True
     ) -> Choice:
-        """Return which rows change; say what may surprise."""
+        """Return which rows change; log what may surprise."""
         self._check_transform_args(model, target, ignore, copy)
         ignored = rows_of(model, check_words("ignore", ignore))
         protected = rows_of(model, self._protected_words())
@@ -554,7 +547,7 @@ class WordDebias(BaseDebias):
     def _target(
         self, model: WordEmbeddingModel, words: Sequence[str], protected: Mapping[str, int]
     ) -> list[int]:
-        """Return the rows of the words in `target`; count those that are not there."""
+        """Return the rows of the words in `target`; log how many are missing."""
         model.prepare(words)
         lost = [
             w for w, form in zip(words, forms(model, words), strict=True) if form not in model.vocab
@@ -585,8 +578,7 @@ class RowwiseDebias(WordDebias):
 
     Define `fit`, which sets `dim_`, and `_map_vectors`; `transform` and :func:`transform_file`
     follow from them. Optional hooks: `_protected_words` never change, `_map_ignored` maps ignored
-    words, and `_joint_words` with `_settle_jointly` set vectors that depend on each other
-    (equalized pairs).
+    words, and `_joint_words` with `_settle_jointly` compute equalized pairs.
 
     Parameters
     ----------
@@ -596,34 +588,32 @@ class RowwiseDebias(WordDebias):
     Attributes
     ----------
     dim_ : int
-        Number of dimensions of the vectors that the method was fitted on.
+        Number of dimensions of the fitted vectors.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> class HalfTheWay(RowwiseDebias):  # halves the component along she - he
+    >>> class Halving(RowwiseDebias):  # halves the first number of every vector
     ...     def fit(self, model, **fit_params):
-    ...         self.axis_, self.dim_ = model["she"] - model["he"], model.dim
+    ...         self.dim_ = model.dim
     ...         return self
     ...
     ...     def _map_vectors(self, vectors):
-    ...         along = vectors @ self.axis_ / (self.axis_ @ self.axis_)
-    ...         return vectors - along[:, None] * self.axis_ / 2
-    >>> model, method = load_test_model(), HalfTheWay()
-    >>> before, after = (each["nurse"] for each in (model, method.fit_transform(model)))
-    >>> print(f"{after @ method.axis_ / (before @ method.axis_):.2f}")
-    0.50
+    ...         return np.hstack([vectors[:, :1] / 2, vectors[:, 1:]])
+    >>> model = load_test_model()
+    >>> bool(Halving().fit_transform(model)["nurse"][0] == model["nurse"][0] / 2)
+    True
     """
 
     @abstractmethod
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        """Return new vectors of the same shape and dtype, without changing those given.
+        """Return new vectors of the same shape and dtype; do not change `vectors`.
 
-        These are float32 or float64, of shape (n_words, dim), finite, and none is zero.
+        `vectors` has shape (n_words, dim) and is float32 or float64, finite, and without zero rows.
         """
 
     def _words_to_fit(self, **fit_params: Any) -> list[str]:
-        """Return all words that `fit` looks up, in every case, so that a file is not read whole."""
+        """Return all words that `fit` looks up, in every case, so that only they are read."""
         criterion = as_criterion(fit_params.pop("criterion", None))
         taken = {
             name: self._from_criterion[name]
@@ -645,10 +635,10 @@ class RowwiseDebias(WordDebias):
         originals: Mapping[str, npt.NDArray[np.float64]],
         mapped: Mapping[str, npt.NDArray[np.float64]],
     ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the final vectors of words that depend on each other, by word.
+        """Return the final vectors of words that depend on each other.
 
-        `originals` and `mapped` hold float64 vectors of the `_joint_words` that the model has,
-        before and after `_map_vectors`; in `mapped`, ignored words are as before.
+        `originals` and `mapped` are the float64 vectors of the `_joint_words` in the model, before
+        and after `_map_vectors`; ignored words are not mapped.
         """
         return {}
 
@@ -669,7 +659,7 @@ class RowwiseDebias(WordDebias):
         return np.flatnonzero(choice.touched), n_left
 
     def _write(self, vectors: FloatArray, into: FloatArray, choice: Choice) -> int:
-        """Write the new vectors of a block; return how many had to stay."""
+        """Write the new vectors of a block; return how many could not change."""
         n_left = 0
         for mask, function in (
             (choice.mapped, self._map_vectors),
@@ -683,7 +673,7 @@ class RowwiseDebias(WordDebias):
         return n_left
 
     def _settled(self, model: WordEmbeddingModel, choice: Choice) -> dict[int, Vectors]:
-        """Return the final vectors of words that are settled jointly, by row."""
+        """Return the final vectors of jointly settled words, by row."""
         row_of = rows_of(model, self._joint_words())
         directed = directions(model.rows([*row_of.values()]))[1]
         if not directed.all():
@@ -715,7 +705,7 @@ def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:
 def _mapped(
     map_vectors: Callable[[FloatArray], FloatArray], vectors: FloatArray
 ) -> tuple[FloatArray, int]:
-    """Return vectors as a function maps them, and how many have no direction and stay."""
+    """Return the mapped vectors, and how many have no direction and do not change."""
     width = np.promote_types(vectors.dtype, np.float32)
     exact = vectors.astype(width, copy=False)
     with np.errstate(over="ignore", invalid="ignore"):

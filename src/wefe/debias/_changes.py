@@ -1,4 +1,4 @@
-"""What a mitigation changes: bias, vectors, neighbours and quality."""
+"""Measure what a mitigation changes: bias, vectors, neighbours and quality."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _SHIPPED = {
 
 
 def displacement_rows(common: CommonWords) -> list[Row]:
-    """Measure how far all vectors moved, block by block; one row per measure and model."""
+    """Measure how far all vectors moved, block by block."""
     before, *mitigated = common.models
     blocks = common.blocks(len(common))
     rows = []
@@ -75,7 +75,7 @@ def displacement_rows(common: CommonWords) -> list[Row]:
 
 
 def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return of each measure the sum and the number of words."""
+    """Return the sum and the number of words of each measure."""
     same = (before == after) | (np.isnan(before) & np.isnan(after))
     changed = ~same.all(axis=1)
     old, new = directions(before)[1], directions(after)[1]
@@ -95,7 +95,7 @@ def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.
 
 
 def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) -> list[Row]:
-    """Measure which share of their nearest neighbours a sample of the first words keeps."""
+    """Measure the share of nearest neighbours that a sample of the first words keeps."""
     candidates = common.frequent
     size = min(n_sample, len(candidates))
     subject = f"{size} of the first {len(candidates)} words"
@@ -119,7 +119,7 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
 
 
 def check_quality(quality: object) -> list[tuple[str, Benchmark | str]]:
-    """Return labels, each with its benchmark, or with the reason why gensim's is not available."""
+    """Return labels with their benchmarks, or with the reason why gensim's is unavailable."""
     if quality is None:
         return []
     if isinstance(quality, str):
@@ -147,7 +147,7 @@ def quality_rows(
     n_sample: int | None,
     rng: np.random.Generator,
 ) -> list[Row]:
-    """Ask all models the same questions about frequent words; `n_sample` limits analogies."""
+    """Run the same benchmarks on frequent words for all models; `n_sample` limits analogies."""
     prefix = common.models[0].vocab_prefix
     words = [common.words[i] for i in common.frequent]
     models = [
@@ -186,7 +186,7 @@ def quality_rows(
 
 
 def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    """Return Spearman's correlation of cosines with human judgement, with errors."""
+    """Return Spearman's correlation of cosines with human judgements, with errors."""
     human = np.array(benchmark.scores)
     cosines = []
     for model in models:
@@ -202,7 +202,7 @@ def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> A
 
 
 def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    """Return the share of questions solved, with errors."""
+    """Return the share of analogies solved, with errors."""
     answers = (answer_analogies(each, benchmark, True, len(each), False) for each in models)
     return paired_scores([answer.right.astype(float) for answer in answers])
 
@@ -223,7 +223,7 @@ def bias_rows(
     progress: bool,
     label: str | None = None,
 ) -> list[Row]:
-    """Measure every query, or its subqueries, in full and with words left out.
+    """Score every query (or its subqueries) with all words, and with some left out.
 
     `models` are the original and the mitigated ones, as `on_same_words` returns them; `label` names
     the measure, by default as the metric does.
@@ -272,7 +272,6 @@ def bias_rows(
 
 
 def _errors(before: list[Numbers] | str, after: list[Numbers] | str) -> tuple[Errors, str]:
-    """Return standard errors, or why there are none."""
     if isinstance(before, str) or isinstance(after, str):
         return Errors(), str(before if isinstance(before, str) else after)
     undefined = np.isnan(np.concatenate([*before, *after])).any()
@@ -288,7 +287,7 @@ def _left_out(
     options: Mapping[str, Any],
     n_jobs: int | None,
 ) -> list[list[list[Numbers] | str]]:
-    """Return, per model and query, what :func:`_without_groups` does."""
+    """Return the result of `_without_groups` per model and query."""
     asked: list[tuple[Evaluation | str]] = []
     for (model, row), (place, query) in product(
         zip(models, answers, strict=True), enumerate(queries)
@@ -307,7 +306,7 @@ def _left_out(
 
 
 def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
-    """Return for each set the scores without each group of its words, or why there are none."""
+    """Return, for each set, the scores without each group of its words, or the reason why not."""
     if isinstance(evaluation, str):
         return evaluation
     scores = []
@@ -326,6 +325,6 @@ def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
 
 
 def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that may change what is measured."""
+    """Return the options that may change the scale of a metric."""
     others = ("lost_vocabulary_threshold", "warn_not_found_words")
     return {key: value for key, value in options.items() if key not in others}

@@ -1,4 +1,4 @@
-"""What tells classes apart: INLP (ACL 2020) and LEACE (NeurIPS 2023)."""
+"""Erase what predicts the classes: INLP (ACL 2020) and LEACE (NeurIPS 2023)."""
 
 from __future__ import annotations
 
@@ -48,10 +48,7 @@ WordClasses: TypeAlias = tuple[dict[str, list[str]], Vectors, npt.NDArray[np.int
 
 
 def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str]]) -> WordClasses:
-    """Look up the words of each class; warn of missing ones.
-
-    Every class needs two words or more that the model has, and no word may be of two classes.
-    """
+    """Look up the words of each class: at least two found, none in two classes."""
     if not isinstance(words_by_class, Mapping) or len(words_by_class) < 2:
         kind = ValueError if isinstance(words_by_class, Mapping) else TypeError
         raise kind(
@@ -94,11 +91,11 @@ def word_classes(
     *,
     neutral: bool,
 ) -> dict[str, list[str]]:
-    """Find words of each class from definitional sets; the definitional ones come first.
+    """Find words of each class from definitional sets, the definitional words first.
 
-    The axes of the classes and `n_words` are those of :meth:`INLP.fit`; None takes definitional
-    words only. A word on the lists of two classes belongs to the one along whose axis it reaches
-    farther. `neutral` adds the class `NEUTRAL`: as many words that reach least along any axis.
+    The axes and `n_words` are those of :meth:`INLP.fit`; None takes definitional words only. A word
+    found for two classes goes to the axis with the larger product. `neutral` adds the class
+    `NEUTRAL`: as many words with the smallest products with any axis.
     """
     import pandas as pd
 
@@ -154,7 +151,7 @@ def learned_classes(
     *,
     neutral: bool = False,
 ) -> WordClasses:
-    """Return the classes that a method learns from: those given, or those of definitional sets."""
+    """Return the classes to learn from: those given, or those of definitional sets."""
     if words_by_class is None:
         method._require({"definitional_sets": definitional_sets}, "definitional_sets")
         sets = method._check_sets_size(definitional_sets, "definitional", None)
@@ -172,12 +169,12 @@ _NEW = 1e-4
 
 
 def nullspace_projection(directions: npt.ArrayLike) -> Vectors:
-    """Return the projection onto what is orthogonal to all of some directions.
+    """Return the projection onto the orthogonal complement of some directions.
 
     Parameters
     ----------
     directions : array-like of shape (n_directions, dim)
-        Rows of any length; they may depend on each other. Their span is orthonormalised first.
+        Vectors of any length, which may be linearly dependent.
 
     Returns
     -------
@@ -195,27 +192,28 @@ def nullspace_projection(directions: npt.ArrayLike) -> Vectors:
 
 @dataclass(eq=False, repr=False)
 class INLP(RowwiseDebias):
-    """Iterative null-space projection: remove what linear classifiers tell classes apart by.
+    """Iterative null-space projection: remove the directions by which classifiers find the class.
 
-    Removing one bias direction leaves others that betray the class. INLP therefore repeats [1]_:
-    train a linear classifier on the projected vectors, add its weights (one direction for two
-    classes) to the directions to remove, project again. It stops when a classifier does no better
-    than chance. Vectors are not scaled, and become shorter; the classifiers (support vector
-    machines, squared hinge loss) see them divided by their root mean square length.
+    Removing one bias direction leaves others that reveal the class. INLP therefore repeats: train a
+    linear classifier on the projected vectors, add its weights (one direction for two classes) to
+    the directions to remove, project again. It stops when a classifier does no better than chance.
+    The classifiers are support vector machines (squared hinge loss) on vectors divided by their
+    root mean square length. The result is not scaled, so vectors become shorter. Source: Ravfogel
+    et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection, ACL 2020.
 
     Parameters
     ----------
     n_iterations : int, default=35
-        Most classifiers to train; 35 as in the paper.
+        Maximum number of classifiers; 35 as in the paper.
     n_words : int, default=7500
-        Words to find for each class, see :meth:`fit`; at most a third of the vocabulary with two
+        Words to find for each class, see :meth:`fit`. At most a third of the vocabulary with two
         classes, a quarter with three, and so on.
     min_accuracy : float in [0, 1], optional
         Stop when the accuracy on held-out words does not exceed it; by default the share of the
-        largest class among them plus one standard error.
+        largest class plus one standard error.
     neutral : bool, default=True
-        Add a class of words that lean to no class, as in the paper. False removes about half as
-        many directions: only those by which the classes differ from each other.
+        Add a class of words associated with no class, as in the paper. False removes fewer
+        directions.
     random_state : int, numpy.random.Generator or None, default=0
         Chooses the held-out words, a quarter of each class.
     verbose, criterion_name : optional
@@ -224,25 +222,18 @@ class INLP(RowwiseDebias):
     Attributes
     ----------
     projection_, directions_ : ndarray of shape (dim, dim) and (n_directions, dim)
-        The projection, symmetric and idempotent; and what it removes, in the order found:
-        orthonormal, and always fewer than dim.
+        The symmetric, idempotent projection, and the orthonormal directions that it removes.
     accuracies_ : ndarray of shape (n_classifiers,)
-        Held-out accuracy of each classifier; the last one is that after the last removal.
+        Held-out accuracy of each classifier; the last one follows the last removal.
     words_by_class_ : dict
         Class name -> the words learned from.
-
-    References
-    ----------
-    .. [1] Ravfogel et al. Null It Out: Guarding Protected Attributes by Iterative Nullspace
-       Projection. ACL 2020.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> sets = [("she", "he"), ("woman", "man")]
-    >>> method = INLP(n_words=500, neutral=False).fit(load_test_model(), sets)
-    >>> print(f"{method.accuracies_[-1]:.1f}, before {method.accuracies_[0]:.1f}")
-    0.5, before 1.0
+    >>> method = INLP(n_words=500, neutral=False).fit(load_test_model(), [("she", "he")])
+    >>> method.accuracies_[[0, -1]].round(1)  # from perfect to chance
+    array([1. , 0.5])
     """
 
     _fit_reads_vocabulary: ClassVar[bool] = True
@@ -265,21 +256,21 @@ class INLP(RowwiseDebias):
         criterion: Criterion | str | None = None,
         **fit_params: Any,
     ) -> INLP:
-        """Find the directions by which classifiers tell classes apart.
+        """Find the directions by which classifiers predict the class.
 
         Parameters
         ----------
         model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary unless `words_by_class` is given.
+            The model to learn from, with its whole vocabulary unless you give `words_by_class`.
         definitional_sets : sequence of sequences of str
-            Words that differ in the class only, in the same order: ``[["woman", "man"], ["she",
-            "he"]]``. INLP learns from them and from the `n_words` words that reach farthest along
-            the axis of each class. Two classes: the first principal component of the pairs, and its
-            opposite; more: the mean of each class minus the mean of all. Sets with a missing word
-            do not count for the axes.
+            Words that differ only in the class, in the same order of classes: ``[["woman", "man"],
+            ["she", "he"]]``. INLP learns from them and from the `n_words` words with the largest
+            projections onto the axis of each class: for two classes the first principal component
+            of the pairs and its opposite, for more the mean of the class minus the mean of all.
+            Sets with a missing word do not count for the axes.
         words_by_class : mapping from str to sequence of str, optional
-            Class name -> words: learn from these and no others. The model must have at least two
-            words of each class, and no word may be in two; missing ones are counted and logged.
+            Class name -> words: learn only from these. The model must have at least two words of
+            each class, and no word may be in two classes. Missing words are counted and logged.
         """
         self.words_by_class_, vectors, labels = learned_classes(
             self, model, definitional_sets, words_by_class, criterion, neutral=self.neutral
@@ -336,7 +327,7 @@ def _directions(
 ) -> tuple[Vectors, list[float]]:
     """Return orthonormal directions (n_directions, dim), and the accuracy of each classifier.
 
-    `vectors` are scaled and reordered in place, as copies would take most of the memory.
+    `vectors` are scaled and reordered in place, because copies would take most of the memory.
     """
     from sklearn.svm import LinearSVC
 
@@ -372,7 +363,7 @@ def _directions(
 
 
 def _outside(weights: Vectors, basis: Vectors) -> Vectors:
-    """Return orthonormal directions of what weights of unit length have outside of a basis."""
+    """Return orthonormal directions of the part of unit weights outside a basis."""
     lengths = np.linalg.norm(weights, axis=1, keepdims=True)
     units = weights[lengths[:, 0] > 0] / lengths[lengths > 0][:, None]
     _, singular, rows = np.linalg.svd(remove(units, basis), full_matrices=False)
@@ -385,10 +376,10 @@ Method = Literal["leace", "orth"]
 
 @dataclass(frozen=True, eq=False)
 class LeaceMap:
-    """An affine map r(x) = x - (x @ reads.T) @ writes + shift, for rows x.
+    """The affine map r(x) = x - (x @ reads.T) @ writes + shift of rows x.
 
-    `reads` and `writes` have shape (rank, dim), and ``reads @ writes.T`` is the identity; `shift`
-    (dim,) keeps the mean, and is zero for a linear map.
+    `reads` and `writes` have shape (rank, dim), and ``reads @ writes.T`` is the identity. `shift`
+    (dim,) preserves the mean, and is zero for a linear map.
     """
 
     reads: Vectors = field(repr=False)
@@ -402,11 +393,11 @@ class LeaceMap:
 
     @property
     def rank(self) -> int:
-        """Number of directions that are erased: at most the number of classes minus 1."""
+        """Number of erased directions, at most the number of classes minus 1."""
         return len(self.reads)
 
     def __call__(self, vectors: FloatArray) -> FloatArray:
-        """Return the vectors (n_words, dim) mapped, in their dtype."""
+        """Return the mapped vectors (n_words, dim), in their dtype."""
         parts = (each.astype(vectors.dtype) for each in (self.reads, self.writes, self.shift))
         reads, writes, shift = parts
         return np.asarray(vectors - (vectors @ reads.T) @ writes + shift)
@@ -423,33 +414,32 @@ def leace_map(
 ) -> LeaceMap:
     """Fit the smallest map after which vectors are uncorrelated with a concept.
 
-    With S the covariance of x, C that of x and z, and W = S^(-1/2), the columns of W C span what is
-    erased (Belrose et al., NeurIPS 2023). For an orthonormal basis U of them, P = I - W^+ U U' W
+    With S the covariance of x, C that of x and z, and W = S^(-1/2), the columns of W C span the
+    erased subspace (Belrose et al., NeurIPS 2023). For its orthonormal basis U, P = I - W^+ U U' W
     and r(x) = mean + P (x - mean).
 
     Parameters
     ----------
     x : array-like of shape (n_words, dim)
-        Vectors, of two words or more.
+        Vectors of at least two words.
     z : array-like of shape (n_words, n_columns), or (n_words,)
-        The concept: numbers, for example one column per class that is 1 for its words.
+        The concept, for example a column of 0 and 1 per class.
     method : {'leace', 'orth'}, default='leace'
         'leace' changes the vectors least (least squares); 'orth' projects orthogonally to C.
     affine : bool, default=True
-        Whether the mean of the vectors stays. False leaves out the shift.
+        Whether to preserve the mean of the vectors. False leaves out the shift.
     shrinkage : bool, default=True
-        Replace S by its optimal linear shrinkage towards (trace S / dim) I (Bodnar et al. 2014). It
-        matters where there are few words per dimension.
+        Replace S by its optimal linear shrinkage towards (trace S / dim) I (Bodnar et al. 2014),
+        which matters with few words per dimension.
     svd_tol : float, default=0.01
-        Singular values up to it count as noise. For a column of 0 and 1 and an exact S, they are at
-        most 0.5. 'orth' scales vectors to a mean variance of 1 for this.
+        Singular values up to it count as noise. With a column of 0 and 1 and an exact S, they are
+        at most 0.5. 'orth' first scales vectors to a mean variance of 1.
 
     Returns
     -------
     LeaceMap
         A function of vectors, with the attributes `reads` and `writes` (rank, dim), `shift` (dim,),
-        `projection` (dim, dim) and `rank`, which is 0 if the concept is uncorrelated with the
-        vectors.
+        `projection` (dim, dim) and `rank`, which is 0 if the vectors are already uncorrelated.
 
     Raises
     ------
@@ -511,42 +501,37 @@ def _shrunk(covariance: Vectors, n_words: int) -> Vectors:
 class LEACE(RowwiseDebias):
     """Least-squares concept erasure: the smallest change that hides classes from linear models.
 
-    Every class gets the same mean over the words learned from. On these words no linear classifier
-    or regression predicts the class better than a constant [1]_. LEACE is the affine map with this
-    property that changes the words least: for k classes it removes k - 1 directions, obliquely, in
-    one step (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may
-    find it in any words. Vectors are not scaled.
+    On the words learned from, every class gets the same mean, so no linear classifier or regression
+    predicts the class better than a constant. Among the affine maps with this property, LEACE
+    changes the words least: for k classes it removes k - 1 directions, obliquely, in one step
+    (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may find it
+    in all words. Vectors are not scaled. Source: Belrose et al., LEACE: Perfect linear concept
+    erasure in closed form, NeurIPS 2023.
 
     Parameters
     ----------
     method, affine, shrinkage, svd_tol : optional
-        See :func:`leace_map`. Without shrinkage, the covariance of fewer words than dims is
-        singular.
+        See :func:`leace_map`; `shrinkage` is needed with fewer words than dimensions.
     n_words : int, optional
-        Words to find for each class beside the definitional ones, as :class:`INLP` does. By default
-        none, which is fast, but linear models still recognise the class of other words. To hide it
-        there, too, take 500 or more, and check WEAT, because more is removed.
+        Words to find for each class, as in :class:`INLP`, besides the definitional ones. By default
+        none, which is fast, but linear models still recognise the class of other words; 500 or more
+        hide it there, too, and remove more.
     verbose, criterion_name : optional
         See :class:`BaseDebias`.
 
     Attributes
     ----------
     map_ : LeaceMap
-        The map from vectors to vectors: x becomes P x + shift.
+        The map x -> P x + shift.
     projection_, shift_ : ndarray of shape (dim, dim) and (dim,)
         P, idempotent, and symmetric only for 'orth'; and the shift.
     words_by_class_ : dict
         Class name -> the words learned from.
 
-    References
-    ----------
-    .. [1] Belrose et al. LEACE: Perfect linear concept erasure in closed form. NeurIPS 2023.
-
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> method = LEACE().fit(load_test_model(), [("she", "he"), ("woman", "man"), ("her", "his")])
-    >>> method.map_.rank
+    >>> LEACE().fit(load_test_model(), [("she", "he"), ("woman", "man")]).map_.rank
     1
     """
 

@@ -64,7 +64,7 @@ WithParams: TypeAlias = tuple[AnyMetric, Mapping[str, Any]]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Comparison:
-    """What :func:`compare` returns: a table that you can print and plot.
+    """The result of :func:`compare`, which you can print and plot.
 
     Attributes
     ----------
@@ -72,17 +72,17 @@ class Comparison:
         One row per measure and mitigated model:
 
         - 'aspect': 'bias', 'cost' or 'residual';
-        - 'measure', 'subject': what was measured, and on which query, data set, words or criterion;
+        - 'measure', 'subject': the measure, and its query, data set, words or criterion;
         - 'model': the mitigated model;
         - 'before', 'after', 'change' (after - before);
         - 'before_se', 'after_se', 'change_se': standard errors; +-1.96 of them is a 95 % interval;
-        - 'better': what a mitigation should bring: 'nearer to 0', 'higher', 'lower';
-        - 'best_value': no bias measured ('bias'), nothing lost ('cost'; NaN for data sets), or
-          chance ('residual');
-        - 'n': words, pairs or questions used (0 if a metric does not tell);
-        - 'note': what else to know, and why a number is NaN.
+        - 'better': what a mitigation should achieve: 'nearer to 0', 'higher' or 'lower';
+        - 'best_value': no bias measured ('bias'), nothing lost ('cost', or NaN) or chance
+          ('residual');
+        - 'n': words, pairs or questions used (0 if unknown);
+        - 'note': remarks, and why a number is NaN.
     before, criterion : str
-        Names of the original model and of the criterion; None without a criterion.
+        Names of the original model and of the criterion, or None.
 
     Examples
     --------
@@ -90,9 +90,8 @@ class Comparison:
     >>> from wefe.debias import LinearProjection
     >>> model = load_test_model()
     >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
-    >>> compare(model, debiased, [], quality=None).table[["measure", "before", "after"]].head(1)
-                        measure  before  after
-    0  share of vectors changed     0.0    1.0
+    >>> compare(model, debiased, [], quality=None).table["measure"].iloc[0]
+    'share of vectors changed'
     """
 
     table: pd.DataFrame
@@ -115,7 +114,7 @@ class Comparison:
         Returns
         -------
         plotly.graph_objects.Figure
-            A panel for each metric, one for costs and one for what remains.
+            A panel for each metric, one for costs and one for remaining bias.
         """
         return draw("plot_comparison", self.table)
 
@@ -173,81 +172,75 @@ def compare(
 ) -> Comparison:
     """Measure the gain of a mitigation, its cost, and the remaining bias.
 
-    Start with 'bias': is `after` nearer to `best_value`, and is the change larger than twice its
-    standard error? Then 'cost': benchmark scores should not fall, neighbours should stay, few
-    vectors should move far. Then 'residual': if clusters and classifiers still tell the former
-    classes apart, the bias is hidden from the metric more than removed. A change towards
-    `best_value` is *less association measured*, no more.
+    Look at 'bias' first: is `after` nearer to `best_value`, and is the change larger than twice its
+    standard error? Then 'cost': benchmark scores and neighbours should stay, few vectors should
+    move far. Then 'residual': if clusters and classifiers still recognise the former classes, the
+    bias is hidden rather than removed. Any gain is only *less association measured*.
 
     Parameters
     ----------
     before : WordEmbeddingModel
         The original model.
     after : WordEmbeddingModel, sequence of them, or mapping from name to model
-        One or several mitigated models. Names must differ; the keys of a mapping rename models.
+        Mitigated models with different names; the keys of a mapping rename them.
     queries : sequence of Query
-        The queries that measure bias; an empty list for none. Use other words than those that a
-        method equalized, because these come out equal by design.
+        The queries that measure bias; may be empty. Do not use words that a method equalized,
+        because they come out equal by design.
     metrics : sequence of metric classes, instances or names, optional
         By default WEAT, RND, MAC and ECT. A pair such as ``("proximity-bias", {"k": 20})`` sets
-        parameters of one metric. Queries that are too large for a metric become its subqueries.
+        parameters of one metric. Queries too large for a metric are split into subqueries.
     quality : 'auto', sequence, or None, default='auto'
         Benchmarks: names and files for :func:`wefe.quality.load_benchmark`. 'auto' takes
-        'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' (all may take minutes),
-        from gensim.
+        'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' from gensim (minutes).
     criterion : Criterion or str, optional
-        Adds the tests of what remains: each of its classes is told from all others.
+        Adds the tests for remaining bias, of each class against all others.
     words, ignore : sequence of str, optional
-        Words for the last two of these tests, such as occupations (by default the first
-        candidates, twice `n_words`), and words that all tests leave out, such as those that the
-        mitigation ignored.
+        `words`, such as occupations, are for the last two of these tests; by default twice
+        `n_words` candidates. All tests leave out `ignore`.
     n_words, k : int, default=500 and 100
-        Most biased words of each class that the tests take, at most a quarter of the candidates;
-        and neighbours of the neighbour correlation.
+        Most biased words per class in these tests, at most a quarter of the candidates; and
+        neighbours of the neighbour correlation.
     n_sample : int, default=1000
-        Words whose neighbours are compared, and analogies asked with ``quality='auto'``.
+        Words whose neighbours are compared, and analogies with ``quality='auto'``.
     random_state : int, Generator or None, default=0
-        Seed of samples, of clustering, and of metrics that draw at random.
+        Seed of samples, clustering and metrics that draw at random.
     n_jobs, progress : optional
         As in :func:`wefe.running.run_queries`.
     **lookup
-        How words are looked up, see :class:`wefe.embeddings.Lookup` (``normalize=True`` removes the
-        effect of changed lengths on RND and ECT), and parameters for the metrics that have them.
+        Options of :class:`wefe.embeddings.Lookup` (``normalize=True`` removes the effect of changed
+        lengths on RND and ECT), and parameters of metrics.
 
     Returns
     -------
     Comparison
-        Its `table` has a row per measure and mitigated model; it prints as text, and has `plot()`.
+        Its `table` has a row per measure and mitigated model.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of the wrong kind, names occur twice, `after` is `before` itself, or the
-        models have no word in common.
+        If an argument has the wrong type, names occur twice, `after` contains `before` itself, or
+        the models have no word in common.
 
     Notes
     -----
-    *Standard errors* measure dependence on the choice of words, not on training. Metrics use a
-    jackknife over the words of each set (in 20 groups if there are more), with paired changes. It
-    is rather too large: up to a fifth for WEAT and RND, a half for MAC, twice for ECT on small
-    sets. Sums such as WEAT without effect size get (G - 1) / G of the error for G groups. Other
-    errors are over pairs, questions or words; those of analogies, which share words, are rather too
-    small.
+    *Standard errors* measure the dependence on the choice of words, not on training. For metrics
+    they are a jackknife over the words of each set (at most 20 groups), paired for changes. They
+    tend to be too large: up to a fifth for WEAT and RND, a half for MAC, twofold for ECT on small
+    sets. Other errors are over pairs, questions or words; those of analogies tend to be too small.
 
-    *Cost* is measured on the words that all models share. 'share of vectors changed' is in [0, 1];
-    'mean cosine displacement', of 1 - cos(after, before), in [0, 2]; 'mean vector displacement', of
-    ``|after - before| / |before|``, is large if a method scales vectors to unit length.
-    'neighbourhood overlap', in [0, 1], is the share of the ten nearest neighbours that a sample
-    keeps. It and the benchmarks (:func:`wefe.quality.evaluate`) use the 50,000 first words.
+    *Cost* uses the words that all models share. 'mean cosine displacement' is the mean of 1 -
+    cos(after, before), in [0, 2]; 'mean vector displacement' that of ``|after - before| /
+    |before|``, large if a method scales vectors to unit length. 'neighbourhood overlap' is the
+    share of the ten nearest neighbours that a sample keeps, in [0, 1]. It and the benchmarks
+    (:func:`wefe.quality.evaluate`) use the first 50,000 words.
 
-    *Residual* (Gonen and Goldberg, Lipstick on a Pig, NAACL-HLT 2019). Candidates are those of the
-    50,000 first words in lower case, shorter than 20 characters, without digits, punctuation and
-    specific words, ordered by cos(w, a) - cos(w, b) in the original model; a and b represent the
-    classes (with more, b is the mean of the others). The `n_words` of each end enter
+    *Residual* tests follow Gonen and Goldberg, Lipstick on a Pig, NAACL-HLT 2019. Candidates are
+    the lower-case words among the first 50,000, shorter than 20 characters, without digits,
+    punctuation and specific words, ordered by cos(w, a) - cos(w, b) in the original model. a and b
+    represent the classes (with more, b is the mean of the others). The `n_words` at each end enter
     :func:`wefe.metrics.cluster_alignment` and :func:`wefe.metrics.classification_accuracy` (trained
     on a fifth, with a radial and a linear kernel). `words` enter
     :func:`wefe.metrics.neighbor_correlation` and the correlation of their bias before and after.
-    :func:`wefe.explore.recovery_tests` adds intervals.
 
     Examples
     --------
@@ -255,12 +248,11 @@ def compare(
     >>> from wefe.debias import LinearProjection
     >>> model = load_test_model()
     >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
-    >>> names = [["mary", "anna", "susan"], ["john", "paul", "peter"]]
-    >>> query = Query(names, [["nurse", "dancer"], ["boss", "engineer"]])
-    >>> bias = compare(model, debiased, [query], ["weat"], quality=None).table.iloc[:1]
-    >>> bias[["measure", "before", "after", "change", "change_se", "better"]].round(3)
-      measure  before  after  change  change_se       better
-    0    WEAT   0.796  0.511  -0.285      0.029  nearer to 0
+    >>> query = Query([["mary", "anna"], ["john", "paul"]], [["nurse", "maid"], ["boss", "pilot"]])
+    >>> table = compare(model, debiased, [query], ["weat"], quality=None).table
+    >>> table[["measure", "before", "after", "change", "better"]].iloc[:1].round(2)
+      measure  before  after  change       better
+    0    WEAT    0.56   0.36   -0.19  nearer to 0
     """
     import pandas as pd
 
@@ -323,7 +315,6 @@ def _better(row: Row) -> str:
 
 
 def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
-    """Return the mitigated models, under their names."""
     if isinstance(after, WordEmbeddingModel):
         after = [after]
     if not isinstance(after, Mapping):
@@ -351,7 +342,7 @@ def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingMo
 def _calls(
     metrics: Sequence[Any], given: Mapping[str, Any], seed: int
 ) -> list[tuple[BaseMetric, dict[str, Any], str]]:
-    """Return each metric once, with what it is called with and its label."""
+    """Return each metric once, with its options and its label."""
     calls: dict[Any, tuple[BaseMetric, dict[str, Any], Mapping[str, Any]]] = {}
     every = {*Lookup.__annotations__}
     for asked in metrics:

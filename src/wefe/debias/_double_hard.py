@@ -1,4 +1,4 @@
-"""Double-Hard Debias (Wang, Lin, Rajani, McCann, Ordonez and Xiong, ACL 2020)."""
+"""Double-hard debiasing (Wang et al., ACL 2020)."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ _NOISE_VARIANCE = 1e-12
 class DoubleHardDebias(RowwiseDebias):
     """Double-hard debiasing: remove a direction that encodes frequency, then the bias direction.
 
-    The directions in which a vocabulary varies most encode word frequency, among other things,
-    which disturbs the search for a bias direction. So one of them is removed first [1]_:
+    The main directions of a vocabulary encode, among other things, word frequency, which distorts
+    the bias direction. So the method removes one of them first:
 
     1. mu is the mean of all vectors; the candidates u are their first principal components.
     2. The words most biased towards each class are those with the largest cos(w, a) - cos(w, b), or
@@ -42,21 +42,22 @@ class DoubleHardDebias(RowwiseDebias):
     3. For each u, these and the definitional words become w - mu - (u . w) u. The first principal
        component of the definitional pairs, each centred on its own mean, is the bias direction g.
        It is removed from the biased words, and 2-means divides them.
-    4. The u is chosen for which clusters and classes agree least.
+    4. The chosen u is the one for which clusters and classes agree least.
     5. Every word becomes w - mu - (u . w) u, and loses its component along g.
 
-    The method is binary, reads the whole vocabulary, and does not scale vectors. `ignore` only
-    protects words from losing g: they lose mu and u as well, because cosines with other words would
-    mean little otherwise. With a `target`, all other words stay as they are.
+    The method is binary, reads the whole vocabulary, and does not scale vectors. Words to `ignore`
+    keep their component along g but lose mu and u, because they must stay comparable with other
+    words. With a `target`, all other words stay as they are. Source: Wang et al., Double-Hard
+    Debias: Tailoring Word Embeddings for Gender Bias Mitigation, ACL 2020.
 
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`; only the first component of the pairs is removed.
     incremental_pca : bool, default=True
-        Has no effect: components of the vocabulary always come from its exact covariance.
+        Has no effect: the components always come from the exact covariance.
     n_words : int, default=1000
-        Most biased words for each class; at most a quarter of the vocabulary, which is logged.
+        Most biased words for each class, at most a quarter of the vocabulary (logged).
     n_components : int, default=4
         Number of candidates. The authors try 20; the best is usually near dim / 100.
     random_state : int, numpy.random.Generator or None, default=0
@@ -65,25 +66,18 @@ class DoubleHardDebias(RowwiseDebias):
     Attributes
     ----------
     mean_, frequency_direction_, bias_direction_ : ndarray of shape (dim,)
-        mu, u and g. u and g are orthogonal unit vectors; u is on the side of the mean, g points to
-        the first words of the pairs.
+        mu, u and g. u and g are orthogonal unit vectors, towards the mean and the first words.
     alignments_, chosen_component_ : ndarray of shape (n_candidates,) and int
-        max(accuracy, 1 - accuracy) of the clusters, from 0.5 (they say nothing about the classes)
-        to 1; and the position of the u chosen, the first of the lowest alignment.
+        max(accuracy, 1 - accuracy) of the clusters, from 0.5 (unrelated to the classes) to 1; and
+        the position of the chosen u, the first with the lowest alignment.
     pca_, definitional_pairs_
-        See :class:`HardDebias`; the PCA is that without the component chosen.
-
-    References
-    ----------
-    .. [1] Wang et al. Double-Hard Debias: Tailoring Word Embeddings for Gender Bias Mitigation.
-       ACL 2020.
+        See :class:`HardDebias`; the PCA is the one after the removal of u.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_criterion
-    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
-    >>> method = DoubleHardDebias(n_words=200).fit(model, criterion=gender)
+    >>> model = load_test_model()
+    >>> method = DoubleHardDebias(n_words=200).fit(model, [("she", "he")], ("she", "he"))
     >>> print(f"{abs(method.transform(model)['nurse'] @ method.bias_direction_):.3f}")
     0.000
     """
@@ -110,20 +104,19 @@ class DoubleHardDebias(RowwiseDebias):
         criterion: Criterion | str | None = None,
         **fit_params: Any,
     ) -> DoubleHardDebias:
-        """Find the frequency direction to remove, and the bias direction.
+        """Find the frequency direction and the bias direction.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from, with its whole vocabulary.
         definitional_pairs : sequence of pairs of str
-            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs with a
-            missing word are left out and logged.
+            See :meth:`HardDebias.fit`.
         bias_representation : pair of str
-            The words that stand for the classes: ``["she", "he"]``. The model must have both.
+            Words of the model that represent the classes: ``["she", "he"]``.
         ignore : sequence of str, optional
-            Words to which the class rightly belongs, such as 'actress'. They and the definitional
-            words do not count among the most biased ones.
+            Words that rightly belong to a class, such as 'actress'. They and the definitional words
+            do not count among the most biased ones.
         """
         pairs = self._check_sets_size(definitional_pairs, "definitional")
         complete = definitional_vectors(model, pairs, "definitional_pairs", normalize=False)
@@ -181,7 +174,7 @@ class DoubleHardDebias(RowwiseDebias):
         n_words : int
             Number of words for each class, at least 1.
         bias_representation : pair of str
-            Words of the model that stand for the classes, and differ in direction; they do count.
+            Words of the model that represent the classes; they may be among the result.
 
         Returns
         -------
@@ -192,7 +185,7 @@ class DoubleHardDebias(RowwiseDebias):
         Raises
         ------
         TypeError, ValueError
-            If an argument is not as described.
+            If an argument has the wrong type or value, or both words have the same direction.
         """
         sides = _most_biased(
             model,
@@ -259,7 +252,7 @@ def cleaned(vectors: FloatArray, mean: Vectors, direction: Vectors) -> FloatArra
 
 
 def alignment(sides: Sequence[FloatArray], rng: np.random.Generator) -> float:
-    """Return how well two clusters agree with two classes of vectors: from 0.5 to 1."""
+    """Return how well two clusters agree with two classes of vectors, from 0.5 to 1."""
     clusters = two_means(np.concatenate(sides), rng)
     accuracy = float(np.mean(clusters == (np.arange(len(clusters)) < len(sides[0]))))
     return max(accuracy, 1 - accuracy)
@@ -268,12 +261,12 @@ def alignment(sides: Sequence[FloatArray], rng: np.random.Generator) -> float:
 def two_means(
     points: npt.ArrayLike, rng: np.random.Generator, n_init: int = 10
 ) -> npt.NDArray[np.bool_]:
-    """Divide points in two clusters by Lloyd's algorithm; the best of `n_init` starts counts.
+    """Divide points into two clusters by Lloyd's algorithm, the best of `n_init` starts.
 
-    All starts (k-means++) run at once, as columns of one matrix product per step, which is several
-    times faster than scikit-learn's KMeans. For points of mean 0, let s be the sum of the n points
-    of one cluster, so that -s is that of the m others. A point x is nearer to s / n than to -s / m
-    if x . s > |s|^2 (1/n - 1/m) / 2. The sum of squares between clusters is |s|^2 (1/n + 1/m).
+    All starts (k-means++) run at once as columns of one matrix product, several times faster than
+    scikit-learn's KMeans. For points of mean 0, let s be the sum of the n points of one cluster;
+    the sum of the m others is -s. A point x is nearer to s / n than to -s / m if x . s > |s|^2 (1/n
+    - 1/m) / 2. The sum of squares between clusters is |s|^2 (1/n + 1/m).
     """
     wide = np.asarray(points, dtype=np.float64)
     wide = wide - wide.mean(axis=0)

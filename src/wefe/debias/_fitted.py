@@ -1,4 +1,4 @@
-"""Whether a mitigation method was fitted."""
+"""Check whether a mitigation method is fitted."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from typing import Any
 
 
 def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) -> None:
-    """Raise an error unless a mitigation method was fitted.
+    """Raise an error unless a mitigation method is fitted.
 
     Parameters
     ----------
     method : BaseDebias
         The method.
     attributes : sequence of str, optional
-        What `fit` learns; by default any attribute whose name ends with an underscore.
+        Attributes that `fit` sets; by default any that ends with an underscore.
 
     Raises
     ------
     sklearn.exceptions.NotFittedError
-        If it lacks one of the attributes.
+        If the method lacks one of the attributes.
 
     Examples
     --------

@@ -76,25 +76,25 @@ class _SubspaceDebias(RowwiseDebias):
 
 
 def with_variants(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    """Return sets as given and in lower, title and upper case, as the published code does."""
+    """Return sets as given and in lower, title and upper case, like the published code."""
     variants = (each for words in sets for each in zip(*map(in_every_case, words), strict=True))
     return list(dict.fromkeys(variants))
 
 
 class HardDebias(_SubspaceDebias):
-    """Hard debiasing: no neutral word keeps any component along the bias direction.
+    """Hard debiasing: neutral words lose their whole component along the bias direction.
 
-    Three steps [1]_, on vectors of unit length:
+    Three steps, on vectors of unit length:
 
-    1. *Identify* the bias direction g: the first principal component of the definitional pairs,
-       each centred on its own mean.
-    2. *Neutralise* every word w but those to ignore: w - (w . g) g, scaled to unit length.
+    1. *Identify* the bias direction g: the first principal component of the pairs, each centred.
+    2. *Neutralise* every word w that is not ignored: w - (w . g) g, scaled to unit length.
     3. *Equalize* each pair: the same vector outside of g, opposite components along g. Every
        neutral word is then equally near to both.
 
-    The method is binary; for more classes see :class:`MulticlassHardDebias`. Changed words get unit
-    length; all others keep every bit. As published, pairs to equalize change even if they are
-    ignored or no target; ``equalize_pairs=[]`` avoids it.
+    The method is binary; for more classes see :class:`MulticlassHardDebias`. Only changed words get
+    unit length. As published, pairs to equalize change even if they are ignored or no target;
+    ``equalize_pairs=[]`` avoids this. Source: Bolukbasi et al., Man is to Computer Programmer as
+    Woman is to Homemaker?, NIPS 2016.
 
     Parameters
     ----------
@@ -111,10 +111,6 @@ class HardDebias(_SubspaceDebias):
         The pairs; those to equalize also in lower, title and upper case.
     definitional_pairs_embeddings_ : list of dict
         Unit vectors of the definitional pairs found.
-
-    References
-    ----------
-    .. [1] Bolukbasi et al. Man is to Computer Programmer as Woman is to Homemaker? NIPS 2016.
 
     Examples
     --------
@@ -144,11 +140,10 @@ class HardDebias(_SubspaceDebias):
         model : WordEmbeddingModel
             The model to learn from.
         definitional_pairs : sequence of pairs of str
-            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs with a
+            Words that differ only in the class: ``[["woman", "man"], ["she", "he"]]``. Pairs with a
             missing word are left out and logged.
         equalize_pairs : sequence of pairs of str, optional
-            Pairs to equalize; by default those of the criterion, or the definitional pairs. An
-            empty list for none.
+            Pairs to equalize, or []; by default those of the criterion, or the definitional pairs.
         """
         self._learn(model, definitional_pairs, equalize_pairs, 2)
         self.equalize_pairs_ = self.equalize_sets_
@@ -156,42 +151,35 @@ class HardDebias(_SubspaceDebias):
 
 
 class MulticlassHardDebias(_SubspaceDebias):
-    """Hard debiasing for any number of classes: religions, ethnicities, and genders as well.
+    """Hard debiasing for any number of classes, such as religions, ethnicities or genders.
 
-    It works as :class:`HardDebias` [1]_, with a subspace: the first principal components of the
-    definitional sets, each centred on its own mean. Words to equalize keep their sides within it,
-    and get the same vector outside of it. A set with missing words is equalized if two or more are
-    left.
+    It works like :class:`HardDebias`, with a subspace: the first principal components of the
+    definitional sets, each centred on its own mean. Equalized words keep their sides within the
+    subspace and get the same vector outside of it. Sets with at least two known words are
+    equalized.
 
     Equalize words that name the classes ('synagogue', 'church', 'mosque'). Equalizing stereotyped
-    words with each other, as a published example does, spreads them *along* the bias subspace, and
-    may raise the bias or turn it around.
+    words with each other, as in a published example, spreads them *along* the bias subspace and may
+    increase or reverse the bias. Source: Manzini et al., Black is to Criminal as Caucasian is to
+    Police, NAACL 2019.
 
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`. All components are removed, but at most as many as the sets span: 8
-        for 'ethnicity'. The authors remove one, which cannot tell three classes apart.
+        See :class:`BaseDebias`. All components are removed, at most as many as the sets span (8 for
+        'ethnicity'). The authors remove one, which cannot separate three classes.
 
     Attributes
     ----------
     bias_subspace_ : ndarray of shape (n_components, dim)
         Orthonormal directions that are removed.
-    pca_ : sklearn.decomposition.PCA
-        Its `explained_variance_ratio_` helps to choose the number of components.
-    definitional_sets_, equalize_sets_, definitional_sets_embeddings_ : list
-        The sets, those to equalize also in lower, title and upper case; and their unit vectors
-        found.
-
-    References
-    ----------
-    .. [1] Manzini et al. Black is to Criminal as Caucasian is to Police. NAACL-HLT 2019.
+    pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
+        See :class:`HardDebias`; sets take the place of pairs.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> method = MulticlassHardDebias().fit(load_test_model(), criterion="ethnicity")
-    >>> len(method.bias_subspace_)
+    >>> len(MulticlassHardDebias().fit(load_test_model(), criterion="ethnicity").bias_subspace_)
     8
     """
 
@@ -214,12 +202,11 @@ class MulticlassHardDebias(_SubspaceDebias):
         model : WordEmbeddingModel
             The model to learn from.
         definitional_sets : sequence of sequences of str
-            Words that differ in the class only, in the same order of classes: ``[["jew",
-            "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Sets with a missing word
-            are left out and logged.
+            Words that differ only in the class, in the same order of classes: ``[["jew",
+            "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Sets with missing words
+            are left out.
         equalize_sets : sequence of sequences of str, optional
-            Sets to equalize; by default those of the criterion, or the definitional sets. An empty
-            list for none.
+            Sets to equalize, as `equalize_pairs` in :meth:`HardDebias.fit`.
         """
         self._learn(model, definitional_sets, equalize_sets, None)
         n_classes = max(map(len, self.definitional_sets_embeddings_))
@@ -241,7 +228,7 @@ _MAX_STEPS = 5_000
 
 
 class _SoftDebias(RowwiseDebias):
-    """A linear map that trades bias for similarities: what both methods have in common."""
+    """A linear map that trades bias for similarities: the common part of both methods."""
 
     _fit_reads_vocabulary: ClassVar[bool] = True
 
@@ -294,29 +281,27 @@ class _SoftDebias(RowwiseDebias):
 class SoftDebias(_SoftDebias):
     """Soft debiasing: lower the bias as far as it costs little similarity.
 
-    :class:`HardDebias` removes the bias direction from neutral words altogether. Here one linear
-    map T of all words, W -> W T', trades two aims: the inner products of the words stay, and the
-    neutral words N become orthogonal to the bias direction g [1]_::
+    One linear map T of all words, W -> W T', balances two aims: inner products of the words stay,
+    and neutral words N become orthogonal to the bias direction g::
 
         minimise  ||(W T')(W T')' - W W'||^2 + bias_weight * ||(N T')(T g)||^2
 
     in Frobenius norms, with unit vectors in the rows of W and N. All vectors are scaled to unit
-    length afterwards. The solution is exact: the problem is convex in T'T, of which T is the
-    symmetric root. If the closed form has negative eigenvalues, which takes few neutral words, ADMM
-    finds the minimum to a relative 1e-10.
+    length afterwards. The solution is exact: the problem is convex in T'T, and T is its symmetric
+    root. If the closed form has negative eigenvalues (possible with few neutral words), ADMM finds
+    the minimum to a relative 1e-10. Source: Bolukbasi et al., see :class:`HardDebias`.
 
-    How far a weight goes depends on the vectors. On the packaged ones (10,569 words), the mean
-    absolute cosine of neutral words with g is 0.054. A weight of 0.2 leaves 0.054 with 'sum', and
-    0.009 with 'mean' (1: 0.004, 10: 0.001). A very large weight removes g from all neutral words.
+    In the packaged vectors, the mean absolute cosine of neutral words with g is 0.054. A weight of
+    0.2 leaves 0.054 with 'sum' and 0.009 with 'mean' (1: 0.004, 10: 0.001).
 
     Parameters
     ----------
     bias_weight : float, default=0.2
-        Weight of the bias, at least 0. 0 changes only lengths; the larger, the less bias is left.
+        Weight of the bias, at least 0: 0 only changes lengths, very large weights remove g.
     scale : {'mean', 'sum'}, default='mean'
-        'sum': as published; the first term grows with the square of the number of words, so 0.2
-        hardly changes a real vocabulary. 'mean': divides the terms by the numbers of pairs of words
-        and of neutral words, so a weight fits vocabularies of every size.
+        'sum' is as published: the first term grows with the square of the number of words, so 0.2
+        hardly changes a real vocabulary. 'mean' divides the terms by the numbers of pairs of words
+        and of neutral words, so a weight suits vocabularies of every size.
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`; the first component is the bias direction.
 
@@ -327,18 +312,13 @@ class SoftDebias(_SoftDebias):
     bias_direction_, bias_subspace_, pca_, definitional_pairs_
         See :class:`HardDebias`.
 
-    References
-    ----------
-    .. [1] Bolukbasi et al. Man is to Computer Programmer as Woman is to Homemaker? NIPS 2016.
-
     Examples
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
     >>> method = SoftDebias().fit(model, [("she", "he"), ("woman", "man")])
-    >>> along = abs(method.transform(model)["nurse"] @ method.bias_direction_)
-    >>> print(f"{along:.2f}, before {abs(model['nurse'] @ method.bias_direction_):.2f}")
-    0.05, before 0.26
+    >>> print(f"{abs(method.transform(model)['nurse'] @ method.bias_direction_):.2f}")
+    0.05
     """
 
     bias_weight: NotNegative = 0.2
@@ -358,21 +338,19 @@ class SoftDebias(_SoftDebias):
         criterion: Criterion | str | None = None,
         **fit_params: Any,
     ) -> SoftDebias:
-        """Find the bias direction, and the map.
+        """Find the bias direction and the map.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from, with its whole vocabulary.
         definitional_pairs : sequence of pairs of str
-            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs with a
-            missing word are left out and logged.
+            See :meth:`HardDebias.fit`.
         neutral_words : sequence of str, optional
             Words that should have no bias; by default all but the definitional ones and `ignore`.
-            Missing ones are left out and logged.
+            Missing words are left out and logged.
         ignore : sequence of str, optional
-            Words to which the class rightly belongs, such as 'actress'; unused if you give
-            `neutral_words`.
+            Words that rightly belong to a class, such as 'actress'; unused with `neutral_words`.
         """
         self._learn(model, definitional_pairs, neutral_words, ignore, 2)
         return self
@@ -382,16 +360,16 @@ class SoftDebias(_SoftDebias):
 class MulticlassSoftDebias(_SoftDebias):
     """Soft debiasing for more than two classes: :class:`SoftDebias` with several directions.
 
-    The bias term is ``||(N T')(T B')||^2`` [1]_, with an orthonormal basis of the bias subspace in
-    the rows of B. The authors use a few steps of gradient descent from a random map, on norms that
-    are not squared, so their numbers differ.
+    The bias term is ``||(N T')(T B')||^2``, with an orthonormal basis of the bias subspace in the
+    rows of B. The authors (Manzini et al., see :class:`MulticlassHardDebias`) use a few steps of
+    gradient descent from a random map, on norms that are not squared, so their numbers differ.
 
     Parameters
     ----------
     bias_weight, scale : optional
         See :class:`SoftDebias`; 'mean' also divides by the number of directions.
     n_components : int, optional
-        Number of directions, at most as many as the sets span; by default that of classes minus 1.
+        Number of directions, at most as many as the sets span; by default n_classes - 1.
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`.
 
@@ -399,10 +377,6 @@ class MulticlassSoftDebias(_SoftDebias):
     ----------
     transformation_, bias_subspace_, pca_, definitional_sets_
         See :class:`SoftDebias` and :class:`MulticlassHardDebias`.
-
-    References
-    ----------
-    .. [1] Manzini et al. Black is to Criminal as Caucasian is to Police. NAACL-HLT 2019.
 
     Examples
     --------
@@ -429,17 +403,16 @@ class MulticlassSoftDebias(_SoftDebias):
         criterion: Criterion | str | None = None,
         **fit_params: Any,
     ) -> MulticlassSoftDebias:
-        """Find the bias subspace, and the map.
+        """Find the bias subspace and the map.
 
         Parameters
         ----------
         model : WordEmbeddingModel
             The model to learn from, with its whole vocabulary.
         definitional_sets : sequence of sequences of str
-            One word per class each, in the same order; see :meth:`MulticlassHardDebias.fit`.
+            See :meth:`MulticlassHardDebias.fit`.
         neutral_words, ignore : sequence of str, optional
-            Words that should have no bias, or words to which a class rightly belongs, such as
-            'mosque'; see :meth:`SoftDebias.fit`.
+            See :meth:`SoftDebias.fit`.
         """
         self._learn(model, definitional_sets, neutral_words, ignore, None)
         return self
@@ -465,12 +438,9 @@ def soft_transform(
 ) -> Vectors:
     """Find the linear map T of :class:`SoftDebias`, symmetric and positive semidefinite.
 
-    X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``, where `gram` is W'W of
-    all words, `neutral_gram` is N'N of the neutral ones (in the span of W), and the rows of `basis`
-    are B.
+    X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``. `gram` is W'W of all
+    words, `neutral_gram` N'N of the neutral ones (in the span of W), and the rows of `basis` are B.
 
-    Examples
-    --------
     >>> print(soft_transform(np.eye(2), np.eye(2), [[1.0, 0.0]], 3.0).round(3))
     [[0.5 0. ]
      [0.  1. ]]
@@ -499,8 +469,8 @@ class _Quadratic:
     """Minimise ||Z - R||^2 + weight * ||sqrt(alpha) Z beta'||^2 over symmetric matrices Z.
 
     Where the gradient is zero, Z = R - (Y'beta + beta'Y) weight / 2. Y = beta Z alpha has only k =
-    len(beta) rows, made orthogonal, and follows from the k x k matrix V = Y beta', for which k * k
-    linear equations are solved.
+    len(beta) rows. It is made orthogonal and follows from the k x k matrix V = Y beta', the
+    solution of k * k linear equations.
     """
 
     def __init__(self, alphas: Vectors, beta: Vectors, weight: float) -> None:
@@ -524,7 +494,7 @@ class _Quadratic:
         return np.asarray(product + product.T)
 
     def minimum_above_zero(self, wanted: Vectors) -> Vectors:
-        """Return the minimum over positive semidefinite Z: ADMM with exact steps."""
+        """Return the minimum over positive semidefinite Z by ADMM with exact steps."""
         size = np.linalg.norm(wanted)
         positive, dual = wanted, np.zeros_like(wanted)
         for _ in range(_MAX_STEPS):

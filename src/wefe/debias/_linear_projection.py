@@ -38,11 +38,11 @@ Direction: TypeAlias = Literal["means", "pair", "pca"]
 
 @dataclass(eq=False, repr=False)
 class LinearProjection(RowwiseDebias):
-    """Project a bias direction out of every word, and do nothing else.
+    """Project a bias direction out of every word.
 
-    Each word becomes w - (w . v) v [1]_. All words that you do not ignore change, also those that
-    define the class, such as 'actress'; none is equalized, and lengths are not restored. Applying
-    it twice changes nothing more.
+    Each word becomes w - (w . v) v. All words that you do not ignore change, including those that
+    define the class, such as 'actress'. No words are equalized, and lengths are not restored.
+    Source: Dev and Phillips, Attenuating Bias in Word Vectors, AISTATS 2019.
 
     Parameters
     ----------
@@ -51,19 +51,14 @@ class LinearProjection(RowwiseDebias):
         which the authors prefer. 'pair': the difference of two words such as she and he. 'pca': the
         first principal component of the definitional sets, as in :class:`HardDebias`.
     n_components : int, optional
-        Number of directions; by default the number of classes minus 1, which tells them apart.
+        Number of directions; by default the number of classes minus 1, which separates them.
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`; `pca_args` are for 'pca'.
 
     Attributes
     ----------
     bias_subspace_ : ndarray of shape (n_components, dim)
-        Orthonormal directions that are projected out; `bias_direction_` is the first one, which
-        points to the first class.
-
-    References
-    ----------
-    .. [1] Dev and Phillips. Attenuating Bias in Word Vectors. AISTATS 2019.
+        Orthonormal directions; the first one, `bias_direction_`, points to the first class.
 
     Examples
     --------
@@ -98,14 +93,12 @@ class LinearProjection(RowwiseDebias):
         model : WordEmbeddingModel
             The model to learn from.
         definitional_sets : sequence of sequences of str
-            Words that differ in the class only, in the same order: ``[["woman", "man"], ["she",
-            "he"]]``. 'means' takes the words at each position as a class; 'pca' leaves out sets
-            with a missing word.
+            See :meth:`MulticlassHardDebias.fit`. 'means' takes the words at each position as a
+            class; only 'pca' leaves out sets with a missing word.
         representatives : sequence of str, optional
-            One word per class, of which 'pair' takes the differences; by default the first
-            definitional set. A criterion brings its own.
+            One word per class, for 'pair'; by default of the criterion, or the first set.
         words_by_class : mapping from class name to sequence of str, optional
-            With 'means', words of each class that need not form sets, such as names.
+            For 'means', words of each class that need not form sets, such as names.
         """
         self.bias_subspace_ = class_directions(
             self, model, definitional_sets, representatives, words_by_class
@@ -153,7 +146,7 @@ def class_directions(
 
 
 def class_means(model: WordEmbeddingModel, classes: Any, called: str) -> Vectors:
-    """Return the mean unit vector of the words of each class: shape (n_classes, dim)."""
+    """Return the mean unit vector of the words of each class, of shape (n_classes, dim)."""
     if not isinstance(classes, Mapping) or len(classes) < 2:
         raise ValueError(
             f"{called} must be a mapping with the words of two or more classes; "
@@ -178,23 +171,24 @@ _PARALLEL = 1e-10
 class OSCaR(RowwiseDebias):
     """Make the bias direction and a concept orthogonal, and keep both.
 
-    A projection takes the classes out of every word. OSCaR only disentangles them from a concept
-    such as occupations [1]_. It rotates every word in the plane of the two directions (see
-    :func:`graded_rotation`); lengths and components outside of the plane stay.
+    A projection removes the classes from every word. OSCaR only disentangles them from a concept
+    such as occupations: it rotates every word in the plane of the two directions (see
+    :func:`graded_rotation`), and keeps lengths and components outside of the plane. Source: Dev et
+    al., OSCaR: Orthogonal Subspace Correction and Rectification of Biases in Word Embeddings, EMNLP
+    2021.
 
-    Only what the two directions share changes, so look at `angle_`. For the 25 stereotyped
-    occupations in the packaged vectors, 'pca' is nearly orthogonal to gender: their WEAT effect
-    size goes from 1.84 to 1.82; with 'means' to 1.08.
+    The smaller `angle_`, the more changes. For stereotyped occupations in the packaged vectors, the
+    WEAT effect size falls from 1.84 to 1.82 with the concept 'pca', and to 1.08 with 'means'.
 
     Parameters
     ----------
     direction : {'means', 'pair', 'pca'}, default='means'
         How to find the bias direction; see :class:`LinearProjection`. More than two classes need
-        'pca', whose first component is taken.
+        'pca', whose first component is used.
     concept : {'pca', 'means'}, default='pca'
         How to find the concept direction. 'pca': the first principal component of its words, as
-        published. 'means': the difference of the mean vectors of the words stereotyped for the
-        first and for the second class; it is closer to the bias direction, so more changes.
+        published. 'means': the difference between the mean vectors of words stereotyped for the
+        first and for the second class, which is closer to the bias direction.
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`; `pca_args` are for 'pca'.
 
@@ -205,18 +199,13 @@ class OSCaR(RowwiseDebias):
     angle_ : float
         The angle between them before, in degrees: over 0, up to 90.
 
-    References
-    ----------
-    .. [1] Dev et al. OSCaR: Orthogonal Subspace Correction and Rectification of Biases in Word
-       Embeddings. EMNLP 2021.
-
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_criterion
-    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
-    >>> print(f"{OSCaR(concept='means').fit(model, criterion=gender).angle_:.1f} degrees")
-    70.5 degrees
+    >>> jobs = {"female": ["nurse", "maid"], "male": ["boss", "engineer"]}
+    >>> method = OSCaR(concept="means").fit(load_test_model(), [("she", "he")], jobs)
+    >>> print(f"{method.angle_:.0f} degrees")
+    71 degrees
     """
 
     direction: Direction = "means"
@@ -243,12 +232,12 @@ class OSCaR(RowwiseDebias):
         ----------
         model : WordEmbeddingModel
             The model to learn from.
-        definitional_sets : sequence of sequences of str
-            One word per class each, in the same order; see :meth:`LinearProjection.fit`.
+        definitional_sets : optional
+            See :meth:`LinearProjection.fit`.
         concept_words : sequence of str, or mapping from class name to sequence of str
-            Two or more words of the concept, such as occupations. With concept='means', by the
-            class for which they are stereotyped, in the order of the definitional sets. A criterion
-            brings its stereotyped words. The direction must not be parallel to the bias direction.
+            At least two words of the concept, such as occupations, not parallel to the bias
+            direction; by default the stereotyped words of the criterion. With concept='means', by
+            the class for which they are stereotyped, in the order of the definitional sets.
         representatives, words_by_class : optional
             See :meth:`LinearProjection.fit`.
         """
@@ -280,11 +269,11 @@ class OSCaR(RowwiseDebias):
 def graded_rotation(
     vectors: FloatArray, bias_direction: npt.ArrayLike, concept_direction: npt.ArrayLike
 ) -> FloatArray:
-    """Rotate vectors in the plane of two directions, so that these become orthogonal.
+    """Rotate vectors in the plane of two directions so that these become orthogonal.
 
-    Both directions and their opposites cut the plane into four sectors. In each, the angle of
+    Both directions and their opposites divide the plane into four sectors. In each, the angle of
     rotation grows linearly from 0 at the bias direction to its full size at the concept direction.
-    So the map is continuous, but not linear.
+    The map is therefore continuous but not linear.
 
     Parameters
     ----------
@@ -348,17 +337,17 @@ def _mean_difference(model: WordEmbeddingModel, words: Any) -> Vectors:
 
 @dataclass(eq=False, repr=False)
 class HalfSiblingRegression(RowwiseDebias):
-    """Half-sibling regression: subtract from each vector what definitional words predict of it.
+    """Half-sibling regression: subtract what definitional words predict of each vector.
 
-    Definitional words ('he', 'actress') and all others share what the class put into their vectors
-    [1]_. A ridge regression without intercept, whose samples are the dimensions, predicts each
-    other vector x from them, and only the residual stays: ``alpha * x @ inv(D.T @ D + alpha * I)``
-    for the matrix D of the definitional vectors, one per row. Definitional words keep their
-    vectors.
+    Definitional words ('he', 'actress') share with all others what the class put into their
+    vectors. A ridge regression without intercept, whose samples are the dimensions, predicts each
+    other vector x from them. Only the residual stays: ``alpha * x @ inv(D.T @ D + alpha * I)``,
+    where the rows of D are the definitional vectors, which do not change.
 
-    Vectors are not scaled, and become shorter. The penalty is absolute: the same `alpha` removes
-    more from longer vectors. On unit vectors 60, the value of the paper, removes less than on the
-    longer ones of most models.
+    Vectors are not scaled and become shorter. The penalty is absolute: the same `alpha` removes
+    more from longer vectors, so 60, the value of the paper, removes less from unit vectors.
+    Source: Yang and Feng, A Causal Inference Method for Reducing Gender Bias in Word Embedding
+    Relations, AAAI 2020.
 
     Parameters
     ----------
@@ -368,14 +357,9 @@ class HalfSiblingRegression(RowwiseDebias):
     Attributes
     ----------
     map_, alpha_ : ndarray of shape (dim, dim) and float
-        What vectors are multiplied by, from the right (symmetric), and the penalty.
+        The symmetric matrix that vectors are multiplied by, and the penalty.
     definitional_words_ : tuple of str
-        The words that never change, each once; also those that the model lacked.
-
-    References
-    ----------
-    .. [1] Yang and Feng. A Causal Inference Method for Reducing Gender Bias in Word Embedding
-       Relations. AAAI 2020.
+        The different words that never change, including those that the model lacked.
 
     Examples
     --------
@@ -406,10 +390,10 @@ class HalfSiblingRegression(RowwiseDebias):
         model : WordEmbeddingModel
             The model to learn from.
         definitional_words : sequence of str
-            Words to which the class belongs by definition; by default the `specific_words` of the
-            criterion. Missing ones are left out and logged; those found must not have zero vectors.
+            Words that belong to a class by definition; by default the `specific_words` of the
+            criterion. Missing words are left out and logged; zero vectors are refused.
         alpha : float, default=60
-            Penalty of the ridge regression, above 0; the smaller, the more is subtracted.
+            Penalty of the ridge regression, above 0; a smaller one subtracts more.
         """
         distinct = tuple(dict.fromkeys(check_word_set("definitional_words", definitional_words)))
         self.alpha_ = check_positive("alpha", alpha)

@@ -1,4 +1,4 @@
-"""The geometry that mitigation methods share: subspaces, projections, unit lengths, equal pairs."""
+"""Geometry of the mitigation methods: subspaces, projections, unit lengths, equalized pairs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 class AffineMap(NamedTuple):
-    """What some methods do to every vector x: x @ matrix + shift, perhaps at unit length."""
+    """The map of methods that map all vectors alike: x @ matrix + shift, perhaps at unit length."""
 
     matrix: Vectors
     shift: Vectors | float = 0.0
@@ -31,7 +31,7 @@ class AffineMap(NamedTuple):
 
 
 def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
-    """Stack the vectors of sets, each set centred on its own mean: shape (n_words, dim)."""
+    """Stack the vectors of sets, each centred on its own mean, to shape (n_words, dim)."""
     arrays = [np.asarray(part, dtype=np.float64) for part in sets]
     return np.concatenate([part - part.mean(axis=0) for part in arrays])
 
@@ -39,8 +39,8 @@ def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
 def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, Any]) -> PCA:
     """Fit a PCA to definitional sets of shape (n_words, dim), each centred on its own mean.
 
-    Components point from the second to the first words (Bolukbasi et al. 2016). A whole number of
-    them is lowered to the rank of the sets, because further ones are rounding noise.
+    Components point from the second to the first words (Bolukbasi et al. 2016). A number of
+    components above the rank of the sets is lowered to it, because further ones are rounding noise.
     """
     from sklearn.decomposition import PCA
 
@@ -82,10 +82,7 @@ def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
 
 
 def neutralised(vectors: FloatArray, basis: FloatArray) -> FloatArray:
-    """Remove directions as :func:`remove` does; a vector that has nothing else becomes zero.
-
-    Otherwise rounding noise would be left of it, a random direction.
-    """
+    """Remove directions; what would be only rounding noise becomes zero."""
     result = remove(vectors, basis)
     left, before = (np.einsum("ij,ij->i", each, each) for each in (result, vectors))
     nothing_left = left <= (16 * np.finfo(result.dtype).eps) ** 2 * before
@@ -114,11 +111,11 @@ def orthonormal(rows: npt.ArrayLike) -> Vectors:
 
 
 def equalized(vectors: Vectors, originals: Vectors, basis: Vectors) -> Vectors:
-    """Make words differ within the bias subspace only: ``y + sqrt(1 - |y|^2) * s_w``.
+    """Make words differ only within the bias subspace: ``y + sqrt(1 - |y|^2) * s_w``.
 
-    y is the mean of the words outside of the subspace, s_w the side of word w, of unit length. The
-    sides come from `originals`, the unit vectors before neutralising, as only noise would be left
-    of them. Words without a side become y at unit length (Bolukbasi et al. 2016, section 6).
+    y is the mean of the words outside of the subspace, s_w the unit vector of the side of word w.
+    Sides come from `originals`, the unit vectors before neutralising, which leaves only noise of
+    them. Words without a side become y at unit length (Bolukbasi et al. 2016, section 6).
     """
     mean = vectors.mean(axis=0)
     y = mean - (mean @ basis.T) @ basis

@@ -57,19 +57,19 @@ def _check_weights(name: str, value: Any) -> Sequence[float] | str:
 class RepulsionAttractionNeutralization(WordDebias):
     """RAN: move words away from biased neighbours and the bias direction, but not far.
 
-    Projections leave words of the same stereotype next to each other. RAN [1]_ looks for a new
-    vector x of each word w, starting from w, that makes this sum small::
+    Projections leave words of the same stereotype next to each other. RAN searches a new vector x
+    for each word w, starting from w, that makes this sum small::
 
         weights[0] * mean |cos(x, n)| + weights[1] * |cos(x, w) - 1| / 2 + weights[2] * |cos(x, g)|
 
-    Here g is the bias direction, and n are the nearest neighbours of w whose similarity with w is
-    due to g (see `theta`). The terms are *repulsion* from them, *attraction* to the original
-    vector, and *neutralisation* of the direction. The method is binary.
+    g is the bias direction, and n are the nearest neighbours of w whose similarity with w is due to
+    g (see `theta`). The terms are *repulsion* from them, *attraction* to the original vector, and
+    *neutralisation* of the direction. The method is binary.
 
-    Changed words get unit length; all others keep every bit. The result for a word does not depend
-    on which others change. Neighbours come from the whole vocabulary of the model that is
-    transformed, so a model that was opened for some words only is refused. Components along g
-    become small, not zero; no word ends with a larger loss than it began with.
+    Only changed words get unit length, and the result for a word does not depend on which others
+    change. The model to transform must have its whole vocabulary, which provides the neighbours.
+    Components along g become small but not zero; the sum never grows. Source: Kumar et al., Nurse
+    is Closer to Woman than Surgeon?, TACL 8, 2020.
 
     Parameters
     ----------
@@ -78,23 +78,19 @@ class RepulsionAttractionNeutralization(WordDebias):
     epochs : int, default=300
         Steps of the optimiser (Adam).
     theta : float, default=0.05
-        Least indirect bias of a neighbour to get away from: the share of its similarity with the
+        Minimum indirect bias of a neighbour to move away from: the share of its similarity with the
         word that disappears without the bias direction.
     n_neighbours : int, default=100
-        Nearest neighbours of each word that are looked at; all other words, if there are fewer.
+        Number of nearest neighbours to consider.
     learning_rate : float, default=0.01
-        Of the optimiser.
+        Learning rate of the optimiser.
     weights : sequence of three float, or 'authors', default=(0.33, 0.33, 0.33)
-        Of repulsion, attraction and neutralisation. 'authors': (1/8, 6/8, 1/8), as published.
+        Weights of the three terms. 'authors': (1/8, 6/8, 1/8), as published.
 
     Attributes
     ----------
     bias_direction_, bias_subspace_, pca_, definitional_pairs_, definitional_pairs_embeddings_
         See :class:`HardDebias`.
-
-    References
-    ----------
-    .. [1] Kumar et al. Nurse is Closer to Woman than Surgeon? TACL 8, 2020.
 
     Examples
     --------
@@ -133,8 +129,7 @@ class RepulsionAttractionNeutralization(WordDebias):
         model : WordEmbeddingModel
             The model to learn from.
         definitional_pairs : sequence of pairs of str
-            Words that differ in the class only: ``[["woman", "man"], ["she", "he"]]``. Pairs with a
-            missing word are left out and logged.
+            See :meth:`HardDebias.fit`.
         """
         self._fit_subspace(model, definitional_pairs, 2)
         return self
@@ -192,14 +187,11 @@ def repel_attract_neutralize(
     epochs: int = 300,
     learning_rate: float = 0.01,
 ) -> FloatArray:
-    """Minimise the objective of RAN for every word with Adam, starting from the word itself.
+    """Minimise the objective of RAN for each word with Adam, starting from the word itself.
 
-    `words` (n_words, dim) are float32 or float64, and `repulsion_sets` hold for each word the
-    vectors to get away from, perhaps none; no vector is zero. Returns the best unit vectors on the
-    way, the start included; each is independent of the other words.
+    `words` (n_words, dim) are float32 or float64, and `repulsion_sets` hold the vectors to move
+    away from for each word, perhaps none; no vector is zero. Returns the best unit vectors.
 
-    Examples
-    --------
     >>> nurse, home = np.array([[0.5, 0.1, 0.8]]), np.array([[0.6, 0.9, 0.3]])
     >>> g, weights = [0.997742, -0.067150, -0.001556], (1 / 8, 6 / 8, 1 / 8)
     >>> repel_attract_neutralize(nurse, [home], g, weights).round(2)
@@ -267,7 +259,6 @@ def _adam(
 
 
 def _unit(vectors: FloatArray) -> FloatArray:
-    """Vectors scaled to unit length, in their dtype."""
     # Of very large and very small ones the squares have no place in the dtype.
     scaled = vectors / np.abs(vectors).max(axis=-1, keepdims=True)
     return np.asarray(scaled / np.sqrt(np.einsum("...i,...i->...", scaled, scaled))[..., None])

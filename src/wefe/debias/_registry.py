@@ -1,4 +1,4 @@
-"""Mitigation methods by name, as the command line takes them."""
+"""Mitigation methods by name, as on the command line."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def list_debias_methods() -> list[type[BaseDebias]]:
     Returns
     -------
     list of type
-        Subclasses of :class:`BaseDebias`; :func:`get_debias_method` finds one by its name.
+        Subclasses of :class:`BaseDebias`.
 
     Examples
     --------
@@ -35,23 +35,22 @@ def list_debias_methods() -> list[type[BaseDebias]]:
 
 
 def get_debias_method(name: str) -> type[BaseDebias]:
-    """Return the mitigation method of that name.
+    """Return the mitigation method with a name.
 
     Parameters
     ----------
     name : str
-        'HardDebias', or as the command line writes it, 'hard-debias'; case and punctuation are
-        ignored.
+        'HardDebias', or 'hard-debias' as on the command line; case and punctuation do not matter.
 
     Returns
     -------
     type
-        The class, a subclass of :class:`BaseDebias`.
+        A subclass of :class:`BaseDebias`.
 
     Raises
     ------
     ValueError
-        If there is no such method; the message lists those there are.
+        If there is no such method; the message lists them.
 
     Examples
     --------
@@ -66,5 +65,5 @@ def get_debias_method(name: str) -> type[BaseDebias]:
 
 
 def debias_method_name(method: type[BaseDebias]) -> str:
-    """Return the name of a method as the command line writes it: 'hard-debias'."""
+    """Return the name of a method on the command line: 'hard-debias'."""
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "-", method.__name__).lower()

@@ -1,4 +1,4 @@
-"""Words that models share, and the tests of Gonen and Goldberg (2019) of what bias is left."""
+"""Words that models share, and the tests of Gonen and Goldberg (2019) for remaining bias."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def paired_scores(
 ) -> tuple[list[float], list[Errors]]:
     """Return the score of every model, and the errors of every mitigated one.
 
-    `columns` hold one number per word for each model, the original one first; `score` makes a score
-    of a column and the words that count, by default the mean.
+    `columns` hold one number per word for each model, the original one first. `score` computes a
+    score from a column and the words that count; by default the mean.
     """
     table = np.stack(columns)
     n_models, n = table.shape
@@ -99,7 +99,6 @@ def rows_of(
     errors: Sequence[Errors] | None = None,
     **rest: Any,
 ) -> list[Row]:
-    """Return a row for each mitigated model."""
     errors = errors or [Errors()] * (len(models) - 1)
     return [
         Row(aspect, measure, subject, model.name, scores[0], after, *error, **rest)
@@ -142,14 +141,14 @@ class CommonWords:
         return len(self.words)
 
     def find(self, form: str) -> int | None:
-        """Return the number of a word, written as the first model has it; None if not shared."""
+        """Return the number of a word, written as in the first model; None if it is not shared."""
         row = self.models[0].vocab.get(form, -1)
         # Rows of the first model rise with the numbers.
         number = int(np.searchsorted(self._rows[0], row))
         return number if number < len(self) and self._rows[0][number] == row else None
 
     def vectors(self, model: int, numbers: Rows | slice) -> FloatArray:
-        """Return vectors of one model, float32 or float64; perhaps a view, not to be changed."""
+        """Return read-only vectors of one model, float32 or float64, perhaps a view."""
         table, rows = self.models[model], self._rows[model][numbers]
         in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
         vectors = table.rows(slice(rows[0], rows[-1] + 1) if in_a_row else rows)
@@ -197,7 +196,7 @@ def residual_rows(
     k: int,
     random_state: int,
 ) -> list[Row]:
-    """Run the tests of what remains on all models, for each class against the others."""
+    """Run the tests for remaining bias on all models, for each class against the others."""
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []
@@ -262,7 +261,7 @@ def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
 
 
 def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Numbers]:
-    """Tell of each word whether clusters and classifiers find the side it was biased to."""
+    """Tell, for each word, whether clusters and classifiers find the side it was biased to."""
     # The same words in every model.
     order = np.random.default_rng(random_state).permutation(len(sides[0]))
     n_train = max(1, round(_TRAIN_SHARE * len(order)))
@@ -307,7 +306,7 @@ def _rows(
 
 
 def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
-    """Return numbers of frequent words that look like words; add what is odd to `notes`."""
+    """Return the numbers of frequent plain words; add remarks to `notes`."""
     if not len(common):
         return np.empty(0, dtype=np.intp)
     model = common.models[0]

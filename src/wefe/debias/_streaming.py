@@ -27,7 +27,7 @@ from wefe.models.formats._write import SavedFormat, format_of, write_blocks
 
 @dataclass(frozen=True)
 class MitigatedFile:
-    """What :func:`debias_file` and :func:`transform_file` wrote.
+    """The result of :func:`debias_file` and :func:`transform_file`.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class MitigatedFile:
     name : str
         The name of the mitigated model.
     n_words, n_changed : int
-        Words in the file, and those whose vectors changed.
+        Words in the file, and words whose vectors changed.
 
     Examples
     --------
@@ -66,24 +66,22 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
-    Neither is read into memory. Vectors change block by block, which takes some tens of MB, plus
-    some 100 bytes per word for .safetensors. A file that cannot be mapped (.txt, .bin) is converted
-    beside `path` first, and needs disk space until the end. INLP holds the words it learns from:
-    some 250 MB for its default of 22,500. RepulsionAttractionNeutralization holds its result in
-    memory.
+    Vectors change block by block, in bounded memory. A file that cannot be mapped (.txt, .bin) is
+    first converted beside `path`, which needs disk space. INLP keeps the words it learns from in
+    memory, and RepulsionAttractionNeutralization its result.
 
     Parameters
     ----------
     method : BaseDebias
-        A mitigation method, fitted or not; it is fitted here.
+        The mitigation method to fit.
     source : path or WordEmbeddingModel
-        The file, in any format that :func:`wefe.models.load` opens.
+        A model, or a file in any format of :func:`wefe.models.load`.
     path : path
-        The file to write, which may be the source. It appears, or is replaced, when it is complete.
+        The file to write, perhaps the source. It is replaced only when the new file is complete.
     target, ignore : sequence of str, optional
-        The words that change, and those that do not; see :meth:`RowwiseDebias.transform`.
+        See :meth:`RowwiseDebias.transform`.
     format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
-        By default from the suffix: .txt, .vec, .bin, .kv or .safetensors.
+        By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors.
     vocab_prefix, trust_pickle, progress : optional
         As in :func:`wefe.models.load`.
     **fit_params
@@ -92,23 +90,22 @@ def debias_file(
     Returns
     -------
     MitigatedFile
-        Where it is, and how many words changed.
+        The path, and how many words changed.
 
     Raises
     ------
     TypeError, ValueError
-        If `method` is no mitigation method, the file is damaged, the format cannot hold a word, or
-        too few words of the criterion are there. What was at `path` stays.
+        If `method` is not a mitigation method, the file is damaged, the format cannot store a word,
+        or the model has too few words of the criterion.
 
     Examples
     --------
     >>> import tempfile
-    >>> from wefe import load_test_model
     >>> from wefe.debias import LinearProjection
-    >>> model, sets = load_test_model(), [("she", "he"), ("woman", "man")]
+    >>> sets = [("she", "he"), ("woman", "man")]
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     path = f"{folder}/debiased.safetensors"
-    ...     debias_file(LinearProjection(), model, path, definitional_sets=sets).n_changed
+    ...     debias_file(LinearProjection(), "demo", path, definitional_sets=sets).n_changed
     10569
     """
     if not isinstance(method, BaseDebias):
@@ -130,38 +127,36 @@ def transform_file(
     trust_pickle: bool = False,
     progress: bool = True,
 ) -> MitigatedFile:
-    """Write the vectors of a file to another one, mitigated by a method that you fitted before.
+    """Mitigate a file of vectors with a fitted method, and write the result to another file.
 
     Parameters
     ----------
     method : RowwiseDebias
         A fitted method.
     source : path or WordEmbeddingModel
-        The file, with vectors of the space that the method was fitted on.
+        A model or file with vectors of the space that the method was fitted on.
     path, target, ignore, format, vocab_prefix, trust_pickle, progress : optional
         See :func:`debias_file`.
 
     Returns
     -------
     MitigatedFile
-        Where it is, and how many words changed.
+        The path, and how many words changed.
 
     Raises
     ------
     TypeError, ValueError, sklearn.exceptions.NotFittedError
-        If the method was not fitted or does not change each vector by itself, the file is damaged
-        or has other dimensions or no word of `target`, or the format cannot hold a word. What was
-        at `path` stays.
+        If the method is not fitted or does not change each vector by itself, the file is damaged or
+        has other dimensions or no word of `target`, or the format cannot store a word.
 
     Examples
     --------
     >>> import tempfile
     >>> from wefe import load_test_model
     >>> from wefe.debias import LinearProjection
-    >>> model = load_test_model()
-    >>> method = LinearProjection().fit(model, [("she", "he"), ("woman", "man")])
+    >>> method = LinearProjection().fit(load_test_model(), [("she", "he"), ("woman", "man")])
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     transform_file(method, model, f"{folder}/new.bin", target=["nurse", "boss"]).n_changed
+    ...     transform_file(method, "demo", f"{folder}/new.bin", target=["nurse", "boss"]).n_changed
     2
     """
     if not isinstance(method, RowwiseDebias):
@@ -178,7 +173,7 @@ def transform_file(
 def _opened(
     source: Any, path: Any, format: Any, vocab_prefix: Any, trust_pickle: bool, progress: bool
 ) -> Iterator[WordEmbeddingModel]:
-    """Open a file as a model that is not read into memory; see first that `path` can be written."""
+    """Open a file as a model without reading it into memory; check that `path` can be written."""
     if not isinstance(source, str | os.PathLike | WordEmbeddingModel):
         raise TypeError(f"source must be a file or a WordEmbeddingModel; got {found(source)}.")
     format_of(Path(path), format)

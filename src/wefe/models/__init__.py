@@ -1,9 +1,4 @@
-"""Models that map words to embeddings.
-
-- `WordEmbeddingModel` wraps gensim's vectors or plain arrays.
-- `load_test_model` returns the small real model that ships with the package.
-- `flair_to_gensim` unwraps flair's classic word embeddings.
-"""
+"""Open, search, change and save models that map words to embeddings."""
 
 import lazy_loader as lazy
 

@@ -1,4 +1,4 @@
-"""Write any embedding in the native format, once, so that it opens in milliseconds ever after."""
+"""Convert an embedding to the native format, which opens in milliseconds."""
 
 from __future__ import annotations
 
@@ -27,52 +27,36 @@ def convert(
 ) -> WordEmbeddingModel:
     """Write an embedding in the native format, and open the result.
 
-    The source is read in one pass and in bounded memory, whatever its size: some 30 bytes per word
-    beside a few tens of MB (but for lowercase='mean', which needs all vectors at once, and formats
-    that other libraries read). The file appears under its name when it is complete.
+    The source is read once, in bounded memory (except with ``lowercase='mean'`` and formats that
+    other libraries read). `path` is replaced only when the new file is complete. Vectors built from
+    subwords are not written; ``subwords='refuse'`` silences the warning.
 
     Parameters
     ----------
     source : path, str or object
-        Whatever :func:`load` takes.
+        Any source that :func:`load` accepts.
     path : path
         The file to write, 'NAME.safetensors'.
     dtype : {'float32', 'float16', 'int8'}, default='float32'
-        How the numbers are kept. float16 takes half the room and keeps 11 significant bits; int8
-        takes a quarter: each vector is divided by a scale of its own, 1/127 of its largest number,
-        and rounded, so that no number is off by more than half of that scale.
+        How the numbers are stored. float16 halves the size and keeps 11 significant bits. int8
+        takes a quarter: vectors are rounded to multiples of 1/127 of their largest absolute number.
     name : str, optional
-        The name that the model gets; by default that of the source.
+        Name of the new model; by default that of the source.
     progress : bool, default=True
-        Whether long work shows a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
     **options
-        Which words to keep, and how to read, as in :func:`load`: `limit`, `lowercase`, `keep`,
-        `min_count`, `counts`, `subwords`, `vocabulary`, `on_error`, `trust_pickle`, `revision`,
-        `token` and `n_jobs`. With ``subwords='refuse'`` nothing is said of vectors that are made
-        of subwords, which are never written.
+        Other options of :func:`load`: `limit`, `lowercase`, `keep`, `min_count`, `counts`,
+        `subwords`, `vocabulary`, `on_error`, `trust_pickle`, `revision`, `token` and `n_jobs`.
 
     Returns
     -------
     WordEmbeddingModel
-        The converted model, mapped from the file.
+        The new model, memory-mapped from the file.
 
     Raises
     ------
-    FileNotFoundError
-        If there is no such source.
-    ValueError
-        If the source is damaged, a vector has NaN or infinity or numbers too large for `dtype`, or
-        `path` has another suffix. What was at `path` stays as it was.
-    ImportError
-        If the format needs a library that is not installed.
-
-    See Also
-    --------
-    load : Open the source as it is.
-
-    Notes
-    -----
-    Vectors that a model builds from subwords are not written, only those of its vocabulary.
+    FileNotFoundError, ImportError, TypeError, ValueError
+        As in :func:`load`. Also if `path` has another suffix or a number does not fit `dtype`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Arrays in files that are read by position: a file that changes is an error, never a crash."""
+"""Read arrays from files by position; a file that changes raises an error and never crashes."""
 
 from __future__ import annotations
 
@@ -21,11 +21,10 @@ _SEEKING = threading.Lock()
 
 
 class OpenFile:
-    """A file that is open for positioned reads, and refused once it changed.
+    """A file open for positioned reads, which fail once it has changed.
 
-    Nothing is mapped: reading a map of a file that was cut short ends the process. `stamp` is
-    size, time of the last change and number of the file when it was opened; given one, it must
-    have that.
+    It is not memory-mapped, because reading a map of a truncated file ends the process. `stamp`
+    holds the size, modification time and inode that the file must have.
     """
 
     def __init__(
@@ -39,7 +38,6 @@ class OpenFile:
 
     @property
     def size(self) -> int:
-        """Bytes of the file when it was opened."""
         return self.stamp[0]
 
     def _stamp(self) -> tuple[int, int, int]:
@@ -47,7 +45,7 @@ class OpenFile:
         return status.st_size, status.st_mtime_ns, status.st_ino
 
     def check(self) -> None:
-        """Refuse a file that is not what it was when it was opened."""
+        """Refuse a file that has changed since it was opened."""
         if self._stamp() != self.stamp:
             raise ValueError(
                 f"{self.path} changed while it was open, so its vectors could be those of two "
@@ -65,7 +63,6 @@ class OpenFile:
             view, offset = view[n_bytes:], offset + n_bytes
 
     def read(self, offset: int, n_bytes: int) -> bytes:
-        """Return `n_bytes` bytes from `offset` on."""
         # Never more than the file has: what a header promises is not to fill the memory.
         if not 0 <= offset <= offset + n_bytes <= self.size:
             raise ValueError(
@@ -78,7 +75,7 @@ class OpenFile:
         return bytes(buffer)
 
     def opened(self) -> BinaryIO:
-        """Return the same file, also if another one has taken its name, at its start."""
+        """Return a new handle at the start of the same file, even if its name now means another."""
         file = os.fdopen(os.dup(self._descriptor), "rb")
         file.seek(0)
         return file
@@ -98,10 +95,7 @@ def _read_at(descriptor: int, view: memoryview, offset: int) -> int:
 
 
 class FileArray:
-    """An array in a file; indexing its first axis reads those rows into memory.
-
-    It starts at byte `offset`. A file that is too short for `shape` and `dtype` is refused.
-    """
+    """An array that starts at byte `offset` of a file; indexing reads those rows into memory."""
 
     def __init__(
         self, file: OpenFile, offset: int, shape: Sequence[int], dtype: npt.DTypeLike
@@ -122,7 +116,6 @@ class FileArray:
 
     @property
     def ndim(self) -> int:
-        """Number of axes."""
         return len(self.shape)
 
     def __getitem__(self, rows: Any) -> npt.NDArray[Any]:
@@ -158,6 +151,6 @@ class FileArray:
         return found[place]
 
     def _fill(self, rows: npt.NDArray[Any], start: int) -> None:
-        """Read as many rows as there is room for."""
+        """Fill `rows` with consecutive rows, from row `start` on."""
         if rows.size:
             self.file.read_into(rows, self.offset + start * self._row_bytes)

@@ -13,14 +13,14 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 
 
 class Fingerprints:
-    """Hashes of the vectors of words; of an encoder, of its weights, whatever the words."""
+    """Hashes of the vectors of words; for an encoder, one hash of its weights."""
 
     def __init__(self, model: WordEmbeddingModel) -> None:
         self._model = model
         self._of_word: dict[str, bytes] = {}
 
     def of(self, words: Iterable[str] | None) -> str:
-        """Return the hash of the vectors of those words that the model has; None for all of it."""
+        """Return the hash of the vectors of those words that the model has, or of all (None)."""
         encoding: str | None = getattr(self._model, "encoding", None)
         if encoding is not None:
             return encoding

@@ -9,7 +9,7 @@ from wefe.models._tables import ArrayVectors
 
 
 def flair_to_gensim(flair_embedding: Any) -> Any:
-    """Return the vectors that a flair `WordEmbeddings` object holds.
+    """Return the vectors of a flair `WordEmbeddings` object.
 
     Parameters
     ----------
@@ -19,13 +19,12 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
     Returns
     -------
     gensim.models.KeyedVectors or ArrayVectors
-        What `WordEmbeddingModel` takes: the gensim object itself where flair (before 0.12) keeps
-        one, otherwise gensim vectors made from its table, or `ArrayVectors` without gensim.
+        Vectors for `WordEmbeddingModel`.
 
     Raises
     ------
     TypeError
-        If the object holds no static vectors (flair's contextual embeddings do not).
+        If the object has no static vectors, like flair's contextual embeddings.
 
     Examples
     --------

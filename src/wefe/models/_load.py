@@ -75,98 +75,85 @@ def load(
     Parameters
     ----------
     source : path, str or object
-        A file, told by its content and not by its name (a named pipe is copied to one first):
+        A file. Its content determines the format, whatever its name:
 
-        - GloVe or word2vec text (a word and its numbers per line, with or without a first line
-          'n_words dim'; words may contain spaces) and word2vec binary; also packed with gzip,
-          bzip2, xz, zstd (``wefe[zstd]``) or zip. A file in a zip archive that holds several is
-          named as if the archive were a folder: 'glove.6B.zip/glove.6B.50d.txt'.
-        - CSV and TSV, with a first line of names or without.
-        - The native format, as :func:`convert` writes it: opens in milliseconds.
-        - safetensors with a tokenizer.json beside it, or a folder with both: model2vec and
-          StaticEmbedding, or the input embeddings of a language model (``wefe[hub]``).
-        - fastText .bin and gensim's plain KeyedVectors. Other files of gensim are pickles and
-          need `trust_pickle` (``wefe[gensim]``).
+        - GloVe or word2vec text, with or without a header, or word2vec binary, perhaps compressed
+          (gzip, bzip2, xz, zip, or zstd with ``wefe[zstd]``). Members of zip archives:
+          'glove.6B.zip/glove.6B.50d.txt'.
+        - CSV or TSV, with or without column names; the native format of :func:`convert`.
+        - safetensors with a tokenizer.json beside it, or a folder with both (``wefe[hub]``):
+          model2vec, StaticEmbedding, or the input embeddings of a language model.
+        - fastText .bin and gensim's plain KeyedVectors. Other gensim files are pickles, which need
+          `trust_pickle` (``wefe[gensim]``).
         - .npy and .npz with a vocabulary, and parquet (``wefe[parquet]``).
 
-        Or an object: gensim vectors or a model that holds some, a spaCy pipeline, vocabulary or
-        vectors, flair's classic embeddings, a pandas DataFrame, a dict, a pair (words, array).
-        Or a name: a repository of Hugging Face ('org/name', 'org/name@revision'), an embedding of
+        An object: gensim vectors or a model with such vectors, a spaCy pipeline, vocabulary or
+        vectors, flair's classic embeddings, a pandas DataFrame, a dict, or a pair (words, array).
+
+        A name: a Hugging Face repository ('org/name' or 'org/name@revision'), an embedding of
         gensim-data ('glove-twitter-25'), or 'demo' for the packaged vectors.
     name : str, optional
         Name of the model; by default that of the source.
     vocab_prefix : str, optional
-        Put before each word that is looked up ('/c/en/' for ConceptNet).
+        Prefix of every word that is looked up ('/c/en/' for ConceptNet).
     words : iterable of str or Query, or Query, optional
-        The only words that are needed. A text, word2vec, parquet or CSV file is then read in one
-        pass, and only these words are parsed and held. A query stands for all its words in every
-        form that the options of a preprocessor can give them, with `vocab_prefix`; strings are
-        taken exactly as written. Looking up any other word is an error (`UnreadWordError`).
-        Sources that need not be read to be opened ignore this.
+        The only words that you need. Text, word2vec, parquet and CSV files are then read once, and
+        only these words are parsed and kept. Queries stand for their words in every form that a
+        preprocessor can produce; strings are exact. Looking up another word raises
+        `UnreadWordError`. Formats that open without being read ignore this option.
     hold : {'selected', 'mapped', 'memory'}, optional
-        How to hold the vectors: those of `words` only; in the file, of which the rows are read
-        that are used; or all of them in memory. By default the least that does: in the file
-        ('mapped') where the format can, else selected if there are `words`, else in memory.
+        Where to keep the vectors: only those of `words` in memory; in the file, reading rows when
+        they are used; or all in memory. By default 'mapped' if the format allows it, otherwise
+        'selected' with `words` and 'memory' without.
     limit : int, optional
-        Only the first rows of the source; files are sorted by frequency as a rule.
+        Read only so many rows from the start; most files are sorted by falling frequency.
     lowercase : {'first', 'mean'}, optional
-        Lower the case of all words. Of several that become the same, the first (most frequent) is
-        kept, or their mean.
+        Convert words to lower case. If several become equal, keep the first vector or the mean.
     keep : callable, optional
-        Takes a word and tells whether to keep it (``lambda word: word.startswith("/c/en/")``).
+        Takes a word and returns whether to keep it (``lambda word: word.startswith("/c/en/")``).
     min_count : int, optional
-        Drop words that occurred less often in the training text. The counts are those of the
-        source (gensim, fastText .bin), or `counts`.
+        Drop words with fewer occurrences, according to `counts` or the source (gensim, fastText
+        .bin).
     counts : mapping from str to int, or path, optional
-        How often each word occurred: a mapping, or a file with a word and its count per line, as
-        the vocabulary files of word2vec and GloVe have.
+        Occurrences of each word: a mapping, or a file with a word and its count per line.
     subwords : {'mean', 'first', 'refuse'}, optional
-        The vector of a word that is not in the vocabulary: the mean of its subwords or the first
-        of them, or none: the word counts as lost. By default 'mean' for model2vec and
-        StaticEmbedding, where a word is nothing else, and 'refuse' otherwise.
+        The vector of a word outside the vocabulary: the mean of its subwords, the first of them, or
+        none, so that the word is out of vocabulary. By default 'mean' for model2vec and
+        StaticEmbedding, otherwise 'refuse'.
     vocabulary : sequence of str or path, optional
-        The words of a .npy or .npz matrix, if they do not lie beside it.
+        The words of a .npy or .npz matrix, unless they are stored beside it.
     on_error : {'raise', 'skip'}, default='raise'
-        What becomes of a damaged line or word: an error that names it, or it is left out, counted
-        and logged.
+        Whether a damaged line or word raises an error, or is left out, counted and logged.
     trust_pickle : bool, default=False
-        Unpickle models that gensim saved and objects of numpy. A pickle can run any code that its
-        author put there.
+        Allow unpickling of models saved by gensim and of numpy objects. A pickle can run any code.
     revision : str, optional
-        Of a repository of Hugging Face: branch, tag or commit. Passed to huggingface_hub.
+        Branch, tag or commit of a Hugging Face repository.
     token : str or bool, optional
-        For repositories that are not public. Passed to huggingface_hub.
+        Access token for a private Hugging Face repository, passed to huggingface_hub.
     n_jobs : int, optional
-        Threads that parse text; by default as many as there are cores. The result is the same.
+        Threads that parse text; by default one per core. The result does not depend on it.
     progress : bool, default=True
-        Whether long work shows a progress bar on a terminal.
+        Whether to show a progress bar on a terminal.
 
     Returns
     -------
     WordEmbeddingModel
-        The model; its `held` and `nbytes` tell how and how much it holds. Text becomes float32,
-        as ``np.float32(float(text))`` rounds it.
+        The model. Numbers in text become float32.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
-    ValueError
-        If the file is in no known format or damaged; the message names the file and the line,
-        word or byte, what was expected and what was found.
+        If the file does not exist.
+    TypeError, ValueError
+        If an option has the wrong type or value, or if the source is damaged or in no known format.
+        The message names the file and the line, word or byte.
     ImportError
         If the format needs a library that is not installed; the message names the extra.
 
-    See Also
-    --------
-    convert : Write any source in the native format.
-    WordEmbeddingModel.save : Write a model in other formats.
-
     Notes
     -----
-    With `words`, other lines of a text file are only checked for a plausible length, and counted.
-    Values that a mapped file holds are checked when they are used: a query that meets NaN or
-    infinity says so.
+    With `words`, the other lines of a text file are only checked for a plausible length. The values
+    of a mapped file are checked when they are used: a query that finds NaN or infinity reports it.
 
     Examples
     --------
@@ -217,7 +204,7 @@ def load(
 def open_vectors(
     source: Any, reading: Reading, revision: str | None = None, token: str | bool | None = None
 ) -> VectorSource:
-    """Open whatever `load` takes, models and 'demo' included."""
+    """Open any source of `load`, including models and 'demo'."""
     if isinstance(source, str) and source == "demo":
         from wefe.models._packaged import load_test_model
 
@@ -232,11 +219,10 @@ def words_of(
     vocab_prefix: str | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> frozenset[str]:
-    """Return every string that may be looked up for words and queries.
+    """Return every string to look up for words (as they are) and queries (in many forms).
 
-    Strings are taken as they are. A query stands for its words, with `vocab_prefix`, in the
-    forms that `preprocessors` give them, by default in every form that a preprocessor can; the
-    form as written and its lower case are always included.
+    The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
+    that a preprocessor can produce. The form as written and its lower case are always included.
     """
     if isinstance(words, Query):
         words = [words]
@@ -268,7 +254,7 @@ def check_reading(
     n_jobs: object = None,
     progress: object = True,
 ) -> Reading:
-    """Return how to read, once every option is checked."""
+    """Check the options for reading and collect them."""
     if subwords is not None:
         check_choice("subwords", subwords, ("mean", "first", "refuse"))
     return Reading(
@@ -283,14 +269,14 @@ def check_reading(
 
 @dataclass(frozen=True)
 class VocabularyCut:
-    """The words to keep, and the form in which they are kept; see `load`."""
+    """Which words to keep, and in which form; see `load`."""
 
     limit: int | None = None
     keep: Callable[[str], bool] | None = None
     lowercase: Lowercase | None = None
 
     def apply(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Drop words and lower their case, block by block; repetitions stay."""
+        """Drop words and convert their case, block by block; repeated words stay."""
         left = self.limit
         for words, vectors in blocks:
             if left is not None:
@@ -315,10 +301,7 @@ def open_cut(
     token: str | bool | None = None,
     **how: Any,
 ) -> tuple[VectorSource, VocabularyCut, Reading]:
-    """Open a source; return also which words to keep and how to read, once both are checked.
-
-    `how` is what `check_reading` takes.
-    """
+    """Open a source and check all options; `how` holds those of `check_reading`."""
     reading = check_reading(**how)
     opened = open_vectors(source, reading, revision, token)
     if lowercase is not None:
@@ -367,7 +350,7 @@ def _take(
     hold: Held | None,
     lenient: bool,
 ) -> VectorTable:
-    """Return the table of vectors for a model."""
+    """Return the table of vectors of a model, stored as `hold` says."""
     keeps_all = cut == VocabularyCut()
     table = opened.table if keeps_all else None
     if hold == "mapped" and (table is None or table.held != "mapped"):
@@ -397,7 +380,6 @@ def _take(
 
 
 def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
-    """Read a whole source into memory."""
     expected = opened.expected_words
     if cut.limit is not None:
         expected = min(expected, cut.limit)
@@ -411,7 +393,7 @@ def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVec
 def _collect(
     opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None, n_expected: int = 0
 ) -> ArrayVectors:
-    """Gather blocks into one table; of a word that comes twice, the first vector or the mean."""
+    """Gather blocks into one table; a repeated word gets its first vector or the mean."""
     index: dict[str, int] = {}
     # Rows that are reserved and never come use no memory.
     every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
@@ -453,7 +435,7 @@ def finite(
     lenient: bool,
     hint: str = "To leave such words out, use on_error='skip'.",
 ) -> Iterator[Block]:
-    """Refuse vectors with NaN or infinity, or leave them out and count them."""
+    """Refuse vectors with NaN or infinity, or (lenient) leave them out and count them."""
     for words, vectors in blocks:
         good = np.isfinite(vectors).all(axis=1)
         if good.all():
@@ -471,7 +453,6 @@ def finite(
 
 
 def log_skipped(opened: VectorSource) -> None:
-    """Say how many words were left out because they were damaged."""
     if opened.n_skipped:
         logger.warning(
             "%s: %d damaged words were left out (on_error='skip')", opened.label, opened.n_skipped

@@ -1,4 +1,4 @@
-"""One pass over a whole vocabulary, in bounded memory."""
+"""Compute with a whole vocabulary in one pass and bounded memory."""
 
 from __future__ import annotations
 
@@ -30,10 +30,9 @@ Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
-    """Hand out rows of a whole vocabulary and their vectors, block by block, as they are stored.
+    """Yield rows of a whole vocabulary with their vectors, except those without a direction.
 
-    float16 becomes float32. Vectors that are zero, or hold NaN or infinity, are left out. A
-    model that was opened for some words only is a ValueError.
+    float16 becomes float32. A model opened for some words only raises a ValueError.
     """
     model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
@@ -51,16 +50,10 @@ def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatAr
 def vocabulary_cosines(
     model: WordEmbeddingModel, directions: npt.ArrayLike, n_words: int | None = None
 ) -> FloatArray:
-    """Cosines of all words of a vocabulary with some directions, in one pass.
+    """Return the cosines of the first `n_words` words with directions of shape (n_directions, dim).
 
-    `directions` has shape (n_directions, dim); only the first `n_words` words count, if given.
-    The result has shape (n_words, n_directions), is as wide as the vectors, at least float32
-    (the error is below dim * 2**-24 then), and NaN for words without a direction.
-
-    >>> model = WordEmbeddingModel((["a", "b"], np.array([[3.0, 4.0], [0.0, 2.0]])), "toy")
-    >>> vocabulary_cosines(model, [[1.0, 0.0]])
-    array([[0.6],
-           [0. ]])
+    The result has shape (n_words, n_directions) and is NaN for words without a direction. Its dtype
+    is that of the vectors, at least float32; in float32 the error is below dim * 2**-24.
     """
     model.whole_table("a pass over all vectors")
     axes = np.atleast_2d(np.asarray(directions, dtype=np.float64))
@@ -79,11 +72,9 @@ def vocabulary_cosines(
 
 
 def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
-    """Find words that look like words: lower case, short, no digits, no punctuation.
+    """Return rows of lower-case short words without digits or punctuation, and True.
 
-    Only the first `n_words` words of the vocabulary count, if given; most files sort by falling
-    frequency. Returns their rows; and False if words of any case were taken, as hardly any is
-    in lower case.
+    If hardly any word is in lower case, words of any case are returned, and False.
     """
     prefix = model.vocab_prefix or ""
     n_words = len(model.vocab) if n_words is None else n_words
@@ -110,12 +101,10 @@ def most_associated(
     ignore: Sequence[str] = (),
     rows: Rows | None = None,
 ) -> list[tuple[Rows, Vectors]]:
-    """Find the `n_words` words whose unit vectors reach farthest along each of some axes.
+    """Return, per axis, the `n_words` rows whose unit vectors have the largest products with it.
 
-    For example along unit(he) - unit(she) and its opposite: then the numbers are cos(w, he) -
-    cos(w, she), the bias by projection of Gonen and Goldberg (2019). Words to `ignore` are left
-    out, and so are all but `rows`, if given. Returns, per axis, rows by falling product with
-    the axis (of equal ones the lower row first), and these products.
+    With the axis unit(he) - unit(she) the product is the bias by projection of Gonen and Goldberg
+    (2019). Words to `ignore`, and all but `rows`, are left out. Ties are sorted by row.
     """
     directions = np.atleast_2d(np.asarray(axes, dtype=np.float64))
     allowed = np.full(len(model.vocab), rows is None)
@@ -139,7 +128,7 @@ def most_associated(
 
 
 def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
-    """Return words as the vocabulary of a model has them, that is with its prefix."""
+    """Return words as the vocabulary of a model writes them, with its prefix."""
     prefix = model.vocab_prefix or ""
     return [prefix + word for word in words]
 
@@ -147,18 +136,18 @@ def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
 def neighbors_of(
     model: WordEmbeddingModel, words: Sequence[str], k: int = 10, *, approximate: bool = False
 ) -> pd.DataFrame:
-    """Find the nearest words of several words at once.
+    """Find the nearest neighbours of several words at once.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model that has its whole vocabulary.
+        A model with its whole vocabulary.
     words : sequence of str
-        Words of the model, written as its vocabulary has them.
+        Words of the model, written as in its vocabulary.
     k : int, default=10
-        Neighbours wanted of each word, at least 1.
+        Number of neighbours per word, at least 1.
     approximate : bool, default=False
-        True searches with faiss: for very many words of a large model.
+        As in :func:`nearest_neighbors`.
 
     Returns
     -------
@@ -169,12 +158,10 @@ def neighbors_of(
     Raises
     ------
     KeyError
-        If the model lacks a word; the error names it.
-    ValueError
-        If the model was opened for some words only, `words` is empty, a word has a vector without
-        a direction, or the model has too few words.
-    TypeError
-        If an argument is of another type.
+        If the model lacks a word.
+    TypeError, ValueError
+        If an argument has the wrong type, the model was opened for some words only, `words` is
+        empty, a vector has no direction, or the model has fewer than `k` neighbours for a word.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Nearest neighbours over a whole vocabulary, in bounded memory."""
+"""Find nearest neighbours in a whole vocabulary, in bounded memory."""
 
 from __future__ import annotations
 
@@ -43,63 +43,50 @@ def nearest_neighbors(
     exclude: Exclude | None = None,
     approximate: bool = False,
 ) -> tuple[Rows, Cosines]:
-    """Find the vectors of largest cosine with each query.
+    """Find the vectors with the largest cosine to each query.
 
     Parameters
     ----------
     vectors : ndarray of shape (n_words, dim), or VectorTable
-        Floating-point numbers, in memory or mapped from a file.
+        Floating-point vectors, in memory or mapped from a file.
     queries : ndarray of shape (n_queries, dim)
-        Floating-point vectors, none of them zero; their lengths do not matter.
+        Floating-point vectors; their lengths do not matter.
     k : int
-        Neighbours wanted of each query, at least 1.
+        Number of neighbours per query, at least 1.
     exclude : sequence of int or of sequences of int, of length n_queries, optional
-        The row, or the rows, that each query must not have as neighbours: a word is usually not
-        meant to be its own.
+        For each query, the row or rows that cannot be its neighbours, such as its own.
     approximate : bool, default=False
-        True searches with faiss, which finds most of the neighbours: for very many queries. Below
-        32,768 vectors the search is exact anyway.
+        Search with faiss, which finds most neighbours and is faster for very many queries. Below
+        32,768 vectors the search is always exact.
 
     Returns
     -------
     rows : ndarray of shape (n_queries, k), int64
-        Rows of `vectors`, by falling cosine; of equal cosines the lower row comes first.
+        Rows of `vectors`, by falling cosine and, for equal cosines, by row.
     cosines : ndarray of shape (n_queries, k), float64
         Their cosines, in [-1, 1].
 
     Raises
     ------
-    ValueError
-        If a query has no direction (it is zero, or holds NaN or infinity), the shapes do not fit,
-        or a query has fewer than `k` neighbours.
-    TypeError
-        If an argument is of another type.
+    TypeError, ValueError
+        If an argument has the wrong type or shape, a query has no direction (zero, NaN or
+        infinity), or fewer than `k` neighbours.
     ImportError
-        If an approximate search is asked for and faiss is not installed.
+        If an approximate search needs faiss, which is not installed.
 
     Notes
     -----
-    A vector without a direction is nobody's neighbour.
-
-    Products in float32 find `k` candidates and eight more. Their cosines are then computed in
-    float64, from the numbers as they are stored, and sorted. If more than eight other vectors are
-    as near as the k-th neighbour, as far as float32 can tell, any of them may be found: copies of
-    one vector, for example.
-
-    You need memory for one block of vectors and cosines, some tens of MB, and for the result. A
-    mapped file is read once for every 1,024 queries.
+    Vectors without a direction are never neighbours. A search in float32 finds `k` + 8 candidates,
+    whose cosines are then computed in float64. If more than 8 other vectors are as near as the k-th
+    neighbour in float32, such as copies of one vector, any of them may be returned.
 
     Examples
     --------
     >>> import numpy as np
     >>> vectors = np.array([[1.0, 0.0], [3.0, 4.0], [0.0, 0.0], [0.0, 2.0]])
-    >>> rows, cosines = nearest_neighbors(vectors, vectors[:1], k=2)
-    >>> rows
-    array([[0, 1]])
-    >>> cosines
-    array([[1. , 0.6]])
-    >>> nearest_neighbors(vectors, vectors[:1], k=2, exclude=[0])[0]
-    array([[1, 3]])
+    >>> rows, cosines = nearest_neighbors(vectors, vectors[:1], k=2, exclude=[0])
+    >>> rows, cosines
+    (array([[1, 3]]), array([[0.6, 0. ]]))
     """
     table = vectors if isinstance(vectors, VectorTable) else check_vectors(vectors)
     dim = table.vector_size if isinstance(table, VectorTable) else table.shape[1]
@@ -126,10 +113,9 @@ def search(
     n_words: int | None = None,
     approximate: bool = False,
 ) -> tuple[Rows, Cosines]:
-    """Find the nearest rows, as `nearest_neighbors` does, of arguments that are checked.
+    """Search like `nearest_neighbors`, with arguments that are already checked.
 
-    Only the first `n_words` rows are searched, if given. If a query has fewer than k
-    neighbours, the row is -1 and the cosine -inf in the other places.
+    `n_words` restricts the search to the first rows. Missing neighbours get row -1 and cosine -inf.
     """
     n_words = len(table) if n_words is None else min(n_words, len(table))
     rows = np.full((len(queries), k), -1, dtype=np.int64)
@@ -150,7 +136,7 @@ def search(
 
 
 def directions(vectors: FloatArray) -> tuple[Cosines, npt.NDArray[np.bool_]]:
-    """Return unit vectors in float64, zeros where there is no direction, and where there is one."""
+    """Return unit vectors in float64 (zeros without a direction), and which rows have one."""
     units = _wide(vectors)
     with np.errstate(all="ignore"):
         squares = np.einsum("ij,ij->i", units, units)
@@ -161,7 +147,7 @@ def directions(vectors: FloatArray) -> tuple[Cosines, npt.NDArray[np.bool_]]:
 
 
 def _wide(vectors: FloatArray) -> Cosines:
-    """Vectors in float64, scaled by a power of two each where their squares could overflow."""
+    """Convert to float64, each row scaled by a power of two if its squares could overflow."""
     wide = vectors.astype(np.float64, order="C")
     if vectors.itemsize > 4:
         with np.errstate(all="ignore"):  # of what is not finite anything may come
@@ -171,7 +157,6 @@ def _wide(vectors: FloatArray) -> Cosines:
 
 
 def read(table: Table, rows: slice | Rows) -> FloatArray:
-    """Read some rows of a table."""
     if isinstance(table, VectorTable):
         return table.rows(rows)
     # Faster than by an index.
@@ -181,9 +166,9 @@ def read(table: Table, rows: slice | Rows) -> FloatArray:
 def with_lengths(
     vectors: FloatArray, dtype: npt.DTypeLike
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
-    """Return vectors in a type, what to divide by, and the rows without a direction.
+    """Return vectors in a dtype, their lengths, and the rows without a direction.
 
-    Vectors whose squares vanish or overflow in that type become unit vectors.
+    Vectors whose squares underflow or overflow in that dtype become unit vectors (length 1).
     """
     bounds = np.finfo(dtype)
     with np.errstate(all="ignore"):
@@ -202,7 +187,7 @@ def with_lengths(
 def _scan(
     table: Table, n_words: int, units: Approximate, k: int, of_query: Rows, banned: Rows
 ) -> Rows:
-    """Return k candidates of each query in any order; -1 where there are fewer."""
+    """Return k candidates per query in any order; -1 for missing ones."""
     n_queries, dim = units.shape
     n_rows = max(1, min(ROWS, CELLS // max(n_queries, dim)))
     every = np.empty((n_queries, n_rows), dtype=np.float32)
@@ -237,7 +222,7 @@ def _scan(
 
 
 def _ranked(table: Table, queries: FloatArray, near: Rows, k: int) -> tuple[Rows, Cosines]:
-    """Sort candidates by their cosines in float64, each computed by itself; ties by row."""
+    """Sort candidates by their cosines in float64; ties by row."""
     near = np.sort(near, axis=1)
     cosines = np.empty(near.shape)
     size = max(1, WIDE_NUMBERS // max(1, near.shape[1] * queries.shape[1]))
@@ -259,7 +244,6 @@ def _ranked(table: Table, queries: FloatArray, near: Rows, k: int) -> tuple[Rows
 
 
 def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
-    """Put the vectors into the cells of an inverted file of faiss."""
     try:
         faiss = importlib.import_module("faiss")
     except ImportError as error:
@@ -278,7 +262,7 @@ def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
 
 
 def _look_up(index: Any, units: Approximate, k: int, of_query: Rows, banned: Rows) -> Rows | None:
-    """Return candidates from the cells near each query; None if these hold too few for one."""
+    """Return candidates from the index; None if a query has too few."""
     rows: Rows = index.search(units, k + int(np.bincount(of_query).max(initial=0)))[1]
     pair, place = np.nonzero(rows[of_query] == banned[:, None])
     rows[of_query[pair], place] = -1
@@ -286,7 +270,6 @@ def _look_up(index: Any, units: Approximate, k: int, of_query: Rows, banned: Row
 
 
 def _check_exclude(exclude: Exclude, n_queries: int, n_words: int) -> list[Any]:
-    """Return the rows that each query must not have."""
     entries = list(exclude) if isinstance(exclude, Iterable) else [exclude]
     rows = [np.atleast_1d(np.asarray(entry)) for entry in entries]
     flat = np.concatenate([np.empty(0, dtype=np.int64), *(row for row in rows if row.size)])
@@ -300,7 +283,6 @@ def _check_exclude(exclude: Exclude, n_queries: int, n_words: int) -> list[Any]:
 
 
 def complete(rows: Rows) -> Rows:
-    """Refuse results with gaps."""
     short = (rows < 0).any(axis=1)
     if short.any():
         query, k = int(short.argmax()), rows.shape[1]

@@ -1,4 +1,4 @@
-"""Tables of vectors: one interface for vectors in memory, in files and in other libraries."""
+"""Tables of vectors: one interface to vectors in memory, in files and in other libraries."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]
 
 
 class VectorTable(ABC):
-    """What every model holds: words with their rows, and rows with their vectors.
+    """The vocabulary and the vectors of a model.
 
-    `key_to_index` has the row of each word. `requested` are the words for which a file was
-    opened; None if the table has all words of its source.
+    `key_to_index` maps words to rows. `requested` holds the words for which a file was opened.
     """
 
     key_to_index: Mapping[str, int]
@@ -39,19 +38,19 @@ class VectorTable(ABC):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers."""
+        """Data type of the vectors."""
         return self.vectors.dtype
 
     @property
     def held(self) -> Held:
-        """Where the vectors are."""
+        """Where the vectors are; see `WordEmbeddingModel.held`."""
         if self.requested is not None:
             return "selected"
         return "mapped" if is_mapped(self.vectors) else "memory"
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the vectors, as they are held."""
+        """Size of the stored vectors in bytes."""
         return self.vectors.nbytes
 
     @property
@@ -65,12 +64,12 @@ class VectorTable(ABC):
         Parameters
         ----------
         rows : slice without step, or sequence of int
-            Rows, as `key_to_index` numbers them.
+            Row numbers of `key_to_index`.
 
         Returns
         -------
         ndarray of shape (n_rows, dim)
-            For an array in memory, a slice gives a view.
+            A view if the vectors are in memory and `rows` is a slice.
         """
         # numpy takes rows faster than it indexes them.
         if isinstance(rows, slice):
@@ -78,7 +77,7 @@ class VectorTable(ABC):
         return self.vectors.take(np.asarray(rows, dtype=np.intp), axis=0)
 
     def load(self) -> None:  # noqa: B027 - most tables are there already
-        """Read everything into memory."""
+        """Read all vectors into memory."""
 
     def copy_vectors(self) -> FloatArray | None:
         """Copy all vectors.
@@ -86,22 +85,22 @@ class VectorTable(ABC):
         Returns
         -------
         ndarray of shape (n_words, dim), or None
-            None while the vectors are only stored in another form, or in a file.
+            None unless the vectors are an array in memory.
         """
         return np.array(self.vectors)
 
     def with_vectors(self, vectors: FloatArray | None) -> Any:
-        """Make a table of the same words over other vectors.
+        """Return a table of the same words with other vectors.
 
         Parameters
         ----------
         vectors : ndarray of shape (n_words, dim), or None
-            The vectors, taken as they are. None keeps those that are not in memory as they are.
+            The vectors, not copied. None keeps vectors that are not an array in memory.
 
         Returns
         -------
         object
-            What a `WordEmbeddingModel` takes: a table, or vectors of gensim.
+            A table, or gensim vectors.
         """
         table = copy.copy(self)
         table.__dict__["vectors"] = vectors
@@ -110,31 +109,31 @@ class VectorTable(ABC):
     def portable(self) -> Any:
         """Return a table that another process can use, even if the file changes.
 
-        joblib sends a mapped array as the name of its file, and so loses what was changed.
+        joblib sends only the file name of a memory-mapped array, without its changes.
 
         Returns
         -------
         object
-            What a `WordEmbeddingModel` takes.
+            A table, or gensim vectors.
         """
         return self.with_vectors(np.array(self.vectors)) if self.held == "mapped" else self
 
     def refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:  # noqa: B027
-        """Bring up to date what is derived from rows that were changed.
+        """Update whatever is derived from changed rows.
 
         Parameters
         ----------
         rows : sequence of int
-            The rows.
+            The changed rows.
         """
 
     @property
     def knows_subwords(self) -> bool:
-        """Whether vectors of other words can be built from their parts."""
+        """Whether the table can build vectors from subwords."""
         return False
 
     def has_subwords(self, word: str) -> bool:  # noqa: ARG002 - for tables that do
-        """Tell whether a vector can be built for a word that is not in `key_to_index`.
+        """Tell whether the table can build the vector of a word outside the vocabulary.
 
         Parameters
         ----------
@@ -144,17 +143,17 @@ class VectorTable(ABC):
         Returns
         -------
         bool
-            False for a table that knows whole words only.
+            Always False for a table of whole words.
         """
         return False
 
     def blocks(self) -> Iterator[Block]:
-        """Hand out all words and vectors, in order, in blocks of bounded size.
+        """Yield all words and vectors, in order, in blocks of bounded size.
 
         Yields
         ------
         words : list of str
-            Some words.
+            The words of a block.
         vectors : ndarray of shape (len(words), dim)
             Their vectors.
         """
@@ -174,12 +173,12 @@ class VectorTable(ABC):
         Parameters
         ----------
         words : iterable of str
-            Words, which need not all be there.
+            Words; those that the table lacks are left out.
 
         Returns
         -------
         words : list of str
-            Those that are there, in the order of their rows.
+            Words of the table, in the order of their rows.
         vectors : ndarray of shape (len(words), dim)
             Their vectors.
         """
@@ -189,12 +188,12 @@ class VectorTable(ABC):
         return [word for _, word in rows], self.rows(chosen)
 
     def words_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str]:
-        """Return the words of rows.
+        """Return the words of some rows.
 
         Parameters
         ----------
         rows : ndarray of int
-            Rows.
+            Row numbers.
 
         Returns
         -------
@@ -206,16 +205,12 @@ class VectorTable(ABC):
         return [words[row] for row in rows.tolist()]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the vectors as gensim's own do, so that ``model.wv.save(path)`` works for all.
+        """Write the vectors as gensim does; see `WordEmbeddingModel.save` for other formats.
 
         Parameters
         ----------
         path : path
-            The file, to be read by ``gensim.models.KeyedVectors.load`` or `wefe.load`.
-
-        See Also
-        --------
-        wefe.models.WordEmbeddingModel.save : Other formats.
+            The file, which ``gensim.models.KeyedVectors.load`` and `wefe.load` can open.
         """
         from wefe.models.formats._write import save_table
 
@@ -232,37 +227,34 @@ class VectorTable(ABC):
 
     @property
     def n_rows(self) -> int:
-        """Number of rows; gensim may have room for words to come."""
+        """Number of rows, including rows that gensim reserves for new words."""
         return len(self.key_to_index)
 
 
 class ArrayVectors(VectorTable):
-    """A vocabulary and a 2-d array: the table of vectors that works without gensim.
+    """A vocabulary and a 2-d array, for use without gensim.
 
     Parameters
     ----------
     vocabulary : sequence of str
-        The words, all different, one per row.
+        Different words, one per row.
     vectors : ndarray of shape (n_words, dim)
-        Floating-point numbers of any width. Kept as they are, not copied.
+        Floating-point vectors, not copied.
     requested : collection of str, optional
-        The words for which a file was opened. Looking up any other word that is not in the table
-        is an `UnreadWordError` then, as the file may have it.
+        The words for which a file was opened. Looking up another word raises `UnreadWordError`,
+        because the file may contain it.
     label : str, default=''
-        The file, as messages name it.
+        Name of the file in messages.
 
     Raises
     ------
-    TypeError
-        If a word is no string, or the numbers are not floating-point.
-    ValueError
-        If a word is there twice, there are more words than rows, or fewer, or the array is not 2-d.
+    TypeError, ValueError
+        If a word is not a string or occurs twice, or if `vectors` has the wrong type or shape.
 
     Examples
     --------
     >>> import numpy as np
-    >>> table = ArrayVectors(["she", "he"], np.eye(2))
-    >>> table["he"]
+    >>> ArrayVectors(["she", "he"], np.eye(2))["he"]
     array([0., 1.])
     """
 
@@ -298,7 +290,7 @@ class ArrayVectors(VectorTable):
 
     @classmethod
     def unchecked(cls, key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
-        """Make a table of an index and an array that are known to fit.
+        """Make a table from an index and an array that are known to fit.
 
         Parameters
         ----------
@@ -321,7 +313,7 @@ class ArrayVectors(VectorTable):
 
 
 class UnreadWordError(KeyError, ValueError):
-    """A word was looked up in a model that was opened for other words."""
+    """A word was looked up in a model that was opened for other words only."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -334,10 +326,9 @@ _OPEN_AGAIN = (
 
 
 class PartialIndex(dict[str, int]):
-    """The rows of the words found; a word that was never searched for is an error, not missing.
+    """Rows of the words that were searched for; looking up any other word is an error.
 
-    `requested` are the words searched for, and `label` names what was searched. `hint` ends the
-    message: what to do.
+    `requested` are the words searched for, `label` is the file, and `hint` ends the message.
     """
 
     def __init__(
@@ -378,10 +369,9 @@ class PartialIndex(dict[str, int]):
 
 
 class StoredVectors(VectorTable):
-    """Vectors that are kept in another form than an array in memory.
+    """Vectors that are not an array in memory, but int8, bfloat16, tokens, or in a file.
 
-    Quantised to int8, in bfloat16, as the tokens of a language model, or in a file: `rows` makes
-    the vectors of some words; `vectors` makes all of them, once, in memory.
+    `rows` computes the vectors of some words; `vectors` computes all of them once and keeps them.
     """
 
     #: Where it is kept.
@@ -396,10 +386,9 @@ class StoredVectors(VectorTable):
     @property
     @abstractmethod
     def stored_nbytes(self) -> int:
-        """Bytes of what is kept."""
+        """Size of what is stored, in bytes."""
 
     def rows(self, rows: RowsLike) -> FloatArray:
-        """Return the vectors of some rows, of shape (len(rows), dim): a new array."""
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self.key_to_index)))
         indices = np.asarray(rows, dtype=np.intp)
@@ -407,12 +396,10 @@ class StoredVectors(VectorTable):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers that `rows` returns."""
         return np.dtype(np.float32)
 
     @property
     def vectors(self) -> FloatArray:
-        """All vectors, of shape (n_words, dim), made in memory at the first use."""
         if self._all is None:
             n_words = len(self.key_to_index)
             every = np.empty((n_words, self.vector_size), dtype=self.dtype)
@@ -427,39 +414,34 @@ class StoredVectors(VectorTable):
         return self._all
 
     def load(self) -> None:
-        """Make all vectors, and the index of their words, in memory."""
+        """Read all vectors, and the index of their words, into memory."""
         self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
 
     def copy_vectors(self) -> FloatArray | None:
-        """Return a copy of all vectors; None unless they were made."""
         return None if self._all is None else np.array(self.vectors)
 
     def portable(self) -> Any:
-        """Return the table, which opens its files anew in another process."""
+        """Return the table itself, which reopens its files in another process."""
         return self
 
     def with_vectors(self, vectors: FloatArray | None) -> Any:
-        """Return a table of the same words over other vectors; None keeps the stored ones."""
         table = copy.copy(self)
         table._all = vectors
         return table
 
     @property
     def held(self) -> Held:
-        """Where the vectors are: as stored, or in memory once all were asked for."""
         return self.stored_held if self._all is None else "memory"
 
     @property
     def nbytes(self) -> int:
-        """Bytes of the vectors, as they are held."""
         return self.stored_nbytes if self._all is None else self._all.nbytes
 
 
 class RowVectors(StoredVectors):
-    """Vectors that are rows of an array in a file, or in memory, and are made when they are used.
+    """Vectors computed from the rows of an array in a file or in memory.
 
-    A row of int8 is multiplied by its `scale`. `places` has the row of each word, where several
-    words have one, as in spaCy's pruned vectors.
+    Rows of int8 are multiplied by `scale`. `places` has the row of each word, if words share rows.
     """
 
     def __init__(
@@ -471,7 +453,6 @@ class RowVectors(StoredVectors):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers that `rows` returns."""
         return self._array.dtype if self._scale is None else np.dtype(np.float32)
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
@@ -483,37 +464,31 @@ class RowVectors(StoredVectors):
         return vectors
 
     def portable(self) -> Any:
-        """Return a table in memory: another file may have taken the place of this one."""
+        """Return a table in memory, because the file may have been replaced."""
         return self.with_vectors(np.array(self.rows(slice(None))))
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes of the rows, and of what belongs to them."""
         parts = (self._array, self._scale, self._places)
         return sum(int(part.nbytes) for part in parts if part is not None)
 
 
 class ForeignVectors(VectorTable):
-    """gensim's `KeyedVectors`, or another object with `key_to_index` and `vectors`.
-
-    They are looked at anew each time.
-    """
+    """gensim's `KeyedVectors`, or another object with `key_to_index` and `vectors`; no caching."""
 
     def __init__(self, wv: Any) -> None:
         self.wv = wv
 
     @property
     def key_to_index(self) -> Mapping[str, int]:  # type: ignore[override]
-        """The row of each word."""
         return self.wv.key_to_index  # type: ignore[no-any-return]
 
     @property
     def vectors(self) -> FloatArray:
-        """All vectors; gensim may have room for words to come."""
+        """All vectors, including rows that gensim reserves for new words."""
         return self.wv.vectors  # type: ignore[no-any-return]
 
     def with_vectors(self, vectors: FloatArray | None) -> Any:
-        """Return another object of the same class."""
         if not hasattr(self.wv, "index_to_key"):
             return ArrayVectors.unchecked(self.key_to_index, vectors)  # type: ignore[arg-type]
         # Dictionaries and lists of its own, as words may be added to it later.
@@ -527,16 +502,14 @@ class ForeignVectors(VectorTable):
         return wv
 
     def portable(self) -> Any:
-        """Return vectors of which none are mapped."""
         return super().portable() if self.held == "mapped" else self.wv
 
     @property
     def n_rows(self) -> int:
-        """Number of rows, those for words to come included."""
         return len(self.vectors)
 
     def refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:
-        """Bring up to date what gensim derives its rows from, and caches of them."""
+        """Update what gensim derives from its rows or caches."""
         wv = self.wv
         # gensim caches the lengths of its vectors for `most_similar`.
         if getattr(wv, "norms", None) is not None:
@@ -553,35 +526,32 @@ class ForeignVectors(VectorTable):
 
     @property
     def knows_subwords(self) -> bool:
-        """Whether these are gensim's vectors of fastText."""
         return getattr(self.wv, "vectors_ngrams", None) is not None
 
     def has_subwords(self, word: str) -> bool:
-        """Tell whether a word has n-grams; the `in` of gensim's fastText says yes to every word."""
+        """Tell whether a word has n-grams; `in` of gensim's fastText is True for every word."""
         # Of a word too short for n-grams it makes a zero vector. It delimits words with < and >,
         # which are no n-grams themselves.
         shortest = max(self.wv.min_n, 1 if word else 2)
         return bool(self.wv.bucket > 0 and shortest <= min(self.wv.max_n, len(word) + 2))
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, built of its n-grams if need be."""
         return self.wv.get_vector(word)  # type: ignore[no-any-return]
 
 
 def is_table(value: object) -> bool:
-    """Tell whether an object holds words and vectors, as gensim's `KeyedVectors` do."""
+    """Tell whether an object has words and vectors, like gensim's `KeyedVectors`."""
     return isinstance(value, VectorTable) or (
         hasattr(value, "key_to_index") and hasattr(value, "vectors")
     )
 
 
 def as_table(wv: Any) -> VectorTable:
-    """Wrap vectors of any library in a table."""
     return wv if isinstance(wv, VectorTable) else ForeignVectors(wv)
 
 
 def is_mapped(array: Any) -> bool:
-    """Tell whether an array is, or is a view of, a memory-mapped file."""
+    """Tell whether an array is a memory-mapped file or a view of one."""
     while array is not None:
         if isinstance(array, mmap.mmap):
             return True
@@ -590,13 +560,12 @@ def is_mapped(array: Any) -> bool:
 
 
 def chunks(n: int, size: int) -> Iterator[slice]:
-    """Yield slices of at most `size` that cover range(n)."""
     for start in range(0, n, size):
         yield slice(start, min(start + size, n))
 
 
 def check_vectors(vectors: npt.ArrayLike) -> FloatArray:
-    """Return a 2-d array of floating-point numbers; anything else is refused."""
+    """Return a 2-d array of floating-point numbers; refuse anything else."""
     array = np.asarray(vectors)
     if array.ndim != 2:
         raise ValueError(

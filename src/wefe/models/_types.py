@@ -1,4 +1,4 @@
-"""Names of types that every module of models shares."""
+"""Types that the modules of models share."""
 
 from __future__ import annotations
 

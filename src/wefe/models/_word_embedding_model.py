@@ -1,4 +1,4 @@
-"""WordEmbeddingModel: one interface to every kind of static embedding."""
+"""One interface to every kind of static embedding."""
 
 from __future__ import annotations
 
@@ -39,31 +39,24 @@ class WordEmbeddingModel:
     Parameters
     ----------
     wv : gensim KeyedVectors, ArrayVectors or (vocabulary, vectors)
-        Every gensim `KeyedVectors` works (version 4 or newer), `FastTextKeyedVectors` included;
-        so does a pair of a list of words and a 2-d array, without gensim.
+        Vectors of gensim 4 or newer (also fastText), or a list of words and a 2-d array.
     name : str, optional
-        The name under which results are reported; 'Unnamed model' by default.
+        Name of the model in results; 'Unnamed model' by default.
     vocab_prefix : str, optional
-        Put before each word of a query when it is looked up (``"/c/en/"`` for ConceptNet).
+        Prefix of every word of a query when it is looked up (``"/c/en/"`` for ConceptNet).
     use_subwords : bool, default=False
-        For fastText vectors that can build a vector for an unseen word from its parts: True
-        counts such words as found. False keeps to the vocabulary, as all other models do.
+        Whether a word outside the vocabulary counts as found if its vector can be built from
+        subwords, for example by fastText.
 
     Attributes
     ----------
-    wv
+    wv : gensim KeyedVectors or ArrayVectors
         The table of vectors.
-    vocab : mapping from str to int
-        The words and their rows.
-    name : str
-        The name.
-    vocab_prefix : str or None
-        The prefix.
 
     Raises
     ------
-    TypeError
-        If `wv` is no table of floating-point vectors, or a name or prefix is not a string.
+    TypeError, ValueError
+        If `wv` is not a table of floating-point vectors, or another argument has the wrong type.
 
     See Also
     --------
@@ -75,10 +68,8 @@ class WordEmbeddingModel:
     >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), name="toy")
     >>> model
     <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
-    >>> "she" in model, "they" in model
-    (True, False)
-    >>> model["he"]
-    array([0., 1.])
+    >>> "they" in model, model["he"]
+    (False, array([0., 1.]))
     """
 
     def __init__(
@@ -125,14 +116,11 @@ class WordEmbeddingModel:
         Parameters
         ----------
         vocabulary : sequence of str
-            The words, all different.
+            Different words, one per row.
         embeddings : array-like of shape (n_words, dim)
-            Their vectors, a word per row: floating-point numbers of any width. An array is taken
-            as it is, not copied.
-        name : str, optional
-            The name under which results are reported.
-        vocab_prefix : str, optional
-            Put before each word of a query when it is looked up.
+            Their floating-point vectors. An array is not copied.
+        name, vocab_prefix : str, optional
+            As in the class.
 
         Returns
         -------
@@ -141,23 +129,14 @@ class WordEmbeddingModel:
 
         Raises
         ------
-        TypeError
-            If a word is no string, or the numbers are not floating-point.
-        ValueError
-            If a word is there twice, there are more words than vectors, or fewer, or the array is
-            not 2-d.
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> WordEmbeddingModel.from_arrays(["she", "he"], np.eye(2), "toy")
-        <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
+        TypeError, ValueError
+            If a word is not a string or occurs twice, or an argument has the wrong type or shape.
         """
         return cls(ArrayVectors(vocabulary, embeddings), name, vocab_prefix)
 
     @property
     def table(self) -> VectorTable:
-        """The table of vectors behind our interface, whichever library made it."""
+        """The table of vectors, with the same interface for every library."""
         return as_table(self.wv)
 
     @property
@@ -167,15 +146,12 @@ class WordEmbeddingModel:
 
     @property
     def model_name(self) -> str:
-        """The same as `name`; kept from older releases."""
+        """Alias of `name` from older releases."""
         return self.name
 
     @property
     def vectors(self) -> FloatArray:
-        """All vectors, of shape (n_words, dim): the array itself, not a copy.
-
-        Of a file that is read where it is used, they are read into memory first, and held there.
-        """
+        """All vectors, of shape (n_words, dim), not copied; a mapped file is read into memory."""
         return self.wv.vectors  # type: ignore[no-any-return]
 
     @property
@@ -187,20 +163,20 @@ class WordEmbeddingModel:
     def held(self) -> Held:
         """Where the vectors are.
 
-        'selected': in memory, and only those of the words for which the file was opened.
-        'mapped': in a file, of which the rows are read that are used.
-        'memory': in memory, all of them.
+        - 'selected': in memory, only those of the words for which the file was opened.
+        - 'mapped': in the file; rows are read when they are used.
+        - 'memory': all in memory.
         """
         return self.table.held
 
     @property
     def nbytes(self) -> int:
-        """Size of the vectors in bytes, as they are held (in the file, if mapped)."""
+        """Size of the vectors in bytes, in memory or (if mapped) in the file."""
         return self.table.nbytes
 
     @property
     def requested(self) -> frozenset[str] | None:
-        """The words for which the file was opened; None if the model has its whole vocabulary."""
+        """The words for which the file was opened; None if the vocabulary is complete."""
         return self.table.requested
 
     def rows(self, rows: RowsLike) -> FloatArray:
@@ -209,12 +185,12 @@ class WordEmbeddingModel:
         Parameters
         ----------
         rows : slice without step, or sequence of int
-            Rows, as `vocab` numbers them.
+            Row numbers of `vocab`.
 
         Returns
         -------
         ndarray of shape (n_rows, dim)
-            In the dtype of the model. For vectors in memory, a slice gives a view.
+            A view if the vectors are in memory and `rows` is a slice.
         """
         return self.table.rows(rows)
 
@@ -222,7 +198,6 @@ class WordEmbeddingModel:
         return len(self.vocab)
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the words of the vocabulary, in the order of their rows."""
         return iter(self.vocab)
 
     def __contains__(self, word: object) -> bool:
@@ -231,10 +206,7 @@ class WordEmbeddingModel:
         return self.use_subwords and isinstance(word, str) and self.table.has_subwords(word)
 
     def __getitem__(self, word: str) -> FloatArray:
-        """Return the vector of a word, exactly as written (the prefix is not added).
-
-        It is read-only, as gensim's are: :meth:`update` is the way to change a vector.
-        """
+        """Return the read-only vector of a word exactly as written, without the prefix."""
         row = self.vocab.get(word)
         if row is not None:
             vector: FloatArray = self.rows(slice(row, row + 1))[0]
@@ -261,7 +233,7 @@ class WordEmbeddingModel:
         Raises
         ------
         KeyError
-            If the model lacks a word; the error names it.
+            If the model lacks a word.
         """
         row_of = self.vocab
         try:
@@ -277,30 +249,25 @@ class WordEmbeddingModel:
         words: Iterable[str | Query] | Query,
         preprocessors: Preprocessors | None = None,
     ) -> None:
-        """Make ready the vectors of words and queries that are to be looked up.
-
-        A table of vectors has nothing to do. A :class:`wefe.contextual.ContextualModel` encodes
-        what it lacks, in one pass.
+        """Compute vectors that will be looked up; only an encoder has anything to do.
 
         Parameters
         ----------
         words : iterable of str or Query, or Query
-            Words, exactly as they are to be looked up, and queries, which stand for their words.
+            Words exactly as they will be looked up, and queries, which stand for their words.
         preprocessors : list of dict, optional
-            The variants in which the words of queries are to be looked up; see
-            :class:`wefe.embeddings.Lookup`.
+            The forms in which words of queries are looked up; see :class:`wefe.embeddings.Lookup`.
         """
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Type of the numbers that a vector has."""
+        """Data type of the vectors."""
         return self.table.dtype
 
     def normalize(self) -> None:
-        """Scale every vector to unit (L2) length, in place.
+        """Scale every vector to unit (L2) length, in place; lengths are computed in float64.
 
-        Vectors without a direction (zero, or with NaN or infinity) stay as they are. The dtype
-        stays; lengths are computed in at least float64.
+        Vectors without a direction (zero, NaN or infinity) do not change.
 
         Raises
         ------
@@ -324,41 +291,31 @@ class WordEmbeddingModel:
         word : str
             The word.
         embedding : ndarray of shape (dim,)
-            Its new vector, in the dtype of the model.
+            The new vector, in the dtype of the model.
 
         Raises
         ------
-        TypeError
-            If `word` is not a string or `embedding` not an array.
-        ValueError
-            If the model lacks the word, shape or dtype are not those of the model, or its vectors
-            are read-only. Nothing is changed then.
+        TypeError, ValueError
+            As in :meth:`batch_update`; the model does not change then.
         """
         self.batch_update([word], [embedding])
 
     def batch_update(
         self, words: Sequence[str], embeddings: Sequence[FloatArray] | FloatArray
     ) -> None:
-        """Replace the vectors of several words; either all are replaced or none.
+        """Replace the vectors of several words, all of them or (after an error) none.
 
         Parameters
         ----------
         words : sequence of str
-            Words of the vocabulary.
+            Words of the vocabulary. If a word occurs twice, its last vector is kept.
         embeddings : sequence of ndarray, or ndarray of shape (len(words), dim)
-            Their new vectors, in the dtype of the model.
+            The new vectors, in the dtype of the model.
 
         Raises
         ------
-        TypeError
-            If `words` or `embeddings` are of another type.
-        ValueError
-            If the numbers differ, a word is missing, a shape or dtype is not the model's, or the
-            vectors of the model are read-only.
-
-        Notes
-        -----
-        Of a word that occurs twice, the last vector stays.
+        TypeError, ValueError
+            If an argument has the wrong type or shape, a word is missing, or vectors are read-only.
         """
         check_sequence("words", words)
         check_sequence("embeddings", embeddings)
@@ -392,26 +349,29 @@ class WordEmbeddingModel:
         *,
         progress: bool = True,
     ) -> None:
-        """Write the model to a file that :func:`wefe.models.load`, and others, can open.
+        """Write the model to a file that :func:`wefe.models.load` can open.
 
         Parameters
         ----------
         path : path
-            The file. It appears, or is replaced, once all of it is written.
+            The file. It is replaced only when the new file is complete.
         format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
-            By default as the suffix says: .txt, .vec, .bin, .kv or .safetensors. Text and word2vec
-            binary may be packed ('.txt.gz'); 'native' opens in milliseconds.
+            By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors. The first three
+            may be compressed ('.txt.gz'). The native format opens in milliseconds.
         progress : bool, default=True
-            Whether long work shows a bar.
+            Whether to show a progress bar.
 
         Raises
         ------
-        ValueError
-            If the format is unknown, or cannot hold a word or number of the model.
+        TypeError, ValueError
+            If an argument is wrong, or the format cannot store a word or number of the model.
+        ImportError
+            If the format is 'gensim' and gensim is not installed.
 
         Notes
         -----
-        Text gives back the same float32 numbers to the last bit. float64 becomes float32.
+        All formats keep float32 numbers exactly. 'word2vec-binary' and 'native' round float64 to
+        float32, and so does :func:`load` when it reads text.
 
         Examples
         --------
@@ -434,35 +394,26 @@ class WordEmbeddingModel:
         save_table(self.table, path, format, name=self.name, progress=progress)
 
     def copy(self, name: str | None = None) -> WordEmbeddingModel:
-        """Return an independent copy, which you can change without changing this model.
+        """Return an independent copy.
 
         Parameters
         ----------
         name : str, optional
-            Its name; by default that of this model.
+            Name of the copy; by default that of this model.
 
         Returns
         -------
         WordEmbeddingModel
-            Vectors in memory are copied. A file is read by both until one of them is changed.
-
-        Examples
-        --------
-        >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), name="toy")
-        >>> other = model.copy("changed")
-        >>> other.update("she", np.zeros(2))
-        >>> model["she"]
-        array([1., 0.])
+            A copy of vectors in memory. Both models share a file until one of them changes.
         """
         return self._with_vectors(self.table.copy_vectors(), name)
 
     def _with_vectors(
         self, vectors: FloatArray | None, name: str | None = None
     ) -> WordEmbeddingModel:
-        """Return a model like this one over another array, which is taken as it is.
+        """Return a model like this one with another array (not copied), or (None) stored vectors.
 
-        None keeps vectors as they are stored. Call `table.refresh` when rows of the array are
-        not those of this model.
+        Call `table.refresh` for rows of the array that differ from this model's.
         """
         return WordEmbeddingModel(
             self.table.with_vectors(vectors),
@@ -479,33 +430,33 @@ class WordEmbeddingModel:
         *,
         restrict_vocab: int | None = None,
     ) -> list[tuple[str, float]]:
-        """Find the words nearest to some words and far from others, as gensim's method does.
+        """Find the words nearest to some words and far from others, like gensim's method.
 
-        See :func:`wefe.models.neighbors_of` and :func:`wefe.models.nearest_neighbors` for many
-        queries at once.
+        Use :func:`wefe.models.neighbors_of` for many words at once.
 
         Parameters
         ----------
         positive, negative : str, ndarray of shape (dim,), or sequence of these, optional
-            Words, written as the vocabulary has them, and vectors; at least one. A pair (word or
-            vector, weight) in a sequence gives it another weight than 1.
+            At least one word of the vocabulary or vector. An element of a sequence may be a pair
+            (word or vector, weight); the default weights are 1 and -1.
         topn : int, default=10
-            Number of words wanted.
+            Number of words to return.
         restrict_vocab : int, optional
-            Search only that many words from the start of the vocabulary.
+            Search only so many words from the start of the vocabulary.
 
         Returns
         -------
         list of (str, float)
-            Words and their cosines, in [-1, 1], with the mean of the unit vectors of the words; by
-            falling cosine. The words given are left out.
+            Words by falling cosine, in [-1, 1], with the weighted sum of the vectors; words are
+            scaled to unit length first, vectors are not. The given words are left out.
 
         Raises
         ------
         KeyError
             If the model lacks a word.
-        ValueError
-            If the model was opened for some words only, or what is given has no direction.
+        TypeError, ValueError
+            If an argument has the wrong type or value, the model was opened for some words only, or
+            a vector or the sum has no direction.
 
         Examples
         --------
@@ -539,7 +490,7 @@ class WordEmbeddingModel:
     def _weighted(
         self, name: str, items: Any, sign: float
     ) -> Iterator[tuple[Any, npt.NDArray[np.float64]]]:
-        """Yield words or vectors with their weighted vectors, those of words of unit length."""
+        """Yield words or vectors with their weighted vectors; words are scaled to unit length."""
         if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
             items = [items]
         for position, item in enumerate(() if items is None else check_sequence(name, items)):
@@ -557,7 +508,7 @@ class WordEmbeddingModel:
             yield word, weight * (unit[0] if isinstance(word, str) else vector.astype(np.float64))
 
     def whole_table(self, purpose: str) -> VectorTable:
-        """Return the table; a model that was opened for some words only is refused.
+        """Return the table, unless the model was opened for some words only.
 
         Parameters
         ----------
@@ -572,7 +523,7 @@ class WordEmbeddingModel:
         Raises
         ------
         ValueError
-            If the model does not have its whole vocabulary.
+            If the model was opened for some words only.
         """
         if self.held == "selected":
             raise ValueError(
@@ -590,7 +541,7 @@ class WordEmbeddingModel:
             )
 
     def _write(self, rows: Sequence[int] | npt.NDArray[np.intp], vectors: FloatArray) -> None:
-        """Replace rows, and with them what gensim derives them from or caches of them."""
+        """Replace rows, and whatever gensim derives from them or caches."""
         self.vectors[rows] = vectors
         self.table.refresh(rows)
 
@@ -627,7 +578,6 @@ class WordEmbeddingModel:
 
 
 def check_model(model: object) -> None:
-    """Refuse anything that is not a `WordEmbeddingModel`."""
     if not isinstance(model, WordEmbeddingModel):
         raise TypeError(
             f"model must be a WordEmbeddingModel; got {found(model)}. Open a file first: "
@@ -636,7 +586,7 @@ def check_model(model: object) -> None:
 
 
 def check_models(models: object) -> list[WordEmbeddingModel]:
-    """Return one model or several as a list; refuse an empty one."""
+    """Return one or several models as a list; refuse an empty one."""
     if isinstance(models, WordEmbeddingModel):
         return [models]
     given = list(check_sequence("models", models))

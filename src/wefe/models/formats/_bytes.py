@@ -1,4 +1,4 @@
-"""Bytes of a file, packed or not, read ahead in bounded pieces; and what a reader may believe."""
+"""Read files, compressed or not, in bounded pieces, and check the sizes that they promise."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _MAGIC = {
 
 
 def check_budget(label: str, promised: int, size: int) -> None:
-    """Refuse a file that promises, or unpacks to, more bytes than its size lets one believe."""
+    """Refuse a file that promises, or unpacks to, implausibly many bytes for its size."""
     if promised > max(SMALL_BYTES, MAX_EXPANSION * size):
         raise ValueError(
             f"{label} grows to {promised:,} bytes or more from {size:,}. No file of vectors does "
@@ -56,7 +56,7 @@ def check_budget(label: str, promised: int, size: int) -> None:
 
 @contextlib.contextmanager
 def naming_errors(label: str, what: str) -> Iterator[None]:
-    """Name the file in whatever a library raises of it; errors that do so already pass."""
+    """Add the name of the file to errors of a library that lack it."""
     try:
         yield
     except (MemoryError, ImportError):
@@ -71,26 +71,11 @@ def naming_errors(label: str, what: str) -> Iterator[None]:
 
 
 class PackedFile:
-    """A file whose bytes are read unpacked, whatever it was packed with.
+    """A file whose bytes are decompressed as they are read.
 
-    Parameters
-    ----------
-    path : path
-        The file; a member of a zip archive is named as if the archive were a folder
-        ('glove.6B.zip/glove.6B.50d.txt').
-
-    Attributes
-    ----------
-    path : Path
-        The file itself.
-    label : str
-        How messages name what is read.
-    packing : str or None
-        'gzip', 'bzip2', 'xz', 'zstd' or 'zip'; None for a plain file.
-    size : int or None
-        Number of bytes if they are known without unpacking.
-    name : str
-        The file name without the suffixes of packing and format.
+    `path` is the file itself, `label` its name in messages, and `name` its name without suffixes.
+    `packing` is 'gzip', 'bzip2', 'xz', 'zstd', 'zip' or None. `size` is the number of decompressed
+    bytes if it is known beforehand. A member of a zip archive is named 'archive.zip/member'.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -108,21 +93,17 @@ class PackedFile:
         self.name = inner.rpartition(".")[0] or inner
 
     def open(self) -> BinaryIO:
-        """Open for reading from the start, unpacked.
-
-        The caller closes it. Damage of the packing is a ValueError that names the file.
-        """
+        """Open at the start; the caller closes it. Damaged compression is a ValueError."""
         if self.packing is None:
             return self.path.open("rb")
         return io.BufferedReader(_Unpacking(self), READ_BYTES)
 
     def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
-        """Return the first bytes, unpacked."""
         with self.open() as file:
             return file.read(n_bytes)
 
     def parts(self) -> Iterator[bytes]:
-        """Yield what the packing holds; its errors are those of the library that unpacks."""
+        """Yield decompressed bytes; errors are those of the library."""
         if self.packing == "gzip":
             with gzip.open(self.path) as packed:
                 yield from iter(functools.partial(packed.read, 1 << 16), b"")
@@ -157,7 +138,6 @@ class PackedFile:
 
 
 def _split_member(path: Path) -> tuple[Path, str | None]:
-    """Split 'archive.zip/member' where the archive is a file."""
     if path.is_file():
         return path, None
     for parent in path.parents:
@@ -167,10 +147,10 @@ def _split_member(path: Path) -> tuple[Path, str | None]:
 
 
 def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[bytes]:
-    """Unpack streams, one behind the other, to the last byte of a file.
+    """Decompress consecutive streams to the last byte of a file.
 
-    The readers of the libraries take a file that was cut (zstandard), or whose second stream is
-    damaged (bz2), for one that ends there: part of a model would be taken for all of it.
+    The libraries' own readers stop silently at a truncated file (zstandard) or a damaged second
+    stream (bz2), so part of a model would pass for all of it.
     """
     stream, data = None, b""
     with path.open("rb") as file:
@@ -192,7 +172,7 @@ def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[by
 
 
 class _Unpacking(io.RawIOBase):
-    """Unpacks, names the file in errors, and stops when the bytes grow without bound."""
+    """Decompresses, names the file in errors, and stops when the size grows implausibly."""
 
     def __init__(self, source: PackedFile) -> None:
         self._source, self._parts = source, source.parts()
@@ -229,7 +209,7 @@ class _Unpacking(io.RawIOBase):
 
 
 def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
-    """Yield the rest of a file in pieces; the next one is read while this one is used."""
+    """Yield the rest of a file in pieces; the next piece is read while you use this one."""
     with ThreadPoolExecutor(1, "wefe-read") as reader:
         coming = reader.submit(file.read, n_bytes)
         while piece := coming.result():
@@ -242,9 +222,9 @@ def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
 def line_spans(
     file: BinaryIO, label: str, n_bytes: int = READ_BYTES
 ) -> Iterator[tuple[bytes, int, int]]:
-    """Hand out bytes of the rest of a file, and where whole lines start and end in them.
+    """Yield bytes of the rest of a file, and where whole lines start and end in them.
 
-    So nothing is copied but lines that are in two pieces. The last line may lack its end.
+    Only lines that span two pieces are copied. The last line may lack its line end.
     """
     rest = b""
     for piece in read_ahead(file, n_bytes):
@@ -269,6 +249,6 @@ def line_spans(
 
 
 def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
-    """Hand out the rest of a file in blocks that end with a line; the last may lack its end."""
+    """Yield the rest of a file in blocks of whole lines; the last may lack its line end."""
     for data, start, end in line_spans(file, label, n_bytes):
         yield data[start:end]

@@ -1,4 +1,4 @@
-"""CSV and TSV files, read by pandas."""
+"""CSV and TSV files, read with pandas."""
 
 from __future__ import annotations
 
@@ -32,12 +32,11 @@ _MAX_COLUMNS = 1 << 14
 
 
 class CsvSource(VectorSource):
-    """Vectors in a CSV or TSV file, of which a part is read at a time, in float32.
+    """Float32 vectors in a CSV or TSV file, read in parts.
 
-    Lines have a word and its numbers between commas, tabs or semicolons, told by content; a
-    first line may name the columns. The word comes first, or in the column named 'word',
-    'token' or the like; columns named 'count', 'index' or the like are left out. Words may be
-    quoted. Errors name the line, or, in lenient reading, it is skipped.
+    The content decides whether the separator is a comma, tab or semicolon, and whether the first
+    line names columns. The word is in the first column, or in one named 'word', 'token' or similar.
+    Columns named 'count', 'index' or similar are ignored.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:
@@ -70,11 +69,10 @@ class CsvSource(VectorSource):
         self.expected_words = int(min(about, size / (2 * self.dim + 1)) + 1)
 
     def blocks(self) -> Iterator[Block]:
-        """Parse the lines, in order."""
         return map(self._parse, self._chunks())
 
     def select(self, words: frozenset[str]) -> Block:
-        """Parse the lines of the words, those with quotes, and the last, to see if it was cut."""
+        """Parse the lines of the words, lines with quotes, and the last line (a truncated file)."""
         sep, asked = self._sep.encode(), {word.encode("utf-8", "surrogatepass") for word in words}
         first = self._word
 
@@ -97,7 +95,6 @@ class CsvSource(VectorSource):
         return select(map(self._parse, filter(None, wanted())), words, self.dim)
 
     def _chunks(self) -> Iterator[list[tuple[int, bytes]]]:
-        """Read lines that are not blank, with their numbers."""
         number, n_header = 1, int(self._has_header)
         size = self.path.stat().st_size
         with (
@@ -114,7 +111,7 @@ class CsvSource(VectorSource):
                     n_header = 0
 
     def _parse(self, lines: list[tuple[int, bytes]]) -> Block:
-        """Parse lines; if that fails, in halves, until the line that is wrong stands alone."""
+        """Parse lines; if that fails, parse halves until the damaged line is found."""
         if self.reading.lenient and len(lines) > 1:
             # Of many wrong lines, most are told at once.
             sep, n_seps = self._sep.encode(), self._n_fields - 1
@@ -173,10 +170,7 @@ class CsvSource(VectorSource):
 
 
 def looks_like_csv(head: bytes) -> str | None:
-    """Return the separator of a CSV or TSV file of words and numbers; None for anything else.
-
-    `head` is the first 4096 bytes of the file, or all, if there are fewer.
-    """
+    """Return the separator if `head` (the first 4096 bytes) is CSV or TSV, otherwise None."""
     lines = _lines(head)[:2]
     is_cut = len(head) >= HEAD_BYTES and head.count(b"\n") < 2
     for sep in "\t,;":
@@ -199,7 +193,7 @@ def looks_like_csv(head: bytes) -> str | None:
 
 
 def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
-    """Tell whether a first line names columns, where the word is and where the numbers are."""
+    """Tell whether a first line names columns, and which columns have the word and the numbers."""
     names = [field.strip().lower() for field in fields]
     telling = [column for column, name in enumerate(names) if name in WORD_NAMES]
     word = next((c for c in telling if names[c] in ("word", "token")), (telling or [0])[0])
@@ -213,13 +207,12 @@ def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
 
 
 def _lines(head: bytes) -> list[str]:
-    """Return the lines that are not blank."""
     text = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
     return [line.rstrip("\r") for line in text.split("\n") if line.strip()]
 
 
 def _fields(line: str, sep: str) -> list[str]:
-    """Split a line as the csv module does; of an odd number of quotes, each is a character."""
+    """Split a line as the csv module does; an odd number of quotes are plain characters."""
     n_quotes = line.count('"')
     if n_quotes and n_quotes % 2 == 0:
         with contextlib.suppress(csv.Error):

@@ -1,4 +1,4 @@
-"""The binary models (`.bin`) of Facebook's fastText: rows for words and for buckets of n-grams."""
+"""Binary models (`.bin`) of Facebook's fastText: rows for words and for buckets of n-grams."""
 
 from __future__ import annotations
 
@@ -40,12 +40,10 @@ _Ints = npt.NDArray[np.intp]
 
 
 class FastTextVectors(StoredVectors):
-    """The words of a fastText model, whose vectors are made when you ask for them.
+    """The words of a fastText model, whose vectors are computed from the file when they are used.
 
-    The vector of a word is the mean of its own row and the rows of its n-grams, which are added
-    in float32 in the order of the official library: the numbers are the same to the last bit.
-    Every row is read from the file when it is needed; `counts` says how often each word
-    occurred in training.
+    A vector is the mean of the word's row and the rows of its n-grams. They are added in float32 in
+    the order of the official library, so the numbers are identical to its own.
     """
 
     def __init__(self, path: Path) -> None:
@@ -94,15 +92,12 @@ class FastTextVectors(StoredVectors):
 
     @property
     def knows_subwords(self) -> bool:
-        """Whether the model has n-grams, so that it can build unseen words."""
         return bool(self._max_n >= self._min_n)
 
     def has_subwords(self, word: str) -> bool:
-        """Tell whether a vector can be made for a word that is not in `key_to_index`."""
         return self._ngrams([word.encode("utf-8", "surrogatepass")])[0].size > 0
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word: its own, or the mean of its n-grams."""
         if word in self.key_to_index:
             return self[word]
         ngrams, counts = self._ngrams([word.encode("utf-8", "surrogatepass")])
@@ -124,7 +119,7 @@ class FastTextVectors(StoredVectors):
         return vectors
 
     def _ngrams(self, words: Sequence[bytes]) -> tuple[_Ints, _Ints]:
-        """Return the rows of the n-grams of words, and how many each word has."""
+        """Return the rows of the n-grams of words, and their number per word."""
         wrapped = [b"<%s>" % word for word in words]
         lengths = np.fromiter(map(len, wrapped), np.intp, len(words))
         ends = np.cumsum(lengths)
@@ -156,7 +151,7 @@ class FastTextVectors(StoredVectors):
         return rows, np.bincount(word_of[starts], minlength=len(words))
 
     def _means(self, rows: _Ints, counts: _Ints) -> FloatArray:
-        """Return the mean of the first `counts[0]` rows, the next `counts[1]` rows ..."""
+        """Return the mean of the first `counts[0]` rows, of the next `counts[1]` rows, etc."""
         unique, place = np.unique(rows, return_inverse=True)
         ones = np.ones(len(rows), dtype=np.float32)
         ends = np.concatenate([[0], np.cumsum(counts)])
@@ -168,12 +163,11 @@ class FastTextVectors(StoredVectors):
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes of the rows of words and n-grams in the file."""
         return self._matrix.nbytes
 
 
 def _index(label: str, words: list[bytes]) -> FileVocabulary | None:
-    """Return the words with their rows; None if a word comes twice."""
+    """Return the words with their rows; None if a word occurs twice."""
     letters = b"\n".join(words)
     try:
         letters.decode("utf-8")
@@ -197,10 +191,7 @@ def _hash(word: bytes) -> int:
 
 
 def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
-    """Open a model that Facebook's fastText wrote (`.bin`), a classifier too.
-
-    With ``subwords='mean'`` unseen words are built from their n-grams.
-    """
+    """Open a model or classifier that fastText wrote; ``subwords='mean'`` builds unseen words."""
     table = FastTextVectors(path)
     subwords = builds_words(str(path), table.knows_subwords, reading)
 

@@ -24,10 +24,9 @@ OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency"
 
 
 def open_frame(frame: Any) -> TableSource:
-    """Take a copy of the vectors of a pandas DataFrame.
+    """Copy the vectors of a pandas DataFrame; floating-point types are kept.
 
-    The words are in its index or in a column of strings, the dimensions in columns of numbers
-    (or the vectors in one column of lists). Floating-point types stay as they are.
+    The words are the index or a column of strings, the vectors columns of numbers or one of lists.
     """
     layout = FrameLayout("the DataFrame", frame)
     return table_source(*layout.read(frame), layout.label, "Unnamed model")
@@ -36,7 +35,7 @@ def open_frame(frame: Any) -> TableSource:
 def open_dict(
     mapping: Mapping[str, Any], label: str = "the dict", name: str = "Unnamed model"
 ) -> TableSource:
-    """Take a copy of the vectors of a dict from words to vectors, in the widest of their types."""
+    """Copy the vectors of a dict, in the widest of their dtypes."""
     if not mapping:
         raise ValueError(f"{label} is empty.")
     dim = len(_as_vector(next(iter(mapping.values()))))
@@ -46,7 +45,7 @@ def open_dict(
 
 
 class FrameLayout:
-    """Where a DataFrame, or its first rows, has words and vectors, to read others of its kind."""
+    """Which columns of a DataFrame hold words and vectors."""
 
     def __init__(self, label: str, frame: Any) -> None:
         self.label = label
@@ -82,7 +81,6 @@ class FrameLayout:
             logger.info("%s: the columns %s are not used as dimensions", label, others)
 
     def read(self, frame: Any) -> Block:
-        """Return words and vectors."""
         words = frame.index if self.word < 0 else frame.iloc[:, self.word]
         numbers = frame.iloc[:, self.vectors]
         if self.is_list:
@@ -103,9 +101,9 @@ def stack(
     rows: Iterable[int],
     skip: bool = False,
 ) -> Block:
-    """Make a matrix of vectors; the error names the first word whose vector does not fit.
+    """Stack vectors to a matrix; an error names the first word whose vector does not fit.
 
-    With `skip`, rows that lack a word or a vector are left out.
+    With `skip`, rows without a word or a vector are left out.
     """
     words = list(words)
     if (
@@ -137,7 +135,7 @@ def stack(
 
 
 def _as_vector(value: Any) -> FloatArray:
-    """Return numbers as an array, which is empty if the value is no list of numbers."""
+    """Return numbers as an array, empty if the value is not a list of numbers."""
     try:
         vector = np.asarray(value)
     except (TypeError, ValueError, RuntimeError):
@@ -146,13 +144,13 @@ def _as_vector(value: Any) -> FloatArray:
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
-    """Return the type of numbers that vectors of this type get: whole numbers become floats."""
+    """Return the floating-point dtype for vectors of a dtype."""
     dtype = np.dtype(getattr(dtype, "numpy_dtype", dtype))
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float32)
 
 
 def _kind(column: Any) -> str:
-    """Tell what a column holds: text, float, int, list or something else ('')."""
+    """Return what a column holds: 'text', 'float', 'int', 'list' or '' for anything else."""
     import pandas as pd
 
     if pd.api.types.is_float_dtype(column.dtype):

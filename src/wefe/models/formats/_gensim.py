@@ -1,4 +1,4 @@
-"""gensim's own files and objects."""
+"""Files and objects of gensim."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ from wefe.models.formats._source import Reading, TableSource
 
 
 def open_gensim(path: Path, reading: Reading) -> TableSource:
-    """Open what gensim saved: `KeyedVectors`, or a model that was trained.
+    """Open `KeyedVectors` or a trained model saved by gensim.
 
-    Plain `KeyedVectors` open without gensim, and without running code: of the pickle, only
-    strings, numbers, lists, dicts and arrays of numbers are read. Everything else needs
-    `trust_pickle` and gensim. Vectors in a file of their own are read where they are used.
+    Plain `KeyedVectors` need neither gensim nor `trust_pickle`, because only strings, numbers,
+    lists, dicts and numeric arrays of the pickle are read. Vectors in a separate file are mapped.
     """
     try:
         table, counts = _open_plain(path)
@@ -61,7 +60,7 @@ def _open_with_gensim(path: Path) -> Any:
 
 
 class _Part:
-    """What a pickle says about one object: the arguments that make it, and its state."""
+    """An object in a pickle: the arguments of its constructor and its state."""
 
     state: Any = None
 
@@ -94,9 +93,9 @@ def _load_list_of(count: int) -> Any:
 
 
 class _PlainUnpickler(pickle._Unpickler):
-    """Reads the few instructions that pickles of plain KeyedVectors consist of.
+    """Reads the few instructions that pickles of plain KeyedVectors need.
 
-    Python's reader in C is not used, as it makes a memo of any size that a pickle asks for.
+    It is in Python because the reader in C allocates a memo of any size that a pickle demands.
     """
 
     dispatch: ClassVar[dict[int, Any]] = {
@@ -111,7 +110,6 @@ class _PlainUnpickler(pickle._Unpickler):
         self._file_read = lambda n_bytes: file.read(min(n_bytes, size))
 
     def find_class(self, module: str, name: str) -> Any:
-        """Return the stub of a part."""
         if module.partition(".")[0] not in ("gensim", "numpy") or name not in _PARTS:
             raise pickle.UnpicklingError(f"it needs {module}.{name}")
         return _PARTS[name]
@@ -143,7 +141,7 @@ def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
 
 
 def _array(part: _Part) -> npt.NDArray[Any]:
-    """Make an array that shares the bytes of the pickle, however often it stands there."""
+    """Make an array that shares the bytes of the pickle, even if it occurs twice."""
     if isinstance(part, _PARTS["_frombuffer"]):
         data, dtype, shape, order = part.args
     elif part.args == (_PARTS["ndarray"], [0], b"b"):
@@ -162,7 +160,7 @@ def _array(part: _Part) -> npt.NDArray[Any]:
 
 
 def gensim_table(value: Any) -> Any | None:
-    """Return the `KeyedVectors` that a gensim object is or has; None if it has none."""
+    """Return the `KeyedVectors` of a gensim object, or None."""
     for candidate in (value, getattr(value, "wv", None)):
         if "gensim.models.keyedvectors.KeyedVectors" in class_names(candidate):
             return candidate
@@ -170,12 +168,12 @@ def gensim_table(value: Any) -> Any | None:
 
 
 def class_names(value: object) -> list[str]:
-    """Return the full names of the classes of an object, without importing their modules."""
+    """Return the full names of the classes of an object without importing their modules."""
     return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__]
 
 
 def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
-    """Make a source of gensim's `KeyedVectors`, after a look at whether they are whole."""
+    """Check gensim's `KeyedVectors` and make a source of them."""
     try:
         check_index(table.key_to_index, len(check_vectors(table.vectors)))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
@@ -186,7 +184,7 @@ def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableS
 
 
 def check_index(index: Mapping[str, int], n_vectors: int) -> None:
-    """Refuse words that are no strings, or whose rows do not fit the vectors."""
+    """Refuse words that are not strings, or rows that do not fit the vectors."""
     rows = np.fromiter(index.values(), dtype=np.intp, count=len(index))
     if wrong := [word for word in index if not isinstance(word, str)]:
         raise TypeError(f"the word {wrong[0]!r}")
@@ -196,7 +194,7 @@ def check_index(index: Mapping[str, int], n_vectors: int) -> None:
 
 
 def builds_words(label: str, has_ngrams: bool, reading: Reading) -> bool:
-    """Tell whether unseen words are to be built from n-grams; refuse what cannot be."""
+    """Tell whether to build unseen words from n-grams; refuse if that is impossible."""
     if reading.subwords in (None, "refuse"):
         return False
     if not has_ngrams or reading.subwords == "first":
@@ -206,7 +204,7 @@ def builds_words(label: str, has_ngrams: bool, reading: Reading) -> bool:
 
 
 def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any] | None:
-    """Return what makes a dict of how often each word occurred, if that is known."""
+    """Return a function that makes the dict of word counts, or None if they are unknown."""
     there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
     # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
     if not there or np.all(np.diff(kept) == -1):

@@ -1,7 +1,7 @@
-"""Models from Hugging Face and from gensim-data: what is needed of them is fetched once.
+"""Download the necessary files of models on Hugging Face and gensim-data.
 
-Neither library leaves a part of a file under its name when a download is cut short:
-huggingface_hub writes to '.incomplete' and renames, gensim checks a sum and renames the folder.
+An interrupted download leaves no partial file under its name: huggingface_hub renames '.incomplete'
+files, and gensim verifies a checksum before it renames the folder.
 """
 
 from __future__ import annotations
@@ -56,10 +56,9 @@ _ERRORS: dict[str, type[OSError]] = {
 
 
 def looks_like_repo_id(text: str) -> bool:
-    """Tell whether a text may name a model on Hugging Face, as 'org/name' or 'hf://org/name'.
+    """Tell whether a text may name a model on Hugging Face; check first that no such path exists.
 
-    '@revision' may follow. Without 'hf://' the name must have an organisation, and not the suffix
-    of a file. Whether there is such a path is for the caller to check first.
+    It is 'org/name' without the suffix of a file, or 'hf://' and any name; '@revision' may follow.
     """
     match = _REPO_ID.fullmatch(text)
     if match is None or match["explicit"]:
@@ -70,12 +69,10 @@ def looks_like_repo_id(text: str) -> bool:
 def fetch_from_hugging_face(
     repo_id: str, revision: str | None = None, token: str | bool | None = None
 ) -> Path:
-    """Fetch what is needed of a model on Hugging Face; return its folder, or its file of vectors.
+    """Download what is needed of a Hugging Face model; return its folder or its file of vectors.
 
-    Of a model with a tokenizer that is its description, the tokenizer and the one file that
-    holds the table of embeddings. Cache, login and offline mode are those of the library
-    huggingface_hub. Raises ValueError (the name or the files do not fit), FileNotFoundError (no
-    such model), PermissionError (gated) or ConnectionError.
+    For a model with a tokenizer these are its configuration, tokenizer and table of embeddings.
+    Raises ValueError, FileNotFoundError, PermissionError (gated model) or ConnectionError.
     """
     match = _REPO_ID.fullmatch(repo_id)
     if match is None or (revision and match["revision"] not in (None, revision)):
@@ -98,7 +95,7 @@ def fetch_from_hugging_face(
 
 
 class Repository:
-    """The files of a model, on Hugging Face or, where that cannot be asked, in the cache."""
+    """The files of a model on Hugging Face or, without access, in the cache."""
 
     def __init__(self, repo_id: str, revision: str | None, token: str | bool | None) -> None:
         self._library = import_library("huggingface_hub", "hub", repr(repo_id))
@@ -114,7 +111,6 @@ class Repository:
             self._use_cache(error)
 
     def _use_cache(self, error: Exception) -> None:
-        """Take what the cache has, as Hugging Face did not say which files there are."""
         try:
             # No file has this pattern: only the folder is asked for, whatever is in it.
             folder = self._library.snapshot_download(
@@ -133,7 +129,6 @@ class Repository:
         )
 
     def fetch(self, name: str) -> Path:
-        """Return the path of a file, which is fetched unless it is in the cache."""
         if self._offline:
             return self.folder / name
         errors = self._library.utils
@@ -162,7 +157,7 @@ class Repository:
 
 
 def fetch_from_gensim_data(name: str) -> Path:
-    """Fetch vectors that gensim's downloader knows; return their file, as gensim keeps it."""
+    """Download vectors with gensim's downloader; return their file."""
     check_choice("name", name, GENSIM_DATA_NAMES)
     downloader = import_library("gensim.downloader", "gensim", repr(name))
     try:

@@ -1,16 +1,16 @@
-"""The native format: one safetensors file that opens in milliseconds, whatever its size.
+"""The native format: one safetensors file of any size that opens in milliseconds.
 
 It holds, in this order:
 
-- ``embeddings``: float32, float16 or int8 of shape (n_words, dim), from a page boundary on;
-- ``scale``: float32 of shape (n_words,), only for int8: a vector is its row times its scale;
-- ``vocabulary``: the words in UTF-8, with a line end between them;
-- ``vocabulary.starts``: where each word starts in these bytes, and where the last one ends;
-- ``vocabulary.hashes`` and ``vocabulary.rows``: a 64-bit hash of each word, sorted, and its row, so
-  that a word is found without reading the others.
+- ``embeddings``: float32, float16 or int8 of shape (n_words, dim), starting at a page boundary;
+- ``scale``: float32 of shape (n_words,), only for int8; a vector is its row times its scale;
+- ``vocabulary``: the words in UTF-8, separated by line ends;
+- ``vocabulary.starts``: the byte where each word starts, and the end of the last one;
+- ``vocabulary.hashes`` and ``vocabulary.rows``: the sorted 64-bit hashes of the words and their
+  rows, to find a word without reading the others.
 
-Matrix and vocabulary lie in one file so that one renaming replaces both. Every safetensors reader
-can open it. Files with ``embeddings`` and ``vocabulary`` alone are read, too.
+One file means that one renaming replaces everything. Every safetensors reader can open it. Files
+with only ``embeddings`` and ``vocabulary`` can be read, too.
 """
 
 from __future__ import annotations
@@ -50,20 +50,11 @@ def _hash(word: bytes) -> int:
 
 
 class FileVocabulary(Mapping[str, int]):
-    """A vocabulary whose words are looked up in a file, or in arrays: no dict is built of them.
+    """A vocabulary in a file (`label`) or in arrays; no dict is built.
 
-    Parameters
-    ----------
-    label : str
-        The file, as messages name it.
-    hash_of : callable
-        Makes the hash of a word, 64 bits.
-    letters : array of uint8
-        The words, with a line end between them.
-    starts : array of shape (n_words + 1,), uint64
-        Where each word starts; the last entry is one byte past the end of the last word.
-    hashes, rows : array of shape (n_words,)
-        The sorted hashes of the words, and their rows.
+    `hash_of` computes the 64-bit hash of a word. `letters` (uint8) are the words, separated by line
+    ends. `starts` (uint64) has the start of each word and one byte past the end of the last.
+    `hashes` and `rows` are the sorted hashes and the rows of their words.
     """
 
     def __init__(
@@ -104,7 +95,7 @@ class FileVocabulary(Mapping[str, int]):
 
     @functools.cached_property
     def _sorted(self) -> Any:
-        """The hashes, in memory: 8 bytes per word."""
+        """The hashes in memory: 8 bytes per word."""
         return self._hashes[:]
 
     def __iter__(self) -> Iterator[str]:
@@ -112,7 +103,7 @@ class FileVocabulary(Mapping[str, int]):
             yield from self.words(part.start, part.stop)
 
     def words(self, start: int, stop: int) -> list[str]:
-        """Return the words of some rows; others are not read."""
+        """Return the words of some rows without reading others."""
         if start >= stop:
             return []
         words = self._text(start, stop).split("\n")
@@ -122,11 +113,9 @@ class FileVocabulary(Mapping[str, int]):
         return [self._text(row, row + 1) for row in range(start, stop)]
 
     def items(self) -> ItemsView[str, int]:
-        """Return the words with their rows, in the order of the rows."""
         return _Items(self)
 
     def values(self) -> ValuesView[int]:
-        """Return the rows: 0, 1, 2, ..."""
         return _Values(self)
 
     def _text(self, start: int, stop: int) -> str:
@@ -138,7 +127,6 @@ class FileVocabulary(Mapping[str, int]):
             ) from error
 
     def _bytes(self, start: int, stop: int) -> bytes:
-        """Return the letters of the words of some rows."""
         if stop <= len(self):
             bounds = self._starts[start : stop + 1]
             first, last = int(bounds[0]), int(bounds[-1]) - 1
@@ -162,7 +150,7 @@ class _Values(ValuesView[int]):
 
 
 def open_safetensors(path: Path, reading: Reading) -> VectorSource:
-    """Open a native file, or the table of a model with a tokenizer; no vector is read."""
+    """Open a native file, or the table of a model with a tokenizer, without reading vectors."""
     tensors, metadata = read_header(path)
     if {"embeddings", "vocabulary"} <= set(tensors):
         return _open_native(path, _check_layout(path, tensors), metadata)
@@ -200,7 +188,7 @@ def _open_native(
 
 
 def _check_layout(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors of the format; there may be others."""
+    """Return the tensors of the format; others are ignored."""
     matrix, letters = tensors["embeddings"], tensors["vocabulary"]
     n_words, dim = matrix.shape if len(matrix.shape) == 2 else (-1, -1)
     expected = {
@@ -234,10 +222,9 @@ def write_native(
 ) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
-    Of a word that comes twice, the first vector is kept. Numbers of other types than float32,
-    float16 and int8 become float32. int8 divides each vector by a scale of its own, 1/127 of
-    its largest number, and rounds. Raises ValueError if a number does not fit; what was at
-    `path` stays then.
+    A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8
+    divides each vector by 1/127 of its largest absolute number and rounds. A number that does not
+    fit is a ValueError; `path` is not replaced then.
     """
     stored = np.dtype(dtype).name
     with atomic_file(path) as file:
@@ -250,7 +237,7 @@ def write_native(
 
 
 class _NativeWriter:
-    """Collects the vocabulary while the vectors go to the file."""
+    """Collects the vocabulary while the vectors are written."""
 
     def __init__(self, file: BinaryIO, dim: int, dtype: str) -> None:
         self._file, self._dim, self._dtype = file, dim, np.dtype(dtype)
@@ -337,7 +324,7 @@ class _NativeWriter:
         return len(order)
 
     def _repeated(self, order: npt.NDArray[np.intp], hashes: npt.NDArray[np.uint64]) -> list[int]:
-        """Return the rows whose word stood in an earlier row; equal hashes alone prove nothing."""
+        """Return the rows of repeated words; equal hashes alone prove nothing."""
         first_of: dict[bytes, int] = {}
         equal = np.flatnonzero(np.diff(hashes[order]) == 0)
         # The sort is stable, so the earlier row comes first.
@@ -347,7 +334,7 @@ class _NativeWriter:
         return [row for word, row in pairs if first_of.setdefault(word, row) != row]
 
     def _move(self, kept: npt.NDArray[np.intp]) -> None:
-        """Put the rows that are kept one behind the other."""
+        """Close the gaps between the rows that are kept."""
         n_bytes = self._dim * self._dtype.itemsize
         self._file.flush()
         # Rows only move towards the start, so a chunk never overwrites one not yet read.

@@ -1,11 +1,10 @@
-"""Decimal numbers out of text and back, many at once.
+"""Convert many decimal numbers from text and back at once.
 
-Python's `float` needs some 60 ns and a Python object per number; a large file has 120 million. Here
-the numbers of a whole block are taken apart by numpy: eight digits lie in one 64-bit integer, and
-three multiplications add them up (a known trick, "SIMD within a register"). What is read this way
-is exact: the digits make an integer below 2**53, and one division by a power of ten up to 10**22,
-both of which float64 holds exactly, is rounded correctly (Clinger 1990). Whatever does not look
-like ``-12.345`` - an exponent, a whole number, more than 15 digits - is left to numpy.
+Python's `float` needs about 60 ns and an object per number, and a large file has 120 million. Here,
+numpy handles whole blocks: a 64-bit integer holds eight digits, which three multiplications add up
+("SIMD within a register"). The result is exact: the digits are an integer below 2**53, divided once
+by a power of ten up to 10**22, which float64 rounds correctly (Clinger 1990). Numpy's own parser
+reads everything that does not look like ``-12.345``, such as exponents and more than 15 digits.
 """
 
 from __future__ import annotations
@@ -38,15 +37,14 @@ _KEEP_BYTES = 24 << 20
 
 
 def keep_freed_memory() -> None:
-    """Let the C library keep the memory of temporary arrays; call once before much parsing."""
+    """Let the C library keep freed memory; call once before much parsing."""
     np.empty(_KEEP_BYTES, dtype=np.uint8)
 
 
 def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None:
-    """Parse lines of decimal numbers: `dim` times a space and a number, and a line end.
+    """Parse lines of `dim` times a space and a number; None if a line is anything else.
 
-    Each becomes ``np.float32(float(text))``. One blank (space or carriage return) may stand
-    before every line end. Returns None if a line is anything else.
+    Numbers become ``np.float32(float(text))``. A space or carriage return may end a line.
     """
     parsed = parse_rows(b"".join([PAD, *rows]), len(rows), dim)
     if parsed is None:
@@ -67,9 +65,9 @@ def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None
 
 
 def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
-    """Parse lines of digits with a point, after `PAD`; tell also which lines are such.
+    """Parse lines of plain decimals after `PAD`, and tell which lines are such.
 
-    None if a line has other blanks than `parse_numbers` takes.
+    Returns None if a line has other blanks than `parse_numbers` accepts.
     """
     raw = np.frombuffer(text, dtype=np.uint8)
     blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)
@@ -101,7 +99,7 @@ def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float
 
 
 def _decimals(raw: npt.NDArray[np.uint8], starts: Any, points: Any, ends: Any) -> tuple[Any, Any]:
-    """Return rows of numbers, and which rows are nothing but digits with a point between."""
+    """Return rows of numbers, and which rows are only digits with a point between."""
     n_fraction = ends - points
     n_fraction -= 1
     n_whole = points - starts
@@ -138,10 +136,7 @@ def _decimals(raw: npt.NDArray[np.uint8], starts: Any, points: Any, ends: Any) -
 
 
 def _last_digits(raw: npt.NDArray[np.uint8], ends: Any, n_digits: Any) -> tuple[Any, Any]:
-    """Return the integers of the last `n_digits` (at most 8) digits before each end.
-
-    And, for each, whether something else than digits was there.
-    """
+    """Return the integers of the last `n_digits` (at most 8) before each end, and which are bad."""
     # Every eight bytes of the text as one integer, at every offset: a view, no copy.
     eights = np.ndarray((len(raw) - 7,), dtype="<u8", buffer=raw.data, strides=(1,))
     x = eights[ends - 8]
@@ -178,7 +173,6 @@ _CELL_BYTES = 16
 
 
 def text_lines(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
-    """Hand out the lines of words and vectors, some at a time."""
     single = vectors.dtype.itemsize <= 4
     step = max(1, _AT_ONCE // vectors.shape[1])
     for start in range(0, len(words), step):
@@ -194,15 +188,15 @@ def text_lines(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
 
 
 def _any_rows(vectors: FloatArray) -> list[bytes]:
-    """Return the numbers of each row as text: slow, and right for any float."""
+    """Return the numbers of each row as text: slow, and correct for any float."""
     return [b" ".join(row) for row in vectors.astype(np.bytes_).tolist()]
 
 
 def _float32_rows(vectors: npt.NDArray[np.float32]) -> list[bytes]:
-    """Return what `_any_rows` does for float32, ten times faster.
+    """Return the same as `_any_rows` for float32, ten times faster.
 
-    Every number gets a cell of 16 bytes: separator, sign, digit, point and twelve decimals, of
-    which those that are not needed are NUL and removed in the end.
+    Every number gets a cell of 16 bytes: separator, sign, digit, point and twelve decimals. Unused
+    decimals are NUL and removed at the end.
     """
     positive = np.abs(vectors)
     special = (positive >= _LIMIT) | ((positive < _LEAST) & (positive != 0))
@@ -252,7 +246,7 @@ def _float32_rows(vectors: npt.NDArray[np.float32]) -> list[bytes]:
 
 
 def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -> Any:
-    """Round to so many decimals, times 10**12."""
+    """Round to a number of decimals, times 10**12."""
     rounded = np.rint(exact * _POWERS.take(n_decimals))
     rounded *= _POWERS.take(_DECIMALS - n_decimals)
     return rounded
@@ -262,9 +256,9 @@ def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -
 def _cell_parts() -> tuple[Any, Any, Any]:
     """Return the four bytes of each part of a cell, as one integer each.
 
-    For separator, sign, digit and point, ten entries without sign and ten with one. For the first
-    four decimals, 10,000 entries in full and 10,000 for the end of a number, without the zeros that
-    end it ('.0' keeps its one). For other decimals the same, where nothing is left of four zeros.
+    The first part is separator, sign, digit and point: ten entries without sign, ten with. The next
+    is the first four decimals: 10,000 complete entries and 10,000 without trailing zeros ('.0'
+    keeps its zero). The last is for the other decimals, where four zeros become nothing.
     """
     starts = np.zeros((20, 4), dtype=np.uint8)
     starts[:, 0], starts[10:, 1], starts[:, 3] = ord(" "), ord("-"), ord(".")

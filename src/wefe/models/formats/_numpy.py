@@ -1,4 +1,4 @@
-"""numpy's own files: a matrix (.npy) with its vocabulary beside it, or both in one (.npz)."""
+"""Files of numpy: a matrix (.npy) with a vocabulary beside it, or both in one (.npz)."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ _SHARED = ("vocab.txt", "vocab.json")
 
 
 def open_npy(path: Path, reading: Reading) -> TableSource:
-    """Open a matrix and the words in a file beside it; rows are read when they are used.
+    """Open a matrix and its words; rows are read when they are used.
 
-    `reading.vocabulary` is the words, or a file of them: one per line, JSON (a list, or word to
-    row), or ``.npy``. By default such a file is looked for: ``<stem>.vocab``, ``<stem>.txt``,
-    ``<stem>.words``, ``<stem>-vocab.txt``, ``<stem>.vocab.npy``, ``vocab.txt`` or the same in
-    JSON.
+    `reading.vocabulary` is the words or a file: one word per line, JSON (a list, or word to row),
+    or ``.npy``. Default files: ``<stem>.vocab``, ``<stem>.txt``, ``<stem>.words``,
+    ``<stem>-vocab.txt``, ``<stem>.vocab.npy``, ``vocab.txt``, or the same in JSON.
     """
     label = str(path)
     vectors = open_array(path, reading)
@@ -53,7 +52,6 @@ def open_npy(path: Path, reading: Reading) -> TableSource:
 
 
 def open_array(path: Path, reading: Reading) -> Any:
-    """Open an array in a file: read where it is used if that can be, else in memory."""
     label = str(path)
     file = OpenFile(path)
     with file.opened() as header:
@@ -64,10 +62,7 @@ def open_array(path: Path, reading: Reading) -> Any:
 
 
 def open_npz(path: Path, reading: Reading) -> TableSource:
-    """Open an archive of a matrix and, unless they are given, its words; it is read into memory.
-
-    It has one 2-d array of floating-point numbers and one 1-d array of strings, of any names.
-    """
+    """Read an archive of a 2-d floating-point array and a 1-d array of words, of any names."""
     vocabulary = reading.vocabulary
     label, size = str(path), path.stat().st_size
     headers = {}
@@ -84,7 +79,7 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
                 headers[name] = shape, dtype
 
     def read(what: str, n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
-        """Read the only array that fits, or the one with a name that tells."""
+        """Read the only array that fits, or the one with a preferred name."""
         fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
         name = next((name for name in preferred if name in fit), fit[0] if len(fit) == 1 else None)
         if name is not None:
@@ -109,7 +104,7 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
 def _read_header(
     file: IO[bytes], size: int, label: str
 ) -> tuple[tuple[int, ...], bool, np.dtype[Any], int]:
-    """Return shape, order, type and start of an array, which must take the rest of `size` bytes."""
+    """Return shape, order, dtype and start of an array that fills the rest of `size` bytes."""
     # numpy makes room for as many bytes as a header says that it has.
     head = io.BytesIO(file.read(_MAX_HEADER_BYTES))
     with naming_errors(label, "array of numpy's"):
@@ -131,7 +126,7 @@ def _load(
     dtype: np.dtype[Any],
     member: str | None = None,
 ) -> Any:
-    """Read an array, or a member of an archive; objects only if the user trusts their pickle."""
+    """Read an array, or a member of an archive; objects only if the user trusts the pickle."""
     if dtype.hasobject and not reading.trust_pickle:
         raise ValueError(
             f"{label} holds Python objects in a pickle, which can run any code when it is opened. "
@@ -146,7 +141,6 @@ def _load(
 
 
 def _strings(array: Any, label: str) -> list[str]:
-    """Return the words of an array of str, bytes or objects."""
     with naming_errors(label, "1-d array of strings"):
         words = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
         # An array can hold half a pair of surrogates, or no character at all.
@@ -158,7 +152,6 @@ def _strings(array: Any, label: str) -> list[str]:
 
 
 def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | None) -> TableSource:
-    """Put a matrix and its words together."""
     label, where, counts = str(path), "the vocabulary", None
     if vectors.ndim != 2 or vectors.dtype.kind != "f" or 0 in vectors.shape:
         raise ValueError(
@@ -190,7 +183,7 @@ def _find_vocabulary(path: Path) -> Path:
 
 
 def _read_words(file: Path, reading: Reading, dim: int) -> tuple[list[str], dict[str, int] | None]:
-    """Read the words of a vocabulary file, and their counts where it has them."""
+    """Read the words of a vocabulary file, and their counts if it has them."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no vocabulary file {str(file)!r}.")
     if file.suffix == ".npy":

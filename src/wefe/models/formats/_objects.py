@@ -1,4 +1,4 @@
-"""Vectors of live objects: what other libraries have loaded already."""
+"""Vectors of objects that other libraries have loaded."""
 
 from __future__ import annotations
 
@@ -22,12 +22,9 @@ _SPACY = {"spacy.language.Language", "spacy.vocab.Vocab", "spacy.vectors.Vectors
 
 
 def open_object(source: Any, reading: Reading) -> VectorSource | None:
-    """Take the vectors of an object that is there already; None if it is none that is known.
+    """Open an object of gensim, spaCy, flair, pandas or wefe, a dict or a pair; None for others.
 
-    Known are gensim's `KeyedVectors` and models that have them, a pair (vocabulary, vectors), a
-    table of wefe's, a dict, a pandas DataFrame, a spaCy `Language`, `Vocab` or `Vectors`, and
-    flair's classic embeddings. They are told by the names of their classes, so no library is
-    imported for it.
+    The name of its class identifies it, so no library is imported.
     """
     names = class_names(source)
     label = f"the {type(source).__name__}"
@@ -51,7 +48,6 @@ def open_object(source: Any, reading: Reading) -> VectorSource | None:
 
 
 def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
-    """Take the vectors of a spaCy pipeline, vocabulary or table."""
     vocabulary = getattr(source, "vocab", source)
     vectors = getattr(vocabulary, "vectors", vocabulary)
     if "floret" in str(getattr(vectors, "mode", "")) or not len(vectors.key2row):

@@ -1,4 +1,4 @@
-"""Open a path, a name or an object: told by what it holds, through the row of its format."""
+"""Open a path, a name or an object; its content determines the format."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wefe.models.formats._source import Reading, VectorSource
 def open_source(
     source: Any, reading: Reading, revision: str | None = None, token: str | bool | None = None
 ) -> VectorSource:
-    """Open a path, a name of gensim-data or Hugging Face, or an object that holds vectors."""
+    """Open a path, a name of gensim-data or Hugging Face, or an object with vectors."""
     if not isinstance(source, str | os.PathLike):
         opened = open_object(source, reading)
         if opened is None:
@@ -44,7 +44,6 @@ def open_source(
 
 
 def open_file(path: Path, reading: Reading) -> VectorSource:
-    """Open a file of vectors in any format."""
     if _is_npz(path):
         return function(BY_NAME["npz"].reader)(path, reading)  # type: ignore[no-any-return]
     file = PackedFile(path)
@@ -86,9 +85,9 @@ def _is_npz(path: Path) -> bool:
 
 
 def _open_pipe(path: Path, reading: Reading) -> VectorSource:
-    """Open a copy of what comes through a pipe, as readers start more than once.
+    """Open a copy of a pipe's content, because readers start more than once.
 
-    The copy is removed with the source; what is open of it stays readable.
+    The copy is removed with the source; open handles stay readable.
     """
     with contextlib.ExitStack() as stack:
         folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wefe-"))
@@ -105,7 +104,6 @@ def _open_pipe(path: Path, reading: Reading) -> VectorSource:
 
 
 def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None) -> Path:
-    """Return the local copy of what a name stands for, downloaded if need be."""
     if text in _hub.GENSIM_DATA_NAMES:
         return _hub.fetch_from_gensim_data(text)
     # 'vectors/glove.txt' is far more often a file that is missing than a repository.

@@ -1,4 +1,4 @@
-"""Parquet files, read by pyarrow."""
+"""Parquet files, read with pyarrow."""
 
 from __future__ import annotations
 
@@ -24,13 +24,11 @@ _BUFFERED_BYTES = 1 << 24
 
 
 class ParquetSource(VectorSource):
-    """Vectors in a Parquet file, of which a part is read at a time.
+    """Vectors in a Parquet file, read in parts.
 
-    The file has a column of words (or a pandas index of words), and either columns of numbers
-    or one column of lists of numbers. Lenient reading skips rows without a word, or with a
-    vector of another length. Reading takes some 60 MB if the vectors are in a column of lists;
-    of columns of numbers, a page and a dictionary are held of each: 2 MB per dimension, as
-    pyarrow writes them.
+    It has a column (or pandas index) of words, and columns of numbers or one column of lists.
+    Lenient reading skips rows without a word or with a vector of another length. Reading lists
+    takes about 60 MB; reading columns takes about 2 MB per dimension.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:
@@ -68,11 +66,9 @@ class ParquetSource(VectorSource):
         )
 
     def blocks(self) -> Iterator[Block]:
-        """Read the rows, in order."""
         return self._blocks(None)
 
     def select(self, words: frozenset[str]) -> Block:
-        """Read the rows of the words."""
         return select(self._blocks(words), words, self.dim)
 
     def _blocks(self, wanted: frozenset[str] | None) -> Iterator[Block]:

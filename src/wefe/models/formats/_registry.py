@@ -1,6 +1,6 @@
-"""The formats of files of vectors, one row each: adding a format is one file and one row here.
+"""The file formats, one row each: a new format is one module and one row here.
 
-A file is told by its first bytes and not by its name; the first row that knows them opens it.
+The first bytes of a file, not its name, decide: the first row that matches opens it.
 """
 
 from __future__ import annotations
@@ -24,24 +24,13 @@ PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 
 @dataclass(frozen=True)
 class Format:
-    """A format of files of vectors.
+    """A file format; its `name` is the one that `save` takes.
 
-    Attributes
-    ----------
-    name : str
-        Its name, under which `save` writes it.
-    suffixes : tuple of str
-        Usual ends of file names; of several formats with a suffix, `save` takes the
-        first that has a writer.
-    matches : callable
-        Takes the first bytes of a file, unpacked, and tells whether it is of this format.
-    reader : str or callable
-        'module:function' within this package, or the function itself. It takes a `PackedFile` if
-        `packed`, else a path, and a `Reading`; it returns a `VectorSource`.
-    writer : str or None
-        'module:function'; it takes path, blocks, n_words, dim and options, see `_write`.
-    packed : bool
-        Whether it is read, and written, through a packing.
+    Several formats may share a suffix: `save` uses the first with a writer. `matches` takes the
+    first bytes of a file, decompressed, and tells whether they have this format. `reader` and
+    `writer` are 'module:function' of this package, or a function. A reader takes a `PackedFile` (if
+    `packed`) or a path, and a `Reading`, and returns a `VectorSource`. For writers see `_write`.
+    `packed` tells whether the file may be compressed.
     """
 
     name: str
@@ -114,14 +103,14 @@ SUFFIXES = (*FORMAT_SUFFIXES, *PACKED_SUFFIXES)
 
 
 def without_suffixes(name: str) -> str:
-    """Return the name of a file without the suffixes of packing and format."""
+    """Return the name of a file without the suffixes of compression and format."""
     for suffixes in (PACKED_SUFFIXES, FORMAT_SUFFIXES):
         name = next((name.removesuffix(end) for end in suffixes if name.endswith(end)), name)
     return name
 
 
 def function(name: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Import a function of this package that a row names."""
+    """Import a function of this package, given as 'module:function'."""
     if callable(name):
         return name
     module, _, attribute = name.partition(":")

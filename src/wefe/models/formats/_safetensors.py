@@ -1,4 +1,4 @@
-"""The safetensors format: where each tensor lies in a file."""
+"""The safetensors format: the place of each tensor in a file."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ DTYPES = {"BF16": "<u2"} | {
 
 @dataclass(frozen=True)
 class Tensor:
-    """Where a tensor lies in a safetensors file: first byte and number of bytes.
-
-    `dtype` is the type of its numbers as the format writes it ('F32', 'BF16', ...).
-    """
+    """The place of a tensor in a file; `dtype` is written as in the file ('F32', 'BF16')."""
 
     file: OpenFile
     name: str
@@ -43,7 +40,7 @@ class Tensor:
 
     @property
     def array(self) -> FileArray:
-        """The numbers; bfloat16 comes as integers of the same width."""
+        """The numbers; bfloat16 as integers of the same width."""
         if self.dtype not in DTYPES:
             raise ValueError(
                 f"{self.file.path}: tensor {self.name!r} has the type {self.dtype}; expected one "
@@ -53,10 +50,9 @@ class Tensor:
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read what a safetensors file holds: its tensors, and the texts of its metadata.
+    """Read the tensors and the metadata of an untrusted safetensors file.
 
-    The header may come from anywhere. After this, the tensors lie within the file and have the
-    size that their shape and type say.
+    The tensors that it returns lie within the file and have the size of their shape and dtype.
     """
     file = OpenFile(path)
     try:
@@ -80,7 +76,7 @@ def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
 
 
 def bfloat16_to_float32(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:
-    """Widen bfloat16 numbers, kept as their raw 16 bits; every one is exact in float32."""
+    """Widen bfloat16 numbers, given as raw 16 bits; the result is exact."""
     wide = array.astype(np.uint32)
     wide <<= 16
     return wide.view(np.float32)

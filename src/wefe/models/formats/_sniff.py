@@ -1,4 +1,4 @@
-"""Tell formats of words and numbers apart by the first bytes of a file."""
+"""Recognise formats of words and numbers by the first bytes of a file."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def parse_header(head: bytes) -> tuple[int, int] | None:
 
 
 def is_number(text: str | bytes) -> bool:
-    """Tell whether a field is a number, or the hexadecimal one that makes a line damaged."""
+    """Tell whether a field is a number; hexadecimal ones, which make a line damaged, count."""
     text = text.encode() if isinstance(text, str) else text
     try:
         float(text)
@@ -34,15 +34,15 @@ def is_number(text: str | bytes) -> bool:
 
 
 def numbers_at_end(line: bytes) -> int:
-    """Count the numbers with which a line ends; its first field is a word."""
+    """Count the numbers at the end of a line; its first field is a word."""
     fields = line.rstrip().split(b" ")[1:]
     return sum(1 for _ in itertools.takewhile(is_number, reversed(fields)))
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file that begins so is lines of a word and numbers, with a header or without.
+    """Tell whether a file has lines of a word and numbers, with or without a header.
 
-    At least half of the first lines must be as expected: one of them may be damaged.
+    At least half of the first lines must fit, because some may be damaged.
     """
     header = parse_header(head)
     body = head.partition(b"\n")[2] if header is not None else head
@@ -76,12 +76,12 @@ def is_text(head: bytes) -> bool:
 
 
 def is_word2vec_binary(head: bytes) -> bool:
-    """Tell whether a file that begins so is a header and words with binary numbers."""
+    """Tell whether a file has a header and words with binary numbers."""
     return parse_header(head) is not None and not is_text(head)
 
 
 def is_spaced(head: bytes) -> bool:
-    """Tell whether the first line is nothing but a word and numbers with spaces between."""
+    """Tell whether the first line is a word and numbers, separated by spaces."""
     fields = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].rstrip().split(b" ")
     if b"\n" not in head and len(head) >= HEAD_BYTES:
         fields = fields[:-1]
@@ -89,7 +89,7 @@ def is_spaced(head: bytes) -> bool:
 
 
 def is_clean(head: bytes) -> bool:
-    """Tell whether the first bytes of a file are UTF-8 without control characters."""
+    """Tell whether the first bytes are UTF-8 without control characters."""
     try:
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:

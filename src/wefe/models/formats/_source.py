@@ -1,4 +1,4 @@
-"""What a reader of any format offers, so that loading and converting need not know the format."""
+"""The interface of all readers, so that loading and converting need not know the format."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a source is to be read; see the parameters of `wefe.models.load`.
+    """Options for reading; see the parameters of `wefe.models.load`.
 
-    `lenient` skips, counts and logs what is damaged and can be told apart. `subwords` None does
-    what the format does by itself. `vocabulary` has the words of a matrix without words.
+    `lenient` is ``on_error='skip'``. `subwords=None` means the default of the format.
     """
 
     lenient: bool = False
@@ -41,26 +40,12 @@ class Reading:
 class VectorSource(ABC):
     """Vectors of a file or an object, ready to be read.
 
-    Attributes
-    ----------
-    label : str
-        How messages name it.
-    name : str
-        The name its model gets unless the user gives another.
-    dim : int
-        Number of dimensions.
-    table : VectorTable or None
-        The vectors, if they can be had without reading the source from start to end.
-    n_words : int or None
-        Number of words, as far as known before reading.
-    expected_words : int
-        About as many, for reserving memory: never more than the file can hold.
-    n_skipped : int
-        Words left out so far because they were damaged (only where the user asked for leniency).
-    counts : callable, or None
-        Returns how often each word occurred in the training text, where the format knows.
-    use_subwords : bool
-        Whether its table is to be asked for the vectors of words that are not in its vocabulary.
+    `label` is the name in messages, `name` the default name of the model. `table` has the vectors
+    if they are available without reading the whole source. `n_words` is None if it is not known
+    before reading; `expected_words` is an estimate for reserving memory, never more than the file
+    can hold. `n_skipped` counts damaged words that lenient reading left out. `counts` returns the
+    occurrences of each word in the training text, if the format has them. `use_subwords` tells
+    whether the table builds the vectors of words outside its vocabulary.
     """
 
     label: str
@@ -75,21 +60,21 @@ class VectorSource(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """Read everything, in order, in blocks of bounded size; words may come twice."""
+        """Read everything, in order, in blocks of bounded size; words may occur twice."""
 
     def select(self, words: frozenset[str]) -> Block:
-        """Return the first vector of each of `words` that is there, in the order of the source."""
+        """Return the first vector of each of `words` that exists, in the order of the source."""
         return select(self.blocks(), words, self.dim)
 
     def skip_or_raise(self, where: str, message: str, lenient: bool) -> None:
-        """Count what is damaged, or name it in an error."""
+        """Count a damaged word, or raise an error for it."""
         if not lenient:
             raise ValueError(f"{self.label}, {where}: {message}")
         self.n_skipped += 1
 
 
 class TableSource(VectorSource):
-    """A table of vectors that exists already: of a file, or made by another library."""
+    """A table of vectors that exists already, in a file or made by another library."""
 
     table: VectorTable
 
@@ -107,11 +92,9 @@ class TableSource(VectorSource):
         self.expected_words = self.n_words
 
     def blocks(self) -> Iterator[Block]:
-        """Hand out the rows of the words, in order."""
         return self.table.blocks()
 
     def select(self, words: frozenset[str]) -> Block:
-        """Read the rows of the words asked for."""
         return self.table.select(words)
 
 
@@ -122,7 +105,7 @@ def table_source(
     name: str,
     counts: Callable[[], Mapping[str, int]] | None = None,
 ) -> TableSource:
-    """Make a source of words and rows; of a word that comes twice the first row is kept."""
+    """Make a source of words and rows; a repeated word keeps its first row."""
     first: dict[str, int] = {}
     for row, word in enumerate(words):
         if not isinstance(word, str):
@@ -141,7 +124,7 @@ def table_source(
 
 
 def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
-    """Return the first vector of each of `words` that comes along, in order."""
+    """Return the first vector of each of `words` in the blocks, in order."""
     found: dict[str, FloatArray] = {}
     for block_words, vectors in blocks:
         for row, word in enumerate(block_words):

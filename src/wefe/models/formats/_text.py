@@ -24,15 +24,14 @@ _PARSE_BYTES = 1 << 19
 
 
 class LineError(ValueError):
-    """A line that is no word and its numbers; the message says what was found."""
+    """A line that is not a word and its numbers; the message says what was found."""
 
 
 class TextSource(VectorSource):
-    """A file of lines, each a word and its numbers, all separated by single spaces.
+    """A file with a word and its numbers per line, separated by single spaces.
 
-    A first line 'n_words dim' is a header. Words may contain spaces, as those of glove.840B do:
-    the numbers are counted from the right. A space or carriage return before the line end is
-    fine.
+    A first line 'n_words dim' is a header. Numbers are counted from the right, because words may
+    contain spaces (glove.840B). A space or carriage return may precede the line end.
     """
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
@@ -60,14 +59,13 @@ class TextSource(VectorSource):
             )
 
     def blocks(self) -> Iterator[Block]:
-        """Parse the whole file on several threads."""
+        """Parse the whole file with several threads."""
         return self._blocks(_parse_block, _PARSE_BYTES)
 
     def select(self, words: frozenset[str]) -> Block:
-        """Parse the lines of `words`.
+        """Parse the lines of `words`, and the last line to detect truncation.
 
-        Any other line is an error only if it is too short to hold its numbers. The last line is
-        always parsed, so that a file that was cut is noticed.
+        Any other line is an error only if it is too short for its numbers.
         """
         # A word may contain spaces; the line tells where it ends only when it is parsed.
         firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
@@ -144,7 +142,7 @@ class _Parsed:
 
 
 def _parse_block(data: bytes, start: int, end: int, dim: int, lenient: bool) -> _Parsed:
-    """Parse lines: all at once if they are regular, else one by one."""
+    """Parse lines: all at once if they are regular, otherwise one by one."""
     parsed = _parse_regular(data, start, end, dim)
     if parsed is not None:
         return parsed
@@ -155,7 +153,7 @@ def _parse_block(data: bytes, start: int, end: int, dim: int, lenient: bool) -> 
 def _parse_some(
     firsts: Set[bytes], data: bytes, position: int, end: int, dim: int, lenient: bool
 ) -> _Parsed:
-    """Parse lines that begin with certain words, are blank or too short."""
+    """Parse lines that start with certain words, are blank or too short."""
     wanted: list[tuple[int, bytes]] = []
     number, start, find = -1, position, data.find
     while position < end:
@@ -176,7 +174,7 @@ def _parse_some(
 
 
 def _parse_regular(data: bytes, position: int, end: int, dim: int) -> _Parsed | None:
-    """Parse lines of a word without spaces and finite numbers; None if one is another thing."""
+    """Parse lines of a word without spaces and finite numbers; None if a line is different."""
     words: list[bytes] = []
     rows: list[bytes] = []
     find = data.find
@@ -204,7 +202,7 @@ def _parse_regular(data: bytes, position: int, end: int, dim: int) -> _Parsed | 
 def _parse_lines(
     lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int, lenient: bool
 ) -> _Parsed:
-    """Parse lines one by one; the first problem ends it unless problems are to be counted."""
+    """Parse lines one by one; the first problem ends it unless `lenient`."""
     words, rows, problems = [], [], []
     for number, line in lines:
         if not line.strip():
@@ -223,7 +221,7 @@ def _parse_lines(
 
 
 def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
-    """Return the word and the vector of a line; the reference for every faster way."""
+    """Return the word and the vector of a line; the reference for the faster ways."""
     # Counted from the right, because a word may contain spaces.
     fields = line.rstrip(b" \r\n").rsplit(b" ", dim)
     numbers = b"".join(fields[1:])
@@ -268,10 +266,7 @@ def _check_header(label: str, size: int | None, header: tuple[int, int], lenient
 
 
 def _sample(file: PackedFile) -> tuple[int, float]:
-    """Return how many numbers end the first lines of a text file, and the bytes of a line.
-
-    What most lines have counts, as a word may itself end with a number and a line be damaged.
-    """
+    """Return how many numbers most of the first lines end with, and the mean bytes of a line."""
     with file.open() as opened:
         block = next(line_blocks(opened, file.label, 1 << 16), b"").removeprefix(codecs.BOM_UTF8)
     lines = [line for line in block.split(b"\n") if line.strip()]
@@ -284,6 +279,5 @@ def _sample(file: PackedFile) -> tuple[int, float]:
 
 
 def shown(line: bytes) -> str:
-    """Return the beginning of a line for a message."""
     line = line.partition(b"\n")[0]
     return f"{line[:60]!r}{'...' if len(line) > 60 else ''}"

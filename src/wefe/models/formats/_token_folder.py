@@ -1,4 +1,4 @@
-"""Which files of a model hold its table and its tokenizer, here or on Hugging Face."""
+"""Find the files with the table and tokenizer of a model, locally or on Hugging Face."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _TIED_TABLES = (".shared.weight", ".encoder.embed_tokens.weight", ".decoder.embe
 
 @dataclass(frozen=True)
 class Module:
-    """A part of a model of sentence-transformers, as modules.json lists it."""
+    """A part of a sentence-transformers model, as listed in modules.json."""
 
     type: str = ""
     path: str = ""
@@ -41,7 +41,7 @@ class _Index:
 
 
 def read_json(path: Path, kind: type[T]) -> T:
-    """Read a JSON file of a known layout; a ValueError names a file that is damaged or missing."""
+    """Read a JSON file of a known layout; a missing or damaged file is a ValueError."""
     # Whoever opens a text file does not pay for this import.
     from pydantic import TypeAdapter, ValidationError
 
@@ -59,10 +59,7 @@ def read_json(path: Path, kind: type[T]) -> T:
 
 
 def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
-    """Find the files of a model, given its folder, a part of that, or its weights.
-
-    Returns the folder of the whole model, and what `find_files` returns.
-    """
+    """Return the folder of a model and its `find_files`, given the folder, a part or a file."""
     root, weights = (path, None) if path.is_dir() else (path.parent, path.name)
     above, part = root.resolve().parent, root.resolve().name
     listed = above / "modules.json"
@@ -76,12 +73,10 @@ def find_local_files(path: Path) -> tuple[Path, tuple[Path, Path, list[str]]]:
 def find_files(
     label: str, names: Collection[str], fetch: Callable[[str], Path], weights: str | None = None
 ) -> tuple[Path, Path, list[str]]:
-    """Find the files of a model among all of its files, and fetch only these.
+    """Find and fetch the table (safetensors), the tokenizer.json and the pooling steps of a model.
 
-    `names` are the files of the model, relative to its folder; no other file is ever opened,
-    whatever the model says of itself. `fetch` returns the path of a file, given its name.
-    Returns the safetensors file with the table, the tokenizer.json, and what the model does
-    with the mean of its tokens.
+    `names` are the files of the model, relative to its folder; no other file is opened, whatever
+    the model's configuration says. `fetch` returns the path of a file, given its name.
     """
     modules = read_json(fetch("modules.json"), list[Module]) if "modules.json" in names else []
     first = PurePosixPath(modules[0].path if modules else "")
@@ -102,7 +97,6 @@ def find_files(
 def _find_weights(
     label: str, names: Collection[str], fetch: Callable[[str], Path], folder: PurePosixPath
 ) -> str:
-    """Return the name of the safetensors file that has the table."""
     weights, index = (str(folder / f"model.safetensors{end}") for end in ("", ".index.json"))
     if weights not in names and index in names:
         shards = read_json(fetch(index), _Index).weight_map
@@ -127,7 +121,7 @@ def missing(label: str, wanted: str, names: Iterable[str]) -> ValueError:
 
 
 def choose_table(label: str, names: Iterable[str]) -> str:
-    """Return the name of the tensor that holds a vector per token; refuse an unclear case."""
+    """Return the name of the tensor with a vector per token; refuse an ambiguous model."""
     names = list(names)
     candidates = [name for name in names if _TABLE.fullmatch(name)]
     if len(candidates) == 1:
@@ -146,6 +140,5 @@ def choose_table(label: str, names: Iterable[str]) -> str:
 
 
 def _some(names: Iterable[str]) -> str:
-    """Return some names for a message, those of embeddings and of pickles before others."""
     names = sorted(names, key=lambda name: (re.search("embed|pytorch", name) is None, name))
     return f"{names[:8]}{f' and {len(names) - 8:,} more' if len(names) > 8 else ''}"

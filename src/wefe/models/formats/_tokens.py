@@ -1,4 +1,4 @@
-"""Tables with a tokenizer: static embeddings (model2vec) and the input table of language models."""
+"""Tables with a tokenizer: static embeddings (model2vec) and input tables of language models."""
 
 from __future__ import annotations
 
@@ -49,31 +49,17 @@ _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
 class TokenVectors(StoredVectors):
-    """The words that a tokenizer keeps whole, and vectors made of subwords for the others.
+    """Words that are exactly one token, and vectors built from subwords for the others.
 
-    `key_to_index` has the words that are exactly one token, in the order of the tokens. Special
-    tokens are no words. A word is tokenised as it stands inside a sentence: where the tokenizer
-    writes the space before a word into its token, a space is put before it, so that 'he' is the
-    token of ' he' and not the end of 'the'; words in scripts without spaces get none.
+    Special tokens are not words. A word is tokenized as inside a sentence: if the tokenizer writes
+    the preceding space into the token, a space is added, so that 'he' is the token of ' he' and not
+    the end of 'the'. Words in scripts without spaces get none.
 
-    Parameters
-    ----------
-    table : ndarray of shape (n_rows, dim), or rows of a file
-        Floating-point numbers, int8 (read as numbers), or uint16, which are raw bfloat16.
-    tokenizer : tokenizers.Tokenizer
-        Its padding, truncation and dropout are switched off.
-    policy : {'first', 'mean', 'refuse'}
-        The vector of a word of several tokens: that of the first, the mean of all, or none.
-    static : bool, default=False
-        Whether the table was made for the means of its tokens (model2vec): words are tokenised as
-        they are, and unknown tokens are left out of a mean. Otherwise a word with one has
-        no vector.
-    mapping, weights : ndarray of shape (n_tokens,), optional
-        The row of each token, by default its number; and what the row is multiplied with.
-    normalize : bool, default=False
-        Whether the vector of each word is scaled to unit length, after the mean.
-    label : str, default='the table'
-        How messages name it.
+    `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` is the vector of a
+    word of several tokens: 'first', 'mean', or 'refuse' for none. `static` tells that the table was
+    made for means of tokens (model2vec): words are tokenized as they are, and means ignore unknown
+    tokens. Otherwise a word with an unknown token has no vector. `mapping` and `weights` have the
+    row of each token and a factor for it. `normalize` scales vectors to unit length after the mean.
     """
 
     def __init__(
@@ -124,7 +110,6 @@ class TokenVectors(StoredVectors):
         self._tokens = np.array(list(words.values()), dtype=np.intp)
 
     def _find_words(self, vocabulary: dict[str, int], added: dict[int, str]) -> dict[str, int]:
-        """Return the words that are one token, in the order of the tokens."""
         prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
         suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
         bytes_ = {token for text, token in vocabulary.items() if _BYTE.fullmatch(text)}
@@ -145,7 +130,7 @@ class TokenVectors(StoredVectors):
         return words
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each word, as it stands inside a sentence."""
+        """Return the tokens of each word as inside a sentence."""
         unspaced = [not self._static and UNSPACED.match(word) is not None for word in words]
         texts = [
             f" {word}" if self._add_space and not bare else word
@@ -159,7 +144,7 @@ class TokenVectors(StoredVectors):
         ]
 
     def _tokens_of(self, word: str) -> list[int]:
-        """Return the tokens whose vectors make that of a word; none if it has no vector."""
+        """Return the tokens that build the vector of a word; none if it has no vector."""
         # JSON can write half a letter (a surrogate), which no tokenizer takes.
         if not word.strip() or any("\ud800" <= letter <= "\udfff" for letter in word):
             return []
@@ -171,21 +156,13 @@ class TokenVectors(StoredVectors):
 
     @property
     def knows_subwords(self) -> bool:
-        """Always True: a tokenizer takes any word apart."""
         return True
 
     def has_subwords(self, word: str) -> bool:
-        """Tell whether a vector can be made for a word that is not in `key_to_index`."""
         return self.policy != "refuse" and bool(self._tokens_of(word))
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word: its own, or one made of its subwords.
-
-        Raises
-        ------
-        KeyError
-            If it has neither.
-        """
+        """Return the vector of a word, built from subwords if necessary; KeyError without one."""
         if word in self.key_to_index:
             return self[word]
         tokens = [] if self.policy == "refuse" else self._tokens_of(word)
@@ -214,15 +191,14 @@ class TokenVectors(StoredVectors):
 
     @property
     def stored_nbytes(self) -> int:
-        """Bytes of the table, and of the row and weight of each token."""
         parts = (self._table, self._mapping, self._weights)
         return sum(part.nbytes for part in parts if part is not None)
 
 
 def marks_spaces(tokenizer: Tokenizer) -> bool:
-    """Tell whether a word needs a space before it to be tokenised as inside a sentence.
+    """Tell whether a word needs a preceding space to be tokenized as inside a sentence.
 
-    Not where the tokenizer puts one there itself, nor where it drops spaces.
+    That is not so if the tokenizer adds the space itself or drops spaces.
     """
 
     def first_letter(text: str) -> str:
@@ -236,7 +212,6 @@ def marks_spaces(tokenizer: Tokenizer) -> bool:
 
 
 def _unknown_id(tokenizer: Tokenizer) -> int | None:
-    """Return the token that stands for what the tokenizer does not know."""
     if hasattr(tokenizer.model, "unk_token"):
         token = tokenizer.model.unk_token
         return None if token is None else tokenizer.token_to_id(token)
@@ -248,9 +223,8 @@ def _unknown_id(tokenizer: Tokenizer) -> int | None:
 def open_token_table(path: Path, reading: Reading) -> TableSource:
     """Open a safetensors file with its tokenizer.json beside it, or the folder of a model.
 
-    By default words of several subwords are means in a table that was made for that (model2vec,
-    StaticEmbedding), which is how its own library defines them; in a language model they have
-    no vector.
+    By default, words of several subwords are means for model2vec and StaticEmbedding, as their own
+    libraries define them, and have no vector for language models.
     """
     root, (weights, tokenizer, steps) = find_local_files(path)
     tensors, _ = read_header(weights)
@@ -293,7 +267,7 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
 
 
 def _name_of(path: Path, root: Path) -> str:
-    """Return the name of a model: that of its folder, unless its file has an unusual one."""
+    """Return the name of a model: that of its folder, unless its file has an unusual name."""
     if path.is_file() and path.stem != "model":
         return path.stem
     root = root.resolve()

@@ -1,7 +1,6 @@
-"""Writers of vectors: word2vec text and binary, GloVe text, gensim's own files.
+"""Write word2vec text and binary, GloVe text, and gensim's own files.
 
-Each takes blocks of words and vectors, so that a model of any size is written in bounded memory,
-and writes the file whole or not at all (see `wefe._files`).
+Each writer takes blocks, so memory is bounded, and replaces the file only when it is complete.
 """
 
 from __future__ import annotations
@@ -63,7 +62,6 @@ def save_table(
     name: str = "",
     progress: bool = True,
 ) -> None:
-    """Write a `VectorTable`; see `WordEmbeddingModel.save`."""
     if not isinstance(path, str | os.PathLike):
         raise TypeError(f"path must be a path; got {found(path)}.")
     chosen, wv = format_of(Path(path), format), getattr(table, "wv", table)
@@ -94,11 +92,10 @@ def write_blocks(
     name: str = "",
     progress: bool = True,
 ) -> None:
-    """Write blocks of words, each once, and vectors; what was at `path` stays if that fails.
+    """Write blocks of different words and their vectors; `path` is replaced only on success.
 
-    With the suffix '.gz', '.bz2' or '.xz' text and word2vec binary are packed. `n_words` and
-    `dim` are those of all blocks; `dtype` is for the formats that know several, `name` for the
-    native one.
+    The suffixes '.gz', '.bz2' and '.xz' compress text and word2vec binary. `n_words` and `dim`
+    describe all blocks. Formats with several dtypes use `dtype`, and the native one uses `name`.
     """
     if n_words < 1 or dim < 1:
         raise ValueError(f"there is nothing to write: {n_words} words of {dim} dims.")
@@ -116,10 +113,10 @@ def write_word2vec(
     header: bool = True,
     **_: Any,
 ) -> None:
-    """Write a word and its numbers per line, after a first line 'n_words dim'.
+    """Write a first line 'n_words dim', then a word and its numbers per line.
 
-    Of float16 and float32 vectors, each number is the shortest decimal that gives back the same
-    float32; of wider ones, the same float64. Bytes are those that gensim writes for float32.
+    Each number is the shortest decimal that gives back the same number (float32, or float64 for
+    wider vectors). For float32 the file is identical to gensim's.
     """
     n_spaced = 0
     with _opened(path, n_words, progress) as (file, update):
@@ -140,7 +137,7 @@ def write_word2vec(
 
 
 def write_glove(*args: Any, **options: Any) -> None:
-    """Write a word and its numbers per line, without header; see `write_word2vec`."""
+    """Write a word and its numbers per line, without a header; see `write_word2vec`."""
     write_word2vec(*args, header=False, **options)
 
 
@@ -153,7 +150,7 @@ def write_word2vec_binary(
     progress: bool = True,
     **_: Any,
 ) -> None:
-    """Write word2vec's binary format, byte by byte as gensim does, in float32."""
+    """Write word2vec's binary format in float32, identical to gensim's."""
     rounded = False
     with _opened(path, n_words, progress) as (file, update):
         file.write(b"%d %d\n" % (n_words, dim))
@@ -177,10 +174,7 @@ def write_gensim(
     progress: bool = True,
     **_: Any,
 ) -> None:
-    """Write what ``gensim.models.KeyedVectors.load`` opens: a pickle, in one file.
-
-    The vectors are collected in memory first, as a pickle cannot be written in blocks.
-    """
+    """Write one pickle for ``gensim.models.KeyedVectors.load``; needs all vectors in memory."""
     table = _keyed_vectors()(dim, dtype=dtype)
     table.index_to_key, table.next_index = [], n_words
     table.vectors = np.empty((n_words, dim), dtype=dtype)
@@ -199,11 +193,10 @@ def _keyed_vectors() -> Any:
 
 
 def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
-    """Write vectors of gensim as their own `save` does when it is given an open file.
+    """Write gensim vectors as their `save` writes to an open file.
 
-    Given a name, that `save` puts large arrays into further files, which no renaming replaces
-    together with the first. Nor is it called, as it notes the name of the file (the temporary one)
-    in the vectors.
+    Given a name, `save` puts large arrays into more files, which one renaming cannot replace. It is
+    not called because it stores the name of the (temporary) file in the vectors.
     """
     whole = copy.copy(vectors)
     # Lengths that were cached before the vectors were changed from outside would stay wrong.
@@ -221,7 +214,7 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
 
 
 def format_of(path: Path, format: str | None) -> str:  # noqa: A002
-    """Return the format that is asked for, or that the suffix of a file tells."""
+    """Return the requested format, or the format of a suffix."""
     suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = path.suffix.lower() in _PACKERS
     suffix = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
@@ -246,7 +239,6 @@ def format_of(path: Path, format: str | None) -> str:  # noqa: A002
 def _opened(
     path: str | os.PathLike[str], n_words: int, progress: bool
 ) -> Iterator[tuple[BinaryIO, Callable[[int], None]]]:
-    """Open a file for writing, packed if its name says so, and a progress bar."""
     name = Path(path).name
     pack = _PACKERS.get(Path(path).suffix.lower())
     with contextlib.ExitStack() as stack:
@@ -263,7 +255,7 @@ def _checked(
     format: str,  # noqa: A002 - what it is
     dtype: npt.DTypeLike = np.float32,
 ) -> Iterator[Block]:
-    """Hand on blocks; refuse what no file should hold, and another number of words."""
+    """Pass on blocks; refuse what cannot be read back, and a wrong number of words."""
     n_done = 0
     for words, vectors in blocks:
         _check_words(words, format, n_done == 0)
@@ -281,7 +273,7 @@ def _checked(
 
 
 def _check_words(words: list[str], format: str, first: bool) -> None:  # noqa: A002
-    """Refuse words that a format cannot hold, or that would hide which format it is."""
+    """Refuse words that a format cannot store, or that would hide which format it is."""
     if format not in _NOT_IN_WORDS:
         return
     for place, word in enumerate(words):
@@ -294,7 +286,6 @@ def _check_words(words: list[str], format: str, first: bool) -> None:  # noqa: A
 
 
 def _reason(word: str, format: str, place: int) -> str:  # noqa: A002
-    """Say why a word cannot stand at a place of a file."""
     if match := _NOT_IN_WORDS[format].search(word):
         return f"it contains {match.group()!r}" if match.group() else "it is empty"
     if len(word) * 4 > _MAX_WORD_BYTES < len(word.encode()):
