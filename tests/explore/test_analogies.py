@@ -163,10 +163,10 @@ def test_the_prefix_of_a_vocabulary_is_not_shown_and_other_words_are_left_out():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"threshold": 0}, "above 0, at most 2"),
+        ({"threshold": 0}, "above 0 and at most 2"),
         ({"threshold": float("nan")}, "threshold must be a finite number"),
         ({"n": 0}, "n must be"),
-        ({"among": ["nurse"]}, "2 words or more"),
+        ({"among": ["nurse"]}, "at least 2 words"),
         ({"among": 0}, "among must be"),
     ],
 )

@@ -58,7 +58,7 @@ def test_the_groups_are_recovered_from_a_hard_debiased_model(table):
     assert (first.low > first.chance + 0.2).all()
     assert (first.p_value < 0.002).all()
     assert (table.n_words == 1000).all()
-    assert table.note[4] == "only rounding errors are left of the projections"
+    assert "rounding errors" in table.note[4]
     assert table.attrs == {
         "model": "minilm-words_gender_debiased",
         "original": "minilm-words",
@@ -130,10 +130,10 @@ def test_words_of_the_user_are_looked_at_in_any_form(packaged_model, debiased):
 def test_few_words_are_enough_and_noted():
     found = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS))
     assert found.n_words[0] == 12
-    assert "6 words per group, of the 26 that may be chosen" in found.note[0]
+    assert "6 words per group, from 26" in found.note[0]
     assert "25 neighbours, because there are few words" in found.note[3]
     fewer = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS), ignore=["a", "b"])
-    assert "of the 24 that may be chosen" in fewer.note[0]
+    assert "from 24" in fewer.note[0]
 
 
 def test_words_that_one_model_lacks_are_counted():
@@ -144,7 +144,7 @@ def test_words_that_one_model_lacks_are_counted():
 def test_a_model_that_lacks_what_stands_for_a_group_has_no_projections():
     found = recovery_tests(toy(WORDS[:-1], 1), PAIR, original=toy(WORDS))
     assert math.isnan(found.value[4])
-    assert found.note[4].startswith("m1 lacks one of she, he")
+    assert found.note[4].startswith("m1 lacks at least one of she, he")
     assert not found.value[:4].isna().any()
 
 
@@ -164,9 +164,9 @@ def test_groups_may_be_written_down(packaged_model):
 
 
 def test_what_is_refused(packaged_model, tmp_path):
-    with pytest.raises(ValueError, match="m0 lacks one of she, he"):
+    with pytest.raises(ValueError, match="m0 lacks .* she, he"):
         recovery_tests(toy(WORDS[:-1]), PAIR)
-    with pytest.raises(ValueError, match="needs 2 words or more"):
+    with pytest.raises(ValueError, match="at least 2 words biased"):
         recovery_tests(toy(["a", "b", "she", "he"]), PAIR)
     with pytest.raises(TypeError, match="model"):
         recovery_tests("word2vec")

@@ -35,7 +35,7 @@ def test_what_lacks_something_is_left_out_of_points_and_share_and_named(
     assert sorted(x for trace in figure.data for x in trace.x) == [0, 1, 3]
     assert [trace.name for trace in figure.data] == ["female", "male"]
     assert "100% of 3 words fall into the cluster of their group." in figure.layout.title.text
-    assert said(figure, "Left out, as there is no place, group or cluster: pilot.")
+    assert said(figure, "Left out, because there is no place, group or cluster: pilot.")
     drawn(figure)
 
 

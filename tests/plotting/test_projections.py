@@ -132,10 +132,10 @@ def test_what_has_no_projection_is_left_out_and_named(missing, said):
     table.loc[1, "projection"] = missing
     figure = plot_extremes(table)
     assert words_of(figure)[0] == ["female1", "female3"]
-    assert said(figure, "Left out, as there is no projection: female2.")
+    assert said(figure, "Left out, because there is no projection: female2.")
     figure = plot_projections(projections([0.1, missing, -0.2]))
     assert points(figure)[0].x == (-0.2, 0.1)
-    assert said(figure, "Left out, as there is no projection: word1.")
+    assert said(figure, "Left out, because there is no projection: word1.")
 
 
 def test_a_table_without_any_projection_is_drawn(drawn, said):
@@ -160,7 +160,7 @@ def test_a_group_has_one_colour_in_all_figures():
         for trace in bars(figure):
             assert trace.marker.line.color == colours[trace.name]
             assert trace.marker.color == tint(colours[trace.name], 0.45)
-    with pytest.raises(ValueError, match="it lacks male"):
+    with pytest.raises(ValueError, match="missing: male"):
         plot_extremes(part, groups=["female", "other"])
     # On a direction of two groups, a word has the colour of the group that it leans to.
     (trace,) = points(plot_projections(projections([0.3, -0.2])))

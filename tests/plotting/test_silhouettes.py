@@ -151,9 +151,9 @@ def test_a_silhouette_plots_itself(packaged_model):
 
 
 def test_what_is_no_silhouette_is_refused():
-    with pytest.raises(ValueError, match="two silhouettes are of M"):
+    with pytest.raises(ValueError, match="two of M"):
         plot_silhouettes([made(), made()])
-    with pytest.raises(ValueError, match="name both"):
+    with pytest.raises(ValueError, match="needs both unbiased and biased"):
         plot_silhouettes([made()], unbiased="w2v")
     with pytest.raises(ValueError, match="biased must be one of"):
         plot_silhouettes([made("a"), made("bb")], unbiased="a", biased="c")

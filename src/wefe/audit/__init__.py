@@ -1,8 +1,7 @@
 """Check how reliable scores, bias directions and metrics are.
 
-Individual biases and what their aggregate hides; bias directions that do not represent their
-pairs; and the formal requirements for cosine-based scores (Schröder, Schulz, Hinder and Hammer,
-"Semantic Properties of Cosine Based Bias Scores for Word Embeddings", ICPRAM 2024).
+The requirements for cosine-based scores come from Schröder, Schulz, Hinder and Hammer, "Semantic
+Properties of Cosine Based Bias Scores for Word Embeddings", ICPRAM 2024 ("the paper").
 """
 
 import lazy_loader as lazy

@@ -1,4 +1,4 @@
-"""How far apart attribute sets are in each model, as in table 2 of the paper."""
+"""Distance between attribute sets in each model, as in table 2 of the paper."""
 
 from __future__ import annotations
 
@@ -27,58 +27,57 @@ def mean_attribute_differences(
     normalize: bool = True,
     **lookup: Any,
 ) -> pd.DataFrame:
-    """Measure how far the means of two attribute sets are apart in each model.
+    """Measure the distance between the means of two attribute sets in each model.
 
-    Individual biases s(w, A, B) lie between -d and d, with d the distance for unit vectors. Models
-    of different d cannot be compared by their biases (Schröder et al., ICPRAM 2024, table 2).
+    For unit vectors, this distance d bounds individual biases: s(w, A, B) lies in [-d, d]. Biases
+    of models with different d are not comparable (Schröder et al., ICPRAM 2024, table 2).
 
     Parameters
     ----------
     attribute_sets : Query, mapping or sequence
-        - A query: its two attribute sets.
-        - Two named sets: ``{"Female": [...], "Male": [...]}``; or a list of two sets.
-        - A list of pairs: ``[["she", "he"], ["her", "his"], ...]``; the first words are a set and
-          the second words the other. A pair of which the model lacks a word is left out as a
-          whole.
+        One of
+
+        - a query with two attribute sets
+        - two sets: ``{"Female": [...], "Male": [...]}`` or ``[[...], [...]]``
+        - a list of pairs: ``[["she", "he"], ["her", "his"], ...]``; the first words form one set,
+          the
+          second words the other. Incomplete pairs are left out.
     models : WordEmbeddingModel or sequence of them
-        The models to be compared.
+        The models to compare.
     normalize : bool, default=True
-        Whether means are of unit vectors, so that the distance is d, in [0, 2]; or of the vectors
-        as they are, as in the paper's table. That distance has no upper bound and bounds nothing.
+        Whether to use unit vectors, which gives d in [0, 2]. Otherwise stored vectors are used, as
+        in the paper's table; that distance has no upper bound and does not bound biases.
     **lookup
-        Options of the look-up, see :class:`wefe.embeddings.Lookup`. Of pairs,
-        'lost_vocabulary_threshold' is the share that may be incomplete.
+        Lookup options, see :class:`wefe.embeddings.Lookup`. For pairs, 'lost_vocabulary_threshold'
+        is the share that may be incomplete.
 
     Returns
     -------
     DataFrame
-        A row per model, the largest distance first, undefined ones (NaN) last. Columns:
-        'mean_attribute_difference'; 'share_of_largest', its ratio to that of the first row, in
-        [0, 1]; 'n_words_1' and 'n_words_2', the words (or pairs) used of each set; 'words_lost',
-        separated by commas; 'nan_reason', why a distance is undefined.
+        One row per model, the largest distance first, undefined ones (NaN) last. Columns:
+        'mean_attribute_difference'; 'share_of_largest', its ratio to the first row, in [0, 1];
+        'n_words_1' and 'n_words_2', the number of words (or pairs) used; 'words_lost', separated by
+        commas; 'nan_reason', why a distance is undefined.
 
     Raises
     ------
-    TypeError
-        If this is no query, mapping or list, or a model is none.
-    ValueError
-        If there are not two sets, the query has not two attribute sets, or a list of two by two
-        words could be either.
+    TypeError, ValueError
+        If an argument has the wrong type, there are not exactly two attribute sets, or a list of
+        two by two words is ambiguous.
     UnusableVectorError
         If a word has a zero or non-finite vector.
 
     Notes
     -----
-    The means of n_1 and n_2 vectors of random direction are about sqrt(1 / n_1 + 1 / n_2) apart
-    in many dimensions, so small sets differ in any model.
+    In many dimensions, the means of n_1 and n_2 random directions have a distance of about sqrt(1 /
+    n_1 + 1 / n_2), so small sets differ in any model.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.audit import mean_attribute_differences
     >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"]]
-    >>> table = mean_attribute_differences(pairs, load_test_model())
-    >>> table["mean_attribute_difference"].round(3)
+    >>> mean_attribute_differences(pairs, load_test_model())["mean_attribute_difference"].round(3)
     model_name
     minilm-words    0.971
     Name: mean_attribute_difference, dtype: float64

@@ -1,4 +1,4 @@
-"""Does one bias direction represent its defining sets? (Schröder et al., 2024, section 5.3.)"""
+"""Check whether one bias direction represents its defining sets (the paper, section 5.3)."""
 
 from __future__ import annotations
 
@@ -39,26 +39,26 @@ logger = logging.getLogger(__name__)
 Correlation: TypeAlias = Literal["cosine", "pearson"]
 PlotKind: TypeAlias = Literal["correlations", "components"]
 
-# Below half, the other directions together hold more of the variance than the first one.
+# Below half, the other directions together explain more of the variance than the first one.
 LEAST_RATIO = 0.5
-# A first component that is not twice the second one may change places with it.
+# Components whose variances differ by less than a factor of 2 may swap places.
 LEAST_RATIO_TO_SECOND = 2.0
 # Of sets with a mean cosine rho, a typical one shares the part rho of its variance with their
 # common direction (its cosine is the root of rho): here a quarter.
 LEAST_CORRELATION = 0.25
 # Two directions of cosine c give a word cosines that differ by up to sqrt(2 - 2c): here 0.32.
 SAME_DIRECTION = 0.95
-# Vectors of one word that a model knows by several spellings.
+# Cosine above which two vectors belong to the same word in different spellings.
 SAME_VECTOR = 1 - 1e-6
 # An outlier has less than half the typical cosine with the rest: a quarter of the variance shared.
 OUTLIER_SHARE = 0.5
-# A cosine is clear from three times its chance level 1/sqrt(dim) on; in few dimensions, from 0.5.
+# A clear cosine is at least three times its chance level 1/sqrt(dim); 0.5 in few dimensions.
 CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
-# Which of two or three sets is the outlier cannot be told.
+# With two or three sets, it is unclear which one is the outlier.
 FEWEST_FOR_OUTLIERS = 4
 _NOTHING = "have little in common"
 _OPPOSITE = "share a line, but point in opposite directions along it"
-# A fifth of the sets should not have half of the variance along the first component.
+# A fifth of the sets should not contribute half of the variance along the first component.
 FEW_SETS, MOST_VARIANCE = 0.2, 0.5
 
 
@@ -73,40 +73,38 @@ def audit_direction(
 ) -> DirectionAudit:
     """Check whether one bias direction represents its defining sets.
 
-    The bias direction of Direct Bias, hard debiasing and others is the first principal component
-    of the defining sets, each centred on its own mean. One or few unusual sets can turn it, so
-    that something else is measured or removed.
+    The bias direction of Direct Bias, hard debiasing and others is the first principal component of
+    the defining sets, each centred on its own mean. A few unusual sets can turn it, so that
+    something else is measured or removed.
 
     Parameters
     ----------
     defining_sets : sequence of sequences of str, Criterion, or str
-        Pairs of words that differ in the class only, ``[["she", "he"], ["woman", "man"]]``, or
-        larger sets. A criterion, its name or its file stand for its `definitional_sets`.
+        Pairs of words that differ only in the class, ``[["she", "he"], ["woman", "man"]]``, or
+        larger sets. For a criterion, its name or its file, its `definitional_sets`.
     model : WordEmbeddingModel
-        The model that has the words.
+        The model.
     n_components : int, default=10
-        How many principal components are kept; never more than the sets span.
+        Number of principal components to keep, at most as many as the sets span.
     normalize : bool, default=True
-        Scale the vectors to unit length first, as the published direction does. False takes the
-        vectors as they are, so that long ones count more.
+        Whether to scale vectors to unit length first, as published. Otherwise long vectors have
+        more influence.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
     correlation : {'cosine', 'pearson'}, default='cosine'
-        What `correlations` holds: cosines, or Pearson correlations over coordinates. All else is
-        about cosines.
+        Content of `correlations`: cosines, or Pearson correlations over coordinates. All other
+        results use cosines.
 
     Returns
     -------
     DirectionAudit
-        Directions, components, their agreement, outliers, and warnings in words.
+        Directions, components, their agreement, outliers and warnings.
 
     Raises
     ------
-    TypeError
-        If `model` is no model, or a set is no list of strings.
-    ValueError
-        If a set has fewer than two words, or no set is left that is complete and of which the
-        members differ.
+    TypeError, ValueError
+        If an argument has the wrong type, a set has fewer than two words, or no complete set with
+        different members is left.
 
     References
     ----------
@@ -118,8 +116,7 @@ def audit_direction(
     >>> from wefe import load_test_model
     >>> from wefe.audit import audit_direction
     >>> audit_direction("gender", load_test_model())
-    <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, mean \
-correlation 0.47, no outliers, no warnings>
+    <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, ...>
     """
     check_model(model)
     check_positive_int("n_components", n_components)
@@ -177,42 +174,35 @@ correlation 0.47, no outliers, no warnings>
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DirectionAudit(Facts):
-    """How far one direction represents defining sets: what :func:`audit_direction` returns.
+    """How well one direction represents its defining sets: result of :func:`audit_direction`.
 
-    Arrays that are about sets have one entry per set, in the order of `sets`.
+    Arrays about sets have one entry per set, in the order of `sets`.
 
     Attributes
     ----------
     model_name : str
         The model.
     sets : dict
-        Label, such as 'she/he', to the words of each set that counts.
+        Label (such as 'she/he') -> words, for each set used.
     vectors : tuple of ndarray of shape (n_words, dim)
-        Their vectors, of unit length if `normalized`.
-    n_components : int
-        How many components were asked for.
-    normalized : bool
-        Whether vectors were scaled to unit length.
-    correlation : {'cosine', 'pearson'}
-        What `correlations` holds.
+        Vectors of each set, of unit length if `normalized`.
+    n_components, normalized, correlation : int, bool, str
+        The arguments of :func:`audit_direction`.
     lost : dict
-        Sets left out, as the model lacks words of them: label to these words.
+        Label -> out-of-vocabulary words, for sets left out.
     identical : tuple of str
-        Sets left out, as all their members have the same vector.
+        Sets left out because all members have the same vector.
 
     Examples
     --------
+    The last pair is in the wrong order, so its cosine with the first component is negative:
+
     >>> from wefe import load_test_model
     >>> from wefe.audit import audit_direction
     >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"], ["king", "queen"]]
     >>> audit = audit_direction(pairs, load_test_model())
-
-    The last pair was written the other way round: its cosine with the first component is negative.
-
     >>> audit.to_frame()["cosine"].round(2).to_dict()
     {'she/he': 0.89, 'her/his': 0.85, 'woman/man': 0.88, 'king/queen': -0.53}
-    >>> [warning.kind for warning in audit.warnings]
-    ['low-correlation', 'opposed-sets', 'mean-difference', 'unstable']
     """
 
     model_name: str
@@ -233,12 +223,12 @@ class DirectionAudit(Facts):
 
     @property
     def labels(self) -> tuple[str, ...]:
-        """Names of the sets that count."""
+        """Names of the sets used."""
         return tuple(self.sets)
 
     @property
     def n_sets(self) -> int:
-        """Number of sets that count."""
+        """Number of sets used."""
         return len(self.sets)
 
     @property
@@ -251,7 +241,7 @@ class DirectionAudit(Facts):
         """Whether every set has two words."""
         return all(len(part) == 2 for part in self.vectors)
 
-    # The directions
+    # Directions
 
     @cached_property
     def _all_components(self) -> tuple[Vectors, Vectors]:
@@ -269,20 +259,20 @@ class DirectionAudit(Facts):
 
     @property
     def explained_variance_ratio(self) -> Vectors:
-        """Shares of the variance along *all* principal components, falling, with the sum 1."""
+        """Shares of the variance along *all* principal components, descending; the sum is 1."""
         return self._all_components[1]
 
     @property
     def cumulative_ratio(self) -> Vectors:
-        """Share of the variance that the first k components hold together, k = 1, 2, ..."""
+        """Share of the variance along the first k components, k = 1, 2, ..."""
         return np.asarray(np.cumsum(self.explained_variance_ratio))
 
     @cached_property
     def directions(self) -> Vectors:
-        """Direction of each set, of unit length: shape (n_sets, dim).
+        """Unit vector of each set: shape (n_sets, dim).
 
-        Of a pair, first less second word. Of a larger set, the first principal component of its
-        centred members, on the side of the joint first component.
+        For a pair, the first minus the second word. For a larger set, the first principal component
+        of its centred members, on the side of the joint first component.
         """
         first = self.components[0]
         rows = np.empty((self.n_sets, self.dim))
@@ -296,11 +286,10 @@ class DirectionAudit(Facts):
 
     @cached_property
     def alternatives(self) -> dict[str, float]:
-        """Absolute cosine of the first component with other ways to sum up the sets, in [0, 1].
+        """Absolute cosine of the first component with other summaries of the sets, in [0, 1].
 
-        'mean difference' is that of the first and the second words (NaN if a set has more than
-        two, as there is no second class then); 'equal weights' is the first component of the
-        directions, which gives sets with a long difference no more weight than others.
+        'mean difference' is the difference between the means of first and second words (NaN if a
+        set has more than two words). 'equal weights' is the first component of the unit directions.
         """
         first = self.components[0]
         mean = math.nan
@@ -312,13 +301,13 @@ class DirectionAudit(Facts):
             "equal weights": abs(cosine(_first(self.directions), first)),
         }
 
-    # Their agreement
+    # Agreement
 
     @property
     def correlations(self) -> pd.DataFrame:
-        """Correlations of all directions, 'PC1' last: shape (n_sets + 1, n_sets + 1), in [-1, 1].
+        """Correlations of all directions and the first component 'PC1' (last), in [-1, 1].
 
-        Figure 3 of the paper. 'PC1' is the first principal component.
+        Shape (n_sets + 1, n_sets + 1); figure 3 of the paper.
         """
         import pandas as pd
 
@@ -340,25 +329,25 @@ class DirectionAudit(Facts):
 
     @property
     def mean_correlation(self) -> float:
-        """Mean correlation between the directions of two sets, in [-1, 1]; NaN of a single set."""
+        """Mean correlation between the directions of two sets, in [-1, 1]; NaN for one set."""
         return float(self._between_sets.mean()) if self.n_sets > 1 else math.nan
 
     @property
     def min_correlation(self) -> float:
-        """Lowest correlation of the directions of two sets, in [-1, 1]; NaN of a single set."""
+        """Lowest correlation between the directions of two sets, in [-1, 1]; NaN for one set."""
         return float(self._between_sets.min()) if self.n_sets > 1 else math.nan
 
     @property
     def chance_cosine(self) -> float:
-        """Typical distance of the cosine of two unrelated directions from 0: 1/sqrt(dim)."""
+        """Typical absolute cosine of two unrelated directions: 1/sqrt(dim)."""
         return 1 / math.sqrt(self.dim)
 
     @property
     def chance_ratio(self) -> float:
-        """Approximate share of the variance along the first component of unrelated sets.
+        """Approximate share of the variance along the first component for unrelated sets.
 
-        ``(1 + sqrt(r / dim))**2 / r``, at most 1, where r is the number of words of all sets less
-        one for each set: the largest eigenvalue of random vectors (Marchenko and Pastur, 1967).
+        ``(1 + sqrt(r / dim))**2 / r``, at most 1, where r is the number of words minus the number
+        of sets: the largest eigenvalue of random vectors (Marchenko and Pastur, 1967).
         """
         spanned = sum(len(part) - 1 for part in self.vectors)
         return min(1.0, (1 + math.sqrt(spanned / self.dim)) ** 2 / spanned)
@@ -367,7 +356,7 @@ class DirectionAudit(Facts):
     def cosines(self) -> Vectors:
         """Cosine of each direction with the first component, in [-1, 1].
 
-        Negative if the words are in the other order than in most sets.
+        Negative if the words are in the opposite order to most sets.
         """
         return np.asarray(self.directions @ self.components[0])
 
@@ -383,21 +372,21 @@ class DirectionAudit(Facts):
     def cosines_without(self) -> Vectors:
         """Absolute cosine of each direction with the first component of the *other* sets.
 
-        In [0, 1]; NaN of a single set.
+        In [0, 1]; NaN for a single set.
         """
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, self._first_without)))
 
     @property
     def stability(self) -> Vectors:
-        """Absolute cosine of the first component with that without each set, in [0, 1].
+        """Absolute cosine between the first component with and without each set, in [0, 1].
 
-        1 if leaving the set out changes nothing; NaN of a single set.
+        1 if leaving the set out changes nothing; NaN for a single set.
         """
         return np.asarray(np.abs(self._first_without @ self.components[0]))
 
     @property
     def variance_share(self) -> Vectors:
-        """Share of the variance along the first component that is from each set; the sum is 1."""
+        """Contribution of each set to the variance along the first component; the sum is 1."""
         along = np.array([((rows @ self.components[0]) ** 2).sum() for rows in self._centred])
         return np.asarray(along / along.sum())
 
@@ -406,13 +395,13 @@ class DirectionAudit(Facts):
         """Absolute cosine of each direction with the common one of the others, in [0, 1].
 
         The common direction is the first principal component of the other directions. Unlike in
-        `cosines_without`, all have unit length, so that few sets of long differences cannot make
-        it theirs. NaN of a single set.
+        `cosines_without`, all have unit length, so a few sets with long differences cannot dominate
+        it. NaN for a single set.
         """
         rests = _firsts_without_each(list(self.directions[:, None]))
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, rests)))
 
-    # What to make of it
+    # Conclusions
 
     @property
     def _clear(self) -> float:
@@ -420,10 +409,10 @@ class DirectionAudit(Facts):
 
     @property
     def outliers(self) -> tuple[str, ...]:
-        """Sets whose direction differs from that of the others.
+        """Sets whose direction differs from the others.
 
-        Those with an `agreement` of less than half the median one, and lower by at least three
-        times the chance level 1/sqrt(dim) (by 0.5 in few dimensions); none of fewer than four sets.
+        Their `agreement` is less than half the median, and lower than it by at least three times
+        the chance level 1/sqrt(dim) (by 0.5 in few dimensions). Empty for fewer than four sets.
         """
         if self.n_sets < FEWEST_FOR_OUTLIERS:
             return ()
@@ -444,7 +433,7 @@ class DirectionAudit(Facts):
         return tuple(self.labels[i] for i in few) if shares[few].sum() >= MOST_VARIANCE else ()
 
     def without(self, sets: Sequence[str]) -> DirectionAudit:
-        """Audit the direction again without some sets: ``audit.without(audit.outliers)``.
+        """Audit the direction again without some sets, such as `outliers`.
 
         Parameters
         ----------
@@ -454,7 +443,7 @@ class DirectionAudit(Facts):
         Returns
         -------
         DirectionAudit
-            That of the other sets.
+            The audit of the other sets.
 
         Raises
         ------
@@ -477,9 +466,9 @@ class DirectionAudit(Facts):
 
     @cached_property
     def warnings(self) -> tuple[AuditWarning, ...]:
-        """Reasons not to take the first component as the direction of the bias.
+        """Reasons why the first component may not be the direction of the bias.
 
-        Of these kinds: 'few-sets', 'lost-sets', 'identical-members', 'repeated-sets',
+        Possible kinds: 'few-sets', 'lost-sets', 'identical-members', 'repeated-sets',
         'weak-first-component', 'low-correlation', 'opposed-sets', 'mean-difference', 'unstable',
         'outliers', 'dominated'.
         """
@@ -487,9 +476,9 @@ class DirectionAudit(Facts):
         return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
 
     def _findings(self) -> tuple[dict[str, bool], dict[str, Any]]:
-        """Return which warnings hold, and the facts that they tell."""
+        """Return the kinds of warnings that apply, with facts for their texts."""
         first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
-        # Without signs, as pairs in opposite orders lie along one line nevertheless.
+        # Without signs, because pairs in opposite orders still lie along one line.
         unsigned = float(np.abs(self._between_sets).mean()) if self.n_sets > 1 else 1.0
         repeated = self._where([self._repeats(i) for i in range(self.n_sets)])
         opposed = self._where(self.cosines < -self._clear)
@@ -536,7 +525,7 @@ class DirectionAudit(Facts):
         }, facts
 
     def _dominance(self) -> dict[str, Any]:
-        """Return how far the few sets that make up the first component have turned it."""
+        """Return how far the dominant sets have turned the first component."""
         few = self.dominant
         if not few:
             return {}
@@ -550,7 +539,7 @@ class DirectionAudit(Facts):
         }
 
     def _repeats(self, position: int) -> bool:
-        """Tell whether an earlier set has the same words or vectors, in whatever order."""
+        """Return whether an earlier set has the same words or vectors, in any order."""
         words, own = [*self.sets.values()], unit("vectors", self.vectors[position])
         for earlier in range(position):
             if {*words[earlier]} == {*words[position]}:
@@ -566,7 +555,7 @@ class DirectionAudit(Facts):
     def _rows(self, labels: Sequence[str]) -> list[int]:
         return [self.labels.index(label) for label in labels]
 
-    # For people, tables and files
+    # Output
 
     def __repr__(self) -> str:
         outliers = f"outliers {_listed(self.outliers)}" if self.outliers else "no outliers"
@@ -579,14 +568,13 @@ class DirectionAudit(Facts):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with a row per set.
+        """Return a table with one row per set.
 
         Returns
         -------
         DataFrame
-            Index: label. Columns: 'words', 'cosine' (with the first component), 'cosine_without'
-            (absolute, with that of the other sets), 'agreement', 'stability', 'variance_share',
-            'outlier'; see the properties of similar names.
+            Index: label. Columns: 'words', 'cosine', 'cosine_without', 'agreement', 'stability',
+            'variance_share', 'outlier'; see the properties of these names.
         """
         import pandas as pd
 
@@ -606,7 +594,7 @@ class DirectionAudit(Facts):
         return super()._plain() | {"sets": plain(rows), "correlations": plain(self._correlations)}
 
     def plot(self, kind: PlotKind = "correlations") -> Figure:
-        """Plot the correlations (figure 3), or what the components are made of.
+        """Plot the correlations (figure 3), or the components.
 
         Parameters
         ----------
@@ -622,7 +610,7 @@ class DirectionAudit(Facts):
         Raises
         ------
         ValueError
-            If `kind` is none of these.
+            If `kind` is not one of these.
         """
         if check_choice("kind", kind, ("correlations", "components")) == "correlations":
             return draw("plot_direction_correlations", self)
@@ -631,7 +619,7 @@ class DirectionAudit(Facts):
 
 def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
     if isinstance(defining_sets, str | os.PathLike):
-        # Offline, as the lists that are downloaded are not needed.
+        # Offline, because downloaded lists are not needed.
         defining_sets = load_criterion(defining_sets, offline=True)
     if isinstance(defining_sets, Criterion):
         defining_sets = defining_sets.definitional_sets
@@ -648,17 +636,17 @@ def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
 
 
 def _first(rows: Vectors) -> Vectors:
-    """Return the first right singular vector, of any sign."""
+    """Return the first right singular vector, with arbitrary sign."""
     return np.asarray(np.linalg.svd(rows, full_matrices=False)[2][0])
 
 
 def _firsts_without_each(parts: Sequence[Vectors]) -> Vectors:
-    """Return the first right singular vectors of the rows without each part; NaN of one part."""
+    """Return the first right singular vectors without each part; NaN for one part."""
     from scipy.linalg import eigh
 
     if len(parts) == 1:
         return np.full((1, parts[0].shape[1]), math.nan)
-    # In the space that all rows span, what is left of their squares has that vector.
+    # The scatter matrix without this part, in the space of all rows, has that eigenvector.
     _, values, axes = np.linalg.svd(np.concatenate(parts), full_matrices=False)
     last, whole = len(values) - 1, np.diag(values**2)
     inside = [part @ axes.T for part in parts]

@@ -32,62 +32,59 @@ Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 # dimensions. A tenth is beyond nine in ten of them.
 DEFAULT_EPSILON = 0.1
 
-# The rest, too, are shares of what is attainable, so that they mean the same in every model.
+# These are also shares of the bound, so that they mean the same in every model.
 # By convention an effect size of 0.8 is large; that is 0.4 of the attainable 2.
 LARGE_EFFECT = 0.4
 # Two bell curves of which nine in ten pairs are ordered reach 0.67 of the attainable effect size.
 HIGH_AUC, MISSED_EFFECT = 0.9, 0.5
-# And two that reach a large effect size have 0.73 of their pairs in order.
+# Two such curves with a large effect size have 0.73 of their pairs in order.
 LOW_AUC = 0.65
-# In cosines, of which the second decimal is the last one that papers print.
+# Cosines below the precision of two decimals, as papers print them.
 TINY_BIAS = 0.02
 # A tenth of the largest possible difference, 2. Sets of published queries differ by 0.45 or more.
 SMALL_DIFFERENCE = 0.2
 # A set's biases cancel when the mean keeps no more than a quarter of their size, and the set has
 # something to cancel when at least a quarter of its words are biased.
 CANCELLED, BIASED_WORDS = 0.25, 0.25
-# Both sets lean the same way when both means are beyond half of epsilon.
+# Both sets lean the same way if both means exceed half of epsilon.
 LEAN = 0.5
 
-# Biases that differ by less are equal but for rounding.
+# Biases that differ by less are equal except for rounding.
 _TIE = 1e-12
 _TESTED_SIGN = {"right-sided": 1, "left-sided": -1, "two-sided": 0}
 _FEW_VARY = "only, because a few words vary so much"
 _OPPOSITE = "and points the other way, because of a few extreme words"
-# An effect size below it is shown as 0.00, and says nothing of a direction.
+# A smaller effect size is shown as 0.00 and has no clear sign.
 _SHOWN = 0.005
 
 
 @dataclass(frozen=True)
 class TargetComparison:
-    """How the individual biases of two target sets compare.
+    """Comparison of the individual biases of two target sets.
 
     Attributes
     ----------
     weat : float
         Sum of s(w, A, B) over the first set minus that over the second.
-    effect_size : float
-        WEAT effect size, at most `largest_effect_size` on either side of 0; nan if all individual
-        biases are equal.
-    largest_effect_size : float
-        What it can reach for sets of these sizes, see :func:`largest_effect_size`.
-    p_value : float
-        Of the permutation test, in (0, 1]; nan if it was not run.
-    smallest_p_value : float
-        What it can fall to with so few words, if no two biases are equal.
+    effect_size, largest_effect_size : float
+        WEAT effect size (NaN if all biases are equal). The second bounds its absolute value for
+        sets of these sizes, see :func:`largest_effect_size`.
+    p_value, smallest_p_value : float
+        p-value of the permutation test, in (0, 1] (NaN if not run). The second is the smallest
+        possible one for so few words, if no two biases are equal.
     alternative : {'right-sided', 'left-sided', 'two-sided'}
         Side that counts as extreme.
     p_value_method : {'exact', 'bounds', 'approximate'} or None
-        How the p-value was obtained, see :class:`wefe.metrics.PermutationTest`.
+        How the p-value was computed, see :class:`wefe.metrics.PermutationTest`.
     auc : float
         Probability that a word of the first set has a larger bias than one of the second, ties
-        counting half (Mann-Whitney), in [0, 1]: 0 and 1 if a threshold tells the sets apart
-        without error, 0.5 if they are alike.
+        counting half (Mann-Whitney), in [0, 1]. 0.5 means no difference; 0 and 1 mean perfect
+        separation.
     threshold_accuracy : float
-        Share of words on the side of their set when the best threshold cuts between the sets,
-        in [0.5, 1]. Each set counts for one half, whatever its size.
+        Share of words on the correct side of the best threshold, in [0.5, 1]; both sets have equal
+        weight.
     ranges_overlap : bool
-        Whether the ranges of the biases of the two sets have a value in common.
+        Whether the ranges of the biases overlap.
 
     Examples
     --------
@@ -95,11 +92,8 @@ class TargetComparison:
     >>> from wefe.audit import audit_query
     >>> from wefe.datasets import load_weat_queries
     >>> compared = audit_query(load_weat_queries()[5], load_test_model()).comparison
-    >>> compared.effect_size, compared.largest_effect_size, compared.share_of_largest
-    (1.04, 2.0, 0.52)
-
-    >>> compared.auc, compared.threshold_accuracy, compared.p_value
-    (0.80, 0.75, 0.019)
+    >>> compared.effect_size, compared.share_of_largest, compared.auc, compared.p_value
+    (1.04, 0.52, 0.80, 0.019)
     """
 
     weat: float
@@ -115,46 +109,41 @@ class TargetComparison:
 
     @property
     def share_of_largest(self) -> float:
-        """Effect size as a share of the attainable one, in [-1, 1]; nan if it is undefined."""
+        """Effect size as a share of its bound, in [-1, 1]; NaN if undefined."""
         return self.effect_size / self.largest_effect_size
 
     @property
     def separability(self) -> float:
-        """The larger of `auc` and 1 - `auc`, in [0.5, 1]: how well biases tell the sets apart.
-
-        Whichever set leans to the first attribute set.
-        """
+        """The larger of `auc` and 1 - `auc`, in [0.5, 1]: how well biases separate the sets."""
         return max(self.auc, 1 - self.auc)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class QueryAudit(Facts):
-    """The individual biases of the target words of a query, and what they mean for its score.
+    """Individual biases of the target words of a query, and what they mean for its score.
 
     Attributes
     ----------
     query_name, model_name : str
-        What was asked, and of which model.
+        Names of the query and the model.
     targets, attributes : tuple of WordUse
         The words used and lost, per set.
     biases : tuple of ndarray of shape (n_words,)
-        Individual biases s(w, A, B) of each target set, in the order of its words in `targets`.
-        Positive when a word leans to the first attribute set.
+        Individual biases s(w, A, B) per target set, in the order of the words in `targets`.
+        Positive if a word is closer to the first attribute set.
     attribute_difference : float
-        d, the distance of the means of the attribute sets' unit vectors, in [0, 2]: what an
-        individual bias can reach in this model (theorem 1).
+        d, the distance of the means of the attribute sets' unit vectors, in [0, 2]: the bound of
+        individual biases in this model (theorem 1).
     raw_attribute_difference : float
-        The same of the vectors as they are in the model (table 2 of the paper).
+        The same for stored vectors (table 2 of the paper).
     epsilon : float
-        The share of d beyond which a word counts as biased.
+        A word counts as biased if its absolute bias exceeds this share of d.
     chance_share : float
-        Share of vectors of random direction that would count as biased, in [0, 1].
-    ddof : {0, 1}
-        Deviation in the effect size, and in the variance.
-    significance : float
-        p-values above it are called not significant.
+        Share of random directions that would count as biased, in [0, 1].
+    ddof, significance : int, float
+        As in :func:`audit_query`.
     comparison : TargetComparison or None
-        The two target sets compared; None if there are not exactly two.
+        Comparison of the two target sets; None if there are not exactly two.
 
     Examples
     --------
@@ -162,19 +151,12 @@ class QueryAudit(Facts):
     >>> from wefe.audit import audit_query
     >>> from wefe.datasets import load_weat_queries
     >>> audit = audit_query(load_weat_queries()[5], load_test_model())
-    >>> audit.to_frame()[["word", "individual_bias", "position"]].head(3).round(3)
+    >>> audit.to_frame()[["word", "individual_bias", "position"]].head(2).round(3)
        word  individual_bias  position
     0  John            0.050     0.059
     1  Paul            0.003     0.004
-    2  Mike            0.075     0.089
-
-    No bias is larger than an eighth of what is attainable, and fewer words count as biased than do
-    of random directions.
-
-    >>> audit.most_biased_word, audit.largest_bias, audit.attribute_difference
-    ('Joan', 0.103, 0.842)
-    >>> audit.share_biased, audit.chance_share
-    (0.062, 0.110)
+    >>> audit.most_biased_word, audit.largest_bias, audit.share_biased, audit.chance_share
+    ('Joan', 0.103, 0.062, 0.110)
     """
 
     query_name: str
@@ -199,14 +181,14 @@ class QueryAudit(Facts):
 
     @property
     def all_biases(self) -> Vectors:
-        """Individual biases of all target sets, one after the other: shape (n_words,)."""
+        """Individual biases of all target sets, concatenated: shape (n_words,)."""
         return np.concatenate(self.biases)
 
     @property
     def positions(self) -> tuple[Vectors, ...]:
-        """The biases as shares of what is attainable, s / d, in [-1, 1]; the signed SAME score.
+        """Biases as shares of their bound, s / d, in [-1, 1]; the signed SAME score.
 
-        An array per target set; nan if the attribute sets do not differ.
+        One array per target set; NaN if the attribute sets do not differ.
         """
         d = self.attribute_difference
         if d < ZERO_LENGTH:
@@ -215,46 +197,46 @@ class QueryAudit(Facts):
 
     @property
     def biased(self) -> tuple[npt.NDArray[np.bool_], ...]:
-        """Per target set and word, whether its bias is beyond epsilon d, on either side."""
+        """Whether each word's absolute bias exceeds epsilon d, per target set."""
         return tuple(np.abs(position) > self.epsilon for position in self.positions)
 
     @property
     def n_biased(self) -> int:
-        """Number of words whose bias is beyond epsilon d."""
+        """Number of words whose absolute bias exceeds epsilon d."""
         return int(sum(flags.sum() for flags in self.biased))
 
     @property
     def share_biased(self) -> float:
-        """Share of words whose bias is beyond epsilon d, in [0, 1]; compare `chance_share`."""
+        """Share of words whose absolute bias exceeds epsilon d, in [0, 1]; see `chance_share`."""
         return self.n_biased / len(self.all_biases)
 
     @property
     def most_biased_word(self) -> str:
-        """The word with the largest bias, on either side."""
+        """The word with the largest absolute bias."""
         words = [word for use in self.targets for word in use.used]
         return words[int(np.abs(self.all_biases).argmax())]
 
     @property
     def largest_bias(self) -> float:
-        """The largest individual bias, without its sign: in [0, d]."""
+        """The largest absolute bias, in [0, d]."""
         return float(np.abs(self.all_biases).max())
 
     @property
     def variance(self) -> float:
-        """Variance of the individual biases of all target words, with `ddof`; nan of one word."""
+        """Variance of the individual biases of all target words, with `ddof`; NaN for one word."""
         s = self.all_biases
         return float(s.var(ddof=self.ddof)) if len(s) > self.ddof else math.nan
 
     @property
     def means(self) -> dict[str, float]:
-        """Mean individual bias of each target set, by its name: in [-d, d]."""
+        """Mean individual bias of each target set, by its name, in [-d, d]."""
         return {use.name: float(s.mean()) for use, s in zip(self.targets, self.biases, strict=True)}
 
     @property
     def warnings(self) -> tuple[AuditWarning, ...]:
         """Reasons not to take the score at face value.
 
-        Of these kinds: 'small-attribute-difference', 'cancelling-biases'; and, of two target sets,
+        Possible kinds: 'small-attribute-difference', 'cancelling-biases'; for two target sets also
         'common-lean', 'few-words', 'undefined-effect-size', 'separation-missed',
         'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
         'other-direction'.
@@ -267,8 +249,8 @@ class QueryAudit(Facts):
         Returns
         -------
         DataFrame
-            'target_set', 'word', 'individual_bias' (s), 'smallest' (-d) and 'largest' (d), which
-            are attainable, and 'position' (s / d).
+            'target_set', 'word', 'individual_bias' (s), its bounds 'smallest' (-d) and 'largest'
+            (d), and 'position' (s / d).
         """
         import pandas as pd
 
@@ -285,13 +267,13 @@ class QueryAudit(Facts):
         )
 
     def summary(self) -> pd.Series:
-        """Return every number of the audit, with names that say what it is.
+        """Return all numbers of the audit.
 
         Returns
         -------
         Series
-            Of objects; its name is that of the query. p-values are text of two digits, as pandas
-            would show small ones as 0.0; `comparison` has the numbers.
+            Named after the query. p-values are text with two digits, because pandas would round
+            small ones to 0.0; `comparison` has the numbers.
         """
         import pandas as pd
 
@@ -316,12 +298,12 @@ class QueryAudit(Facts):
         return pd.Series(rows, name=self.query_name, dtype=object)
 
     def plot(self, *, relative: bool = False, full_range: bool = False) -> Figure:
-        """Draw the distribution of the biases, as figures 1 and 2 of the paper do.
+        """Plot the distribution of the biases, as in figures 1 and 2 of the paper.
 
         Parameters
         ----------
         relative, full_range : bool, default=False
-            As for :func:`wefe.plotting.plot_individual_biases`.
+            As in :func:`wefe.plotting.plot_individual_biases`.
 
         Returns
         -------
@@ -373,61 +355,52 @@ def audit_query(
     random_state: int | np.random.Generator | None = 0,
     **lookup: Unpack[Lookup],
 ) -> QueryAudit:
-    """Measure the individual biases behind the score of a query, and report what it hides.
+    """Measure the individual biases behind the score of a query, and report what the score hides.
 
     Parameters
     ----------
     query : Query
-        One or more target sets and exactly two attribute sets. With two target sets they are
-        compared, as WEAT does.
+        One or more target sets and exactly two attribute sets. Two target sets are compared, as in
+        WEAT.
     model : WordEmbeddingModel
-        The model to be measured.
+        The model.
     epsilon : float, default=0.1
-        A word counts as biased if abs(s(w, A, B)) exceeds this share of what is attainable, d.
+        A word counts as biased if abs(s(w, A, B)) exceeds this share of its bound d.
     ddof : {0, 1}, default=0
-        Deviation in the effect size, and in the variance: population (0) or sample (1).
+        Standard deviation in the effect size, and variance: population (0) or sample (1).
     calculate_p_value : bool, default=True
-        Run the permutation test, where there are two target sets.
-    alternative : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
-        Side that counts as extreme in the permutation test.
-    p_value_method : {'exact', 'approximate'}, default='exact'
-        As for :class:`wefe.metrics.WEAT`.
-    p_value_iterations : int, default=10000
-        Number of random splits, where they are drawn.
+        Whether to run the permutation test, for two target sets.
+    alternative, p_value_method, p_value_iterations : optional
+        Options of the permutation test, as in :class:`wefe.metrics.WEAT`.
     significance : float, default=0.05
-        Large effect sizes with a p-value above it are warned about.
+        Large effect sizes with a p-value above this level cause a warning.
     random_state : int, Generator or None, default=0
-        Makes random splits reproducible.
+        Seed of random splits.
     **lookup
-        How words are looked up, see :class:`wefe.embeddings.Lookup`. With ``normalize=True`` the
-        "raw" attribute difference is that of unit vectors, too; nothing else changes.
+        Lookup options, see :class:`wefe.embeddings.Lookup`. ``normalize=True`` affects only
+        `raw_attribute_difference`.
 
     Returns
     -------
     QueryAudit
-        Individual biases with what is attainable, their distribution, the comparison of two target
-        sets, and `warnings`.
+        Individual biases, their bounds and distribution, the comparison of two target sets, and
+        `warnings`.
 
     Raises
     ------
-    TypeError
-        If `query` or `model` is none, or an option is unknown.
-    ValueError
-        If the query has not exactly two attribute sets, or an option is out of range.
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range, an option is unknown, or the query
+        does not have exactly two attribute sets.
     UnanswerableError
-        If a set lost too many words, or a vector is unusable; the message has the reason.
-
-    See Also
-    --------
-    wefe.audit.score_warnings : the warnings that concern a metric.
+        If a set lost too many words, or a vector is unusable.
 
     Notes
     -----
-    The individual bias s(w, A, B) is the mean cosine of w with A minus that with B. It lies between
-    -d and d, with d the distance of the means of the unit vectors of A and B (theorem 1). As d
-    differs between models, only s / d can be compared. The effect size is 0 when the biases of
-    each set cancel (theorem 3), and largest whenever all words of a set have the same bias, however
-    small the gap between the sets (theorem 4).
+    The individual bias s(w, A, B) is the mean cosine of w with A minus that with B. It lies in [-d,
+    d], with d the distance of the means of the unit vectors of A and B (theorem 1). Because d
+    differs between models, only s / d is comparable. The effect size is 0 if the biases of each set
+    cancel out (theorem 3), and largest if all words of a set have the same bias, however small the
+    gap between the sets (theorem 4).
 
     References
     ----------
@@ -471,7 +444,7 @@ def audit_query(
     biases = tuple(association(part.vectors, a, b) for part in embedded.targets)
     comparison = None
     if len(biases) == 2:
-        # As the metric does, its logging included.
+        # Look words up as the metric does, including its logging.
         sides = embedded.targets, embedded.attributes
         measured = weat._tested(weat._measure(*sides), *sides)
         sizes = len(biases[0]), len(biases[1])
@@ -506,14 +479,14 @@ def audit_query(
 
 
 def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
-    """Largest WEAT effect size of two target sets of given sizes (theorem 4 with lemma 1).
+    """Return the largest WEAT effect size for target sets of given sizes (theorem 4, lemma 1).
 
     Parameters
     ----------
     n_1, n_2 : int
         Numbers of words, at least 1 each.
     ddof : {0, 1}, default=0
-        Deviation in the effect size: population (0) or sample (1).
+        Standard deviation in the effect size: population (0) or sample (1).
 
     Returns
     -------
@@ -532,7 +505,7 @@ def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
 
 
 def _smallest_p_value(n_1: int, n_2: int, alternative: Alternative) -> float:
-    # Sets of equal size can change places: then two splits are as extreme as the observed one.
+    # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
     extreme = 2 if alternative == "two-sided" and n_1 == n_2 else 1
     return extreme / math.comb(n_1 + n_2, n_1)
 
@@ -551,7 +524,7 @@ def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
 
 
 def _chance_share(epsilon: float, dim: int) -> float:
-    """Probability that a random direction has a cosine beyond epsilon with a given one."""
+    """Return the probability that a random direction has an absolute cosine above epsilon."""
     from scipy.special import betainc
 
     # The squared cosine has a beta distribution; in one dimension it is 1.
@@ -559,7 +532,7 @@ def _chance_share(epsilon: float, dim: int) -> float:
 
 
 def p_and_auc(found: TargetComparison) -> str:
-    """Return p-value and AUC; an AUC of 1 or 0 only where a threshold makes no error."""
+    """Format p-value and AUC; an AUC of 1 or 0 appears only for perfect separation."""
     p_value = "" if math.isnan(found.p_value) else f"p = {found.p_value:.2g}, "
     auc = f"{found.auc:.2f}"
     if 0 < found.auc < 1:
@@ -582,7 +555,7 @@ def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
 
 
 def _compared(audit: QueryAudit, found: TargetComparison) -> tuple[dict[str, bool], dict[str, Any]]:
-    """Return which warnings about two target sets hold, and the facts that they tell."""
+    """Return the warnings about two target sets that apply, with facts for their texts."""
     mean_1, mean_2 = audit.means.values()
     n_1, n_2 = map(len, audit.biases)
     share = found.share_of_largest  # NaN is never beyond a bound

@@ -42,46 +42,39 @@ class Counterexample(Facts):
     Attributes
     ----------
     property : {'comparable', 'trustworthy', 'no_false_alarm'}
-        What is refuted. 'trustworthy': in one model, a word is clearly biased and the score is
-        b_0. 'no_false_alarm': in one model, no word is biased and the score is not b_0, or
-        undefined. 'comparable': two models with different groups; the score of the first is beyond
-        what any words can reach with the groups of the second one.
-    metric : BaseMetric
-        The metric.
-    params : dict
-        What its `run_query` is called with.
+        The refuted property. 'trustworthy': a word is clearly biased, but the score is b_0.
+        'no_false_alarm': no word is biased, but the score is undefined or not b_0. 'comparable': in
+        two models with different groups, the score of the first is beyond the extreme of the
+        second.
+    metric, params : BaseMetric, dict
+        The metric and the parameters of its `run_query`.
     query : Query
-        What all models are asked.
+        The query.
     vectors : tuple of dict
-        Per model, word -> vector of shape (dim,).
+        For each model, word -> vector of shape (dim,).
     scores : tuple of float
-        Per model, the score; nan if it is undefined.
+        Score of each model; NaN if undefined.
     biases : tuple of dict
-        Per model, neutral word -> its individual bias: the largest difference of its mean cosines
-        with two groups, in [0, 2]. For two groups that is ``abs(s(w, A, B))``.
+        For each model, neutral word -> individual bias: the largest difference of its mean cosines
+        with two groups, in [0, 2]. For two groups, this is ``abs(s(w, A, B))``.
     b_0 : float
-        The score that means that no bias was measured.
+        The no-bias value.
     how : str
-        How the vectors were made or found.
+        How the vectors were constructed or found.
     side : {'maximum', 'minimum'} or None
-        Of a counterexample to comparability: which extreme differs.
+        For 'comparable': which extreme differs.
     extremes : tuple of float or None
-        Of a counterexample to comparability: that extreme for the groups of each model, in closed
-        form if `proven`, else the best of a long search.
+        For 'comparable': that extreme for the groups of each model, in closed form if `proven`,
+        otherwise the best of a long search.
     proven : bool
-        False if it rests on a search: evidence that the second model reaches no more, not a proof.
+        False if the extremes rest on a search, which is evidence but not a proof.
 
     Examples
     --------
     >>> from wefe.audit import check_requirements
     >>> example = check_requirements("weat").counterexamples["trustworthy"]
-    >>> example
-    <Counterexample: WEAT is not trustworthy: score 0 though a word has a bias of 1 (orthogonal
-    groups; words as in theorem 3)>
-    >>> example.biases[0]
-    {'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}
-    >>> example.evaluate()
-    [0.0]
+    >>> example.biases[0], example.evaluate()
+    ({'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}, [0.0])
     """
 
     property: Property
@@ -98,7 +91,7 @@ class Counterexample(Facts):
     proven: bool = True
 
     def models(self) -> list[WordEmbeddingModel]:
-        """Return the models, rebuilt from the vectors.
+        """Rebuild the models from the vectors.
 
         Returns
         -------
@@ -113,19 +106,19 @@ class Counterexample(Facts):
         ]
 
     def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
-        """Compute the scores from the vectors: with the metric, or another with its parameters.
+        """Compute the scores from the vectors.
 
         Parameters
         ----------
         metric : BaseMetric, optional
-            Another metric that takes `query` and `params`, such as a changed version of it; by
-            default the metric that is refuted.
+            Another metric for `query` and `params`, such as a modified version. Default: the
+            refuted one.
 
         Returns
         -------
         list of float
-            One score per model. Where the stored score is undefined, an error of the metric is nan,
-            too.
+            One score per model. If the stored score is undefined, an error of the metric also gives
+            NaN.
         """
         scores = []
         for model, stored in zip(self.models(), self.scores, strict=True):
@@ -184,41 +177,39 @@ class Counterexample(Facts):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Requirements(Facts, Design):
-    """Which requirements a metric meets, and why: one row of table 1.
+    """Which requirements a metric meets, and why: one row of table 1 in the paper.
 
-    Verdicts are True (proven), False (proven, or a counterexample is at hand) or None (no
-    counterexample was found, which proves nothing).
+    A verdict is True (proven), False (proven, or there is a counterexample) or None (no
+    counterexample found, which proves nothing).
 
     Attributes
     ----------
     metric : str
-        Name of the score, with the parameters that were asked for.
+        Name of the score, with its parameters.
     comparable : bool or None
-        Magnitude-comparable (definition 3.3): for a given number of neutral words, the largest
-        and smallest score that they can have do not depend on the groups.
+        Magnitude-comparable (definition 3.3): for a given number of neutral words, the extremes of
+        the score do not depend on the groups.
     trustworthy : bool or None
         Unbiased-trustworthy (definition 3.4): the score is b_0 only if no word is biased.
     no_false_alarm : bool or None
-        The other direction: the score is b_0, and defined, whenever no word is biased.
+        The converse: the score is defined and b_0 whenever no word is biased.
     b_0 : float
-        The score that means that no bias was measured.
+        The no-bias value.
     theorems : dict
-        Property -> theorem, for what is proven.
+        Property -> theorem, for proven verdicts.
     counterexamples : dict
-        Property -> counterexample, for what is refuted.
+        Property -> counterexample, for refuted properties.
     groups : {'targets', 'attributes'}
         Which sets of a query are the groups.
-    n_groups, group_size, n_targets, dim : int
-        Number of groups, of words in each, of neutral words, and of dimensions in the search.
-    n_trials : int
-        How long the search went on; see :func:`check_requirements`.
+    n_groups, group_size, n_targets, dim, n_trials : int
+        Sizes and length of the search; see :func:`check_requirements`.
     n_scores, n_undefined : int
-        Scores that were computed, and how many of them were undefined (and left out).
+        Number of scores computed, and of undefined ones (which are left out).
     score_range : tuple of float or None
-        Smallest and largest score that was computed, if any.
+        Smallest and largest score, if any.
     errors : dict
-        Name of an exception that the metric raised in the search, where it counts as undefined ->
-        its first message.
+        Name of an exception that the metric raised in the search -> its first message. Such scores
+        count as undefined.
 
     Examples
     --------
@@ -245,7 +236,7 @@ class Requirements(Facts, Design):
 
     @property
     def verdicts(self) -> dict[Property, bool | None]:
-        """The three verdicts by property: True, False or None, as the attributes."""
+        """The three verdicts by property: True, False or None."""
         return {name: getattr(self, name) for name in get_args(Property)}
 
     @property
@@ -323,66 +314,65 @@ def check_requirements(
     theorems: bool = True,
     random_state: int | np.random.Generator | None = 0,
 ) -> Requirements:
-    """Find out whether a metric is magnitude-comparable and unbiased-trustworthy.
+    """Check whether a metric is magnitude-comparable and unbiased-trustworthy.
 
-    Groups are word sets that stand for people; neutral words are those whose bias is measured. A
-    word is biased if its mean cosines with two groups differ (definition 3.1). For the built-in
-    metrics theorems give the verdicts; for others a search for counterexamples does.
+    Groups are word sets for groups of people; neutral words are those whose bias is measured. A
+    word is biased if its mean cosines with two groups differ (definition 3.1). For built-in
+    metrics, verdicts come from theorems; for other metrics, from a search for counterexamples.
 
     Parameters
     ----------
     metric : metric class, instance or name
-        Also one of your own, with a `run_query` of its own if need be. It must not be random.
+        A built-in or custom metric. It must be deterministic.
     metric_params : mapping, optional
-        Parameters of its `run_query`. Without any, the same as for silhouettes: the effect size
-        for WEAT (``{"return_effect_size": False}`` is the sum), no hold-out for RNSB.
+        Parameters of its `run_query`. Default: as for silhouettes, that is, the effect size for
+        WEAT (``{"return_effect_size": False}`` for the sum) and no hold-out for RNSB.
     groups : {'targets', 'attributes'}, optional
-        Which sets of a query are the groups; the others hold the neutral words. By default the
-        attribute sets if the metric takes two or more of them, otherwise the target sets.
+        Which sets of a query are the groups; the others contain the neutral words. Default: the
+        attribute sets if the metric has at least two, otherwise the target sets.
     n_groups : int, optional
-        Number of groups; two by default, if the metric leaves the choice.
+        Number of groups; 2 by default if the metric leaves the choice.
     group_size : int, optional
-        Words per group in the search, at least 2. By default 2, and more than 'n_components' for
-        direct bias.
+        Words per group in the search, at least 2. Default: 2, or more than 'n_components' for
+        Direct Bias.
     n_targets : int, optional
-        Number of neutral words, which are spread evenly over the sets for them. 4 by default, 1
-        for :class:`IndividualBias`.
+        Number of neutral words, distributed evenly over their sets. Default: 4, or 1 for
+        :class:`IndividualBias`.
     dim : int, optional
-        Dimensions of the vectors in the search, at least one more than groups. By default two more
-        than groups, and than 'n_components'.
+        Dimension of the vectors in the search, larger than the number of groups. Default: two more
+        than groups and than 'n_components'.
     n_trials : int, default=100
-        Random groups and paths per property after all constructions; also random words per set of
-        groups when extremes are searched for.
+        Number of random groups and paths per property, after all constructions; also of random
+        words per set of groups in the search for extremes.
     theorems : bool, default=True
-        False searches only, as for a metric of which nothing is known.
+        False only searches, as for a custom metric.
     random_state : int, Generator or None, default=0
-        Makes the search reproducible.
+        Seed of the search.
 
     Returns
     -------
     Requirements
-        Verdicts with their reasons, and a :class:`Counterexample` for each that is negative: for
-        all that the search refutes; for what theorems refute, if one of these sizes was found.
+        Verdicts with reasons. There is a :class:`Counterexample` for everything that the search
+        refutes, and for what theorems refute if one of these sizes is found.
 
     Raises
     ------
-    TypeError
-        If `metric` is no metric.
-    ValueError
-        If the metric is random, looks at a whole vocabulary, or takes no query of that shape; for
-        RND and RIPA with ``normalize=False``, as everything is about unit vectors.
+    TypeError, ValueError
+        If `metric` is not a metric, is random, uses a whole vocabulary, or accepts no query of that
+        shape; also for RND and RIPA with ``normalize=False``, because results are about unit
+        vectors.
 
     Notes
     -----
-    A score counts as b_0 if it is within 1e-9 of it and not just small: near a zero, a step of 1e-5
-    makes it more than twice as large. A word counts as clearly biased if its mean cosines differ by
-    0.1 or more. The search tries constructed groups and words (those of theorems 3 and 6 among
-    them); then paths through random words, on which a score that changes sides crosses b_0; then it
-    minimises abs(score - b_0) over words of which one stays biased. For comparability it optimises
-    the words for several groups, and compares the extremes.
+    A score counts as b_0 if it differs by at most 1e-9 and is not just small: near a zero, a step
+    of 1e-5 makes it more than twice as large. A word counts as clearly biased if its mean cosines
+    differ by at least 0.1. The search tries, in this order, constructed groups and words (including
+    those of theorems 3 and 6), paths through random words on which the score crosses b_0, and
+    minimisation of abs(score - b_0) with one word kept biased. For comparability, it optimises the
+    words for several groups and compares the extremes.
 
-    Undefined scores are left out, and counted; so are vectors for which a metric that answered
-    others raises a ValueError, ArithmeticError or LinAlgError.
+    Undefined scores are counted and left out. A ValueError, ArithmeticError or LinAlgError of a
+    metric that answered other queries counts as undefined.
 
     References
     ----------
@@ -392,9 +382,7 @@ def check_requirements(
     Examples
     --------
     >>> from wefe.audit import check_requirements
-    >>> from wefe.metrics import DirectBias
-    >>> checked = check_requirements(DirectBias)
-    >>> checked
+    >>> check_requirements("direct-bias")
     <Requirements of Direct Bias, the groups being its target sets
     - comparable: yes ([0, 1] in every model)
     - trustworthy: no (the principal component may be across to m_1 - m_2)
@@ -435,7 +423,7 @@ def check_requirements(
 
 
 def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
-    """Refuse metrics whose scores are not decided by unit vectors of the words of a query."""
+    """Raise an error if scores depend on more than the unit vectors of a query's words."""
     check_declared(type(metric))
     why = ""
     if metric.encodes_texts:
@@ -496,7 +484,7 @@ def _counterexample(
     if name == "comparable":
 
         def closed_form(groups: Vectors) -> tuple[float, float] | None:
-            # Of built-in metrics only, and not when the search is to stand alone.
+            # Only for built-in metrics, and not if only the search is wanted.
             return attainable(probe.metric, probe.params, groups, probe.sizes) if proven else None
 
         if different := _search.search_comparable(probe, n_trials, rng, closed_form):
@@ -522,7 +510,7 @@ def _counterexample(
 
 
 def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -> str:
-    # The scale's own label tells the effect size from the sum.
+    # The label of the scale distinguishes the effect size from the sum.
     notes = [f"{k}={_as_text(v)!r}" for k, v in asked.items() if k != "return_effect_size"]
     if probe.design.n_groups > 2:
         notes.append(f"{probe.design.n_groups} groups")
@@ -533,37 +521,34 @@ def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -
 def requirements_table(
     metrics: Sequence[Any] | None = None, *, n_trials: int = 100, random_state: int | None = 0
 ) -> pd.DataFrame:
-    """Make a table like table 1 of the paper, for all built-in metrics or for given ones.
+    """Return a table like table 1 of the paper, for all built-in or for given metrics.
 
     Parameters
     ----------
     metrics : sequence, optional
-        Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. By default
-        the individual bias and all built-in metrics but those that look at a whole vocabulary, of
-        WEAT, RND, SAME and SC-WEAT with the variants that differ.
+        Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. Default: the
+        individual bias and all built-in metrics that do not use a whole vocabulary, with variants
+        of WEAT, RND, SAME and SC-WEAT.
     n_trials : int, default=100
-        Length of the search, see :func:`check_requirements`.
+        Length of the search, as in :func:`check_requirements`.
     random_state : int or None, default=0
-        Makes the search reproducible.
+        Seed of the search.
 
     Returns
     -------
     DataFrame
-        'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven; x: proven not to hold,
-        or a counterexample is at hand; ?: open), and 'why', a reason for each.
+        'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven; x: refuted by proof or
+        counterexample; ?: open), and 'why', a reason for each.
 
     Raises
     ------
-    TypeError
-        If an entry of `metrics` is none of these.
-    ValueError
-        As :func:`check_requirements`.
+    TypeError, ValueError
+        If an entry of `metrics` is invalid, or as in :func:`check_requirements`.
 
     Examples
     --------
     >>> from wefe.audit import requirements_table
-    >>> from wefe.metrics import SAME, WEAT
-    >>> table = requirements_table([WEAT, SAME])
+    >>> table = requirements_table(["weat", "same"])
     >>> print(table[["metric", "comparable", "trustworthy"]].to_string(index=False))
      metric comparable trustworthy
     WEAT-ES          ✓           x

@@ -1,7 +1,7 @@
 """The search for counterexamples: constructions, paths that cross b_0, and optimisation.
 
-Groups are arrays of shape (n_groups, group_size, dim), neutral words of shape (n_targets, dim), of
-unit vectors all. What is searched are the words, for a list of constructed and random groups.
+Groups are arrays of shape (n_groups, group_size, dim), neutral words of shape (n_targets, dim), all
+of unit vectors. The search varies the words, for a list of constructed and random groups.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
-# A score this near to b_0 may be b_0, but for rounding; `_is_zero` tells.
+# A score this close to b_0 may be b_0 except for rounding; `_is_zero` decides.
 TOLERANCE: Final = 1e-9
-# What counts as clearly biased: a difference of mean cosines.
+# Difference of mean cosines that counts as clearly biased.
 CLEAR_BIAS: Final = 0.1
-# Where no word is biased, a score that is this far from b_0 is no rounding.
+# Without biased words, a score this far from b_0 is not due to rounding.
 CLEAR_SCORE: Final = 1e-6
-# Extremes that are clearly different: by this share of the range of all scores seen.
+# Extremes differ clearly if by this share of the range of all scores.
 CLEAR_GAP: Final = 0.02
 
-# What a metric may raise where it is undefined (of degenerate vectors, say).
+# Errors of a metric that count as undefined, for example for degenerate vectors.
 UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID: Final = 12
@@ -51,22 +51,8 @@ class Case(NamedTuple):
 class Probe:
     """A metric as a function of arrays; every score is that of `run_query` on a model of them.
 
-    Attributes
-    ----------
-    query : Query
-        The query that all models answer.
-    b_0 : float
-        The score that means that no bias was measured.
-    sizes : list of int
-        Number of words of each neutral set.
-    tolerance : float
-        A score this near to b_0 may be b_0.
-    n_scores, n_undefined : int
-        Scores computed so far, and how many of them were not finite, or raised an error.
-    lowest, highest : float
-        Extremes of the scores so far.
-    errors : dict of str
-        Name of an exception that the metric raised -> its first message.
+    `sizes` are the numbers of words of each neutral set; scores within `tolerance` of b_0 may be
+    b_0.
     """
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
@@ -83,7 +69,6 @@ class Probe:
         self._refused: Exception | None = None
 
     def vectors(self, groups: Vectors, words: Vectors) -> dict[str, Vectors]:
-        """Return the vector of every word."""
         rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
         return dict(zip(self._words, rows, strict=True))
 
@@ -92,7 +77,7 @@ class Probe:
         return dict(zip(self._neutral_words, spreads(groups, words).tolist(), strict=True))
 
     def score(self, groups: Vectors, words: Vectors) -> float:
-        """Return the score, b_0 subtracted; nan where it is undefined or infinite."""
+        """Return the score minus b_0; NaN if undefined or infinite."""
         rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
         model = WordEmbeddingModel.from_arrays(self._words, rows, name="counterexample")
         self.n_scores += 1
@@ -110,7 +95,7 @@ class Probe:
         return score - self.b_0
 
     def check_answers(self) -> None:
-        """Raise what the metric raised, if it answered no query: its parameters may be wrong."""
+        """Raise the metric's error if it answered no query, because its parameters may be wrong."""
         if self._refused is not None and self.n_undefined == self.n_scores:
             raise self._refused
 
@@ -136,7 +121,7 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
 
 
 def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
-    """Refuse a metric that gives the same vectors different scores."""
+    """Raise an error if a metric gives different scores for the same vectors."""
     for _ in range(3):
         groups, words = _random_groups(probe.design, rng), _random_words(probe.design, rng)
         first, second = probe.score(groups, words), probe.score(groups, words)
@@ -150,7 +135,7 @@ def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
 
 
 def spreads(groups: Vectors, words: Vectors) -> Vectors:
-    """Return max minus min of the mean cosines of each word with the groups."""
+    """Return the range of the mean cosines of each word with the groups."""
     means = np.stack([unit_rows(group).mean(axis=0) for group in groups])
     return np.asarray(np.ptp(unit_rows(words) @ means.T, axis=1))
 
@@ -159,7 +144,7 @@ def spreads(groups: Vectors, words: Vectors) -> Vectors:
 
 
 def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
-    """Yield groups that show one thing each, by name."""
+    """Yield groups with special properties, by name."""
     shape = design.n_groups, design.group_size, design.dim
     axes = np.eye(design.dim)
     alternating = np.where(np.arange(design.group_size) % 2, -1.0, 1.0)
@@ -178,7 +163,7 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     outliers[2:] = axes[-1]
     outliers[:2, :, 0] = np.array([[1.0], [-1.0]])
     yield "pairs as in theorem 6", unit_rows(outliers.reshape(-1, design.dim)).reshape(shape)
-    # The first group is all of one kind, the others scatter, so that their means are shorter.
+    # The first group is compact, the others scatter, so their means are shorter.
     uneven = 0.5 * orthogonal
     uneven[:, :, -1] = math.sqrt(0.75) * alternating
     uneven[0] = axes[0]
@@ -200,7 +185,7 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
 
 
 def _balanced(n_points: int, dim: int) -> Vectors:
-    """Return unit vectors that add up to 0 and vary as much along each of up to `dim` axes."""
+    """Return unit vectors with sum 0 and equal variance along each of up to `dim` axes."""
     if n_points == 2 or dim == 1:
         return np.where(np.arange(n_points) % 2, -1.0, 1.0)[:, None]
     if n_points > dim + 1:
@@ -211,7 +196,7 @@ def _balanced(n_points: int, dim: int) -> Vectors:
 
 
 def _random_groups(design: Design, rng: np.random.Generator) -> Vectors:
-    """Groups of random directions that scatter more or less; clearly different on average."""
+    """Return random groups with different spread and clearly different means."""
     while True:
         centres = rng.normal(size=(design.n_groups, 1, design.dim))
         scatter = rng.uniform(0, 2)
@@ -231,7 +216,7 @@ def _random_words(design: Design, rng: np.random.Generator) -> Vectors:
 
 
 def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Vectors]]:
-    """Yield words that are special with respect to groups, by name."""
+    """Yield words with special positions relative to the groups, by name."""
     n, half = design.n_targets, (design.n_targets + 1) // 2
     alternating = (-1.0) ** np.arange(n)[:, None]
     means = groups.mean(axis=1)
@@ -296,7 +281,7 @@ def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
 
 
 def _across(vectors: Vectors, n_directions: int) -> Vectors:
-    """Return orthonormal directions across to some vectors, as far as there are any."""
+    """Return orthonormal directions orthogonal to some vectors, as far as they exist."""
     rank = int((np.linalg.svd(vectors)[1] > ZERO_LENGTH).sum())
     free = np.linalg.svd(vectors)[2][rank:]
     return free[np.arange(n_directions) % len(free)]
@@ -306,7 +291,7 @@ def _across(vectors: Vectors, n_directions: int) -> Vectors:
 
 
 def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> Case | None:
-    """Look for words of which one is clearly biased although the score is b_0."""
+    """Search for words of which one is clearly biased although the score is b_0."""
     for name, groups in constructed_groups(probe.design):
         for words_name, words in constructed_words(probe.design, groups):
             case = _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
@@ -340,9 +325,9 @@ def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -
 
 
 def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> bool:
-    """Whether a tiny score is b_0 but for rounding, not just tiny: a high power of a bias, say.
+    """Return whether a tiny score is b_0 except for rounding, and not just tiny.
 
-    Near a zero the score grows fast, or is flat; a tiny value changes by a small part of itself.
+    Near a true zero the score grows fast or is flat; a tiny value changes only by a small share.
     """
     if abs(score) <= 1e-15 * abs(probe.b_0):
         return True
@@ -353,14 +338,14 @@ def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> boo
 
 
 def _is_stable(probe: Probe, groups: Vectors, words: Vectors, tolerance: float = TOLERANCE) -> bool:
-    """Whether the score rests on the vectors, not on how they are rounded."""
+    """Return whether the score is independent of the rounding of vectors."""
     noise = np.random.default_rng(0)
     moved = [part + 1e-13 * noise.normal(size=part.shape) for part in (groups, words)]
     return abs(probe.score(*moved) - probe.score(groups, words)) <= tolerance
 
 
 def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | None:
-    """Look for b_0 where the words go once around, from row of `u` by row of `v`."""
+    """Search for b_0 on a closed path of words, from each row of `u` via the row of `v`."""
     from scipy.optimize import brentq
 
     u = unit_rows(u)
@@ -399,7 +384,7 @@ def _by_minimising(
         return 1e3 if math.isnan(score) else score + 10 * missing
 
     x = (start[:1] if all_equal else start).ravel()
-    # Longer if it is on the way to 0.
+    # Continue if it approaches 0.
     for n_calls, most in ((60, math.inf), (200, 1e-3)):
         options = {"xatol": 1e-14, "fatol": 1e-14, "maxfev": n_calls * x.size, "adaptive": True}
         if objective(x) < most:
@@ -412,7 +397,7 @@ def _by_minimising(
 
 
 def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) -> Case | None:
-    """Look for words without any bias and the score that is farthest from b_0, or undefined."""
+    """Search for unbiased words with a score far from b_0, or undefined."""
     clearest: Case | None = None
     undefined: Case | None = None
     for groups, words, how in _many_words(probe.design, n_trials, rng):
@@ -422,7 +407,7 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
         score = probe.score(groups, neutral)
         case = Case(groups, neutral, score + probe.b_0, f"{how}, made neutral")
         if math.isnan(score):
-            # With these groups, other words do have a score.
+            # Other words have a score with these groups.
             if undefined is None and not math.isnan(probe.score(groups, words)):
                 undefined = case
             continue
@@ -444,7 +429,7 @@ def _many_words(
 
 
 def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
-    """Return what is left of words across to all differences of the groups; None if too little."""
+    """Return words orthogonal to all differences of the groups; None if too little is left."""
     means = groups.mean(axis=1)
     _, lengths, directions = np.linalg.svd(means[1:] - means[0], full_matrices=False)
     differences = directions[lengths > ZERO_LENGTH]
@@ -465,7 +450,7 @@ def search_comparable(
     rng: np.random.Generator,
     closed_form: Callable[[Vectors], tuple[float, float] | None],
 ) -> tuple[str, Case, Case, tuple[float, float], bool] | None:
-    """Look for two sets of groups between which the extremes of the score differ.
+    """Search for two sets of groups with different extremes of the score.
 
     Returns the side, both cases, the extremes, and whether these are known in closed form.
     """
@@ -496,7 +481,7 @@ def search_comparable(
             return None
         if (key := (sign, *second.groups.flat)) in searched:
             return side, first, second, (first.score, second.score), False
-        # Is what the other groups reach really all? Search longer, and look again.
+        # Search longer to confirm the extreme of the other groups.
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
@@ -505,7 +490,7 @@ def search_comparable(
 
 
 def _widest(ranges: list[Any]) -> tuple[int, int, int]:
-    """Return on which side (1: maximum, -1: minimum) and between which ranges most differs."""
+    """Return the side (1: maximum, -1: minimum) and the two ranges that differ most."""
     lows, highs = np.transpose(np.array(ranges, dtype=np.float64))
     if np.ptp(highs) >= np.ptp(lows):
         return 1, int(highs.argmax()), int(highs.argmin())
@@ -521,9 +506,9 @@ def _extremes(
     n_starts: int = 1,
     carried: Sequence[Vectors] = (),
 ) -> dict[int, Case]:
-    """Return the smallest (-1) and the largest (1) score that words were found for.
+    """Return the smallest (-1) and largest (1) score found, with the words.
 
-    Empty where no score is defined, or where one rests on how vectors are rounded.
+    Empty if no score is defined, or one depends on the rounding of vectors.
     """
     from scipy.optimize import minimize
 
@@ -541,9 +526,9 @@ def _extremes(
 
         ranked = sorted(scored, key=lambda each: -sign * each[0])
         score, words = ranked[0]
-        # The best start, and others that are not constructed to be extreme.
+        # The best start, and some that are not constructed.
         for _, start in [*ranked[:n_starts], *ranked[len(ranked) // 2 :][:n_starts]]:
-            # At a kink the line search would go on for long.
+            # The line search would take long at a kink.
             options = {"maxiter": 40, "maxfun": 25 * start.size}
             end = minimize(objective, start.ravel(), method="L-BFGS-B", options=options)
             if -end.fun > sign * score:
@@ -555,7 +540,7 @@ def _extremes(
 
 
 def _turn(own: Vectors, others: Vectors) -> Vectors:
-    """Return the rotation by which groups come nearest to other groups."""
+    """Return the rotation that brings groups closest to other groups."""
     from scipy.linalg import orthogonal_procrustes
 
     means = [groups.mean(axis=1) - groups.mean(axis=(0, 1)) for groups in (own, others)]

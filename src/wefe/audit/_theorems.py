@@ -1,9 +1,9 @@
-"""What is proven of the built-in metrics: comparable or not, trustworthy or not, and why.
+"""Theorems about the built-in metrics: whether they are comparable and trustworthy, and why.
 
 All statements are about unit vectors, two or more groups whose means of unit vectors are not all
 equal, and more dimensions than groups. m_i is the mean of group i, s_ij(w) = w . (m_i - m_j) the
 individual bias of a unit vector w, d = ||m_1 - m_2||, N the number of neutral words, and b_0 the
-score that means that no bias was measured.
+no-bias value.
 """
 
 from __future__ import annotations
@@ -37,13 +37,9 @@ Side: TypeAlias = Literal["targets", "attributes"]
 class IndividualBias(BaseMetric):
     """The individual bias s(w, A, B) of one word, as a metric: the first row of table 1.
 
-    The target set holds the word, the attribute sets are the groups. It is a difference of mean
-    cosines, in [-2, 2], 0 if the word is as near to one group as to the other; see
-    :func:`wefe.metrics.association`. A target set of several words is a ValueError.
-
-    See Also
-    --------
-    wefe.audit.audit_query : the individual biases of all words of a query.
+    The target set contains the word, the attribute sets are the groups. The score is a difference
+    of mean cosines, in [-2, 2]; 0 if the word is equally close to both groups. See
+    :func:`wefe.metrics.association`. A target set of several words raises a ValueError.
 
     Examples
     --------
@@ -73,22 +69,20 @@ class IndividualBias(BaseMetric):
 
 @dataclass(frozen=True)
 class Theorem:
-    """What is proven of a metric, with its parameters, for one property.
+    """A proven property of a metric with its parameters.
 
     Attributes
     ----------
     metric : str
-        Name of the metric's class.
+        Class name of the metric.
     property : {'comparable', 'trustworthy', 'no_false_alarm'}
-        What it is about.
+        The property.
     verdict : bool
         Whether the metric has the property.
-    short : str
-        The reason in a few words, for tables.
-    reason : str
-        The proof, or its idea.
+    short, reason : str
+        The reason in a few words, and the proof or its idea.
     source : str
-        Where the proof is from; 'proven here' if it is in `reason` and was not published.
+        Source of the proof; 'proven here' if it is in `reason` and unpublished.
 
     Examples
     --------
@@ -96,8 +90,6 @@ class Theorem:
     >>> theorem = check_requirements("weat").theorems["trustworthy"]
     >>> theorem.verdict, theorem.short
     (False, 'biases cancel in the means of X and Y')
-    >>> theorem.source
-    'theorem 3, Schröder, Schulz, Hinder and Hammer, ICPRAM 2024'
     """
 
     metric: str
@@ -113,7 +105,7 @@ class Theorem:
 
 @dataclass(frozen=True)
 class Design:
-    """The numbers of a check: which side holds the groups, how many there are, of what size."""
+    """The sizes of a check, and which side has the groups."""
 
     groups: Side
     n_groups: int
@@ -125,7 +117,7 @@ class Design:
 def theorems_of(
     metric: BaseMetric, params: Mapping[str, Any], design: Design
 ) -> dict[Property, Theorem]:
-    """Return what is proven of a built-in metric, by property; nothing for metrics of users."""
+    """Return the theorems about a built-in metric by property; none for custom metrics."""
     built_in = type(metric).__module__.startswith("wefe.")
     if not built_in or design.groups != groups_of(metric):
         return {}
@@ -141,11 +133,11 @@ def theorems_of(
 
 
 def _facts(metric: BaseMetric, params: Mapping[str, Any], design: Design) -> dict[str, Any]:
-    """Return the parameters of a metric, and what theorems ask of a check."""
+    """Return the parameters of a metric, and the facts that theorems depend on."""
     values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
     values |= params
     k = values.get("n_components", 1)
-    # The centred tuples span no more directions than that.
+    # The centred tuples span at most this many directions.
     most = min(design.dim - 1, (design.n_groups - 1) * design.group_size)
     custom = values.get("estimator") is not None or values.get("estimator_params") is not None
     return values | {
@@ -160,7 +152,7 @@ def _facts(metric: BaseMetric, params: Mapping[str, Any], design: Design) -> dic
 
 
 def groups_of(metric: BaseMetric) -> Side:
-    """Say which sets of a metric's queries are the groups: the attribute sets, if several."""
+    """Return which sets of a metric's queries are the groups: the attribute sets, if several."""
     n, least = metric.metric_template[1], metric.metric_template_minimum[1]
     # 'n' attribute sets beside a fixed number of target sets, or n of both.
     return "attributes" if n == "n" or max(n, least) >= 2 else "targets"
@@ -169,10 +161,9 @@ def groups_of(metric: BaseMetric) -> Side:
 def attainable(
     metric: BaseMetric, params: Mapping[str, Any], groups: Vectors, sizes: Sequence[int]
 ) -> tuple[float, float] | None:
-    """Return the smallest and largest score for given groups, or None if no theorem has them.
+    """Return the smallest and largest score for given groups; None without a theorem.
 
-    `metric` has its groups, (n_groups, group_size, dim), on the usual side; `sizes` are numbers of
-    neutral words.
+    `groups` has shape (n_groups, group_size, dim); `sizes` are the numbers of neutral words.
     """
     means, n = groups.mean(axis=1), sum(sizes)
     bound: Any
@@ -191,7 +182,7 @@ def attainable(
             if params.get("reduce", "mean") != "mean":
                 return (0.0 if rank > 1 else bound), bound
         case MAC():
-            # Groups of one size: both averages are the same.
+            # With groups of equal size, both averages are the same.
             spread = float(np.linalg.norm(means.mean(axis=0)))
             return 1 - spread, 1 + spread
         case ECT():
@@ -223,11 +214,11 @@ def best_of_sc_weat(groups: Vectors, ddof: int = 0) -> tuple[float, Vectors, int
 
 
 def _largest_rnsb(groups: Vectors, n_words: int) -> float:
-    # The logits are affine in the word: the classifier is read off at 0 and at the axes.
+    # Logits are affine in the word, so their values at 0 and at the axes give the classifier.
     points = np.concatenate([np.zeros((1, groups.shape[-1])), np.eye(groups.shape[-1])])
     p = negative_sentiment_probabilities(points, groups[0], groups[1])
     logits = np.log(p / (1 - p))
     length = float(np.linalg.norm(logits[1:] - logits[0]))
     low, high = 1 / (1 + np.exp(-(logits[0] + length * np.array([-1.0, 1.0]))))
-    # The divergence is quasi-convex in the probabilities: largest in a corner of the cube.
+    # The divergence is quasi-convex in the probabilities, so its maximum is in a corner.
     return max(rnsb([high] * k + [low] * (n_words - k)) for k in range(1, n_words))

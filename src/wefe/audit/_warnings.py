@@ -18,7 +18,7 @@ class AuditWarning:
     kind : str
         Name of the reason, such as 'cancelling-biases'.
     message : str
-        What was found, in a sentence or two.
+        Explanation in one or two sentences.
 
     Examples
     --------
@@ -32,7 +32,7 @@ class AuditWarning:
 
     @classmethod
     def _of(cls, kind: str, **facts: Any) -> AuditWarning:
-        """Fill facts into the text of a kind."""
+        """Return the warning of a kind, with facts filled into its text."""
         return cls(kind, read_texts("warnings.toml")[kind].format(**facts))
 
     def __str__(self) -> str:
@@ -41,6 +41,6 @@ class AuditWarning:
 
 @functools.cache
 def read_texts(name: str) -> dict[str, Any]:
-    """Return what a TOML file of the package holds."""
+    """Return the content of a TOML file of the package."""
     file = resources.files("wefe.audit").joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))

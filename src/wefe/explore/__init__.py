@@ -1,8 +1,4 @@
-"""Explore words, directions and neighbourhoods: which words carry a bias, not only how large it is.
-
-Projections on a bias direction, extreme words, pages of a word and of a model, analogies along a
-direction, association with statistics of the world, and the words that rightly belong to a group.
-"""
+"""Explore which words carry a bias: directions, projections, neighbourhoods and analogies."""
 
 import lazy_loader as lazy
 

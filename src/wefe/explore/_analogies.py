@@ -23,9 +23,9 @@ from wefe.words import Preprocessors
 if TYPE_CHECKING:
     import pandas as pd
 
-# Words in a block of rows and of columns: their cosines take 16 MB.
+# Words per block: the cosines of a block take 16 MB.
 _BLOCK = 1024, 2048
-# Unit vectors that are no further apart are the same, but for rounding: nothing is between them.
+# Unit vectors closer than this are equal except for rounding and form no analogy.
 _SAME = 1e-6
 
 
@@ -40,79 +40,76 @@ def generate_analogies(
     preprocessors: Preprocessors | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Find word pairs that differ most nearly as the groups do: 'she is to x as he is to y'.
+    """Find analogies such as 'she is to x as he is to y' along a bias direction.
 
-    Of two unit vectors x and y no further apart than `threshold`, the score is cos(g, x - y),
-    where g points from the second group to the first. The exact best pairs are found.
+    The score of two unit vectors x and y with a distance up to `threshold` is cos(g, x - y), where
+    g points from the second group to the first (Bolukbasi et al., NeurIPS 2016, equation 1). The
+    search is exact.
 
     Parameters
     ----------
     model : WordEmbeddingModel
         The model.
     criterion : str, Criterion, mapping, sequence of tuples, or BiasDirections, default='gender'
-        The groups; see :func:`wefe.explore.bias_directions`. Of more than two groups, each two
-        are compared, along the difference of the directions towards them.
+        The groups, as in :func:`bias_directions`. Of more than two groups, all pairs are compared,
+        along the difference of their directions.
     n : int, default=100
-        Analogies wanted, for each two groups.
+        Number of analogies per pair of groups.
     threshold : float, default=1.0
-        Largest distance of x and y, above 0, at most 2: pairs should have to do with each other.
-        1 allows an angle of 60 degrees, a cosine of 0.5; 2 allows any pair.
+        Largest distance of x and y, in (0, 2]. 1 means a cosine of at least 0.5; 2 allows any pair.
     among : int or sequence of str, default=50_000
-        Words that may be x or y: so many from the start of the vocabulary, which most files sort
-        by falling frequency, or a list. The time grows with the square of their number.
+        Candidates for x and y: a number of words from the start of the vocabulary (usually the most
+        frequent ones), or a list. The time grows with the square of their number.
     repeat_words : bool, default=False
-        False allows each word once as x and once as y, in the best pair that is left for it, as
-        the published code does. True shows all pairs.
+        False uses each word once as x and once as y, in its best remaining pair, as the published
+        code does. True returns all pairs.
     preprocessors : list of dict, optional
         Variants of each word of the criterion and of a list `among`; see
         :class:`wefe.embeddings.Lookup`.
     progress : bool, default=True
-        Show a progress bar if it takes long.
+        Whether to show a progress bar for long searches.
 
     Returns
     -------
     pandas.DataFrame
-        By falling score for each two groups, ties in the order of the vocabulary; the columns
+        Sorted by descending score for each pair of groups, with the columns
 
-        - `first_group`, `second_group`: names of groups;
-        - `first`, `second`: x and y, the word towards either group, as the vocabulary has them
-          but for its prefix;
-        - `score`: cos(g, x - y), above 0, at most 1;
-        - `distance`: ||x - y|| of unit vectors;
-        - `is_definitional`: whether both are specific words of the criterion: a difference of
-          meaning. Of the other pairs a person has to say whether they are a stereotype.
+        - `first_group`, `second_group`: names of the groups
+        - `first`, `second`: the words x and y, without the model's prefix
+        - `score`: cos(g, x - y), in (0, 1]
+        - `distance`: ||x - y|| of the unit vectors
+        - `is_definitional`: whether both are specific words of the criterion, so that they differ
+          in
+          meaning. Whether another pair is a stereotype needs human judgement.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another type or out of range, the criterion has no direction in the
-        model, or fewer than two words are left.
-
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, equation 1; see :func:`bias_directions`.
+        If an argument has the wrong type or is out of range, the criterion has no direction in the
+        model, or fewer than two candidates have vectors.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> analogies = generate_analogies(load_test_model(), n=50, among=5000)
-    >>> columns = ["first", "second", "score", "is_definitional"]
-    >>> analogies.loc[[0, 1, 2], columns].round(3)
+    >>> analogies.loc[[0, 1], ["first", "second", "score", "is_definitional"]].round(3)
          first   second  score  is_definitional
     0      she       he  0.864             True
     1  herself  himself  0.789             True
-    2   female     male  0.781             True
     """
     import pandas as pd
 
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     n = check_positive_int("n", n)
     if not 0 < check_number("threshold", threshold) <= 2:
-        raise ValueError(f"threshold must be a number above 0, at most 2; got {threshold}.")
+        raise ValueError(f"threshold must be above 0 and at most 2; got {threshold}.")
     check_bool("repeat_words", repeat_words)
     words, vectors = candidates(model, among, preprocessors)
     if len(words) < 2:
-        raise ValueError(f"an analogy needs 2 words or more; among has {len(words)} of the model.")
+        raise ValueError(
+            f"among must give at least 2 words with a vector in {model.name}; got {len(words)}. "
+            "Use more words."
+        )
     specific = np.isin(words, look_up(model, [*directions.words], preprocessors).forms)
     units, groups = unit_vectors(vectors)[0], directions.groups
     pairs = list(combinations(range(len(groups)), 2))
@@ -149,16 +146,13 @@ def generate_analogies(
 def candidates(
     model: WordEmbeddingModel, among: int | Sequence[str], preprocessors: Preprocessors | None
 ) -> tuple[list[str], FloatArray]:
-    """Return words with a direction, without the prefix of the model, and their stored vectors.
-
-    `among` is a number of words from the start of the vocabulary, or a list.
-    """
+    """Return candidates that have a direction, without the model's prefix, and their vectors."""
     if isinstance(among, int | np.integer):
         count = check_positive_int("among", among)
         if model.held == "selected":
             raise ValueError(
-                f"{model.name} was opened for {len(model.vocab):,} words only, which are not the "
-                "most frequent ones; give the words as a list: among=[...]."
+                f"among={count} needs the whole vocabulary, but {model.name} was opened for "
+                f"{len(model.vocab):,} words only. Pass the words as a list: among=[...]."
             )
         rows = np.arange(min(count, len(model.vocab)))
         prefix = model.vocab_prefix or ""
@@ -173,11 +167,11 @@ def candidates(
 
 
 class _Best:
-    """The best pairs among those seen so far: x, y, score and distance of each, by score.
+    """The best pairs seen so far: x, y, score and distance of each, sorted by score.
 
-    If words may not repeat, a pair found later can push out two, so that more than n pairs must
-    be kept. What scores less than the last of 2 n pairs without a common word may go: pairs that
-    score as much allow 2 n of them, so any choice that no pair can be added to has n or more.
+    If words may not repeat, a later pair can replace two, so more than n pairs must be kept. It is
+    safe to drop pairs that score less than the last of 2 n pairs without a common word: any choice
+    to which no pair can be added then has n or more.
     """
 
     def __init__(self, n: int, threshold: float, repeat: bool) -> None:
@@ -187,12 +181,12 @@ class _Best:
         self.pairs: Vectors = np.empty((4, 0))
 
     def add(self, units: Vectors, projections: Vectors, x: Rows, y: Rows) -> None:
-        """Add the pairs of some words with others."""
+        """Add the pairs between words `x` and words `y`."""
         cosines = units[x] @ units[y].T
         i, j = np.nonzero(cosines >= 1 - self.threshold**2 / 2 - 1e-9)
         x, y, distances = x[i], y[j], np.sqrt(np.maximum(2 - 2 * cosines[i, j], 0))
         with np.errstate(invalid="ignore", divide="ignore"):
-            # Rounded, so that copies of a vector have equal scores: the frequent word is first.
+            # Rounded, so that copies of a vector tie and the most frequent word comes first.
             scores = np.round((projections[x] - projections[y]) / distances, 12)
         good = (distances > _SAME) & (distances <= self.threshold + 1e-12)
         good &= (scores > 0) & (scores >= self.least)
@@ -205,7 +199,7 @@ class _Best:
 
 
 def _chosen(pairs: Vectors, n: int, repeat: bool) -> list[int]:
-    """Return the positions of up to n pairs that may stand together, the best first."""
+    """Return the positions of the best n pairs, without repeated words unless allowed."""
     if repeat:
         return list(range(min(n, pairs.shape[1])))
     left, right, chosen = set[float](), set[float](), list[int]()

@@ -23,7 +23,7 @@ from wefe.words import Preprocessors
 
 logger = logging.getLogger(__name__)
 
-# With less of the variance, other directions together hold more of it.
+# Below this share of the variance, other directions together explain more.
 LEAST_EXPLAINED = 0.5
 # A word leans to a group if this share of the frequent words has less direct bias.
 CLEAR = 0.75
@@ -32,43 +32,37 @@ NO_CLEAR_DIRECTION = "no clear direction"
 
 @dataclass(frozen=True, eq=False)
 class BiasDirections:
-    """The directions towards the groups of a criterion, in one model.
+    """The directions towards the groups of a criterion in one model.
 
     Attributes
     ----------
-    name : str
-        The criterion.
+    name, model_name : str
+        Names of the criterion and the model.
     groups : tuple of str
         Names of the groups.
     towards : ndarray of shape (n_groups, dim)
-        A unit vector towards each group. Of two groups they are the bias direction g and -g; of
-        more, see :func:`wefe.metrics.group_directions`.
+        A unit vector towards each group: the bias direction g and -g for two groups, otherwise
+        those of :func:`wefe.metrics.group_directions`.
     subspace : ndarray of shape (n_directions, dim)
-        An orthonormal basis of what they span: g alone for two groups.
+        Orthonormal basis of the subspace that they span; only g for two groups.
     explained_variance_ratio : ndarray
         Share of the variance of the centred definitional sets along each principal direction. If
-        the first ones do not dominate, the directions do not represent the sets, see
+        the first ones do not dominate, the directions do not represent the sets; see
         :func:`wefe.audit.audit_direction`.
     reach : ndarray of shape (n_groups,)
-        Mean cosine of each group's own definitional words with the direction towards it: how far
-        words go to which the group belongs by definition.
-    sets : tuple of tuple of str
-        The definitional sets that the model has complete.
-    n_lost : int
-        Number of those of which it lacks a word, or has none with a direction.
-    model_name : str
-        The model.
+        Mean cosine of each group's own definitional words with its direction: a reference for the
+        projections of other words.
+    sets, n_lost : tuple of tuple of str, int
+        Definitional sets that are complete in the model, and the number of those left out, because
+        words lack a vector or a direction.
     criterion : Criterion
-        Where the sets are from.
+        The criterion that the sets come from.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
-    >>> gender = bias_directions(model, "gender")
-    >>> gender.groups, gender.subspace.shape, round(gender.explained, 2)
-    (('female', 'male'), (1, 256), 0.51)
-    >>> gender.cosines(model.get_vectors(["nurse", "engineer"])).round(2)
+    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse", "engineer"])).round(2)
     array([[ 0.32, -0.32],
            [ 0.05, -0.05]])
     """
@@ -86,7 +80,7 @@ class BiasDirections:
 
     @property
     def is_binary(self) -> bool:
-        """Whether there are two groups, so one signed number describes a word."""
+        """Whether there are two groups, so that one signed number describes a word."""
         return len(self.groups) == 2
 
     @property
@@ -100,7 +94,7 @@ class BiasDirections:
         return float(self.explained_variance_ratio[: len(self.subspace)].sum())
 
     def caveat(self) -> str:
-        """Warn about directions that hold less than half of the variance of their sets.
+        """Return a warning if the directions explain less than half of the variance of their sets.
 
         Returns
         -------
@@ -110,9 +104,9 @@ class BiasDirections:
         if self.explained >= LEAST_EXPLAINED:
             return ""
         return (
-            f"the directions of {self.name} hold {self.explained:.0%} of the variance of the "
-            f"{len(self.sets)} definitional sets, which have little in common in "
-            f"{self.model_name}. Positions along them may be chance; see wefe.audit.audit_direction"
+            f"the directions of {self.name} explain only {self.explained:.0%} of the variance of "
+            f"the {len(self.sets)} definitional sets, which have little in common in "
+            f"{self.model_name}. Projections may be due to chance; see wefe.audit.audit_direction"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -121,7 +115,7 @@ class BiasDirections:
         Returns
         -------
         dict
-            'n_sets' and 'n_sets_lost' are numbers of definitional sets, 'reach' is by group.
+            'n_sets' and 'n_sets_lost' are numbers of definitional sets; 'reach' is a dict by group.
         """
         return {
             "criterion": self.name,
@@ -142,11 +136,11 @@ class BiasDirections:
 
     @property
     def words(self) -> frozenset[str]:
-        """Words to which a group rightly belongs: those of the sets, and 'specific' ones."""
+        """Words that rightly belong to a group: the definitional and the specific ones."""
         return frozenset(self.criterion.specific_words)
 
     def cosines(self, vectors: npt.ArrayLike) -> Vectors:
-        """Cosines of vectors with the direction of each group, in float64.
+        """Return the cosines of vectors with the direction of each group.
 
         Parameters
         ----------
@@ -156,14 +150,14 @@ class BiasDirections:
         Returns
         -------
         ndarray of shape (n_words, n_groups)
-            In [-1, 1]; NaN for vectors without a direction.
+            In [-1, 1], float64; NaN for zero vectors.
         """
         with np.errstate(invalid="ignore", over="ignore"):
             units = unit_rows(np.asarray(vectors, dtype=np.float64))
         return np.asarray(np.clip(units @ self.towards.T, -1.0, 1.0))
 
     def without(self, vectors: npt.ArrayLike) -> Vectors:
-        """Vectors without their part in the bias subspace, in float64.
+        """Return vectors without their component in the bias subspace.
 
         Parameters
         ----------
@@ -173,7 +167,7 @@ class BiasDirections:
         Returns
         -------
         ndarray of shape (n_words, dim)
-            What is orthogonal to all directions. :mod:`wefe.debias` mitigates models.
+            Float64. To mitigate a model, use :mod:`wefe.debias`.
         """
         wide = np.asarray(vectors, dtype=np.float64)
         return np.asarray(wide - wide @ self.subspace.T @ self.subspace)
@@ -204,27 +198,30 @@ def bias_directions(
     model : WordEmbeddingModel
         The model.
     criterion : str, Criterion, mapping or sequence, default='gender'
-        - a name of :func:`wefe.datasets.list_criteria`, with the words that ship with the package
-          (so nothing is downloaded), or a file;
-        - a criterion, for example ``load_criterion("gender")`` with all its specific words;
-        - the words of each group, word i of all groups being one tuple:
-          ``{"female": ["she", "woman"], "male": ["he", "man"]}``;
-        - tuples of words that differ in the group only: ``[("she", "he"), ("woman", "man")]``, or
-          one such tuple; their first words name the groups. (Target sets of a query are the other
-          way round: give them as a mapping.)
-        - directions found before, in any model of as many dimensions.
+        One of
+
+        - a name from :func:`wefe.datasets.list_criteria` (only words that ship with the package; no
+          download), or a file
+        - a criterion, for example ``load_criterion("gender")`` with all its specific words
+        - the words of each group, matched by position:
+          ``{"female": ["she", "woman"], "male": ["he", "man"]}``
+        - tuples of words that differ only in the group: ``[("she", "he"), ("woman", "man")]``, or
+          one
+          such tuple; the first tuple names the groups. Target sets of a query are grouped the other
+          way, so pass them as a mapping.
+        - directions found in any model of the same dimension
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
     Returns
     -------
     BiasDirections
-        Of the sets that the model has complete; others are left out, counted and logged.
+        Based on the sets that are complete in the model; the others are counted and logged.
 
     Raises
     ------
     TypeError, ValueError
-        If the criterion is none of these, no set is complete, or the groups do not differ.
+        If the criterion is invalid, no set is complete, or the groups do not differ.
 
     References
     ----------
@@ -234,17 +231,15 @@ def bias_directions(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> gender = bias_directions(load_test_model())
-    >>> gender
-    BiasDirections(name='gender', groups=('female', 'male'), n_lost=0, model_name='minilm-words')
-    >>> gender.explained_variance_ratio[:2].round(2)
+    >>> bias_directions(load_test_model()).explained_variance_ratio[:2].round(2)
     array([0.51, 0.11])
     """
     check_model(model)
     if isinstance(criterion, BiasDirections):
         if criterion.dim != model.dim:
             raise ValueError(
-                f"the directions have {criterion.dim} dimensions and {model.name} has {model.dim}."
+                f"criterion must have directions with {model.dim} dimensions, like {model.name}; "
+                f"got {criterion.dim} dimensions. Use directions of a model with as many."
             )
         return criterion
     known = as_criterion(criterion)
@@ -252,12 +247,13 @@ def bias_directions(
     unusable = [look_up(model, words, preprocessors).unusable for words in sets]
     if any(unusable):
         logger.warning(
-            "definitional sets with words without a direction are left out: %s", unusable
+            "definitional sets left out because these words have no direction: %s",
+            [words for words in unusable if words],
         )
-        # If none is left, the look-up below says so.
+        # If no set is left, the look-up below raises the error.
         sets = [words for words, bad in zip(sets, unusable, strict=True) if not bad] or sets
     complete = definitional_vectors(model, sets, "definitional_sets", preprocessors)
-    # A set whose words share a form in the vocabulary has fewer vectors than words.
+    # A set has fewer vectors than words if words share a form in the vocabulary.
     vectors = [
         part.vectors[[row for row in part.first_row if row is not None]] for part in complete
     ]
@@ -296,8 +292,8 @@ def as_criterion(criterion: Any) -> Criterion:
         sizes = {name: len(words) for name, words in criterion.items()}
         if len(set(sizes.values())) != 1:
             raise ValueError(
-                "the groups of a criterion are paired by position, so they need as many words; "
-                f"got {sizes}."
+                "all groups of a criterion need the same number of words, because their words are "
+                f"matched by position; got {sizes}."
             )
         tuples = list(zip(*columns, strict=True))
         return Criterion(" and ".join(names), tuples, class_names=names)
@@ -305,9 +301,9 @@ def as_criterion(criterion: Any) -> Criterion:
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
         if len({len(words) for words in sets if isinstance(words, list | tuple)}) > 1:
             raise ValueError(
-                "tuples of one word per group, such as [('she', 'he'), ('woman', 'man')], need one "
-                f"length; got {found(criterion)}. For words by group, use a mapping: {{'female': "
-                "['she', 'woman'], 'male': ['he', 'man']}."
+                "tuples of a criterion need the same length, one word per group, for example "
+                f"[('she', 'he'), ('woman', 'man')]; got {found(criterion)}. To list the words of "
+                "each group, use a mapping: {'female': ['she', 'woman'], 'male': ['he', 'man']}."
             )
         return Criterion(" - ".join(sets[0]), sets, class_names=list(sets[0]))
     raise TypeError(
@@ -317,16 +313,16 @@ def as_criterion(criterion: Any) -> Criterion:
 
 
 def chance(frequent: FloatArray, directions: BiasDirections) -> float:
-    """Return the strength that most of the frequent words do not exceed, given their cosines."""
+    """Return the direct bias that most of the frequent words do not exceed, given their cosines."""
     strengths = _strength(frequent, directions)
     usual = np.quantile(strengths, CLEAR, method="inverted_cdf") if len(strengths) else 0.0
     return max(ROUNDING, float(usual))
 
 
 def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Places:
-    """Return the place in `directions.labels` of each word's label; -1 where it is unknown."""
+    """Return each word's position in `directions.labels`; -1 if unknown."""
     strength = _strength(cosines, directions)
-    # The word that sets the range lies within it, however its vector was read.
+    # Rounding up keeps the word that determines the range within it.
     place = np.where(
         strength > chance * (1 + 1e-6), cosines.argmax(axis=-1), len(directions.groups)
     )
@@ -334,7 +330,7 @@ def places(cosines: FloatArray, chance: float, directions: BiasDirections) -> Pl
 
 
 def _strength(cosines: FloatArray, directions: BiasDirections) -> Vectors:
-    """Return the share of the length of words that lies in the bias subspace."""
+    """Return the direct bias of words: the share of their length in the bias subspace."""
     # The directions span the subspace, so the cosines give the coordinates in it.
     to_subspace = np.linalg.pinv(directions.subspace @ directions.towards.T)
     return np.asarray(np.linalg.norm(cosines @ to_subspace, axis=-1))

@@ -1,4 +1,4 @@
-"""Look up words in a model, and report those that are lost, without a direction, or repeated."""
+"""Look up words in a model, and report words that are missing, repeated or without a direction."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
-# Words from the start of a vocabulary among which one that is spelt alike is looked for.
+# Number of words from the start of a vocabulary that are searched for similar spellings.
 _FREQUENT = 50_000
 
 
 class Found(NamedTuple):
-    """What look-up found of some words."""
+    """Words found in a model, and those left out."""
 
     #: As they were asked for, and as the vocabulary has them, without its prefix.
     words: list[str]
@@ -40,7 +40,7 @@ class Found(NamedTuple):
         n = len(self.words) + len(self.lost) + len(self.unusable) + len(self.repeated)
         for what, words in (
             ("lacks", self.lost),
-            ("has no vector with a direction for", self.unusable),
+            ("has only zero or non-finite vectors for", self.unusable),
             ("already has in another form", self.repeated),
         ):
             if words:
@@ -53,10 +53,8 @@ class Found(NamedTuple):
 def look_up(
     model: WordEmbeddingModel, words: Sequence[str], preprocessors: Preprocessors | None
 ) -> Found:
-    """Look up words, each by itself: what is wrong with one is no reason to lose the others.
+    """Look up each word separately, so that a problem with one does not affect the others.
 
-    Examples
-    --------
     >>> model = WordEmbeddingModel((["a", "b"], np.array([[1.0, 0.0], [0.0, 0.0]])), "toy")
     >>> look_up(model, ["a", "A", "b", "c"], [{}, {"lowercase": True}])[2:]
     (array([[1., 0.]]), ('c',), ('b',), ('A',))
@@ -80,31 +78,20 @@ def look_up(
 
 
 def every_form(words: Iterable[str], preprocessors: Preprocessors | None) -> frozenset[str]:
-    """Return all forms in which words may stand in a vocabulary, without its prefix.
-
-    Examples
-    --------
-    >>> sorted(every_form(["she"], [{}, {"uppercase": True}]))
-    ['SHE', 'she']
-    """
+    """Return all forms that words may have in a vocabulary, without the model's prefix."""
     checked = check_preprocessors(preprocessors)
     return frozenset(form for word in words for form in (word, *variants(word, checked)))
 
 
 def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
-    """Return a word as the vocabulary of a model has it.
-
-    Raises
-    ------
-    KeyError
-        If the model lacks the word, or its vector has no direction.
-    """
+    """Return a word as in the vocabulary; KeyError if it is missing or has no direction."""
     if not isinstance(word, str):
         raise TypeError(f"word must be a string; got {found(word)}.")
     looked_up = look_up(model, [word], preprocessors)
     if looked_up.unusable:
         raise KeyError(
-            f"the vector of {word!r} in {model.name} is zero, or not finite: it has no direction."
+            f"the vector of {word!r} in {model.name} is zero or not finite, so it has no "
+            "direction. Choose another word."
         )
     if looked_up.lost:
         prefix = model.vocab_prefix or ""
@@ -116,7 +103,9 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
 
 
 def as_looked_up(preprocessors: Preprocessors | None) -> str:
-    """Describe in which forms words were looked up, and how to try others."""
+    """Describe the forms in which words were looked up, and how to try others."""
     if preprocessors is None:
-        return ", exactly as written; preprocessors=[{}, {'lowercase': True}] tries other forms"
-    return " in any of the forms that the preprocessors make"
+        return (
+            " exactly as written. To try other forms, use preprocessors=[{}, {'lowercase': True}]"
+        )
+    return " in any form that the preprocessors produce"

@@ -12,31 +12,31 @@ from wefe.metrics._geometry import Vectors, unit
 
 MapMethod: TypeAlias = Literal["pca", "t-sne", "umap"]
 METHODS = {"pca": "PCA", "t-sne": "t-SNE", "umap": "UMAP"}
-# The other maps are of many words.
+# t-SNE and UMAP need many words.
 _FEWEST = 8
 
 
 def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | None = 0) -> Vectors:
-    """Draw words in two dimensions, by their directions.
+    """Map words to two dimensions by their directions.
 
     Parameters
     ----------
     vectors : array-like of shape (n_words, dim)
-        Words; they are scaled to unit length.
+        Word vectors; they are scaled to unit length.
     method : {'pca', 't-sne', 'umap'}, default='pca'
-        't-sne' by scikit-learn, 'umap' by umap-learn (``pip install "wefe[umap]"``).
+        't-sne' uses scikit-learn, 'umap' needs umap-learn (``pip install "wefe[umap]"``).
     random_state : int, default=0
-        Seed of UMAP; t-SNE starts from PCA and draws nothing.
+        Seed of UMAP. PCA and t-SNE (started from PCA) are deterministic.
 
     Returns
     -------
     ndarray of shape (n_words, 2)
-        Of PCA the plane in which the words vary most; zeros where they do not.
+        For PCA, the plane of largest variance; zeros in dimensions without variance.
 
     Raises
     ------
     ImportError
-        If UMAP is asked for and umap-learn is not installed.
+        If UMAP needs umap-learn, which is not installed.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
     if method == "pca" or len(units) < _FEWEST:
         centred = units - units.mean(axis=0)
         left, singular, axes = np.linalg.svd(centred, full_matrices=False)
-        # The sign of a component is arbitrary: the largest coordinate of its axis is positive.
+        # Fix the arbitrary sign of a component: its largest coordinate is positive.
         signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
         points = np.zeros((len(units), 2))
         width = min(2, len(singular))
@@ -67,8 +67,8 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
         umap = importlib.import_module("umap")
     except ImportError as error:
         raise ImportError(
-            "map_method='umap' needs umap-learn: pip install 'wefe[umap]'; 'pca' and 't-sne' work "
-            "without it."
+            "'umap' maps need umap-learn. Install it with pip install 'wefe[umap]', or use 'pca' "
+            "or 't-sne'."
         ) from error
     n_neighbors = min(15, len(units) - 1)
     map_ = umap.UMAP(n_neighbors=n_neighbors, metric="cosine", random_state=seed, n_jobs=1)

@@ -1,4 +1,4 @@
-"""The page of a model: its directions, how words are spread along them, and the farthest ones."""
+"""The page of a model: directions, distribution of words along them, and extreme words."""
 
 from __future__ import annotations
 
@@ -37,13 +37,15 @@ if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
 
-# Quantiles of projections that a page has.
+# Quantiles of projections on a page.
 _QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
 @dataclass(frozen=True, eq=False)
 class ModelPage:
     """A bias in one model: its directions, distribution and extreme words.
+
+    Use :func:`wefe.report.write_page` to save pages as an HTML file.
 
     Attributes
     ----------
@@ -52,28 +54,22 @@ class ModelPage:
     directions : BiasDirections
         The directions.
     chance : float
-        The share of the length of a word in the bias subspace that three quarters of the frequent
-        words do not exceed: words of no more have no clear direction.
+        Direct bias (share of a word's length in the bias subspace) that three quarters of the
+        frequent words do not exceed. Words up to this value have no clear direction.
     distribution : pandas.DataFrame
-        Per set of words, and per group if there are more than two: `n`, `mean`, `std`,
-        `mean_abs` (of one direction the direct bias) and quantiles of the projections. The set
-        'vocabulary' is of frequent words.
+        One row per word set (and per group if there are more than two): `n`, `mean`, `std`,
+        `mean_abs` (the direct bias, for one direction) and quantiles of the projections. The set
+        'vocabulary' contains frequent words.
     extremes : pandas.DataFrame
-        The words that lie farthest towards each group, see :func:`extreme_words`; words that have
-        no clear direction, as :class:`WordPage` has it, are left out.
+        Words with the largest projection on each group, as from :func:`extreme_words`, without
+        words that have no clear direction.
     projections : pandas.DataFrame
-        All projections, see :func:`project`.
+        All projections, as from :func:`project`.
     n_lost : int
-        Words of the sets that the model lacks.
-
-    See Also
-    --------
-    wefe.report.write_page : Pages of words and models as an HTML file.
+        Number of out-of-vocabulary words.
 
     Examples
     --------
-    The mean of the absolute cosines, of the frequent words and of the stereotyped occupations:
-
     >>> from wefe import load_test_model
     >>> page = model_page(load_test_model(), n=3)
     >>> page.distribution.set_index("set")["mean_abs"].round(3).to_dict()
@@ -89,12 +85,12 @@ class ModelPage:
     n_lost: int
 
     def plot(self) -> Figure:
-        """Plot the distribution of the projections; see :func:`wefe.plotting.plot_projections`.
+        """Plot the distribution of the projections with :func:`wefe.plotting.plot_projections`.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            A row per set of words.
+            One row per word set.
         """
         return draw(
             "plot_projections",
@@ -104,12 +100,12 @@ class ModelPage:
         )
 
     def plot_extremes(self) -> Figure:
-        """Plot the words that lie farthest towards each group.
+        """Plot the extreme words of each group with :func:`wefe.plotting.plot_extremes`.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            Bars of the projections; see :func:`wefe.plotting.plot_extremes`.
+            Bars of the projections.
         """
         return draw("plot_extremes", self.extremes)
 
@@ -119,8 +115,8 @@ class ModelPage:
         Returns
         -------
         dict
-            What :meth:`BiasDirections.to_dict` has, 'model', 'chance', 'n_words_lost', and the rows
-            of 'distribution' and 'extremes'. NaN is None.
+            The keys of :meth:`BiasDirections.to_dict`, 'model', 'chance', 'n_words_lost', and the
+            rows of 'distribution' and 'extremes'. NaN becomes None.
         """
         return {
             "model": self.model_name,
@@ -150,31 +146,27 @@ def model_page(
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model that has its whole vocabulary.
+        A model with its whole vocabulary.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The bias; see :func:`bias_directions`.
+        The groups, as in :func:`bias_directions`.
     words : sequence of str, mapping or Query, optional
-        Lists of words whose distribution is wanted, too; by default the stereotyped words of the
-        criterion, if it has any.
+        Word lists to describe as well. Default: the stereotyped words of the criterion, if any.
     n : int, default=10
-        Extreme words per group.
+        Number of extreme words per group.
     among : int or None, default=50_000
-        How many words from the start of the vocabulary count as frequent; None for all.
-    ignore : sequence of str, optional
-        Words that cannot be extreme; by default those to which a group rightly belongs.
-    preprocessors : list of dict, optional
-        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+        Number of words from the start of the vocabulary that count as frequent; None for all.
+    ignore, preprocessors : optional
+        As in :func:`extreme_words`.
 
     Returns
     -------
     ModelPage
-        ``print`` shows it; `distribution`, `extremes` and `projections` are frames; `plot` and
-        `plot_extremes` draw them.
+        Use ``print`` to show it.
 
     Raises
     ------
     ValueError
-        If the model was opened for some words only, or has no definitional set complete.
+        If only some words of the model are loaded, or no definitional set is complete.
 
     Examples
     --------
@@ -206,11 +198,11 @@ def model_page(
         lists = word_lists(words)
     if VOCABULARY in lists:
         raise ValueError(
-            f"words: {VOCABULARY!r} is the name for the frequent words of the model. Give the list "
-            "another name."
+            f"words must not use the name {VOCABULARY!r}, which is reserved for the frequent words "
+            "of the model. Rename the list."
         )
     n_lost = sum(map(len, lists.values()))
-    # A model need not have any of the stereotypes.
+    # The model may lack all stereotyped words.
     if words is not None or any(look_up(model, own, preprocessors).words for own in lists.values()):
         own = project(model, lists, directions, preprocessors=preprocessors)
         n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
@@ -228,18 +220,18 @@ def model_page(
 
 
 def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
-    """Sum up projections per model, set and, if there are more than two, group.
+    """Summarise projections per model and set (and per group if there are more than two).
 
     Parameters
     ----------
     projections : DataFrame
-        What :func:`project` returns.
+        Result of :func:`project`.
 
     Returns
     -------
     pandas.DataFrame
-        `model`, `set`, perhaps `group`, then `n`, `mean`, `std` (population), `mean_abs`, and
-        quantiles, named '1 %' to '99 %'. Words without a direction are left out.
+        `model`, `set`, `group` (only for more than two), `n`, `mean`, `std` (population),
+        `mean_abs`, and quantiles '1 %' to '99 %'. Words without a direction are left out.
 
     Examples
     --------
@@ -266,7 +258,7 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
 
 
 def sides(groups: Sequence[str]) -> dict[str, str]:
-    """Return what figures call the sides of zero: nothing if there are more than two groups."""
+    """Return labels for the two sides of zero in figures; none for more than two groups."""
     if len(groups) != 2:
         return {}
     return {"toward_first": groups[0], "toward_second": groups[1]}

@@ -1,4 +1,4 @@
-"""Where words lie along the directions of a criterion: lists, vocabularies, extremes."""
+"""Project words onto the directions of a criterion: lists, vocabularies, extremes."""
 
 from __future__ import annotations
 
@@ -43,35 +43,33 @@ def project(
     *,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
-    """Project words on the bias direction of a criterion, in one model or several.
+    """Project words onto the bias direction of a criterion, in one or several models.
 
     Parameters
     ----------
     models : WordEmbeddingModel or sequence of them
-        Each has a direction of its own, unless `criterion` holds directions.
+        Each model uses its own direction, unless `criterion` is a BiasDirections.
     words : sequence of str, mapping or Query, optional
-        A list of words; lists by name, for the distribution per word group; or the sets of a query.
-        By default the whole vocabulary of each model.
+        A word list, several lists by name, or the sets of a query. Default: the whole vocabulary.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        Whose direction; see :func:`bias_directions`.
+        The groups, as in :func:`bias_directions`.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
     Returns
     -------
     pandas.DataFrame
-        One row per model, set and word, with the columns `model`, `set`, `word` and `projection`:
-        the cosine with the bias direction, in [-1, 1], positive towards the first group. Of more
-        than two groups, one row for each of them, named in a further column `group`, with the
-        cosine with the direction towards it. Words of a vocabulary that have no direction are NaN.
-        `attrs` has 'criterion', 'groups', and 'lost': model -> set -> words that were not found, or
-        have no direction.
+        One row per model, set and word. `projection` is the cosine with the bias direction, in [-1,
+        1]; positive values are on the side of the first group. For more than two groups there is
+        one row per `group`, with the cosine with its direction. NaN for words of a vocabulary
+        without a direction. `attrs` has 'criterion', 'groups', and 'lost': model -> set -> words
+        not found, or without a direction.
 
     Raises
     ------
     ValueError
-        If no word is found in a model, or a model that was opened for some words only is asked
-        for its vocabulary.
+        If a model has none of the words, or the vocabulary is needed but only some words are
+        loaded.
 
     Examples
     --------
@@ -95,7 +93,7 @@ def project(
             cosines: FloatArray = vocabulary_cosines(model, towards)
             prefix = model.vocab_prefix or ""
             every = model.table.words_at(np.arange(len(cosines)))
-            # What is no word of the model's language would be taken for another one without it.
+            # Without the prefix, words of other languages could be mistaken for words of this one.
             own = [row for row, form in enumerate(every) if form.startswith(prefix)]
             bare = bare_words(model, [every[row] for row in own])
             parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
@@ -121,53 +119,47 @@ def extreme_words(
     ignore: Sequence[str] | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
-    """Find the words that lie farthest towards each group.
+    """Find the words with the largest projection on each group.
 
     Parameters
     ----------
     models : WordEmbeddingModel or sequence of them
-        Each has a direction of its own, unless `criterion` holds directions.
+        As in :func:`project`.
     n : int, default=10
-        Words wanted for each group.
+        Number of words per group.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        Whose direction; see :func:`bias_directions`.
+        The groups, as in :func:`bias_directions`.
     words : sequence of str, optional
-        Only these; for example names of occupations.
+        Words to choose from, for example names of occupations.
     among : int or None, default=50_000
-        Without `words`: that many from the start of the vocabulary, which most files sort by
-        falling frequency; None for all. Of them those that look like words: in lower case, shorter
-        than 20 letters, without digits and punctuation.
+        Without `words`: choose from this many words at the start of the vocabulary (usually the
+        most frequent ones); None for all. Only forms that look like words count: in lower case,
+        shorter than 20 letters, without digits and punctuation.
     ignore : sequence of str, optional
-        Words that are left out; by default those to which a group rightly belongs, as the
-        criterion has them (`BiasDirections.words`). An empty list ignores none.
+        Words to leave out; an empty list ignores none. Default: words that rightly belong to a
+        group (`BiasDirections.words`).
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
     Returns
     -------
     pandas.DataFrame
-        `model`, `group`, `rank` (from 1), `word` and `projection`: the cosine with the direction
-        towards that group, in (0, 1]. Fewer rows where fewer words lean that way by more than
-        rounding. `attrs` has
-        'criterion' and 'groups'.
+        `model`, `group`, `rank` (from 1), `word` and `projection` (cosine with the direction
+        towards that group, in (0, 1]). Fewer rows if fewer words have a positive projection.
+        `attrs` has 'criterion' and 'groups'.
 
     Raises
     ------
-    TypeError
-        If `models`, `words` or `ignore` is not what it should be, or `n` or `among` no integer.
-    ValueError
-        If there is no model, `n` or `among` is below 1, or a model has none of `words`; and as
-        :func:`bias_directions`.
+    TypeError, ValueError
+        If an argument has the wrong type or is out of range, or a model has none of `words`.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> extreme_words(load_test_model(), n=2).round(3)
+    >>> extreme_words(load_test_model(), n=1).round(3)
               model   group  rank     word  projection
     0  minilm-words  female     1  hillary       0.451
-    1  minilm-words  female     2     mary       0.441
-    2  minilm-words    male     1      hes       0.431
-    3  minilm-words    male     2      bro       0.287
+    1  minilm-words    male     1      hes       0.431
     """
     import pandas as pd
 
@@ -188,7 +180,7 @@ def extreme_words(
             known = [found.forms[row] for row in kept]
             cosines = directions.cosines(found.vectors[kept])
         for group, along in zip(directions.groups, cosines.T, strict=True):
-            # A stable sort: of equal words the more frequent one comes first.
+            # A stable sort puts the more frequent of equal words first.
             order = np.argsort(-along, kind="stable")[:n]
             order = order[along[order] > ROUNDING]
             columns = {
@@ -211,7 +203,7 @@ def _of_vocabulary(
     among: int | None,
     left_out: frozenset[str],
 ) -> tuple[list[str], Vectors]:
-    """Return the words farthest towards any group, in the order of their rows, and cosines."""
+    """Return the rows and cosines of extreme words for any group, in the order of the rows."""
     if among is not None:
         among = check_positive_int("among", among)
     rows, _ = plain_rows(model, among)
@@ -222,7 +214,7 @@ def _of_vocabulary(
     approximate = vocabulary_cosines(model, directions.towards, among)[rows]
     usable = np.isfinite(approximate).all(axis=1)
     rows, approximate = rows[usable], approximate[usable]
-    # Narrow numbers only sort out what is far; twice as many stand in for their rounding.
+    # Preselect with low precision; twice as many candidates allow for rounding.
     wanted: set[int] = set()
     for column in approximate.T:
         wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
@@ -245,7 +237,7 @@ def word_lists(words: object) -> dict[str, list[str]]:
         raise TypeError(f"words must be a list; for one word write [{words!r}].")
     lists = words if isinstance(words, Mapping) else {"words": words}
     if not lists:
-        raise ValueError(f"words is empty: {found(words)}.")
+        raise ValueError(f"words must contain at least one list; got {found(words)}.")
     return {str(name): [*check_word_set(f"words[{name!r}]", lists[name])] for name in lists}
 
 
@@ -254,7 +246,7 @@ def _looked_up(
     lists: Mapping[str, Sequence[str]],
     preprocessors: Preprocessors | None,
 ) -> dict[str, Found]:
-    """Return what is found of each list; refuse lists of which nothing is found."""
+    """Return the words found of each list; raise an error if a list has none."""
     result = {name: look_up(model, words, preprocessors) for name, words in lists.items()}
     for name, known in result.items():
         known.log(model, name)
@@ -293,48 +285,36 @@ def indirect_bias_along(
     ignore: Sequence[str] | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
-    """Find the extreme words between two neutral ones, and their indirect bias.
+    """Find the extreme words between two neutral words, and their indirect bias.
 
-    These are the words farthest along the direction from one word to the other. The indirect bias
-    is the share of a word's similarity with the word at its end that disappears without the bias
-    directions.
+    Words are projected onto the direction from one neutral word to the other. The indirect bias of
+    an extreme word is the share of its similarity with the neutral word at its end that disappears
+    without the bias directions; see :func:`wefe.metrics.indirect_bias`.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model that has its whole vocabulary, or `words` at least.
+        A model with its whole vocabulary, or at least `words`.
     first, second : str
         Two words that should be neutral, such as 'softball' and 'football'.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The bias; see :func:`bias_directions`.
+        The groups, as in :func:`bias_directions`.
     n : int, default=10
-        Words wanted at each end.
-    words : sequence of str, optional
-        Look at these words only; for example names of occupations.
-    among : int or None, default=50_000
-        Without `words`: look at that many from the start of the vocabulary; None for all. See
-        :func:`extreme_words`.
-    ignore : sequence of str, optional
-        Words that are left out; by default those to which a group rightly belongs. `first` and
-        `second` are left out in any case.
-    preprocessors : list of dict, optional
-        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+        Number of words at each end.
+    words, among, ignore, preprocessors : optional
+        As in :func:`extreme_words`; `first` and `second` are always left out.
 
     Returns
     -------
     pandas.DataFrame
         `end` (`first` or `second`), `rank`, `word`, `projection` (cosine with the direction towards
-        that end, in (0, 1]), `cosine` with the word at that end, and `indirect_bias` with it; NaN
-        where that is undefined.
+        that end, in (0, 1]), `cosine` with the word at that end, and `indirect_bias` with it (NaN
+        if undefined).
 
     Raises
     ------
     ValueError
         If the model lacks one of the two words, or they have the same direction.
-
-    See Also
-    --------
-    wefe.metrics.indirect_bias : That of any pairs of vectors, and its formula.
 
     Examples
     --------
@@ -366,7 +346,7 @@ def indirect_bias_along(
         here = (table["group"] == end).to_numpy()
         if not here.any():
             continue
-        # With the prefix of the model, words are as its vocabulary has them.
+        # The vocabulary has words with the prefix of the model.
         asked = [form_of(model, word, preprocessors), *forms(model, table["word"][here])]
         own, *others = np.asarray(model.get_vectors(asked), dtype=np.float64)
         table.loc[here, "cosine"] = unit_rows(np.array(others)) @ unit_rows(own[None])[0]

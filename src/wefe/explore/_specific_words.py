@@ -1,4 +1,4 @@
-"""Learn which words rightly belong to a group, from some of them (Bolukbasi et al., 2016)."""
+"""Learn which words rightly belong to a group from examples (Bolukbasi et al., 2016)."""
 
 from __future__ import annotations
 
@@ -34,28 +34,27 @@ _SCORES = ("precision", "recall", "f1")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SpecificWords:
-    """Words that a classifier labels as specific: the result of :func:`learn_specific_words`.
+    """Group-specific words found by :func:`learn_specific_words`.
 
     Attributes
     ----------
     model_name : str
         The model.
     words : tuple of str
-        The seed words that the model has and all words classified as specific, by falling
-        decision value.
-    decisions : ndarray of shape (n_words,)
-        Their decision values: distance from the plane between the classes, of a margin of 1.
-    is_seed : ndarray of bool of shape (n_words,)
-        Whether each was given.
+        The seed words in the model and all words classified as specific, by descending decision
+        value.
+    decisions, is_seed : ndarray of shape (n_words,)
+        Decision value (distance from the separating plane, in margins) of each word, and whether it
+        is a seed word.
     folds : ndarray of shape (n_folds, 3)
-        Precision, recall and F1 for the seed words in each part held out, in [0, 1]; 0 where
-        nothing is classified as specific.
+        Precision, recall and F1 for held-out seed words, in [0, 1]; 0 if no word is classified as
+        specific.
     n_train : int
-        Words that were learned from, seed words included.
+        Number of training words, including seed words.
     lost : tuple of str
-        Seed words that the model lacks.
+        Out-of-vocabulary seed words.
     threshold, confidence_level : float
-        As given.
+        The arguments of :func:`learn_specific_words`.
 
     Examples
     --------
@@ -77,18 +76,18 @@ class SpecificWords:
 
     @property
     def n_seed(self) -> int:
-        """Number of seed words that the model has."""
+        """Number of seed words in the model."""
         return int(self.is_seed.sum())
 
     def scores(self) -> pd.DataFrame:
-        """Return how well the classifier separates seed words from others, by cross-validation.
+        """Return the cross-validated quality of the classifier.
 
         Returns
         -------
         pandas.DataFrame
-            A line for 'precision', 'recall' and 'f1': `mean` over the parts held out, and `lower`
-            and `upper` of a t-interval, cut to [0, 1]. Specific words that are no seed words count
-            as errors, so precision is an underestimate.
+            Rows 'precision', 'recall' and 'f1'; columns `mean` over the folds, and `lower` and
+            `upper` of a t-interval, cut to [0, 1]. Precision is an underestimate, because specific
+            words that are not seed words count as errors.
         """
         import pandas as pd
         from scipy.stats import sem, t
@@ -106,7 +105,7 @@ class SpecificWords:
         Returns
         -------
         pandas.DataFrame
-            `word`, `decision` and `is_seed` of each word, by falling decision value.
+            `word`, `decision` and `is_seed`, by descending decision value.
         """
         import pandas as pd
 
@@ -138,68 +137,57 @@ def learn_specific_words(
 ) -> SpecificWords:
     """Find all words of a vocabulary that resemble some group-specific words.
 
-    A linear support vector machine tells the unit vectors of the seed words from those of other
-    words. What it takes for specific in the whole vocabulary joins the seed words.
+    A linear support vector machine separates the unit vectors of the seed words from those of other
+    words (Bolukbasi et al., NeurIPS 2016, section 7 and appendix C). The result contains the seed
+    words and all words that it classifies as specific. Review them before use: names and
+    stereotypes similar to the seed words may be among them, especially with few other training
+    words or ``class_weight='balanced'``.
 
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model that has its whole vocabulary.
+        A model with its whole vocabulary.
     seed_words : sequence of str, optional
-        Words that are specific, such as 'actress': as many, and as different, as possible.
+        Specific words, such as 'actress'. Use many different ones. Default: those of `criterion`.
     criterion : str, Criterion, mapping or sequence of tuples, default='gender'
-        Its specific words are the seed words, if none are given.
+        The criterion; its specific words are used if there are no `seed_words`.
     among : int or sequence of str, default=50_000
-        Words that count as not specific in training, unless they are seed words: so many from
-        the start of the vocabulary, which most files sort by falling frequency, or a list.
+        Words that count as not specific in training, unless they are seed words; as in
+        :func:`generate_analogies`.
     C : float, default=1.0
-        How much errors in training weigh, above 0.
+        Weight of training errors, above 0.
     class_weight : {'balanced'}, optional
-        'balanced' weighs errors of either class by how rare it is: recall rises, precision falls.
+        'balanced' weights errors by the rarity of their class: recall rises, precision falls.
     threshold : float, default=0.0
-        Least decision value of a specific word, exclusive. A larger one is stricter.
+        Specific words have a decision value above this. A larger value is stricter.
     n_folds : int, default=10
-        Parts for the cross-validation, at least 2.
+        Number of cross-validation folds, at least 2.
     confidence_level : float, default=0.95
-        Of the intervals of precision, recall and F1.
+        Level of the intervals of precision, recall and F1.
     preprocessors : list of dict, optional
         Variants of each seed word and of a list `among`; see :class:`wefe.embeddings.Lookup`.
     random_state : int, numpy.random.Generator or None, default=0
-        Seed of the parts and of the solver.
+        Seed of the folds and the solver.
     progress : bool, default=True
-        Show a progress bar if it takes long.
+        Whether to show a progress bar if it takes long.
 
     Returns
     -------
     SpecificWords
-        The words, and how well the classifier tells seed words that it has not seen.
+        The words, and the cross-validated quality of the classifier.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another type or out of range, the model was opened for some words
-        only, or it has fewer words of either class than there are parts.
-
-    Notes
-    -----
-    Read the words before you use them: names, and stereotypes near to the seed words, may be among
-    them, and more so if it learned from few other words, or with ``class_weight='balanced'``.
-
-    References
-    ----------
-    Bolukbasi et al., NeurIPS 2016, section 7 and appendix C; see :func:`bias_directions`.
+        If an argument has the wrong type or is out of range, only some words of the model are
+        loaded, or a class has fewer words than there are folds.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_criterion
-    >>> model, gender = load_test_model(), load_criterion("gender", offline=True)
-    >>> specific = learn_specific_words(model, criterion=gender, n_folds=5)
-    >>> specific
-    <SpecificWords in minilm-words: 244 words from 232 seed words, held-out F1 0.67 (precision \
-0.81, recall 0.58)>
-    >>> [word for word in specific.words if word not in gender.specific_words][:3]
-    ['feminine', 'bros', 'feminist']
+    >>> specific = learn_specific_words(load_test_model(), n_folds=5)
+    >>> len(specific.words), specific.scores()["mean"].round(2).to_dict()
+    (244, {'precision': 0.81, 'recall': 0.58, 'f1': 0.67})
     """
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.model_selection import StratifiedKFold
@@ -215,7 +203,7 @@ def learn_specific_words(
     if class_weight is not None:
         check_choice("class_weight", class_weight, ("balanced",))
     if check_positive_int("n_folds", n_folds) < 2:
-        raise ValueError("n_folds must be at least 2, as one part is held out; got 1.")
+        raise ValueError("n_folds must be at least 2, because one fold is held out; got 1.")
     check_between("confidence_level", confidence_level, 0.95)
     seed = as_seed(random_state)
     prefix = model.vocab_prefix or ""
@@ -231,8 +219,9 @@ def learn_specific_words(
     fewest = int(min(labels.sum(), (~labels).sum()))
     if fewest < n_folds:
         raise ValueError(
-            f"{int(labels.sum())} seed words and {int((~labels).sum())} other words of "
-            f"{model.name} are too few for n_folds={n_folds}: each part needs one of both."
+            f"n_folds={n_folds} needs at least {n_folds} seed words and {n_folds} other words; "
+            f"{model.name} has {int(labels.sum())} and {int((~labels).sum())}. Use fewer folds or "
+            "more words."
         )
     units = unit_rows(vectors.astype(np.float64))
 

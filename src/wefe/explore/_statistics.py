@@ -32,34 +32,31 @@ logger = logging.getLogger(__name__)
 Measure: TypeAlias = Literal["projection", "sc-weat"]
 _ESTIMATES = ("pearson", "spearman", "slope")
 
-# A line through two points fits always; the t-test of a correlation needs one more.
+# A line always fits two points; the t-test of a correlation needs a third one.
 _FEWEST = 3
-# Resamples of fewer words are often but two or three of them, and intervals reach from -1 to 1.
+# Resamples of fewer words often repeat two or three, and intervals span -1 to 1.
 _FEWEST_FOR_INTERVALS = 6
-# Numbers of resamples that are worked on at once.
+# Number of resampled values processed at once.
 _BLOCK_NUMBERS = 1 << 20
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """A number and its interval.
+    """A number with its interval and p-value.
 
     Attributes
     ----------
     value : float
-        The number of the words as they are.
+        The estimate for the given words.
     lower, upper : float
-        Bounds; NaN if there are none.
+        Bounds of the interval; NaN if there are none.
     p_value : float
-        Two-sided, of the hypothesis that it is 0, in [0, 1]; NaN if it was not tested.
+        Two-sided p-value of the hypothesis that the value is 0, in [0, 1]; NaN if not tested.
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> women = {"nurse": 0.86, "teacher": 0.74, "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06}
-    >>> r = correlate_with_statistic(load_test_model(), women).pearson
-    >>> print(f"{r.value:.2f}, p = {r.p_value:.2f}")
-    0.77, p = 0.13
+    >>> Estimate(0.77, 0.1, 0.9, 0.13).value
+    0.77
     """
 
     value: float
@@ -70,42 +67,32 @@ class Estimate:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StatisticCorrelation:
-    """How the bias of words follows a statistic: the result of :func:`correlate_with_statistic`.
+    """Correlation of word bias with a statistic: result of :func:`correlate_with_statistic`.
 
     Attributes
     ----------
-    model_name : str
-        The model.
-    statistic_name, bias_name : str
-        What the numbers of the words are.
+    model_name, statistic_name, bias_name : str
+        Names of the model, the statistic and the measure of bias.
     words : tuple of str
         The words that have both numbers, as the statistic names them.
     statistic, bias : ndarray of shape (n,)
         Their numbers.
     pearson, spearman : Estimate
-        Correlations in [-1, 1], 0 if no association was measured. Their p-values are those of the
+        Correlations in [-1, 1]; 0 means no association was measured. The p-values come from a
         t-test with n - 2 degrees of freedom.
-    slope : Estimate
-        Of the line of least squares, in units of bias for each unit of the statistic.
-    intercept : float
-        Bias on that line where the statistic is 0.
-    lost : tuple of str
-        Words that the model lacks, or that have no direction.
-    without_number : tuple of str
-        Words of which the statistic is missing or not finite.
-    confidence_level : float
-        That of the intervals.
-    n_bootstrap : int
-        Resamples behind them.
+    slope, intercept : Estimate, float
+        Of the least-squares line: units of bias per unit of the statistic, and bias where it is 0.
+    lost, without_number : tuple of str
+        Words without a vector or a direction; words whose statistic is missing or not finite.
+    confidence_level, n_bootstrap : float, int
+        Level of the intervals and number of resamples.
     nan_reason : str or None
-        Why there is no correlation, or no interval; None if there are both.
+        Why there is no correlation or no interval; None if there are both.
     fits : ndarray of shape (n_resamples, 2)
-        Slope and intercept in each resample where they are defined.
+        Slope and intercept of each resample in which they are defined.
 
     Examples
     --------
-    The line of least squares and its interval, at three shares of women:
-
     >>> from wefe import load_test_model
     >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
     ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
@@ -144,7 +131,7 @@ class StatisticCorrelation:
         Returns
         -------
         pandas.DataFrame
-            `word`, `statistic` and `bias`, in the order in which the statistic was given.
+            `word`, `statistic` and `bias`, in the order of the statistic.
         """
         import pandas as pd
 
@@ -157,8 +144,8 @@ class StatisticCorrelation:
         Returns
         -------
         dict
-            'statistic' and 'bias' (what the numbers are), attributes by name, and 'words', the rows
-            of :meth:`to_frame`.
+            The attributes by name, 'statistic' and 'bias' (their names), and 'words', the rows of
+            :meth:`to_frame`.
         """
         names = (
             *("n", "pearson", "spearman", "slope", "intercept", "confidence_level", "nan_reason"),
@@ -172,18 +159,18 @@ class StatisticCorrelation:
         }
 
     def band(self, n_points: int = 101) -> pd.DataFrame:
-        """Return the regression line, with an interval at each of the given points.
+        """Return the regression line with a pointwise interval.
 
         Parameters
         ----------
         n_points : int, default=101
-            Number of points, evenly from the smallest to the largest statistic.
+            Number of points, evenly spaced from the smallest to the largest statistic.
 
         Returns
         -------
         pandas.DataFrame
-            `statistic`, `fit`, and `low` and `high`: the quantiles of the lines of the
-            resamples, at each point by itself; NaN if there are no intervals.
+            `statistic`, `fit`, `low` and `high` (quantiles of the resampled lines; NaN without
+            intervals).
         """
         import pandas as pd
 
@@ -197,17 +184,17 @@ class StatisticCorrelation:
         return pd.DataFrame({"statistic": points, "fit": fit, "low": low, "high": high})
 
     def plot(self, **options: Any) -> Figure:
-        """Show the words as points, with the regression line and its interval.
+        """Plot the words as points, with the regression line and its interval.
 
         Parameters
         ----------
         **options
-            Those of :func:`wefe.plotting.plot_statistic`.
+            Options of :func:`wefe.plotting.plot_statistic`.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            The figure; correlation, interval and lost words stand below the title.
+            The subtitle shows the correlation, its interval and the lost words.
         """
         shown: dict[str, Any] = {
             "statistic_name": self.statistic_name,
@@ -220,7 +207,7 @@ class StatisticCorrelation:
         return draw("plot_statistic", self.to_frame(), **shown | options)
 
     def _notes(self) -> list[str]:
-        """Say what was measured, and of how many words."""
+        """Describe what was measured, and for how many words."""
         words = f"{self.model_name}: {self.n} words"
         if self.lost:
             more = f" and {len(self.lost) - 5} more" * (len(self.lost) > 5)
@@ -254,53 +241,50 @@ def correlate_with_statistic(
     n_bootstrap: int = 2000,
     random_state: int | np.random.Generator | None = 0,
 ) -> StatisticCorrelation:
-    """Compare the bias of words with a real-world number for each word.
+    """Correlate the bias of words with a real-world number for each word.
+
+    Intervals and p-values assume that words are independent observations. They are too small if
+    several words stand for one observation ('physician' and 'surgeon'). A correlation says nothing
+    about the size of the bias: a model with less bias may correlate as strongly.
 
     Parameters
     ----------
     model : WordEmbeddingModel
         The model.
     statistic : mapping from str to float, or pandas.Series
-        A number for each word, for example ``fetch_occupation_shares(2015)["female"]``. NaN is a
-        word without a number.
+        A number for each word, for example ``fetch_occupation_shares(2015)["female"]``. NaN means
+        that a word has no number.
     criterion : str, Criterion, mapping, sequence of tuples, or BiasDirections, default='gender'
-        The groups; see :func:`wefe.explore.bias_directions`.
+        The groups, as in :func:`bias_directions`.
     group : str, optional
-        The group towards which the bias is positive; the first by default.
+        The group towards which the bias is positive. Default: the first one.
     measure : {'projection', 'sc-weat'}, default='projection'
-        'projection': cosine with the direction towards the group, in [-1, 1]. 'sc-weat': the
-        effect size of the word, in [-2, 2] for sets of equal size, where the attribute sets are
-        the definitional words of the group and of all other groups; compared with a property of
-        the world this is WEFAT [1]_.
+        'projection': cosine with the direction towards the group, in [-1, 1]. 'sc-weat': effect
+        size of the word with the definitional words of the group and of all other groups as
+        attribute sets, in [-2, 2] for sets of equal size. Its comparison with a statistic is WEFAT
+        [1]_.
     statistic_name : str, optional
-        What the statistic is, for figures; by default the name of a Series, or 'statistic'.
+        Name of the statistic in figures. Default: the name of a Series, or 'statistic'.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
     confidence_level : float, default=0.95
-        Share of intervals made like this that are to hold the correlation of the population which
-        the words stand for.
+        Level of the intervals, which are bias-corrected and accelerated (BCa).
     n_bootstrap : int, default=2000
-        Resamples of the words for the intervals, which are bias-corrected and accelerated (BCa).
+        Number of resamples of the words.
     random_state : int, numpy.random.Generator or None, default=0
         Seed of the resamples.
 
     Returns
     -------
     StatisticCorrelation
-        Pearson and Spearman correlation, a line, intervals, and what was left out. The
-        correlations are NaN, with the reason, if all words have the same number.
+        Correlations, regression line, intervals and words left out. Correlations are NaN, with the
+        reason, if all words have the same number.
 
     Raises
     ------
     TypeError, ValueError
-        If an argument is of another type or out of range, or fewer than 3 words have a number and
-        a vector.
-
-    Notes
-    -----
-    Intervals and p-values take words for independent observations. They are too narrow, and too
-    small, if several words stand for one observation ('physician' and 'surgeon'). A correlation
-    says nothing about the size of the bias: a model with less of it may follow as closely.
+        If an argument has the wrong type or is out of range, or fewer than 3 words have both a
+        number and a vector.
 
     References
     ----------
@@ -310,11 +294,10 @@ def correlate_with_statistic(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
-    ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
-    >>> correlate_with_statistic(load_test_model(), women)
-    <StatisticCorrelation in minilm-words, cosine with the direction towards female: r = 0.73 \
-(95 % interval 0.42 to 0.93), 8 words>
+    >>> women = {"nurse": 0.86, "teacher": 0.74, "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06}
+    >>> r = correlate_with_statistic(load_test_model(), women).pearson
+    >>> print(f"{r.value:.2f}, p = {r.p_value:.2f}")
+    0.77, p = 0.13
     """
     check_choice("measure", measure, ("projection", "sc-weat"))
     wanted = Resampling(n_bootstrap, confidence_level, random_state)
@@ -335,8 +318,8 @@ def correlate_with_statistic(
         )
     if len(known.words) < _FEWEST:
         raise ValueError(
-            f"a correlation needs {_FEWEST} words or more with a number and a vector; "
-            f"{len(known.words)} of {len(numbers)} have both: {len(without_number)} have no number "
+            f"a correlation needs at least {_FEWEST} words with a number and a vector; got "
+            f"{len(known.words)} of {len(numbers)}. {len(without_number)} words have no number, "
             f"and {model.name} lacks {len(lost)} ({', '.join(lost[:5])})."
         )
     if measure == "projection":
@@ -362,23 +345,23 @@ def correlate_with_statistic(
 
 
 def _numbers(statistic: Any) -> pd.Series[float]:
-    """Return the number of each word, NaN for none."""
+    """Return the number of each word; NaN if missing."""
     import pandas as pd
 
     if not isinstance(statistic, Mapping | pd.Series):
         raise TypeError(
             "statistic must be a mapping from words to numbers, or a pandas Series; got "
-            f"{found(statistic)}. Choose one: table.set_index('word')['value'], for example."
+            f"{found(statistic)}. Select a column, for example table.set_index('word')['value']."
         )
     numbers = pd.Series(statistic, dtype=object)
     if numbers.index.has_duplicates:
         word = numbers.index[numbers.index.duplicated()][0]
-        raise ValueError(f"statistic has several numbers for {word!r}; one is needed.")
+        raise ValueError(f"statistic must have one number per word; got several for {word!r}.")
     for word, value in numbers.items():
         if not isinstance(word, str):
-            raise TypeError(f"statistic: words must be strings; got {found(word)}.")
+            raise TypeError(f"the words of statistic must be strings; got {found(word)}.")
         if not pd.isna(value) and not pd.api.types.is_number(value):
-            raise TypeError(f"statistic: {word!r} needs a number; got {found(value)}.")
+            raise TypeError(f"statistic must have a number for {word!r}; got {found(value)}.")
     return pd.to_numeric(numbers).astype(np.float64)
 
 
@@ -389,7 +372,7 @@ def _effect_sizes(
     vectors: Vectors,
     preprocessors: Preprocessors | None,
 ) -> Vectors:
-    """Effect size of each word wrt the definitional words of one group, and of all others."""
+    """Return the effect size of each word: definitional words of one group against others."""
     columns = [tuple(dict.fromkeys(column)) for column in zip(*directions.sets, strict=True)]
     others = [words for i, words in enumerate(columns) if i != position]
     rest = tuple(dict.fromkeys(word for words in others for word in words))
@@ -398,7 +381,7 @@ def _effect_sizes(
 
 
 def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
-    """Return correlations and line, with intervals."""
+    """Return correlations and the regression line, with intervals."""
     from scipy.stats import pearsonr, spearmanr
 
     n, nothing = len(x), math.nan
@@ -407,7 +390,7 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
         which = "statistic" if np.ptp(x) == 0 else "bias"
         reason = f"the {which} of all words is the same"
         if np.isnan(y).any():
-            reason = "a word has no effect size, as all its cosines are equal"
+            reason = "a word has no effect size because all its cosines are equal"
         missing = dict.fromkeys(_ESTIMATES, Estimate(nothing, nothing, nothing))
         return {**missing, "intercept": nothing, "nan_reason": reason}
     at_once = max(1, _BLOCK_NUMBERS // n)
@@ -450,7 +433,7 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
 
 
 def _line(x: Vectors, y: Vectors) -> Vectors:
-    """Pearson, Spearman, slope and intercept of each row; NaN where a row is constant."""
+    """Return Pearson, Spearman, slope and intercept of each row; NaN for constant rows."""
     from scipy.stats import rankdata
 
     def products(x: Vectors, y: Vectors) -> tuple[Vectors, Vectors, Vectors]:
@@ -469,10 +452,10 @@ def _line(x: Vectors, y: Vectors) -> Vectors:
 
 
 def _bca(samples: Vectors, value: float, without_each: Vectors, tail: float) -> tuple[float, float]:
-    """Bias-corrected and accelerated bounds (Efron, 1987); NaN if there are none."""
+    """Return bias-corrected and accelerated bounds (Efron, 1987); NaN if undefined."""
     if not len(samples):
         return math.nan, math.nan
-    # Resamples of the same words in another order differ from the value by rounding.
+    # Resamples of the same words in another order differ only by rounding.
     same = 1e-9 * max(abs(value), float(samples.std()))
     below = float((samples < value - same).mean() + (samples <= value + same).mean()) / 2
     levels = None

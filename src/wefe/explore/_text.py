@@ -1,4 +1,4 @@
-"""Pages as text: the numbers are those of `to_dict`, the sentences stand in templates."""
+"""Pages as text: numbers come from `to_dict`, sentences from templates."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _TEMPLATES = Path(__file__).parent / "templates"
 
 
 def as_text(template: str, page: Mapping[str, Any]) -> str:
-    """Return a page as text; marks that are not seen, or that terminals obey, are shown."""
+    """Return a page as text, with control and invisible characters escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -26,7 +26,7 @@ def as_text(template: str, page: Mapping[str, Any]) -> str:
 
 
 def _percent(share: float | None) -> str:
-    """Return a share of 100; what is not all is never 100 %, nor something 0 %."""
+    """Format a share as a percentage; only exact 0 and 1 become 0 % and 100 %."""
     if share is None:
         return "unknown"
     if 0.995 <= share < 1:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 # fifth lowest share of 199 words to the fifth highest; fewer than 39 words have none.
 _N_RANDOM, _FEWEST_RANDOM = 199, 39
 _TAILS = (0.025, 0.975)
-# They are drawn from so many words of the nearest ranks in the vocabulary.
+# Random words are drawn from this many words with the nearest ranks.
 _AS_FREQUENT = 1000
 _ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
 
@@ -54,46 +54,40 @@ _ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
 class WordPage:
     """The bias of one word in one model.
 
+    Use :func:`wefe.report.write_page` to save pages as an HTML file.
+
     Attributes
     ----------
-    word : str
-        The word, as the vocabulary has it.
-    model_name : str
-        The model.
+    word, model_name : str
+        The word in the form of the vocabulary, and the model.
     directions : BiasDirections
-        Those of the original model, if there is one.
+        The directions, those of the original model if there is one.
     projection : pandas.Series
         Cosine of the word with the direction towards each group, in [-1, 1].
-    direct_bias : float
-        Share of its length that lies in the bias subspace, in [0, 1].
-    percentile : float
-        Share of frequent words with a smaller direct bias, in [0, 1]; NaN if there is none.
+    direct_bias, percentile : float
+        Share of the word's length in the bias subspace, in [0, 1], where 0 means no bias; and share
+        of frequent words with a smaller direct bias, in [0, 1]; NaN if unknown.
     neighbors : pandas.DataFrame
-        Per neighbour `rank`, `neighbor`, `cosine` with the word; `leans_to`, as that of the page;
-        `projection`, the cosine with the direction of the first group (of more than two: the
-        largest one); `indirect_bias` with the word; and `biased`, whether that is above `theta`.
+        One row per neighbour: `rank`, `neighbor`, `cosine` with the word, `leans_to` (as for the
+        word), `projection` (cosine with the direction of the first group; the largest cosine for
+        more than two groups), `indirect_bias` with the word, and `biased` (whether it is above
+        `theta`).
     proximity_bias : float
-        Share of the neighbours that are biased, in [0, 1].
+        Share of biased neighbours, in [0, 1].
     shares : pandas.DataFrame
-        A row per group, and one for 'no clear direction'. `neighbors` is the share of the
-        neighbours that lean to the group, in [0, 1]. Around random words of the same frequency, it
-        is `expected` on average, and from `low` to `high` in 95 of 100 cases. `is_clear`: whether
-        the share is outside this interval.
+        One row per group and for 'no clear direction'. `neighbors` is the share of neighbours that
+        lean to the group, in [0, 1]. For random words of similar frequency, this share is
+        `expected` on average, and between `low` and `high` in 95 % of cases. `is_clear`: whether
+        `neighbors` is outside this interval.
     indirect_bias : pandas.Series
-        With each of the words asked about that the model has; NaN where it is undefined.
-    map : pandas.DataFrame
+        Indirect bias with each of the `others` that the model has; NaN if undefined.
+    map, map_method : pandas.DataFrame, str
         The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`, `group` (as
-        `leans_to`), `indirect_bias` and `is_center`.
-    map_method : str
-        'pca', 't-sne' or 'umap'.
+        `leans_to`), `indirect_bias` and `is_center`; and 'pca', 't-sne' or 'umap'.
     theta : float
-        Above it a neighbour is biased.
+        Threshold of indirect bias above which a neighbour is biased.
     nan_reason : str or None
-        Why numbers are missing; None if they are not.
-
-    See Also
-    --------
-    wefe.report.write_page : Pages of words and models as an HTML file.
+        Why numbers are missing, if any are.
 
     Examples
     --------
@@ -101,16 +95,11 @@ class WordPage:
     >>> page = word_page(load_test_model(), "nurse", k=20)
     >>> page.leans_to, round(page.direct_bias, 2), round(page.percentile, 2)
     ('female', 0.32, 0.99)
-
-    A random word of the same frequency has up to 14 neighbours of 20 that lean to one group:
-
     >>> page.shares.round(2)
                         neighbors  expected   low  high  is_clear
     female                    0.6      0.14  0.00  0.70     False
     male                      0.0      0.10  0.00  0.75     False
     no clear direction        0.4      0.76  0.05  1.00     False
-    >>> page.neighbors.query("biased")["neighbor"].head(3).tolist()
-    ['midwife', 'housewife', 'mary']
     """
 
     word: str
@@ -130,19 +119,19 @@ class WordPage:
 
     @property
     def leans_to(self) -> str:
-        """The group whose direction the word is nearest to, or 'no clear direction'.
+        """The group whose direction is closest to the word, or 'no clear direction'.
 
-        It leans to a group if three quarters of the frequent words have less direct bias.
+        A word leans to a group if three quarters of the frequent words have less direct bias.
         """
         return str(self.projection.idxmax()) if self.percentile >= CLEAR else NO_CLEAR_DIRECTION
 
     def plot(self) -> Figure:
-        """Plot the map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`.
+        """Plot the map of the neighbourhood with :func:`wefe.plotting.plot_neighborhood`.
 
         Returns
         -------
         plotly.graph_objects.Figure
-            Points for the word and its neighbours, coloured by their projection.
+            Points for the word and its neighbours, coloured by projection.
         """
         return draw(
             "plot_neighborhood",
@@ -155,12 +144,12 @@ class WordPage:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the neighbours as a table, which you can concatenate over several words.
+        """Return the neighbours as a table that can be concatenated with those of other words.
 
         Returns
         -------
         pandas.DataFrame
-            `model`, `word`, and the columns of `neighbors`; a row per neighbour.
+            One row per neighbour: `model`, `word` and the columns of `neighbors`.
         """
         table = self.neighbors.copy()
         table.insert(0, "model", self.model_name)
@@ -173,8 +162,8 @@ class WordPage:
         Returns
         -------
         dict
-            The attributes of the page under their names, of frames the rows; with 'model',
-            'leans_to', 'n_neighbors', and what :meth:`BiasDirections.to_dict` has.
+            The attributes by name (tables as rows), 'model', 'leans_to', 'n_neighbors', and the
+            keys of :meth:`BiasDirections.to_dict`.
         """
         names = (
             *("leans_to", "projection", "direct_bias", "percentile", "theta", "nan_reason"),
@@ -208,51 +197,48 @@ def word_page(
 ) -> WordPage:
     """Describe the bias of a word: its position along the bias direction, and its neighbours.
 
+    Generalises the word report of Kumar, Bhotia and Chakraborty, "Fair Embedding Engine", NLP-OSS
+    2020, to any groups.
+
     Parameters
     ----------
     model : WordEmbeddingModel
-        A model that has its whole vocabulary.
+        A model with its whole vocabulary.
     word : str
         The word.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The bias; see :func:`bias_directions`.
+        The groups, as in :func:`bias_directions`.
     k : int, default=100
-        Nearest neighbours that are looked at; all other words, if there are fewer.
+        Number of nearest neighbours, at most all other words.
     theta : float, default=0.05
-        A neighbour is biased if its indirect bias is above it.
+        A neighbour is biased if its indirect bias is above this threshold.
     others : sequence of str
-        Words whose indirect bias with the word is wanted.
+        Words whose indirect bias with the word is also computed.
     original : WordEmbeddingModel, optional
-        The model before mitigation, whose directions and indirect bias are taken.
+        The model before mitigation. Directions and indirect bias are computed from it.
     map_method : {'pca', 't-sne', 'umap'}, default='pca'
-        How the neighbourhood is drawn, see :func:`in_two_dimensions`.
+        As `method` of :func:`in_two_dimensions`.
     random_state : int, default=0
-        Seed of the random words, and of UMAP.
+        Seed of the random words and of UMAP.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
     Returns
     -------
     WordPage
-        ``print`` shows it; `neighbors` and `map` are frames; `plot` draws the map.
+        Use ``print`` to show it.
 
     Raises
     ------
     KeyError
         If the model lacks the word, or its vector has no direction.
     ValueError
-        If the model was opened for some words only.
-
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, "Fair Embedding Engine", NLP-OSS 2020, whose word report this
-    generalises to any groups.
+        If only some words of the model are loaded.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> page = word_page(load_test_model(), "nurse", k=20, others=["midwife", "doctor"])
-    >>> print(page)
+    >>> print(word_page(load_test_model(), "nurse", k=20, others=["midwife", "doctor"]))
     nurse in minilm-words: leans to female
       projection      female +0.320, male -0.320 (cosine; words of the groups: 0.426, 0.313)
       direct bias     0.320, that of 99% of frequent words is smaller
@@ -268,8 +254,8 @@ def word_page(
     check_model(before)
     if before.dim != model.dim:
         raise ValueError(
-            f"original must be {model.name} before its mitigation, of {model.dim} dimensions; "
-            f"{before.name} has {before.dim}."
+            f"original must be {model.name} before mitigation, with {model.dim} dimensions; got "
+            f"{before.name} with {before.dim}."
         )
     others = check_words("others", others)
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
@@ -328,7 +314,7 @@ def word_page(
 
 
 def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str | None:
-    """Return why numbers of a page are missing, or are of some neighbours only."""
+    """Return why numbers are missing for the word or some of its neighbours."""
     if form not in before:
         return f"{before.name} lacks the word, so its former bias is unknown"
     known, k = int(np.isfinite(along).all(axis=1).sum()), len(along)
@@ -337,11 +323,11 @@ def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str |
 
 
 def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator) -> list[str]:
-    """Draw words of the same frequency: their ranks are the nearest to that of the word."""
+    """Draw words of similar frequency: those with the nearest ranks."""
     rows, _ = plain_rows(model)
     if len(rows) <= _FEWEST_RANDOM:
         rows = np.arange(len(model.vocab))
-    # A word that the model builds from subwords is rarer than all others.
+    # A word built from subwords counts as rarer than all others.
     own = model.vocab.get(form, len(model.vocab))
     rows = rows[rows != own]
     place = int(np.searchsorted(rows, own))
@@ -352,7 +338,7 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
 
 
 def _shares(own: Places, of_random: Places, labels: Sequence[str]) -> pd.DataFrame:
-    """Return the share of each label among neighbours, and what chance makes of it."""
+    """Return the share of each label among neighbours, and its distribution for random words."""
     import pandas as pd
 
     ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
@@ -375,7 +361,7 @@ def _share(of_neighbors: Places, n_labels: int) -> Vectors:
 
 
 def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
-    """Return cosines of frequent words that have a direction."""
+    """Return the cosines of frequent words that have a direction."""
     rows, _ = plain_rows(model, FREQUENT)
     if not len(rows):
         rows = np.arange(min(len(model.vocab), FREQUENT))

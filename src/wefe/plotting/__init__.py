@@ -1,7 +1,7 @@
 """Figures of scores, ranks and correlations: DataFrame in, plotly figure out.
 
-Functions neither show nor save a figure, nor change their input. Missing values are marked, with
-the reason where it is known. Hover over a mark to see its values and its full name.
+Functions do not show or save a figure or change their input. Missing values are marked, with the
+reason if known. Hover over a mark to see its values and full name.
 """
 
 import lazy_loader as lazy

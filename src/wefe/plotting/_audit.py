@@ -38,24 +38,24 @@ def plot_individual_biases(
     Parameters
     ----------
     audits : QueryAudit or sequence of QueryAudit
-        What :func:`wefe.audit.audit_query` returns.
+        Results of :func:`wefe.audit.audit_query`.
     relative : bool, default=False
-        Show s / d, which you can compare between models, instead of s.
+        Whether to show s / d, which is comparable between models, instead of s.
     full_range : bool, default=False
-        Show everything that is attainable, from -d to d.
+        Whether to show the full range of possible values, from -d to d.
     shared_axis : bool, default=True
-        Give all panels the same axis; False lets you see small biases beside large ones.
+        Whether all panels have the same axis; False shows small biases in more detail.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel per audit, one point per word. Lines: the mean of each set, 0 (solid), -d and d
-        (dashed). With two target sets, effect size, p-value and AUC stand above.
+        (dashed). For two target sets, effect size, p-value and AUC are above the panel.
 
     Raises
     ------
     TypeError, ValueError
-        If `audits` holds anything else, or nothing.
+        If `audits` contains anything else, or is empty.
 
     Examples
     --------
@@ -124,7 +124,7 @@ def _numbers(audit: QueryAudit) -> str:
 def _draw(
     figure: go.Figure, audit: QueryAudit, parts: Sequence[Any], place: dict[str, Any]
 ) -> None:
-    """Draw the words of each target set, and the shape of their distribution, into a panel."""
+    """Draw the words of each target set, and the shape of their distribution."""
     labels = []
     for number, (use, values) in enumerate(zip(audit.targets, parts, strict=True)):
         colour = PALETTE[number % len(PALETTE)]

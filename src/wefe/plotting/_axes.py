@@ -1,4 +1,4 @@
-"""Rows of bars, and panels in a grid, each as high as what stands on them."""
+"""Rows of bars, and grids of panels whose heights fit their content."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ROW_GAP = 0.2
 
 
 def at(row: int, col: int = 1) -> dict[str, Any]:
-    """Return the arguments that place something into a panel."""
+    """Return the arguments that place a trace or shape into a panel."""
     return {"row": row, "col": col}
 
 
 class Rows:
-    """Groups of horizontal bars: where each bar lies, and the height that all of them need."""
+    """Groups of horizontal bars: the position of each bar and their total height."""
 
     def __init__(self, names: Sequence[str], labels: Mapping[str, str], n_series: int) -> None:
         self.names, self.labels = names, [labels[name] for name in names]
@@ -100,7 +100,7 @@ def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go
 
 
 def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:
-    """Draw a line at the value that means no bias, if it is known."""
+    """Draw a line at the no-bias value, if known."""
     text = {"text": f"no bias: {value:g}"}
     if not math.isnan(value):
         figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)

@@ -26,25 +26,25 @@ def plot_queries_results(
 ) -> go.Figure:
     """Plot scores as grouped horizontal bars: the longer a bar, the more bias was measured.
 
-    Bars start at the no-bias value of the metric, which a line marks, or at 0 for an unknown
-    metric. Dots are bars too short to see. Hollow bars have p > 0.05. Full bars against the
-    direction of a one-sided test are strong in the opposite direction; a note counts them. Lines
-    across bars hold 95 % of the scores with exchanged words, as they would be without bias.
+    Bars start at the no-bias value (a line), or at 0 for an unknown metric. Dots are bars too short
+    to see. Hollow bars have p > 0.05. Filled bars against the direction of a one-sided test are
+    strong in the opposite direction; a note counts them. Lines across bars contain 95 % of the
+    scores expected without bias (with exchanged words).
 
     Parameters
     ----------
     results : DataFrame
-        What :func:`wefe.running.measure` returns for one metric and query set; this adds p-values,
-        reasons for NaN and lost words. Or the matrix of :func:`wefe.running.run_queries`; its
-        aggregated column stands apart, on an axis of its own if its no-bias value differs.
+        Result of :func:`wefe.running.measure` for one metric and query set, which includes
+        p-values, reasons for NaN and lost words; or the matrix of :func:`wefe.running.run_queries`.
+        An aggregated column is set apart, on its own axis if its no-bias value differs.
     by : {'query', 'model'}, default='query'
-        What groups the bars; the other one has the colours.
+        What groups the bars; colours show the other one.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per model (or query) and axis; hollow bars are a further trace. NaN is marked 'no
-        value', with a letter for the reason, which stands below.
+        One trace per model (or query) and axis, and one for its hollow bars. NaN is marked 'no
+        value', with a letter that refers to the reason below.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def plot_queries_results(
     table["hover"] = reading.hovers()
     table["text"] = [f"no value{letters.get(reason, '')}" for reason in table["nan_reason"]]
     series_by = "model" if by_query else "query"
-    # The summary of all queries, which stands out.
+    # The summary of all queries is emphasised.
     last = reading.queries[-1] if reading.aggregation and len(reading.queries) > 1 else ""
     labels = {name: wrap(label) for name, label in names.items()}
     labels |= {last: f"<b>{labels[last]}</b>"} if last else {}
@@ -106,10 +106,7 @@ def draw_series(
     names: tuple[str, str],
     place: dict[str, Any],
 ) -> None:
-    """Draw one series of bars, hollow ones apart; `names` are its key and its name in the legend.
-
-    A dot, or a text, stands in place of a bar that cannot be seen.
-    """
+    """Draw one series of bars, with dots for invisible bars; `names`: its key and legend entry."""
     length = own["score"] - own["start"]
     null = {
         "array": own["null_upper"] - own["score"],
@@ -126,7 +123,7 @@ def draw_series(
             name=wrap(names[1], 30),
             legendgroup=names[0],
             offsetgroup=names[0],
-            # Bars on their own axis share their room with no others.
+            # Bars on their own axis do not share their space with others.
             alignmentgroup=str(place),
             marker=_outline(style) if is_hollow else style,
             showlegend=False if is_hollow else None,
@@ -149,20 +146,20 @@ def _outline(style: dict[str, Any]) -> dict[str, Any]:
 
 
 def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go.Figure:
-    """Plot the sum of ranks: the longer a bar, the lower the position (WEFE paper, figure 2).
+    """Plot the sum of ranks; the shortest bar is the best model (WEFE paper, figure 2).
 
     Parameters
     ----------
     ranking : DataFrame of shape (n_models, n_rankings)
-        What :func:`wefe.ranking.create_ranking` returns; 1 is the best rank.
+        Result of :func:`wefe.ranking.create_ranking`; 1 is the best rank.
     use_metric_as_facet : bool, default=False
-        Give each column its own panel instead of stacking them.
+        Whether each column has its own panel instead of being stacked.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per column; the best model on top. Models that lack a rank come last, because
-        their sums cannot be compared.
+        One trace per column, the best model on top. Models without a rank come last, because their
+        sums are not comparable.
 
     Raises
     ------
@@ -236,15 +233,15 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
 
 
 def best_first(ranking: pd.DataFrame) -> Table:
-    """Check ranks; return them by their sum, models that lack a rank last."""
+    """Check ranks and sort models by their sum; models without a rank come last."""
     models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
     # Ranks may end in .5, because tied models may share the average of their ranks.
     possible = np.arange(2, 2 * len(ranks) + 1)
     for row, column in np.argwhere(~(np.isin(2 * ranks, possible) | np.isnan(ranks))):
         raise ValueError(
-            f"ranking: column {columns[column]!r} holds {ranks[row, column]:g}, which is no rank "
-            f"of {count(len(ranks), 'model')}: those are 1 to {len(ranks)}, with halves for ties. "
-            "create_ranking makes ranks of scores; plot_queries_results plots scores."
+            f"ranking must contain ranks from 1 to {len(ranks)} (with halves for ties); got "
+            f"{ranks[row, column]:g} in column {columns[column]!r}. Turn scores into ranks with "
+            "create_ranking, or plot them with plot_queries_results."
         )
     order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
     return Table([models[i] for i in order], columns, ranks[order])
@@ -258,24 +255,25 @@ def plot_group_shares(
     Parameters
     ----------
     frame : DataFrame
-        One row per word and group: 'word', 'group', 'share' of the word's neighbours associated
-        with the group, in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random
-        words; 'leans_to', the group of the word itself.
+        One row per word and group: 'word', 'group', 'share' of neighbours that lean to the group,
+        in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random words; 'leans_to',
+        the group of the word itself.
     title : str, optional
-        Default: a description.
+        Title of the figure.
     groups : sequence of str, optional
-        All groups, in the order of their colours; by default `frame.attrs['groups']` or as in rows.
+        All groups, in the order of their colours. Default: `frame.attrs['groups']`, or as in the
+        rows.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Lines across bars are intervals of random
-        words; bars that end within them are hollow. 'no value': words without shares.
+        words; bars that end within them are hollow. 'no value' marks words without shares.
 
     Raises
     ------
     TypeError, ValueError
-        If `frame` is not such a table or is empty, or the shares of a word sum to more than 1.
+        If `frame` lacks a column or is empty, or the shares of a word sum to more than 1.
 
     Examples
     --------
@@ -313,7 +311,7 @@ def plot_group_shares(
         number, place = names.index(group), panels.place(models.index(model))
         draw_series(figure, own, rows, number, bar_style(number), (group, group), place)
     rows.apply(figure)
-    # Panels in a row share the names of the words. The last number of a panel would run into the
+    # Panels in a row share the names of the words. The last number of a panel would overlap the
     # first one of the next.
     ticks = [0.25, 0.5, 0.75] if panels.n_columns > 1 else None
     axis = {"range": [0, 1], "tickformat": ".0%", "tickvals": ticks}
@@ -335,16 +333,17 @@ def _lean(label: str) -> str:
 
 
 def _check_shares(table: pd.DataFrame) -> None:
-    """Refuse percentages, and shares of one group that are given twice."""
+    """Raise an error for percentages and for repeated shares of a group."""
     wrong = ~table["share"].between(0, 1) & table["share"].notna()
     if wrong.any():
         raise ValueError(
-            f"column 'share' must hold shares between 0 and 1; got {table['share'][wrong].iloc[0]}."
+            f"column 'share' must be between 0 and 1; got {table['share'][wrong].iloc[0]}. Divide "
+            "percentages by 100."
         )
     sums = table.groupby(["model", "word"], sort=False)["share"].sum()
     over = list(sums[sums > 1 + 1e-6].index.get_level_values("word"))
     if over:
         raise ValueError(
-            f"the shares of a word must sum to 1; those of {', '.join(at_most(over))} sum to more. "
-            "If there are several models, name them in a column 'model'."
+            f"the shares of a word must sum to at most 1; those of {', '.join(at_most(over))} sum "
+            "to more. If the table has several models, add a column 'model'."
         )

@@ -38,15 +38,15 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     Parameters
     ----------
     table : Comparison or DataFrame
-        What :func:`wefe.debias.compare` returns, or some rows of its table.
+        Result of :func:`wefe.debias.compare`, or some rows of its table.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One panel for each metric, one for costs and one for what remains; one colour per mitigated
-        model. Error bars are 1.96 standard errors to either side. Lines mark no bias; where that
-        differs between rows, short lines mark the best value or chance. Missing scores are marked
-        'no value', with the reasons below.
+        One panel for each metric, one for costs and one for remaining bias; one colour per
+        mitigated model. Error bars span 1.96 standard errors on each side. Lines mark no bias;
+        short lines mark the best value or chance if it differs between rows. 'no value' marks
+        missing scores, with the reasons below.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
 
 
 def _placed(table: pd.DataFrame) -> pd.DataFrame:
-    """Add to each row its panel, its name there, and what is said of it."""
+    """Add the panel, label and hover text of each row."""
     several = table.groupby(["aspect", "measure"])["subject"].transform("nunique") > 1
     # Different metrics share no axis. A name is a place on the vertical axis.
     named = table["measure"] + (": " + table["subject"]).where(several, "")

@@ -31,14 +31,14 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     Parameters
     ----------
     correlation_matrix : DataFrame of shape (n_rankings, n_rankings)
-        What :func:`wefe.ranking.calculate_ranking_correlations` returns.
+        Result of :func:`wefe.ranking.calculate_ranking_correlations`.
     title : str, default=''
-        Default: a description.
+        Title of the figure.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Colours always range from -1 to 1, so you can compare figures. 'n/a' marks NaN.
+        Colours always range from -1 to 1, so figures are comparable. 'n/a' marks NaN.
 
     Raises
     ------
@@ -47,8 +47,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
 
     Examples
     --------
-    >>> names = ["WEAT", "RND"]
-    >>> matrix = pd.DataFrame([[1.0, -0.4], [-0.4, 1.0]], index=names, columns=names)
+    >>> matrix = pd.DataFrame([[1.0, -0.4], [-0.4, 1.0]], ["WEAT", "RND"], ["WEAT", "RND"])
     >>> plot_ranking_correlations(matrix).data[0].zmin
     -1
     """
@@ -69,10 +68,10 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     Parameters
     ----------
     matrix : DataFrame of shape (n_words, n_words)
-        What :func:`wefe.metrics.negative_sentiment_correlation` (the diagonal is 1 or NaN) or
-        :func:`wefe.metrics.joint_negative_sentiment` returns.
+        Result of :func:`wefe.metrics.negative_sentiment_correlation` (the diagonal is 1 or NaN) or
+        :func:`wefe.metrics.joint_negative_sentiment`.
     title : str, default=''
-        Default: a description.
+        Title of the figure.
 
     Returns
     -------
@@ -134,7 +133,7 @@ def _heat_map(
 
 
 def cell_size(sizes: Sequence[tuple[float, int, int]], n_cells: int) -> tuple[int, int]:
-    """Return the pixels of a cell, and of the number in it: 0 where it has no room."""
+    """Return the pixels of a cell and of the number in it (0 if there is no room)."""
     return next((px, font) for most, px, font in sizes if n_cells <= most)
 
 
@@ -148,7 +147,7 @@ def add_cells(
     limits: tuple[float, float] = (-1, 1),
     **place: Any,
 ) -> None:
-    """Add a table in the colours of the template, with labels of its rows and columns."""
+    """Add a table in the colours of the template, with row and column labels."""
     rows, columns, values = table
     cells = pd.DataFrame(values, rows, columns).rename_axis("row").reset_index()
     long = cells.melt("row", var_name="column")
@@ -197,15 +196,15 @@ def plot_direction_correlations(
     Parameters
     ----------
     audit : DirectionAudit
-        What :func:`wefe.audit.audit_direction` returns.
+        Result of :func:`wefe.audit.audit_direction`.
     without_outliers : bool, default=True
-        Add a second panel without the outliers, if there are any.
+        Whether to add a second panel without the outliers, if there are any.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A heat map from -1 to 1. Behind a line, the last row and column are the first principal
-        component, PC1. A star marks outliers. Columns of many sets are numbered.
+        A heat map from -1 to 1. The last row and column, behind a line, are the first principal
+        component (PC1). A star marks outliers. Columns are numbered if there are many sets.
 
     Raises
     ------
@@ -277,14 +276,14 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     Parameters
     ----------
     audit : DirectionAudit
-        What :func:`wefe.audit.audit_direction` returns.
+        Result of :func:`wefe.audit.audit_direction`.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Left: ``|cosine|`` of each set with the first component, and with that of the other sets;
-        how stable the component is without the set. Right: explained variance ratios; the dashed
-        line is the first ratio of unrelated sets.
+        Left: ``|cosine|`` of each set with the first component, with that of the other sets, and
+        the stability of the component without the set. Right: explained variance ratios; the dashed
+        line is the first ratio for unrelated sets.
 
     Raises
     ------
@@ -300,7 +299,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     'share of variance'
     """
     check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
-    # Names of sets stand left of all panels, so that they cover none of them.
+    # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: audit.n_components]
     shares = pd.DataFrame({"own": ratios, "total": audit.cumulative_ratio[: len(ratios)]})

@@ -27,10 +27,8 @@ def wrap(text: str, width: int = 40) -> str:
 
 
 def shorten(names: Sequence[str]) -> tuple[list[str], str]:
-    """Leave out of headings the aggregation that all share, and return it as a sentence.
+    """Remove the aggregation shared by all headings, and return it as a sentence.
 
-    Examples
-    --------
     >>> shorten(["WEAT: Gender sum score", "ECT: Gender sum score", "WordSim"])
     (['WEAT: Gender', 'ECT: Gender', 'WordSim'], 'Scores of each metric and query set: sum.')
     """
@@ -46,7 +44,7 @@ def shorten(names: Sequence[str]) -> tuple[list[str], str]:
 
 
 def at_most(lines: Sequence[str], most: int = 5) -> list[str]:
-    """Return the first lines, and how many more there are."""
+    """Return the first lines, and the number of further ones."""
     more = len(lines) - most
     return [*lines[:most], f"and {more} more"] if more > 0 else list(lines)
 
@@ -64,12 +62,12 @@ def width_px(labels: Iterable[str]) -> int:
 
 
 def shortened(word: str, most: int = 24) -> str:
-    """Cut a word, which may be a whole URL."""
+    """Shorten a word, which may be a whole URL."""
     return word if len(word) <= most else word[: most - 1] + "…"
 
 
 def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
-    """Return labels of points: words, most important first, where they have room."""
+    """Return labels of points, most important words first, as far as there is room."""
     places = table[["x", "y"]]
     shares = (places / (places.max() - places.min()).replace(0, 1)).to_numpy()
     chosen: list[int] = []

@@ -43,14 +43,15 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     Parameters
     ----------
     scores : LayerScores
-        What :func:`wefe.contextual.layer_scores` returns.
+        Result of :func:`wefe.contextual.layer_scores`.
     relative : bool, default=False
-        Place layers by depth, from 0 to 1, to compare models of different depth; else by number.
+        Whether to place layers by depth, from 0 to 1, to compare models of different depth;
+        otherwise by number.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        For one model, one line per query; for several, one panel per query with a line per model.
+        For one model, one line per query; for several, one panel per query with one line per model.
         Dashed: no bias. Bands: bootstrap intervals.
 
     Raises
@@ -132,13 +133,13 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     Parameters
     ----------
     results : MetricResult or sequence of MetricResult
-        What :meth:`wefe.contextual.CEAT.run_query` returns; several are compared.
+        Results of :meth:`wefe.contextual.CEAT.run_query`; several are compared.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One histogram per result: what one sample of contexts may yield, which the standard error of
-        CEAT does not show. Line: combined effect size. Dashed: no bias.
+        One histogram per result: effect sizes of single samples of contexts, whose spread the
+        standard error of CEAT does not show. Line: combined effect size. Dashed: no bias.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     effects = []
     for result in given:
         if "ceat" not in result:
-            raise TypeError(f"results must be results of CEAT; got {found(result)}.")
+            raise TypeError(f"results must come from CEAT().run_query; got {found(result)}.")
         sizes = np.asarray(result.details.get("effect_sizes", ()), dtype=np.float64)
         effects.append(sizes[np.isfinite(sizes)])
     # If all are equal, as with one context per word, bins still need a width.
@@ -219,28 +220,28 @@ def plot_silhouettes(
     biased: str | None = None,
     full_range: bool = False,
 ) -> go.Figure:
-    """Plot bias silhouettes: every run, the bounds and the mean, over the number of words.
+    """Plot bias silhouettes: runs, bounds and mean of the score by number of words.
 
     Parameters
     ----------
     silhouettes : Silhouette or sequence of Silhouette
-        What :func:`wefe.silhouette.bias_silhouettes` returns.
+        Result of :func:`wefe.silhouette.bias_silhouettes`.
     unbiased, biased : str, optional
         Models that accuracy compares; with two models, the first is the unbiased one by default.
     full_range : bool, default=False
-        Show all possible scores, the basis of robustness and accuracy; else those that occur.
+        Whether to show all possible scores, the basis of robustness and accuracy.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One row per metric, query and kind of list, one panel per model; a row shares its axes.
-        Robustness stands above each panel, accuracy above each row. Faint: the runs (of very many,
+        One row per metric, query and kind of list, one panel per model; each row shares its axes.
+        Robustness is above each panel, accuracy above each row. Faint: runs (for very many, only
         some sizes). Dashed: no bias.
 
     Raises
     ------
     TypeError, ValueError
-        If `silhouettes` is empty, or holds anything else or two of one metric, query and model.
+        If `silhouettes` is empty, contains anything else, or repeats a metric, query and model.
 
     Examples
     --------
@@ -261,8 +262,9 @@ def plot_silhouettes(
         row = rows.setdefault((each.metric, each.query_name, each.vary), {})
         if row.setdefault(each.model_name, each) is not each:
             raise ValueError(
-                f"two silhouettes are of {each.metric}, {each.query_name!r}, {each.vary} and "
-                f"{each.model_name!r}; plot them apart."
+                "silhouettes must differ in metric, query, kind of list or model; got two of "
+                f"{each.metric}, {each.query_name!r}, {each.vary} and {each.model_name!r}. Plot "
+                "them separately."
             )
     models = list(dict.fromkeys(each.model_name for each in given))
     compared = _references(unbiased, biased, models)
@@ -316,13 +318,13 @@ def plot_silhouettes(
 
 
 def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:
-    """Return the names of the two models that accuracy compares; none if it compares none."""
+    """Return the names of the two models that accuracy compares, if any."""
     named = [name for name in (unbiased, biased) if name is not None]
     if not named:
         return models if len(models) == 2 else []
     if len(set(named)) != 2:
         raise ValueError(
-            "accuracy compares two models; name both, unbiased and biased. Got "
+            "accuracy compares two models, so it needs both unbiased and biased; got "
             f"unbiased={unbiased!r}, biased={biased!r}."
         )
     names = zip(("unbiased", "biased"), named, strict=True)

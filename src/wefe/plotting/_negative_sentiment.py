@@ -41,12 +41,12 @@ def plot_negative_sentiment(
     ----------
     results : MetricResult, mapping or sequence of them
         One result of RNSB, a list of results, or a mapping from model name to result. Each needs
-        the entry 'negative_sentiment_distribution'.
+        'negative_sentiment_distribution'.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One panel per result, with model and score. Colours are target sets, if these have several
+        One panel per result, with model and score. Colours show target sets, if they have several
         words. Dashed: equal shares, which mean no bias.
 
     Examples
@@ -61,7 +61,7 @@ def plot_negative_sentiment(
     set_of = every["set"].groupby(level=0, sort=False).last()
     words, sets = list(set_of.index), list(set_of.unique())
     if len(sets) == len(words) or len(sets) > len(PALETTE):
-        # Sets add nothing to the words.
+        # Sets of single words need no colours.
         set_of[:], sets = "", [""]
     scores = [f"RNSB = {spread.score:.3g}" * bool(len(spread.words)) for spread in spreads.values()]
     label_px = min(150, width_px(["", *words]))
@@ -150,7 +150,7 @@ class Spread(NamedTuple):
 
 
 def read_spreads(results: object) -> dict[str, Spread]:
-    """Return what results of RNSB measured, by model name; refuse other results."""
+    """Return the distributions of RNSB results by model name; raise an error for other input."""
     if isinstance(results, Mapping) and _SPREAD not in results:
         names, listed = list(map(str, results)), list(results.values())
     else:
@@ -158,19 +158,19 @@ def read_spreads(results: object) -> dict[str, Spread]:
         named = (getattr(result, "model_name", "") for result in listed)
         names = [name or f"Model {number}" for number, name in enumerate(named, start=1)]
     if not listed:
-        raise ValueError("results is empty; there is nothing to plot.")
+        raise ValueError("results must contain at least one result; got none.")
     for result in listed:
         if not isinstance(result, Mapping) or not isinstance(result.get(_SPREAD), Mapping):
             raise TypeError(
-                f"results must be a result of RNSB (a dict with {_SPREAD!r}), a list of results, "
-                f"or a dict from model name to result; got {found(result)}."
+                f"results must be an RNSB result (a dict with {_SPREAD!r}), a list of results, or "
+                f"a dict from model name to result; got {found(result)}."
             )
     spreads = map(Spread.of, listed)
     return dict(zip(unique_labels(names, "models"), spreads, strict=True))
 
 
 def joint_shares(result: Mapping[str, Any]) -> pd.DataFrame:
-    """Return the products of the shares of every two target words: figure 4 of the paper."""
+    """Return the products of the shares of every two target words (figure 4 of the paper)."""
     shares = Spread.of(result).words["share"]
     values = np.outer(shares, shares)
     return pd.DataFrame(values, index=shares.index, columns=shares.index)

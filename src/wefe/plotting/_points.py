@@ -43,27 +43,27 @@ def plot_neighborhood(
     Parameters
     ----------
     frame : DataFrame
-        One row per word, the centre included: 'word', 'x', 'y', 'cosine' and 'indirect_bias' (both
-        with the centre), 'projection' (cosine with the bias direction), 'group' (the group that the
-        word is associated with, or 'no clear direction') and 'is_center'.
+        One row per word, including the centre: 'word', 'x', 'y', 'cosine' and 'indirect_bias' (both
+        with the centre), 'projection' (cosine with the bias direction), 'group' (that the word
+        leans to, or 'no clear direction') and 'is_center'.
     word : str
         The centre.
     title : str, optional
-        Default: a description.
+        Title of the figure.
     groups : sequence of str, default=()
-        All groups, in the order of their colours; by default those of the frame.
+        All groups, in the order of their colours. Default: those of the frame.
     method : str, default='PCA'
-        How the map was made, for the note: 'PCA', 't-SNE', 'UMAP'.
+        Method of the map, for the note: 'PCA', 't-SNE', 'UMAP'.
     theta : float, default=0.05
-        Points with an indirect bias above it get a ring.
+        Points with a larger indirect bias get a ring.
     n_labels : int, default=30
-        Maximum number of nearest words to name, where there is room.
+        Maximum number of nearest words to label, where there is room.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One trace per group, a grey one for no clear direction, one for the centre. Words without
-        place or projection are left out and named below.
+        position or projection are named below.
 
     Raises
     ------
@@ -123,22 +123,22 @@ def plot_neighborhood(
 def plot_clusters(
     frame: pd.DataFrame, *, title: str | None = None, method: str = "t-SNE"
 ) -> go.Figure:
-    """Plot the most biased words in two dimensions, with the clusters that they fall into.
+    """Plot the most biased words in two dimensions, with their clusters.
 
     Parameters
     ----------
     frame : DataFrame
-        What :func:`wefe.explore.cluster_map` returns: 'word', 'x', 'y', 'group', 'cluster'.
+        Result of :func:`wefe.explore.cluster_map`: 'word', 'x', 'y', 'group', 'cluster'.
     title : str, optional
-        Default: a description.
+        Title of the figure.
     method : str, default='t-SNE'
-        How the map was made, for the note.
+        Method of the map, for the note.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Dots are words in the cluster of their own group, crosses those in another. Words without
-        place, group or cluster are left out, also of the share, and named below.
+        Dots are words in the cluster of their own group, crosses words in another one. Words
+        without position, group or cluster are named below and excluded from the share.
 
     Raises
     ------
@@ -208,15 +208,15 @@ def plot_statistic(
     statistic_name, bias_name : str
         Titles of the axes, with units.
     title : str, optional
-        Default: a description.
+        Title of the figure.
     fit : (float, float), optional
         Slope and intercept of a line.
     band : DataFrame, optional
-        An interval around the line: 'statistic', 'low', 'high'.
+        Interval around the line: 'statistic', 'low', 'high'.
     notes : sequence of str, default=()
         Lines below the title: correlation, interval, number of words.
     n_labels : int, default=16
-        Maximum number of words to name: those farthest from the line, or else from the middle.
+        Maximum number of words to label, farthest from the line (or the median) first.
 
     Returns
     -------
@@ -259,7 +259,7 @@ def plot_statistic(
             line={"color": PALETTE[3], "width": 2},
             **hover([f"slope {slope:.3g}, intercept {intercept:.3g}"] * 2),
         )
-    # The names of both numbers may hold braces.
+    # The names of both numbers may contain braces.
     table[["x name", "y name"]] = statistic_name, bias_name
     template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
     order = away.sort_values(ascending=False, kind="stable").index
@@ -278,7 +278,7 @@ def _check_fit(fit: object) -> tuple[float, float]:
     try:
         slope, intercept = map(float, fit)  # type: ignore[call-overload]
     except (TypeError, ValueError):
-        raise ValueError(f"fit must be slope and intercept, two numbers; got {found(fit)}.") from (
+        raise ValueError(f"fit must be two numbers, (slope, intercept); got {found(fit)}.") from (
             None
         )
     return slope, intercept
@@ -290,13 +290,13 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     Parameters
     ----------
     audit : RankingAudit
-        What :func:`wefe.retrieval.audit_ranking` returns.
+        Result of :func:`wefe.retrieval.audit_ranking`.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One trace per attribute, one point per group, with its interval. Dashed: 0.8, the
-        four-fifths rule of thumb.
+        four-fifths rule.
 
     Raises
     ------

@@ -36,17 +36,17 @@ AWAY = PALETTE[-1]
 def plot_extremes(
     frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
 ) -> go.Figure:
-    """Plot the words most associated with each group.
+    """Plot the most extreme words of each group.
 
     Parameters
     ----------
     frame : DataFrame
-        One row per word: 'model', 'group', 'rank' (1: most associated), 'word', and 'projection',
-        the cosine with the bias direction towards the group, in [-1, 1].
+        One row per word: 'model', 'group', 'rank' (from 1), 'word', and 'projection', the cosine
+        with the direction towards the group, in [-1, 1].
     title : str, optional
-        Default: a description.
+        Title of the figure.
     groups : sequence of str, optional
-        All groups, in the order of their colours; by default `frame.attrs['groups']` or as in rows.
+        As in :func:`plot_group_shares`.
 
     Returns
     -------
@@ -135,25 +135,26 @@ def plot_projections(
     toward_first: str = "",
     toward_second: str = "",
 ) -> go.Figure:
-    """Plot how the projections of word lists onto a bias direction spread.
+    """Plot the distribution of the projections of word lists onto a bias direction.
 
     Parameters
     ----------
     frame : DataFrame
-        One row per word: 'model', 'set' (name of the word list), 'word', and 'projection', its
-        cosine with the bias direction, in [-1, 1]. For more than two groups also 'group', the one
-        that the projection is towards. Optional 'chance': words no farther from 0 are grey.
+        One row per word: 'model', 'set' (the word list), 'word', and 'projection' (cosine with the
+        bias direction, in [-1, 1]). For more than two groups also 'group', whose direction it is.
+        Optional 'chance': words no farther from 0 are grey.
     title : str, optional
-        Default: a description.
+        Title of the figure.
     toward_first, toward_second : str, default=''
-        Groups of positive and of negative projections; by default two of `frame.attrs['groups']`.
+        Groups of positive and negative projections. Default: from `frame.attrs['groups']`.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One row per word list; for several models, one panel per word list with a row per model;
-        with 'group', one panel per group. Boxes need 5 words. Up to 60 words have a point each, of
-        more words the 5 at each end. Words without a projection are named below.
+        with 'group', one panel per group. Sets of at least 5 words have a box. Up to 60 words have
+        a point each; of more words, only the 5 at each end. Words without a projection are named
+        below.
 
     Raises
     ------
@@ -164,8 +165,7 @@ def plot_projections(
     --------
     >>> rows = [("w2v", "jobs", "nurse", 0.4), ("w2v", "jobs", "pilot", -0.3)]
     >>> table = pd.DataFrame(rows, columns=["model", "set", "word", "projection"])
-    >>> figure = plot_projections(table, toward_first="female", toward_second="male")
-    >>> figure.layout.xaxis.title.text
+    >>> plot_projections(table, toward_first="female", toward_second="male").layout.xaxis.title.text
     '← male    cosine with the bias direction    female →'
     """
     columns = ("model", "set", "word")
@@ -231,7 +231,7 @@ def _n_words(size: int) -> str:
 def _axis_title(
     n_columns: int, first: str = "", second: str = "", end: str = ""
 ) -> tuple[str, str]:
-    """Return the title of an axis, and a note with the groups whose names are cut in it."""
+    """Return an axis title, and a note with the full names of shortened groups."""
     most = 24 // n_columns + 2
     left, right = (f"← {shortened(second, most)}    ", f"    {shortened(first, most)} →")
     what = _COSINE if n_columns == 1 else "cosine"
@@ -244,7 +244,7 @@ def _axis_title(
 
 
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:
-    """Draw boxes of words, sorted by projection, and points: all, or those at the ends."""
+    """Draw boxes of words, and points for all words or those at the ends."""
     of_row = words.groupby("row")["projection"]
     size, at = of_row.transform("size"), of_row.cumcount()
     boxed = words[size >= _FEWEST_FOR_BOX].groupby("row")["projection"]

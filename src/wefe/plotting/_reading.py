@@ -1,4 +1,4 @@
-"""Read from a table of scores how to draw it."""
+"""Determine from a table of scores how to draw it."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ class Reading:
         return what if math.isnan(value) else f"{what} ({value:g} = no bias measured)"
 
     def labels(self) -> tuple[dict[str, str], str]:
-        """Return names without what all queries repeat, and that as a sentence."""
+        """Return names without their common part, and that part as a sentence."""
         short, repeated = shorten(self.queries)
         prefix = f"{self.metric}: {self.query_set or 'Unnamed queries set'} "
         if self.aggregation:
@@ -145,7 +145,7 @@ class Reading:
         return name if sides else self.metric or "unknown test"
 
     def notes(self) -> dict[str, object]:
-        """Explain what is missing, which test was used, and what the lines mean."""
+        """Explain missing scores, the test, and the lines."""
         table, missing = self.table, self.table["score"].isna()
         have = count(int(missing.sum()), "score has", "scores have")
         below = " (reasons below)" * bool(self.reasons()[1])
@@ -177,7 +177,7 @@ class Reading:
         return marks, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
-        """Return everything that is known about each score."""
+        """Return the hover text of each score."""
         table = self.table
         known, has_null = table["score"].notna(), table["null_lower"].notna()
         between = table["p_value_lower"] != table["p_value_upper"]

@@ -1,4 +1,4 @@
-"""Figures for papers, as files: drawn by matplotlib, without a browser."""
+"""Figures for papers as files, drawn by matplotlib without a browser."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ Limits: TypeAlias = tuple[float, float]
 Biases: TypeAlias = Mapping[str, Mapping[str, Mapping[str, Sequence[float]]]]
 
 FORMATS = ("png", "svg", "pdf")
-# More bars become one box per query; of more models, the first ones have panels.
+# More bars become one box per query; only this many models have panels.
 _MOST_BARS, _MOST_PANELS = 400, 12
 # Rows with more cells have no room for numbers.
 _MOST_NUMBERS = 20
@@ -69,21 +69,21 @@ def write_figures(
     Parameters
     ----------
     folder : path
-        Where to write; created if it does not exist.
+        Output folder; created if it does not exist.
     scores : DataFrame, optional
-        What :func:`wefe.running.measure` returns: bars with intervals and nulls, one figure for
-        each metric and query set. More than 400 scores become one box per query.
+        Result of :func:`wefe.running.measure`: bars with intervals and nulls, one figure for each
+        metric and query set. More than 400 scores become one box per query.
     ranking, correlations : DataFrame, optional
-        What :func:`wefe.ranking.create_ranking` and
-        :func:`wefe.ranking.calculate_ranking_correlations` return.
+        Results of :func:`wefe.ranking.create_ranking` and
+        :func:`wefe.ranking.calculate_ranking_correlations`.
     negative_sentiment : mapping, optional
         Title -> model name -> result of RNSB: distributions, and the matrix of each model.
     silhouettes : sequence of Silhouette, optional
-        What :func:`wefe.silhouette.bias_silhouettes` returns.
+        Result of :func:`wefe.silhouette.bias_silhouettes`.
     biases : mapping, optional
         Title -> model name -> target set -> individual biases of its words.
     formats : sequence of {'png', 'svg', 'pdf'}, default=('png', 'svg', 'pdf')
-        What to write of each figure.
+        File formats of each figure.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def check_matplotlib() -> Any:
         import matplotlib as mpl
     except ImportError as error:
         raise ImportError(
-            "figures as files need matplotlib: pip install 'wefe[figures]'."
+            "writing figures needs matplotlib. Install it with pip install 'wefe[figures]'."
         ) from error
     return mpl
 
@@ -215,7 +215,7 @@ def _correlations(correlations: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
 
 
 def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str) -> Figure:
-    """Draw tables of one scale, a panel for each."""
+    """Draw tables with a common colour scale, one panel each."""
     from matplotlib.colors import LinearSegmentedColormap
 
     scale = LIGHT.layout.colorscale

@@ -31,7 +31,7 @@ INK = "#222222"
 def _template(
     paper: str, ink: str, grid: str, hover: str, cells: Sequence[str]
 ) -> go.layout.Template:
-    """Return a template that draws in ink whatever has no colour of its own."""
+    """Return a template that draws everything without a colour of its own in ink."""
     axis = {
         "zeroline": False,
         "zerolinecolor": ink,
@@ -109,15 +109,12 @@ def tint(colour: str, opacity: float = 0.15) -> str:
 
 
 def hover(texts: Sequence[Any]) -> dict[str, Any]:
-    """Return the arguments of a trace that shows these texts, and nothing else, on hover."""
+    """Return trace arguments that show only these texts on hover."""
     return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
 def hover_rows(table: pd.DataFrame, template: str) -> dict[str, Any]:
-    """Return :func:`hover` with one text per row: a template of its columns, cut and escaped.
-
-    Lines with a value that is unknown (NaN, None or '') are left out.
-    """
+    """Return hover texts from a template of columns; lines with unknown values are left out."""
     lines = {
         line: {field for _, field, *_ in Formatter().parse(line)} for line in template.split("<br>")
     }
@@ -139,10 +136,9 @@ def write(
     figure: go.Figure, notes: Iterable[Mapping[Any, Any]], *, domain: str = "", row: int = 1,
     col: int = 1, **look: Any,
 ) -> None:  # fmt: skip
-    """Write texts into a panel, by default to the right of their point.
+    """Write texts into a panel; coordinates named in `domain`, such as 'xy', are shares of it.
 
-    Coordinates named in `domain`, such as 'xy', are shares of the panel. All texts are added at
-    once, because plotly copies all annotations whenever one is added.
+    All texts are added at once, because plotly copies all annotations whenever one is added.
     """
     for name, axis in zip("xy", figure.get_subplot(row, col), strict=True):
         ref = axis.plotly_name.replace("axis", "")
@@ -156,7 +152,7 @@ def write(
 
 
 def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
-    """Say in the middle of a panel why it is empty."""
+    """Write in the middle of a panel why it is empty."""
     note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {reason}", 50)}
     write(figure, [note], domain="xy", xanchor="center", **place)
 
@@ -244,7 +240,7 @@ def as_dark(figure: go.Figure) -> go.Figure:
     Parameters
     ----------
     figure : plotly.graph_objects.Figure
-        A figure of this package, or another one.
+        Any plotly figure.
 
     Returns
     -------

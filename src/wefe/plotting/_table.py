@@ -1,4 +1,4 @@
-"""Checks of what is to be plotted: tables, columns, groups, and lists of results."""
+"""Checks of input: tables, columns, groups, and lists of results."""
 
 from __future__ import annotations
 
@@ -43,16 +43,13 @@ def check_frame(
     optional: Sequence[str] = (),
     optional_numbers: Sequence[str] = (),
 ) -> pd.DataFrame:
-    """Return the columns that a figure needs: texts as str, numbers as float64.
-
-    Optional ones are returned if present. A missing text is '', an infinite number NaN.
-    """
+    """Return texts as str and numbers as float64; '' replaces missing texts, NaN infinities."""
     wanted = [*texts, *numbers]
     table = _check_filled("frame", frame, f" with the columns {', '.join(wanted)}")
     if lacking := [column for column in wanted if column not in table]:
         raise ValueError(
-            f"frame must have the columns {', '.join(wanted)}; it lacks {', '.join(lacking)}. "
-            f"Its columns are {', '.join(map(str, table))}."
+            f"frame must have the columns {', '.join(wanted)}; got {', '.join(map(str, table))}, "
+            f"without {', '.join(lacking)}."
         )
     texts = [*texts, *(column for column in optional if column in table)]
     checked: dict[str, Any] = {
@@ -67,10 +64,10 @@ def check_frame(
 def with_values(
     table: pd.DataFrame, columns: Sequence[str], what: str
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows that have values in these columns, and a line that names the other words."""
+    """Return the rows that have values in these columns, and a line naming the other words."""
     missing = table[columns].isin(["", np.nan]).any(axis=1)
     names = ", ".join(at_most([shortened(word) for word in table["word"][missing].unique()]))
-    lost = [f"Left out, as there is no {what}: {names}."] if names else []
+    lost = [f"Left out, because there is no {what}: {names}."] if names else []
     return table[~missing].reset_index(drop=True), lost
 
 
@@ -78,7 +75,7 @@ def _check_filled(name: str, table: object, what: str) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{name} must be a DataFrame{what}; got {found(table)}.")
     if table.empty:
-        raise ValueError(f"{name} has shape {table.shape}; there is nothing to plot.")
+        raise ValueError(f"{name} must have at least one row and column; got shape {table.shape}.")
     return table
 
 
@@ -87,8 +84,8 @@ def _numbers(where: str, column: Any, values: pd.Series[Any]) -> Numbers:
         return values.to_numpy(dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError(
-            f"{where}column {column!r} must hold numbers; got {found(values.iloc[0])}. Names "
-            "belong in the index: pd.read_csv(path, index_col=0)."
+            f"{where}column {column!r} must contain numbers; got {found(values.iloc[0])}. Put "
+            "names in the index, for example with pd.read_csv(path, index_col=0)."
         ) from None
 
 
@@ -101,7 +98,7 @@ def check_groups(groups: Sequence[str] | None, frame: pd.DataFrame) -> list[str]
     names = [str(name) for name in check_sequence("groups", groups)]
     if unknown := sorted(set(seen) - set(names)):
         raise ValueError(
-            f"groups must name every group of the frame; it lacks {', '.join(unknown)}."
+            f"groups must contain every group of the frame; missing: {', '.join(unknown)}."
         )
     return names
 
@@ -112,10 +109,10 @@ def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.Dat
 
 
 def check_result(name: str, given: object, source: str, kind: str) -> None:
-    """Refuse what the function `source` does not return; its module defines `kind`."""
+    """Raise an error unless `given` is a `kind`, the class that the function `source` returns."""
     module, _, function = source.rpartition(".")
     if not isinstance(given, getattr(import_module(module), kind)):
-        raise TypeError(f"{name} must be a {kind}, as {function} returns it; got {found(given)}.")
+        raise TypeError(f"{name} must be a {kind} from {function}; got {found(given)}.")
 
 
 def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
@@ -125,5 +122,5 @@ def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
     for number, each in enumerate(several):
         check_result(f"{name}[{number}]", each, source, kind)
     if not several:
-        raise ValueError(f"{name} is empty; there is nothing to plot.")
+        raise ValueError(f"{name} must contain at least one {kind}; got none.")
     return several

@@ -1,4 +1,4 @@
-"""The report of a study, for readers without Python: the findings in words come first."""
+"""The report of a study, for readers without Python; it starts with the findings in words."""
 
 import lazy_loader as lazy
 

@@ -1,6 +1,6 @@
-"""What a study found, as data: each claim has a kind, a place in the report, and evidence.
+"""Findings of a study as data: each claim has a kind, a place in the report, and evidence.
 
-`templates/claims.jinja` has one macro per kind, which makes a sentence of the facts.
+`templates/claims.jinja` has one macro per kind, which turns the facts into a sentence.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ _MOST = 8
 
 @dataclass(frozen=True)
 class Evidence:
-    """What a claim rests on: one or more models, and `n` queries, scores or other units.
+    """The basis of a claim: models, and `n` queries, scores or other units.
 
-    `p_value` is the largest one of what the claim calls significant.
+    `p_value` is the largest p-value that the claim calls significant.
     """
 
     models: tuple[str, ...]
@@ -57,7 +57,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement of the report; `kind` is the macro that words it, `facts` are its arguments."""
+    """A statement of the report; `kind` is its macro, `facts` are the arguments."""
 
     kind: str
     place: Place
@@ -66,14 +66,7 @@ class Claim:
 
 
 def said(claim: Claim) -> dict[str, Any]:
-    """Return a claim as a sentence, in parts that separate names from words, with its evidence.
-
-    Examples
-    --------
-    >>> claim = Claim("one_model", "verdict", Evidence(("w2v",), 3))
-    >>> said(claim)["text"]
-    'w2v is the only model with scores, so there is no ranking.'
-    """
+    """Return a claim as a sentence, its parts (names and words) and its evidence."""
     if not isinstance(claim, Claim) or not isinstance(claim.evidence, Evidence):
         raise TypeError(f"only a Claim with Evidence can be said; got {found(claim)}.")
     macro = getattr(macros("claims.jinja"), claim.kind)
@@ -88,11 +81,7 @@ def said(claim: Claim) -> dict[str, Any]:
 
 
 def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
-    """Return what a study found: at most three claims for the verdict, five for the summary.
-
-    Claims of a place are in reading order. `scores` is the table of
-    :func:`wefe.report._scores.scored`.
-    """
+    """Return the claims of a study in reading order: at most 3 in the verdict, 5 in the summary."""
     parts = (
         *(_verdict, _retrieval, _gaps, _tests, _agreement, _mitigation, _warnings),
         *(_rankings, _scores),
@@ -105,7 +94,7 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 
 
 def _n_queries(scores: pd.DataFrame, query_set: str = OVERALL) -> int:
-    """Count the queries that some model answered and that count in an aggregated score."""
+    """Count the queries with a score from some model that count in an aggregated score."""
     in_set = (query_set == OVERALL) | (scores["query_set"] == query_set)
     known = scores[scores["score"].notna() & scores["counts"] & in_set]
     return len(known[["query_set", "query_name"]].drop_duplicates())
@@ -124,7 +113,7 @@ def _ranks(ranking: Mapping[str, Any]) -> pd.DataFrame:
 
 
 def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
-    """Return the metrics on which each model, or group of tied models, has the best rank."""
+    """Return the metrics on which each model, or group of tied models, ranks first."""
     best: dict[tuple[str, ...], list[str]] = {}
     for metric, of_metric in ranks.items():
         known = of_metric.dropna()
@@ -134,11 +123,11 @@ def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
     return best
 
 
-# Which model
+# Best model
 
 
 def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    """Say which model is first, of all and of unmitigated ones, and how ranks add up."""
+    """Claim which model ranks first, among all and among original ones, and by which ranks."""
     known = scores[scores["score"].notna()]
     if known["model_name"].nunique() == 1:
         n = len(known[["query_set", "query_name"]].drop_duplicates())
@@ -196,7 +185,7 @@ def _leader(
 def _standings(
     best: Mapping[tuple[str, ...], list[str]], pairs: Mapping[str, Mapping[str, Any]]
 ) -> list[dict[str, Any]]:
-    """Return the metrics on which each model is first alone."""
+    """Return the metrics on which each model alone ranks first."""
     standings = []
     for winners, metrics in best.items():
         own = [pairs[metric] for metric in metrics if metric in pairs]
@@ -218,7 +207,7 @@ def _rankings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
             yield Claim("first_on", "rankings", evidence, facts)
 
 
-# How sure
+# Certainty
 
 
 def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -263,7 +252,7 @@ def _of_scores(scores: pd.DataFrame) -> Evidence:
     return Evidence(_names(scores["model_name"]), len(scores), "score")
 
 
-# What disagrees
+# Disagreement
 
 
 def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -311,7 +300,7 @@ def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
         yield Claim("spread", "correlations", evidence, {"rows": rows})
 
 
-# What mitigation changed
+# Effect of mitigation
 
 
 def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
@@ -335,7 +324,7 @@ def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim]:
-    """Compare words along a direction, and around other words, before and after."""
+    """Compare words along a direction and their neighbours before and after mitigation."""
     spread = {
         row["model_name"]: row["mean_abs"]
         for row in part["distribution"]
@@ -374,7 +363,7 @@ def _retrieval(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         yield Claim("selected", place, evidence, audit)
 
 
-# What is missing
+# Missing values
 
 
 def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:

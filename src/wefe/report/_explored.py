@@ -1,4 +1,4 @@
-"""What the report says about words along bias directions."""
+"""Words along bias directions, for the report."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ NOTHING = 5e-4
 
 
 def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Return for each criterion where words lie in each model that is `shown`.
+    """Return the projections of words in each `shown` model, per criterion.
 
-    Each has 'criterion', 'groups', 'models' (facts about the directions, or 'why' there are none),
-    'distribution' (rows), 'extremes' (words of each model by rank, per group) and 'words' (a row
-    per model, for each requested word).
+    Each entry has 'criterion', 'groups', 'models' (facts about the directions, or 'why' there are
+    none), 'distribution' (rows), 'extremes' (words by group, model and rank) and 'words' (a row per
+    model, for each requested word).
     """
     groups: dict[str, list[str]] = {}
     for task, outcome in results.of_kind("explore"):
@@ -60,7 +60,7 @@ def _why(row: dict[str, Any]) -> str | None:
 def _sides(
     extremes: pd.DataFrame, models: list[str], groups: list[str]
 ) -> Iterator[dict[str, Any]]:
-    """Return the words of each model by rank, for each group; rounding noise is left out."""
+    """Return the words of each model by rank, for each group, without rounding noise."""
     far = extremes[extremes["projection"] >= NOTHING]
     for group in groups:
         lists = [
@@ -90,7 +90,7 @@ def _word(part: pd.DataFrame) -> dict[str, Any]:
         "is_clear": leans_to != NO_CLEAR_DIRECTION,
         "percentile": first["percentile"] if is_something else None,
         "projection": largest,
-        # Why neighbours are unknown.
+        # The reason why neighbours are unknown.
         "missing": first["nan_reason"],
         "most": clear.idxmax() if len(clear) else None,
         "shares": [] if first["neighbor_share"] is None else rows,

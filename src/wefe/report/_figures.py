@@ -1,4 +1,4 @@
-"""The figures of the report, as plain data for plotly.js, each with words that can replace it."""
+"""The figures of the report as data for plotly.js, each with alternative text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _SAID = {
 
 
 class Figure(NamedTuple):
-    """A figure as `data` and layout for plotly.js, with its caption and alternative text."""
+    """A figure as `data` and layout for plotly.js, with caption and alternative text."""
 
     id: str
     caption: str
@@ -62,14 +62,14 @@ class Figure(NamedTuple):
 
 
 def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "") -> Figure:
-    """Return a figure as plain data, with the title as its caption."""
+    """Return a figure as plain data, with its title as the caption."""
     data = json.loads(figure.to_json())
     layout = data["layout"]
     # The page has the template once, in light and in dark.
     del layout["template"]
     title = layout.pop("title", {}).get("text", "")
     top = layout["margin"]["t"]
-    # The room that `apply_layout` reserved for the title; headings of panels keep theirs.
+    # The space that `apply_layout` reserved for the title; headings of panels keep theirs.
     taken = 28 + 22 * (title.count("<br>") + 1)
     layout["margin"]["t"] = max(24, top - taken + 12)
     layout["height"] -= top - layout["margin"]["t"]
@@ -81,9 +81,9 @@ def drawn(place: str, figure: go.Figure, facts: Mapping[str, Any], kind: str = "
 def figures(results: StudyResults, summary: Mapping[str, Any]) -> dict[str, Figure]:
     """Return the figures of a study by their place in the summary.
 
-    'ranking-0' and so on, in the order of its tables; 'scores-0' per metric; 'correlations-0';
-    'sentiment-0' and 'matrix-0' per query of RNSB; 'silhouettes-0' per metric; 'impact-0' per
-    audit of a ranking; 'explored-0' per criterion that has a page.
+    Places are 'ranking-0' and so on in the order of its tables; 'scores-0' and 'silhouettes-0' per
+    metric; 'correlations-0'; 'sentiment-0' and 'matrix-0' per query of RNSB; 'impact-0' per ranking
+    audit; 'explored-0' per criterion that has a page.
     """
     made = [
         *(_distributions(summary) if summary["is_large"] else _rankings(results, summary)),
@@ -102,16 +102,14 @@ def write_figures(
     folder: str | os.PathLike[str],
     formats: Sequence[str] = ("png", "svg", "pdf"),
 ) -> list[Path]:
-    """Write the figures of a study by :func:`wefe.plotting.write_figures`, which needs matplotlib.
+    """Write the figures of a study with :func:`wefe.plotting.write_figures`.
 
     Parameters
     ----------
     results : StudyResults
-        What :meth:`wefe.study.Study.run` returns.
-    folder : path
-        Where to write; created if it does not exist.
-    formats : sequence of {'png', 'svg', 'pdf'}, default=('png', 'svg', 'pdf')
-        What to write of each figure.
+        Results of a study.
+    folder, formats : optional
+        As in :func:`wefe.plotting.write_figures`.
 
     Returns
     -------
@@ -171,7 +169,7 @@ def _rankings(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Fig
 
 
 def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    """Draw how aggregated scores spread over many models, one panel per metric."""
+    """Draw the distribution of aggregated scores over many models, one panel per metric."""
     for position, ranking in enumerate(summary["rankings"]):
         names = [column["name"] for column in ranking["columns"]]
         models = [row["model"] for row in ranking["rows"]]
@@ -244,7 +242,7 @@ def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
-    """Draw queries by models; the name of each query set stands above its queries."""
+    """Draw queries by models, with the names of query sets above their queries."""
     import plotly.graph_objects as go
 
     from wefe.plotting._labels import escape, height_px, width_px, wrap
@@ -294,14 +292,14 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
             "colorbar": {"title": title, "thickness": 14},
         },
     )
-    # A row is as high as the longest name.
+    # The longest name determines the height of a row.
     plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
     below_px = 0 if is_large else width_px(shown) if is_upright else height_px(shown)
     return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
 
 
 def _from_no_bias(cell: Mapping[str, Any]) -> float:
-    """Return how far a score is from no bias, with its sign, in four digits: a page has many."""
+    """Return the signed distance from no bias, rounded to four digits to save space."""
     return float(f"{cell.get('score', math.nan) - cell.get('no_bias_value', 0.0):.4g}")
 
 
@@ -342,7 +340,7 @@ def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    """Draw figures 3 and 4 of Sweeney and Najafian (ACL 2019), for models at both ends."""
+    """Draw figures 3 and 4 of Sweeney and Najafian (ACL 2019), for the extreme models."""
     from wefe.plotting import plot_negative_sentiment, plot_negative_sentiment_correlation
     from wefe.plotting._negative_sentiment import joint_shares
 
@@ -370,7 +368,7 @@ def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
-    """Draw figures per metric, query and kind of list: a panel for each model."""
+    """Draw one figure per metric, query and kind of list, with a panel per model."""
     from wefe.plotting import plot_silhouettes
 
     groups: dict[tuple[str, ...], list[Any]] = defaultdict(list)
@@ -415,7 +413,7 @@ def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
-    """Draw a panel per set of words, with a row per model; a box per group if they are several."""
+    """Draw a panel per word set, with a row per model and a box per group."""
     from wefe.plotting._axes import Panels
     from wefe.plotting._labels import escape, height_px, wrap
     from wefe.plotting._style import PALETTE, apply_layout

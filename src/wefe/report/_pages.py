@@ -38,33 +38,33 @@ def page_html(
     title: str | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> str:
-    """Return pages of words and models as one HTML file, which needs and allows no network.
+    """Return pages of words and models as one HTML file, which explains how to read the numbers.
 
-    It explains how to read the numbers. Texts from vocabularies cannot run as code.
+    The file needs no network and blocks it. Texts from vocabularies cannot run as code.
 
     Parameters
     ----------
     pages : sequence of WordPage or ModelPage
-        What :func:`wefe.explore.word_page` and :func:`wefe.explore.model_page` return, or one of
-        them. Models of one criterion share their figures.
+        One or several results of :func:`wefe.explore.word_page` and
+        :func:`wefe.explore.model_page`. Models of one criterion share their figures.
     analogies : mapping from str to DataFrame, optional
-        Model name -> what :func:`wefe.explore.generate_analogies` returns.
+        Model name -> result of :func:`wefe.explore.generate_analogies`.
     correlations : sequence of StatisticCorrelation, optional
-        What :func:`wefe.explore.correlate_with_statistic` returns.
+        Results of :func:`wefe.explore.correlate_with_statistic`.
     title : str, optional
         Default: the words, or the models.
     facts : mapping, optional
-        More about the origin of the numbers, such as ``{"Seed": 0}``.
+        Further facts about the origin of the numbers, such as ``{"Seed": 0}``.
 
     Returns
     -------
     str
-        About 5 MB, most of which is the library that draws the figures.
+        About 5 MB, most of it the library that draws the figures.
 
     Raises
     ------
     TypeError, ValueError
-        If `pages` holds anything else, or there is nothing to show.
+        If `pages` contains anything else, or there is nothing to show.
 
     Examples
     --------
@@ -115,9 +115,9 @@ def write_page(
     path : path
         The file. It is replaced only when the page is complete.
     pages : sequence of WordPage or ModelPage
-        What to show.
+        As in :func:`page_html`.
     **options
-        Those of :func:`page_html`.
+        Options of :func:`page_html`.
 
     Raises
     ------
@@ -136,13 +136,13 @@ def write_page(
 
 
 def _by_word(pages: Sequence[WordPage]) -> list[WordPage]:
-    """Put the pages of a word together, in the order of the first ones."""
+    """Group the pages of each word, in the order of the first ones."""
     order = list(dict.fromkeys(page.word for page in pages))
     return sorted(pages, key=lambda page: order.index(page.word))
 
 
 def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
-    """Group pages by criterion: only those of one can share a figure."""
+    """Group pages by criterion, because only those can share a figure."""
     parts: dict[tuple[str, tuple[str, ...]], list[_Page]] = {}
     for page in pages:
         parts.setdefault((page.directions.name, page.directions.groups), []).append(page)
@@ -197,7 +197,7 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
 
 
 def _with_legend_below(figure: go.Figure) -> go.Figure:
-    """Put the legend below, from the left edge, where narrow pages show it too."""
+    """Move the legend below the figure, so that narrow pages also show it."""
     layout = figure.layout
     names = [str(trace.name or "") for trace in figure.data if trace.showlegend is not False]
     # The first entry stands beside the title of the legend.

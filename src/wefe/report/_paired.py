@@ -1,4 +1,4 @@
-"""How sure the order of two models is: their distances from no bias, paired over queries."""
+"""How certain the order of two models is: their distances from no bias, paired over queries."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ def sign_flip_p_value(
 ) -> float:
     """Test whether paired differences have a mean other than 0: a sign-flip permutation test.
 
-    If the two models were exchangeable, each difference could as well have the other sign. The
-    two-sided p-value is the share of sign patterns, the observed one included, whose sum is at
-    least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21).
-    With more than 16 differences, `n_random` random patterns replace all. Fewer than six pairs
-    never reach 0.05, because the least p-value is 2 / 2^n. Without any pair it is 1.
+    If the models were exchangeable, each difference could have either sign. The two-sided p-value
+    is the share of sign patterns, including the observed one, whose sum is at least as far from 0
+    as the observed sum (Fisher, The Design of Experiments, 1935, section 21). With more than 16
+    differences, `n_random` random patterns are used. The smallest p-value is 2 / 2^n, so fewer than
+    six pairs never reach 0.05. Without any pair it is 1.
 
     >>> sign_flip_p_value([1.0, 2.0, 3.0])
     0.25
@@ -60,11 +60,11 @@ def first_and_second(
     """Compare the first two models of each ranking, paired over its queries.
 
     Yields per ranking and metric: 'metric', 'query_set', 'first', 'second'; 'n' (queries of the
-    aggregate that both answered), 'n_nearer' (how often the first is nearer to no bias),
-    'difference' (how much nearer, on average), 'n_clusters' (groups of queries that share no
-    words), 'p_value' (of resampled words if the study has intervals, else of sign flips; None with
-    fewer than eight groups), 'beyond' (whether this is beyond chance), 'n_intervals' (queries in
-    which both have one) and 'n_overlap' (how many of these overlap).
+    aggregate with scores of both), 'n_nearer' (how often the first is closer to no bias),
+    'difference' (how much closer, on average), 'n_clusters' (groups of queries without common
+    words), 'p_value' (from resampled words if the study has intervals, else from sign flips; None
+    with fewer than eight groups), 'beyond' (whether this is beyond chance), 'n_intervals' (queries
+    with both intervals) and 'n_overlap' (how many of these overlap).
     """
     weights = {part.name: part.weight for part in results.plan.query_sets}
     has_intervals = results.plan.settings["intervals"]["n_bootstrap"]
@@ -97,7 +97,7 @@ def _of(table: pd.DataFrame, metric: str, query_sets: Collection[str]) -> pd.Dat
 def _compare(
     scores: pd.DataFrame, pair: Sequence[str], weights: Mapping[str, float]
 ) -> dict[str, Any]:
-    """Compare two models by their scores of one metric; empty if they have none in common."""
+    """Compare two models by their scores of one metric; empty without common scores."""
     first, second = pair
     wide = scores[scores["counts"] & scores["model_name"].isin([first, second])].pivot(
         index=["query_set", "query_name", "cluster"],

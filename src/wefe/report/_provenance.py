@@ -1,4 +1,4 @@
-"""What the report says about methods, references and provenance."""
+"""Methods, references and provenance, for the report."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def methods_of(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
 def _metric(
     metric: PlannedMetric, scores: pd.DataFrame, lookup: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Return what a metric asks and means, and the bounds of its scores on these queries."""
+    """Return what a metric measures, and the bounds of its scores on these queries."""
     about = {
         "label": metric.label,
         "title": metric.title,
@@ -96,8 +96,6 @@ def provenance(results: StudyResults) -> dict[str, Any]:
 def as_toml(table: Mapping[str, Any], path: str = "") -> str:
     """Return plain data as TOML, in the style of study files.
 
-    Examples
-    --------
     >>> print(as_toml({"name": "A", "models": [{"source": "demo"}]}))
     name = "A"
     <BLANKLINE>

@@ -1,4 +1,4 @@
-"""The report as one HTML file, and in short as Markdown."""
+"""The report as one HTML file, and a short version as Markdown."""
 
 from __future__ import annotations
 
@@ -19,19 +19,20 @@ if TYPE_CHECKING:
 
 
 def to_html(results: StudyResults) -> str:
-    """Return the report as one HTML file, which needs and allows no network.
+    """Return the report as one HTML file.
 
-    Texts from word lists, names and messages cannot run as code.
+    The file needs no network and blocks it. Texts from word lists, names and messages cannot run as
+    code.
 
     Parameters
     ----------
     results : StudyResults
-        What :meth:`wefe.study.Study.run` returns.
+        Results of a study.
 
     Returns
     -------
     str
-        About 5 MB, most of which is the library that draws the figures.
+        About 5 MB, most of it the library that draws the figures.
 
     Examples
     --------
@@ -46,7 +47,7 @@ def to_html(results: StudyResults) -> str:
 
 
 def html_page(template: str, **content: Any) -> str:
-    """Return a page of a template that extends 'base.html.jinja', with its style and scripts."""
+    """Return a page of a template that extends 'base.html.jinja', with style and scripts."""
     from markupsafe import Markup
     from plotly.offline import get_plotlyjs
 
@@ -71,17 +72,17 @@ def html_page(template: str, **content: Any) -> str:
 
 
 def to_markdown(results: StudyResults) -> str:
-    """Return the report in short as Markdown, for pull requests and job summaries.
+    """Return a short report as Markdown, for pull requests and job summaries.
 
     Parameters
     ----------
     results : StudyResults
-        What :meth:`wefe.study.Study.run` returns.
+        Results of a study.
 
     Returns
     -------
     str
-        Findings, ranks, changes and failures, about 80 lines at most.
+        Findings, ranks, changes and failures, at most about 80 lines.
 
     Examples
     --------
@@ -99,7 +100,7 @@ def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
     Parameters
     ----------
     results : StudyResults
-        What :meth:`wefe.study.Study.run` returns.
+        Results of a study.
     path : path
         The file. It is replaced only when the report is complete.
 
@@ -123,10 +124,8 @@ def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    results : StudyResults
-        What :meth:`wefe.study.Study.run` returns.
-    path : path
-        The file. It is replaced only when the report is complete.
+    results, path : StudyResults, path
+        As in :func:`write_html`.
 
     Raises
     ------
@@ -144,7 +143,7 @@ def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
 
 
 def write(path: str | os.PathLike[str], render: Callable[[], str]) -> None:
-    """Write a text to a file, as a whole or not at all; refuse a bad path before long work."""
+    """Write a text completely or not at all; check the path before rendering."""
     check_writable(path)
     text = render()
     with atomic_file(path) as file:
@@ -156,7 +155,7 @@ def _file(name: str) -> str:
 
 
 def escape_markdown(value: object) -> str:
-    r"""Return a text that GitHub shows as it is: no markup, no table cell, no mention.
+    r"""Return a text that GitHub shows literally: no markup, table cell or mention.
 
     >>> escape_markdown("a|b `c` <i> @me #1")
     'a\\|b \\`c\\` \\<i\\> @\u200bme #\u200b1'

@@ -1,4 +1,4 @@
-"""The scores of a study as one table, with what the report derives from them."""
+"""The scores of a study as one table, with columns derived for the report."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WRITTEN = 5e-4
 
 
 def query_sets(results: StudyResults) -> list[str]:
-    """Return what has its own ranking: all query sets together first, if there are several."""
+    """Return the names of rankings: 'Overall' first if there are several query sets."""
     asked = {name for metric in results.plan.metrics for name in metric.query_sets}
     names = [part.name for part in results.plan.query_sets if part.name in asked]
     return [OVERALL, *names] if len(names) > 1 else names
@@ -44,9 +44,9 @@ def scored(results: StudyResults) -> pd.DataFrame:
     """Return the tidy table with more columns.
 
     'distance' from no bias; 'near' and 'far', the interval of the distance; 'outside': whether an
-    interval does not hold its own score, as both are written; 'opposite': whether the score is
+    interval does not contain its own score, as both are printed; 'opposite': whether the score is
     strong on the side that its test ignores; 'counts': whether the query counts in aggregated
-    scores; 'cluster': a number for each group of queries of a metric that share words.
+    scores; 'cluster': the number of the group of queries that share words.
     """
     tidy = results.to_frame()
     score, no_bias = tidy["score"], tidy["no_bias_value"]

@@ -1,4 +1,4 @@
-"""Everything that the report says, as one dictionary of plain data."""
+"""The content of the report as one dictionary of plain data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 #: Of more models, the report has tables and distributions in place of cells and panels for each.
 MOST_MODELS = 40
-# What the report says about a score.
+# Columns of a score in the report.
 _KNOWN = [
     *("score", "distance", "no_bias_value", "score_lower", "score_upper", "outside", "opposite"),
     *("p_value", "p_value_holm", "null_lower", "null_upper", "words_used", "words_lost"),
@@ -43,12 +43,12 @@ _CONTROL = re.compile(r"\b(controls?|shuffl\w*|permuted|placebo)\b", re.IGNORECA
 
 
 def summarize(results: StudyResults) -> dict[str, Any]:
-    """Return everything that the report says about a study, as plain data for JSON.
+    """Return the content of the report of a study, as plain data for JSON.
 
     Parameters
     ----------
     results : StudyResults
-        What :meth:`wefe.study.Study.run` returns; it may be incomplete.
+        Results of a study, which may be incomplete.
 
     Returns
     -------
@@ -56,22 +56,23 @@ def summarize(results: StudyResults) -> dict[str, Any]:
         Missing values are None.
 
         - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
-          'evidence'}; 'caveat' belongs to them.
+          'evidence'}; 'caveat' is their caveat.
         - 'models', 'query_sets': what was compared; 'controls': models that are controls by name;
-          'is_large': more than 40 models, so that tables of single scores and words have only the
-          models in 'shown', which the verdict names.
-        - 'rankings': ranks and aggregated scores per query set, 'Overall' first; 'kind' separates
+          'is_large': more than 40 models, so that detailed tables contain only the models in
+          'shown'.
+        - 'rankings': ranks and aggregated scores per query set, 'Overall' first; 'kind'
+          distinguishes
           columns of bias, quality and external scores.
         - 'metrics': all scores of each metric, by query set.
         - 'correlations': between rankings, per query set.
-        - 'pairs': how sure it is that the first model of each ranking is ahead of the second;
+        - 'pairs': evidence that the first model of each ranking is better than the second;
           'own_pairs': the same without mitigated models and controls.
         - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
         - 'changes': each mitigated model against its base.
         - 'quality', 'silhouettes', 'directions': further parts of the study.
-        - 'retrieval': per audit of a ranking, its groups and gaps, and what drives them.
-        - 'explored': per criterion, where words lie along its directions.
-        - 'warnings': by kind; 'gaps': what has no value, and why.
+        - 'retrieval': groups, gaps and their causes per ranking audit.
+        - 'explored': words along the directions of each criterion.
+        - 'warnings': by kind; 'gaps': missing values with reasons.
         - 'words': word sets, lost words and individual biases, per query.
         - 'methods', 'provenance': how the results were made.
 
@@ -80,8 +81,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     >>> from wefe.study import Study
     >>> summary = summarize(Study.example().run(":memory:", progress=False))
     >>> print(summary["claims"][1]["text"])
-    minilm-words (hard-debias, gender) has the lowest sum of ranks over both metrics: 2, where 2 is
-    the least possible; minilm-words follows with 4.
+    minilm-words (hard-debias, gender) has the lowest sum of ranks over both metrics: 2, ...
     """
     labels = [model.label for model in results.plan.models]
     scores = scored(results)
@@ -110,7 +110,7 @@ def named_in(summary: Mapping[str, Any], most: int = 8) -> list[str]:
 
 
 def _plain(value: Any) -> Any:
-    """Return plain data for JSON, with texts that cannot disturb what is around them."""
+    """Return JSON data with invisible characters made visible, except line breaks and tabs."""
     return visible_data(plain(value), "\n\t")
 
 
@@ -163,7 +163,7 @@ def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
     for model in results.plan.models:
         known = dict(results.models.get(model.label, {}))
         used, lost = words[model.label].values()
-        # What the engine knows about a mitigation; the plan has only its name.
+        # Details of a mitigation; the plan has only its name.
         yield known | {
             "how": known.get("mitigation"),
             **vars(model),
@@ -361,7 +361,7 @@ def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict[str, Any]]:
-    """Return what RNSB measured per model, by metric, query set and query."""
+    """Return the RNSB results per model, by metric, query set and query."""
     found: dict[tuple[str, str, str], dict[str, Any]] = defaultdict(dict)
     for task, outcome in results.of_kind("score"):
         value = outcome.value or {}
@@ -401,7 +401,7 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
     columns = ["kind", "message", "is_of_score", "model", "metric", "query_set", "query"]
     table = pd.DataFrame(_every_warning(results), columns=columns, dtype=object).fillna("")
     of_score = table["is_of_score"].astype(bool)
-    # An audit of words repeats what is said of a score.
+    # An audit of words repeats the warnings of a score.
     keys = pd.MultiIndex.from_frame(table[["kind", "model", "query"]])
     table = table[of_score | ~keys.isin(keys[of_score])]
     shown = ["model", "metric", "query_set", "query", "message"]

@@ -1,4 +1,4 @@
-"""The templates of the report, and how they write numbers, lists and names."""
+"""The templates of the report, and their filters for numbers, lists and names."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SPACE = "\N{NO-BREAK SPACE}"
 
 @cache
 def macros(name: str) -> Any:
-    """Return the macros of a template; they do not escape texts."""
+    """Return the macros of a template, without HTML escaping."""
     return environment().get_template(name).module
 
 
@@ -57,10 +57,8 @@ def environment(**options: Any) -> Environment:
 
 
 def in_parts(sentence: str) -> list[dict[str, str]]:
-    r"""Separate the marked names of a sentence from its words, and tidy the spaces.
+    r"""Split a sentence into marked names and words, and tidy the spaces.
 
-    Examples
-    --------
     >>> in_parts("\ufdd0w2v\ufdd3  ranks first. ")
     [{'kind': 'model', 'text': 'w2v'}, {'kind': 'text', 'text': ' ranks first.'}]
     """
@@ -75,7 +73,7 @@ def in_parts(sentence: str) -> list[dict[str, str]]:
 
 
 def number(value: float | None) -> str:
-    """Return a score for people.
+    """Format a score.
 
     >>> number(0.12345), number(-0.00123), number(-1e-9), number(1234.5), number(None)
     ('0.123', '-0.0012', '0.000', '1234', 'no value')
@@ -88,7 +86,7 @@ def number(value: float | None) -> str:
 
 
 def p_value(value: float | None) -> str:
-    """Return a p-value for people.
+    """Format a p-value.
 
     >>> p_value(0.03125), p_value(0.0001), p_value(None)
     ('0.031', '< 0.001', '')
@@ -99,7 +97,7 @@ def p_value(value: float | None) -> str:
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:
-    """Return names as a list in words.
+    """Format names as a list in words.
 
     >>> listed(["a", "b", "c"]), listed(["a", "b", "c"], most=2)
     ('a, b and c', 'a, b and 1 more')
@@ -111,7 +109,7 @@ def listed(names: Sequence[str], most: int = 5) -> str:
 
 
 def percent(share: float | None) -> str:
-    r"""Return a share as a percentage, 0 % and 100 % only if exact.
+    r"""Format a share as a percentage; 0 % and 100 % only if exact.
 
     >>> percent(0.974), percent(0.999), percent(None)
     ('97\xa0%', 'more than 99\xa0%', '')

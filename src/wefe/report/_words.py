@@ -1,4 +1,4 @@
-"""What the report says about words: which were used and lost, and which are biased most."""
+"""Words of the queries, for the report: used, lost, and most biased."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _STRONGEST = 10
 
 
 def words_by_query(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
-    """Return for each query which words `shown` models used and lost, and which are biased most."""
+    """Return, per query, the words used and lost by `shown` models, and the most biased ones."""
     # By position, because two queries of a set may have the same name.
     values: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for task, outcome in results.of_kind("words"):

@@ -1,8 +1,7 @@
 """Studies: declare models, queries and metrics once, then run, resume and report them.
 
-A study file (TOML) says what is measured; :class:`Study` runs what is missing of it and keeps every
-result, under a hash of all that it was computed from, in one results file; :class:`StudyResults`
-has the tables.
+A study file (TOML) declares what to measure. :class:`Study` computes the results that are missing
+and stores all of them in one results file. :class:`StudyResults` provides the tables.
 """
 
 import lazy_loader as lazy

@@ -1,4 +1,4 @@
-"""The study file: what is measured, of which models, with which queries; checked before it runs."""
+"""The study file: models, queries, metrics and options, checked before anything runs."""
 
 from __future__ import annotations
 
@@ -56,79 +56,65 @@ _FOLDER = Path(__file__).parent / "files"
 
 
 class Declaration(Part):
-    """A study, as its file declares it: a pydantic model that cannot be changed.
+    """The content of a study file, as an immutable pydantic model.
 
-    :func:`read_declaration` makes one of a file, and :class:`Study` one of a dict. Tables may be
-    dicts. ``study_file("demo")`` explains every key.
+    :func:`read_declaration` makes one from a file, :class:`Study` from a dict. Tables may be given
+    as dicts. ``study_file("demo")`` explains every key.
 
     Parameters
     ----------
     name : str
         Title of the study.
     description : str, default=''
-        What it is about.
+        What the study is about.
     random_state : int, default=0
-        Seed of all that is random, in [0, 2**32).
+        Seed of everything random, in [0, 2**32).
     offline : bool, default=False
-        Whether nothing is downloaded. Queries that need a download are left out.
+        Whether to download nothing. Queries that need a download are left out.
     results : str, optional
-        File of the results, relative to the study file; by default the study file's name with .db.
+        Results file, relative to the study file. Default: the study file's name with ``.db``.
     models : list of dict
-        The models: 'source' or 'encoder', and perhaps 'name' and options to open it.
+        'source' or 'encoder'; optionally 'name' and options for opening the model.
     queries : list of dict
-        The query sets: 'set' (a published one), 'file', or 'name' and 'query'; perhaps 'weight'.
+        Query sets: 'set' (a published one), 'file', or 'name' and 'query'; optionally 'weight'.
     metrics : list of dict
-        The metrics: 'metric', such as 'weat-es', and perhaps 'label', 'params' and 'queries'.
+        'metric', such as 'weat-es'; optionally 'label', 'params' and 'queries'.
     lookup : dict, optional
-        How words are looked up: 'preprocessors', 'strategy', 'normalize',
-        'lost_vocabulary_threshold', 'own_words'.
+        'preprocessors', 'strategy', 'normalize', 'lost_vocabulary_threshold', 'own_words'.
     aggregation : dict, optional
-        From scores to ranks: 'function', 'missing', 'ties', 'correlation'.
+        How scores become ranks: 'function', 'missing', 'ties', 'correlation'.
     intervals : dict, optional
         Bootstrap intervals of the scores: 'n_bootstrap' (0 for none), 'confidence' (0.95).
     audit : dict, optional
-        'scores', whether warnings stand beside scores; 'criteria', whose directions are audited.
+        'scores': whether to audit every score. 'criteria': whose bias directions to audit.
     explore : dict, optional
         Words along bias directions: 'criteria', 'words', 'n_extremes', 'among', 'k', 'theta'.
     mitigations : list of dict, optional
-        Mitigations: 'method' and 'criterion', and perhaps 'name', 'models', 'params'.
+        'method' and 'criterion'; optionally 'name', 'models', 'params'.
     silhouettes : list of dict, optional
-        Silhouettes: 'metric', 'query_set', and options of :func:`wefe.silhouette.bias_silhouette`.
+        'metric', 'query_set' and options of :func:`wefe.silhouette.bias_silhouette`.
     external : list of dict, optional
         Columns of external scores: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
     quality : dict, optional
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
     retrieval : list of dict, optional
-        Audits of rankings: 'queries', 'documents', and options of
-        :func:`wefe.retrieval.audit_ranking`. A study that has them needs no queries and metrics.
+        Ranking audits: 'queries', 'documents' and options of :func:`wefe.retrieval.audit_ranking`.
+        A study with ranking audits needs no queries and metrics.
     limits : dict, optional
-        Limits of :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
+        Limits for :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
         'min_impact_ratio', 'max_gap'.
 
     Raises
     ------
     pydantic.ValidationError
-        If something is wrong. :func:`read_declaration` and :class:`Study` raise a ValueError
-        instead, in the words of a study file.
-
-    See Also
-    --------
-    wefe.study.Study : runs it.
+        If a value is invalid. :func:`read_declaration` and :class:`Study` raise a ValueError
+        instead.
 
     Examples
     --------
     >>> from wefe.study import Study
-    >>> study = Study(
-    ...     {
-    ...         "name": "First steps",
-    ...         "models": [{"source": "demo"}],
-    ...         "queries": [{"set": "gender"}],
-    ...         "metrics": [{"metric": "weat-es"}, {"metric": "rnd"}],
-    ...         "mitigations": [{"method": "hard-debias", "criterion": "gender"}],
-    ...     }
-    ... )
-    >>> study.declaration.all_labels()
-    ['demo', 'demo (hard-debias, gender)']
+    >>> Study.example().declaration.all_labels()
+    ['minilm-words', 'minilm-words (hard-debias, gender)']
     """
 
     name: Name = Field(min_length=1, description="Title of the study")
@@ -178,7 +164,7 @@ class Declaration(Part):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        # As those who check limits know the metrics.
+        # The names of metrics that limits may use.
         known, most = _names_of_metrics(self), dict[str, float]()
         for name, limit in self.limits.max.items():
             plain = known.get(name, known.get(plain_name(name), name))
@@ -190,18 +176,17 @@ class Declaration(Part):
 
     @property
     def model_labels(self) -> list[str]:
-        """Names of the models as they are, without the mitigated ones."""
+        """Names of the original models, without the mitigated ones."""
         return [model.label for model in self.models]
 
     def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
-        """Return which models are mitigated, and how; `label_of` of the mitigation names each.
+        """Return the models to mitigate, each with its mitigation.
 
         Returns
         -------
         list of (TableEntry, MitigationEntry)
-            Mitigation by mitigation: entries of `models` and `mitigations`. Encoders are never
-            mitigated. Methods that draw at random have the seed of the study, unless their
-            parameters have one.
+            Entries of `models` and `mitigations`, ordered by mitigation. Encoders are never
+            mitigated. Random methods use the seed of the study unless their parameters set one.
         """
         return [
             (model, mitigation.seeded(self.random_state))
@@ -217,34 +202,33 @@ class Declaration(Part):
         Returns
         -------
         list of str
-            `model_labels`, then the mitigated ones.
+            `model_labels`, then the mitigated models.
         """
         return self.model_labels + [how.label_of(model.label) for model, how in self.mitigated()]
 
     def results_path(self, study_file: str | os.PathLike[str]) -> Path:
-        """Return where the results go.
+        """Return the path of the results file.
 
         Parameters
         ----------
         study_file : path
-            The study file; a relative path in it is relative to its folder.
+            The study file. A relative `results` is relative to its folder.
 
         Returns
         -------
         Path
-            `results` beside the study file; without, the study file's own name, ending in .db.
+            `results` if set, otherwise the study file's own name, ending in ``.db``.
         """
         path = Path(study_file)
         return path.with_suffix(".db") if self.results is None else path.parent / self.results
 
     def canonical(self) -> dict[str, Any]:
-        """Return all that decides the results as plain data, the defaults written out.
+        """Return everything that determines the results, with defaults filled in.
 
         Returns
         -------
         dict
-            Fit for JSON; :class:`Study` takes it. Not in it: the description, where the results go,
-            and the limits.
+            JSON-compatible data for :class:`Study`, without description, results path and limits.
         """
         plain = self.model_dump(mode="json", exclude={"description", "results", "limits"})
         if not self.explore.criteria:
@@ -255,7 +239,7 @@ class Declaration(Part):
 
 
 def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declaration:
-    """Return the study that data declares, as a study file would."""
+    """Validate the content of a study file and return the declaration."""
     try:
         refuse(plain_problems(data))
         return Declaration.model_validate(dict(data))
@@ -274,24 +258,20 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     Parameters
     ----------
     path : path
-        A TOML file; `wefe init` writes one that explains itself. Nothing in it can run code.
+        A TOML file; ``wefe init`` creates one with explanations. Nothing in it can run code.
 
     Returns
     -------
     Declaration
-        The study. Its paths are as they are written; who runs it looks for them beside the file.
+        The study. Its paths are as written in the file.
 
     Raises
     ------
     FileNotFoundError
-        If there is no such file.
+        If the file does not exist.
     ValueError
-        If it is no TOML, or something in it is wrong: one line per problem, with its place and
-        what is allowed.
-
-    See Also
-    --------
-    wefe.study.Study.from_file : reads a study that is to be run.
+        If the file is not valid TOML or a value is invalid: one line per problem, with its place
+        and the allowed values.
 
     Examples
     --------
@@ -338,7 +318,7 @@ def list_study_files() -> list[str]:
     Returns
     -------
     list of str
-        In alphabetical order; :func:`study_file` has their texts.
+        Names for :func:`study_file`, in alphabetical order.
 
     Examples
     --------
@@ -355,15 +335,14 @@ def study_file(name: str = "demo") -> str:
     Parameters
     ----------
     name : str, default='demo'
-        A name of :func:`list_study_files`. 'demo' explains every section and runs offline. The
-        others are the studies of published papers, in which the models are still to be filled in;
-        :func:`wefe.replicate` runs them.
+        A name from :func:`list_study_files`. 'demo' explains every section and runs offline. The
+        others are studies of published papers without their models; :func:`wefe.replicate` runs
+        them.
 
     Returns
     -------
     str
-        TOML, to be written to a file, changed there, and read by :meth:`wefe.study.Study.from_file`
-        or run by ``wefe run``.
+        TOML. Save it to a file, edit it, and run it with :meth:`Study.from_file` or ``wefe run``.
 
     Raises
     ------
@@ -381,7 +360,7 @@ def study_file(name: str = "demo") -> str:
 
 
 def _names_of_metrics(study: Declaration) -> dict[str, str]:
-    """Return what metrics may be called in [limits]: any spelling -> the name or label."""
+    """Map every spelling of a metric allowed in [limits] to its name or label."""
     names = [name for each in study.metrics for name in (each.metric, each.label)]
     of_class = {
         plain_name(each.metric_class.__name__): each.metric
@@ -393,14 +372,14 @@ def _names_of_metrics(study: Declaration) -> dict[str, str]:
 
 
 def _nothing_asked(study: Declaration) -> Iterator[Problem]:
-    """Find what is missing of a study that audits no ranking."""
+    """Find the sections that a study without ranking audits lacks."""
     for key in ("queries", "metrics"):
         if not (getattr(study, key) or study.retrieval):
             yield (key,), f"missing. {type(study).model_fields[key].description}"
 
 
 def _without_weight(study: Declaration) -> Iterator[Problem]:
-    """Find metrics whose overall score would be made of nothing."""
+    """Find metrics whose query sets all have weight 0."""
     for metric in study.metrics:
         asked = {
             position: entry.weight
@@ -413,7 +392,7 @@ def _without_weight(study: Declaration) -> Iterator[Problem]:
 
 
 def _repeated(study: Declaration) -> Iterator[Problem]:
-    """Find names that stand for two things."""
+    """Find names that are used twice."""
     models, columns = study.model_labels, [each.name for each in study.external]
     metrics = [each.label for each in study.metrics]
     named = {
@@ -431,7 +410,7 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
                 f"{key}"
             )
             yield (table, position, key), text
-    # The name of one thing, and what is called so.
+    # Every name, with what it stands for.
     taken: list[tuple[tuple[str | int, ...], str, Collection[str], str]] = [
         *(
             (("queries", i), each.label, [OVERALL], "all query sets together are")
@@ -453,7 +432,7 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
 
 
 def _unknown(study: Declaration) -> Iterator[Problem]:
-    """Find references to what is not there."""
+    """Find references to names that do not exist."""
     sets = [each.label for each in study.queries]
     models, every = study.model_labels, study.all_labels()
     metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]
@@ -479,7 +458,7 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:
-    """Find what is asked of encoders only, or never of them."""
+    """Find options that encoders need or do not support."""
     tables = [model.label for model in study.models if not model.is_encoder]
     for i, metric in enumerate(study.metrics):
         if metric.metric_class.encodes_texts and tables:

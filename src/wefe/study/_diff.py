@@ -25,7 +25,7 @@ IMPACT, GAP = "1 - impact ratio", "gap of mean scores"
 #: What a row of :func:`scores_of` is about.
 KEYS = ["model_name", "query_set", "query_name", "metric"]
 
-# No difference, as far as there is something to be compared.
+# Statuses that count as no difference.
 _SAME = {"equal", "NaN in both", "within tolerance"}
 _NUMBERS = ["value", "bias", "p_value", "lower", "upper"]
 _STATE = ["details", "state", "identity", "key", "version"]
@@ -41,47 +41,44 @@ _TABLES = {
 
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyDiff:
-    """What :func:`diff` returns. Rows keep the order of the first study.
+    """Result of :func:`diff`. Rows keep the order of the first study.
 
     Attributes
     ----------
     before, after : str
         Names of the studies.
     tolerance : float
-        Scores that differ by no more are equal.
+        Largest difference of two scores that counts as equal.
     table : DataFrame
-        One row for each thing that either study has: 'table' ('scores', 'aggregated', 'ranks',
-        'quality' or 'audits'), 'model_name', 'query_set', 'query_name', 'metric' (or the ranked
-        column, the benchmark, what the audit measures); 'before', 'after' and 'change' of the
-        score, the rank, the robustness of a silhouette, or the share of variance of the first
-        component of a bias direction; 'bias_before', 'bias_after' and 'bias_change', of the
-        distance from no bias, and 'relative_change' (0.1 is a tenth more); 'beyond_interval',
-        whether the change is more than half the width of the wider bootstrap interval;
-        'p_value_before' and '_after'; 'status'; and 'differs': what the two were computed from that
-        is not the same ('query', 'parameters', 'vectors', 'version', 'version, perhaps vectors').
+        One row per item of either study, identified by 'table' ('scores', 'aggregated', 'ranks',
+        'quality' or 'audits'), 'model_name', 'query_set', 'query_name' and 'metric' (or the ranked
+        column, the benchmark, the audited quantity). Ranks are among the models that both studies
+        have. The other columns are
 
-        The status is 'equal', 'changed', 'p-value changed', 'interval changed', 'details changed'
-        (other items of a benchmark, another curve), 'NaN before', 'NaN after', 'NaN in both',
-        'computed after only', 'computed before only', 'computed in neither', 'only before' or 'only
-        after' (the other study does not ask for it), or of ranks 'within tolerance'. Ranks are
-        among the models that both studies have.
+        - 'before', 'after', 'change': the score, the rank, the robustness of a silhouette, or the
+          share of variance of the first component of a bias direction
+        - 'bias_before', 'bias_after', 'bias_change': distance from no bias
+        - 'relative_change': of that distance; 0.1 means 10 % more
+        - 'beyond_interval': whether the change exceeds half the width of the wider bootstrap
+          interval
+        - 'p_value_before', 'p_value_after'
+        - 'status': 'equal', 'changed', 'p-value changed', 'interval changed', 'details changed'
+          (other items of a benchmark, another curve), 'NaN before', 'NaN after', 'NaN in both',
+          'computed after only', 'computed before only', 'computed in neither', 'only before' or
+          'only after' (not part of the other study), 'within tolerance' (ranks only)
+        - 'differs': which inputs differ ('query', 'parameters', 'vectors', 'version', 'version,
+          perhaps vectors', 'words that all models have')
     settings : DataFrame
-        What decides aggregated scores and ranks, and differs: 'setting', 'before' and 'after'.
+        Settings of aggregation and ranking that differ: 'setting', 'before' and 'after'.
     notes : tuple of str
-        In what else the studies differ.
+        Other differences between the studies.
 
     Examples
     --------
-    A study, and the same with other words:
-
     >>> from wefe.study import Study, diff
-    >>> data = Study.example().declaration.canonical()
-    >>> before = Study(data).run(":memory:", progress=False)
-    >>> data["queries"][0]["query"][0]["targets"]["Male terms"] = ["he", "boy"]
-    >>> after = Study(data).run(":memory:", progress=False)
-    >>> diff(before, after).changed()[["metric", "before", "after", "differs"]].round(2).head(1)
-        metric  before  after differs
-    0  WEAT-ES    0.24  -0.89   query
+    >>> results = Study.example().run(":memory:", progress=False)
+    >>> diff(results, results).is_empty
+    True
     """
 
     before: str
@@ -93,7 +90,7 @@ class StudyDiff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing differs. If nothing could be compared, that is not so."""
+        """Whether nothing differs. False if nothing could be compared."""
         is_same = self.table["status"].isin(_SAME).all() and self.settings.empty
         return bool(is_same) and self._n_compared > 0
 
@@ -112,12 +109,12 @@ class StudyDiff:
         Returns
         -------
         DataFrame
-            Columns as in `table`.
+            The other columns of `table`.
 
         Raises
         ------
         ValueError
-            If `table` is none of these.
+            If `table` is not one of these names.
         """
         check_choice("table", table, _TABLES)
         part = self.table[self.table["table"] == table]
@@ -128,24 +125,24 @@ class StudyDiff:
 
         Parameters
         ----------
-        table : {'scores', 'aggregated', 'ranks', 'quality', 'audits'}, default='scores'
-            Which table.
+        table : str, default='scores'
+            As in :meth:`rows`.
 
         Returns
         -------
         DataFrame
-            Those rows of which the status is not 'equal', 'NaN in both' or 'within tolerance'.
+            Rows whose status is not 'equal', 'NaN in both' or 'within tolerance'.
         """
         rows = self.rows(table)
         return rows[~rows["status"].isin(_SAME)].reset_index(drop=True)
 
     def summary(self) -> str:
-        """Return the numbers of rows in a line.
+        """Return a one-line summary of the comparison.
 
         Returns
         -------
         str
-            Such as 'no difference in 6 scores'.
+            For example 'no difference in 6 scores'.
         """
         counts = self.rows()["status"].value_counts(sort=False)
         statuses = {str(status): int(n) for status, n in counts.items()}
@@ -171,17 +168,17 @@ class StudyDiff:
         return "; ".join(parts)
 
     def to_markdown(self, limit: int = _LONGEST_LIST) -> str:
-        """Return the differences for a pull request.
+        """Return the differences as text for a pull request.
 
         Parameters
         ----------
         limit : int, default=40
-            Rows of each table, those with the largest changes.
+            Maximum number of rows per table; the largest changes are kept.
 
         Returns
         -------
         str
-            Markdown: a title, :meth:`summary`, `notes`, and the tables that are not empty.
+            Markdown: a title, :meth:`summary`, `notes` and the tables that are not empty.
         """
         title = f"{markdown_name(self.before)} before, {markdown_name(self.after)} after"
         lines = [f"## {title}", "", self.summary()]
@@ -192,25 +189,26 @@ class StudyDiff:
         return "\n".join([*lines, ""])
 
     def tables(self, limit: int = _LONGEST_LIST) -> Iterator[tuple[str, pd.DataFrame, int]]:
-        """Yield what differs, for people.
+        """Yield readable tables of the differences.
 
         Parameters
         ----------
         limit : int, default=40
-            Rows of each table: what has no score, then the largest changes.
+            Maximum number of rows per table: rows without a score first, then the largest changes.
 
         Yields
         ------
         title : str
-            Of the table.
+            Title of the table.
         table : DataFrame
-            Without columns that would be empty. Shares are texts in percent, whole ranks integers.
+            The rows, without empty columns. Shares are formatted as percentages, whole ranks as
+            integers.
         n_more : int
-            Rows that are not shown.
+            Number of rows not shown.
         """
         for name, title in _TABLES.items():
             rows = self.changed(name)
-            # What could not be compared is easily missed.
+            # Rows that could not be compared come first.
             size = rows["change"].abs().fillna(math.inf)
             rows = rows.loc[size.sort_values(ascending=False, kind="stable").index]
             shown = rows.head(limit).drop(columns=["bias_before", "bias_after", "change"])
@@ -229,40 +227,40 @@ class StudyDiff:
 
 
 def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> StudyDiff:
-    """Compare two results: of a study before and after a change, or of two studies.
+    """Compare two results: a study before and after a change, or two studies.
 
-    Scores belong together if their model, query set, query and metric are called the same.
+    Scores are matched by the names of their model, query set, query and metric.
 
     Parameters
     ----------
     before, after : StudyResults
-        The results.
+        The results to compare.
     tolerance : float, default=0.0
-        Largest difference of scores (p-values, ends of intervals) that counts as none. Results of
-        one machine are equal to the last bit; for those of two, 1e-6 is reasonable.
+        Largest difference of scores, p-values and interval ends that counts as equal. Results from
+        one machine agree exactly; use 1e-6 for results from two machines.
 
     Returns
     -------
     StudyDiff
-        Its `is_empty` tells whether there is a difference.
+        The differences; `is_empty` is True if there are none.
 
     Raises
     ------
-    TypeError
-        If one of them is no StudyResults.
-    ValueError
-        If the tolerance is no number of at least 0.
-
-    See Also
-    --------
-    wefe.study.check : whether bias stays within limits.
+    TypeError, ValueError
+        If an argument is not a StudyResults or the tolerance is not a number of at least 0.
 
     Examples
     --------
+    Compare a study with a copy that uses other words:
+
     >>> from wefe.study import Study, diff
-    >>> results = Study.example().run(":memory:", progress=False)
-    >>> diff(results, results)
-    <StudyDiff: no difference in 6 scores>
+    >>> data = Study.example().declaration.canonical()
+    >>> before = Study(data).run(":memory:", progress=False)
+    >>> data["queries"][0]["query"][0]["targets"]["Male terms"] = ["he", "boy"]
+    >>> after = Study(data).run(":memory:", progress=False)
+    >>> diff(before, after).changed()[["metric", "before", "after", "differs"]].round(2).head(1)
+        metric  before  after differs
+    0  WEAT-ES    0.24  -0.89   query
     """
     for name, value in (("before", before), ("after", after)):
         if not isinstance(value, StudyResults):
@@ -287,7 +285,7 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
 
 
 def is_number(value: object) -> bool:
-    """Tell whether a value is a real number of any kind, and no bool."""
+    """Return whether a value is a real number of any type, but not a bool."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
@@ -300,12 +298,12 @@ def scores_of(results: StudyResults) -> pd.DataFrame:
 
 
 def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Return a tidy table of scores with 'bias', the distance from no bias."""
+    """Add the column 'bias', the distance from no bias, to a tidy table of scores."""
     return tidy.assign(bias=(tidy["score"] - tidy["no_bias_value"]).abs())
 
 
 def rankings_of(results: StudyResults) -> Iterator[dict[str, Any]]:
-    """Yield how far each attribute of an audited ranking is from no bias, by both measures."""
+    """Yield the distance from no bias of each attribute of a ranking audit, by both measures."""
     from wefe.retrieval import RankingAudit
     from wefe.retrieval._audit import groups_of
 
@@ -324,7 +322,7 @@ def rankings_of(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
-    """Say in which parts of their declarations two studies differ, but for models and limits."""
+    """List the sections of the declarations that differ, except models and limits."""
     one, other = before.plan.settings, after.plan.settings
     parts = [
         key
@@ -344,7 +342,7 @@ def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
 
 
 def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
-    """Return all that is compared: one row for each score, total, rank, benchmark and audit."""
+    """Return everything to compare, one row per score, total, rank, benchmark and audit."""
     names = {"score": "value", "score_lower": "lower", "score_upper": "upper"}
     names |= {"status": "state", "wefe_version": "version"}
     scores = scores_of(results).rename(columns=names).assign(table="scores")
@@ -373,7 +371,7 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
 
 
 def _measured(task: Task, value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the number of a benchmark or an audit, and all that belongs to it."""
+    """Return the columns that describe the result of a benchmark or an audit."""
     about: dict[str, Any]
     if task.kind == "quality":
         details = [value["n_used"]] if value else None
@@ -413,7 +411,7 @@ def _compared(
     status = _statuses(one, other, tolerance)
     for side, is_only in only.items():
         status[is_only] = f"only {side}"
-    # Ranks that noise has exchanged are no difference where noise is none.
+    # Ignore rank changes if all scores agree within the tolerance.
     places = pd.MultiIndex.from_frame(index.to_frame()[["query_set", "metric"]])
     kind = index.get_level_values("table")
     is_total, is_same = kind == "aggregated", status.isin(_SAME)
@@ -429,7 +427,7 @@ def _compared(
 
 
 def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Series:
-    """Return what became of each row."""
+    """Return the status of each row."""
 
     def differ(*names: str) -> pd.Series:
         a, b = one[[*names]], other[[*names]]
@@ -437,12 +435,12 @@ def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Se
         return ~same.all(axis=1)
 
     status = pd.Series("equal", index=one.index, dtype=object)
-    # What is said last holds.
+    # Later assignments take precedence.
     pairs = zip(one["details"], other["details"], strict=True)
     status[[not _alike(*pair, tolerance) for pair in pairs]] = "details changed"
     status[differ("lower", "upper")] = "interval changed"
     status[differ("p_value")] = "p-value changed"
-    # Aggregated values may be equal while what they are farther from is not.
+    # Equal aggregated values may have different distances from no bias.
     status[differ("value", "bias")] = "changed"
     nan = one["value"].isna(), other["value"].isna()
     status[nan[0]], status[nan[1]] = "NaN before", "NaN after"
@@ -454,7 +452,7 @@ def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Se
 
 
 def _alike(one: Any, other: Any, tolerance: float) -> bool:
-    """Tell whether two lists of numbers are the same; where one is missing, the status says so."""
+    """Return whether two lists of numbers are equal; True if either is missing."""
     if not isinstance(one, list) or not isinstance(other, list):
         return True
     same = len(one) == len(other)
@@ -464,7 +462,7 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
 def _what_differs(
     one: Mapping[Any, Any], other: Mapping[Any, Any], *, has_same_vectors: bool
 ) -> Iterator[str]:
-    """Yield what two results were computed from that is not the same."""
+    """Yield the inputs in which two results differ."""
     what = one["identity"], other["identity"]
     if not all(isinstance(each, Mapping) for each in what):
         return
@@ -475,15 +473,15 @@ def _what_differs(
     if one["state"] != "done" or other["state"] != "done":
         return
     if one["version"] != other["version"]:
-        # It is in the key, which tells nothing of the vectors then.
+        # The key contains the version, so it cannot show whether the vectors differ.
         yield "version" if has_same_vectors else "version, perhaps vectors"
-    # The key is a hash of all of them, of the vectors, and of the words that other models lack.
+    # The key is a hash of these, the vectors, and the words that other models lack.
     elif what[0] == what[1] and one["key"] != other["key"]:
         yield "words that all models have" if has_same_vectors else "vectors"
 
 
 def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
-    """Return the models of which it is known that they were measured on the same vectors."""
+    """Return the models known to have the same vectors in both studies."""
     known = {label: about.get("fingerprint") for label, about in before.models.items()}
     return {
         label
@@ -493,10 +491,9 @@ def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
 
 
 def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:
-    """Return what decides aggregated scores and ranks, and is not the same."""
     one, other = _settings_of(before), _settings_of(after)
     for part in before.plan.query_sets:
-        # Those of one study only are told by their scores.
+        # Query sets of only one study show up in the scores.
         for also in (also for also in after.plan.query_sets if also.name == part.name):
             one[f"weight: {part.name}"], other[f"weight: {part.name}"] = part.weight, also.weight
     rows = [
@@ -517,34 +514,34 @@ def _as_json(value: Any) -> str | None:
     return None if value is None else json.dumps(value, ensure_ascii=False)
 
 
-# For people
+# Readable tables
 
 
 def _for_people(frame: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Return a table with shares in percent, and without decimals of whole ranks."""
+    """Format shares as percentages and whole ranks as integers."""
     if "relative_change" in frame:
         shares = frame["relative_change"].map("{:+.1%}".format, na_action="ignore")
         frame = frame.assign(relative_change=shares.astype(object))
     ranks = frame.columns.intersection(["before", "after"])
-    # Those of ties by their average are halves.
+    # Average ranks of ties are not whole.
     if table == "ranks" and (frame[ranks].dropna() % 1 == 0).all(axis=None):
         frame = frame.astype(dict.fromkeys(ranks, "Int64"))
     return frame
 
 
-# Columns whose texts are no names that somebody chose.
+# Columns that contain no user-chosen names.
 _PROSE = ("status", "differs", "limit", "audit", "reason", "relative_change")
-# What GitHub makes links, mentions and references of.
+# Texts that GitHub turns into links, mentions and references.
 _LIVE = re.compile(r"@|#\w|://|www\.|mailto:", re.IGNORECASE)
 
 
 def plain(text: str) -> str:
-    """Return a text in one line, with escapes for what is not seen, or reorders the line."""
+    """Return a text on one line, with invisible and reordering characters escaped."""
     return visible(" ".join(text.split()))
 
 
 def markdown_table(frame: pd.DataFrame) -> str:
-    """Return a table in Markdown; nothing in its cells is markup, a link or a mention."""
+    """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
     shown = [markdown_text if name in _PROSE else markdown_name for name in frame]
     lines = [_line(markdown_text(str(name).replace("_", " ")) for name in frame)]
     numbers = set(frame.select_dtypes("number"))
@@ -555,23 +552,12 @@ def markdown_table(frame: pd.DataFrame) -> str:
 
 
 def _line(cells: Iterable[str]) -> str:
-    # A pipe ends a cell, in code as well.
+    # A pipe ends a cell, even in code.
     return "| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"
 
 
 def markdown_name(value: Any) -> str:
-    r"""Return a text that somebody chose as a code span, in which nothing is markup.
-
-    Parameters
-    ----------
-    value : object
-        What is no text is shown as :func:`markdown_text` does.
-
-    Examples
-    --------
-    >>> print(markdown_name("`x` @team"))
-    `` `x` @team ``
-    """
+    """Return a user-chosen text as a code span; other values as :func:`markdown_text` does."""
     if not isinstance(value, str):
         return markdown_text(value)
     text = plain(value)
@@ -583,16 +569,11 @@ def markdown_name(value: Any) -> str:
 
 
 def markdown_text(value: Any) -> str:
-    r"""Return a value as text that Markdown shows as it is.
+    r"""Return a value as text that Markdown shows literally.
 
-    Parameters
-    ----------
-    value : object
-        Numbers get four digits; None and NaN are nothing. Words of a text that would become links
-        or mentions are code.
+    Numbers get four digits; None and NaN become empty. Words that Markdown would turn into links or
+    mentions become code.
 
-    Examples
-    --------
     >>> print(markdown_text("*is* like @team"))
     \*is\* like `@team`
     """

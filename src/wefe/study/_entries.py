@@ -1,4 +1,4 @@
-"""What a study measures: models, query sets, metrics, and how scores are made of them."""
+"""The main sections of a study file: models, query sets, metrics, lookup and aggregation."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _TO_FILL_IN = "FILL IN"
 
 
 class _OpenedEntry(Part):
-    """What tables of vectors and encoders have in common."""
+    """What embedding tables and encoders have in common."""
 
     name: Name | None = Field(
         default=None,
@@ -68,35 +68,35 @@ class _OpenedEntry(Part):
 
     @property
     def place(self) -> str:
-        """Where the model is, as it is written."""
+        """Location of the model, as written in the study file."""
         return str(getattr(self, self.paths[0]))
 
     @property
     def label(self) -> str:
-        """What tables call it: its name, or a short form of where it comes from."""
+        """Name of the model in tables: its 'name', or a short form of its location."""
         return self.name or self._short()
 
     def _short(self) -> str:
         return re.split(r"[/\\]", self.place.rstrip("/\\"))[-1]
 
     def load_options(self) -> dict[str, Any]:
-        """Return what was set, for the function that opens the model; not its place or name."""
+        """Return the options for opening the model, without location and name."""
         others = self.model_fields_set - {self.paths[0], "name"}
         return self.model_dump(include=others, exclude_none=True)
 
     def resolved(self, base: str | os.PathLike[str]) -> Any:
-        """Return the entry with absolute paths, for files that lie beside the study file."""
-        # What is no name is a path, even of nothing: no file of the working folder takes its place.
+        """Return the entry with absolute paths for files beside the study file."""
+        # Anything else is a path in this folder, never in the working folder.
         paths = {
             key: beside(value, base)
             for key in self.paths
             if (value := getattr(self, key)) and not self.is_name(key, value, base)
         }
-        # The label must not change when its source becomes another text.
+        # The label stays the same when its source becomes an absolute path.
         return self.model_copy(update={**paths, "name": self.label})
 
     def is_name(self, key: str, text: str, base: str | os.PathLike[str]) -> bool:
-        """Tell whether a text names a model, and no path."""
+        """Return whether a text is a model name rather than a path."""
         from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 
         if key != self.paths[0]:
@@ -107,13 +107,13 @@ class _OpenedEntry(Part):
         # A file in a zip archive is named as if the archive were a folder.
         if path.exists() or any(parent.is_file() for parent in path.parents):
             return False
-        # 'vectors/glove' is a file that is missing, if there is a folder 'vectors'.
+        # If a folder 'vectors' exists, 'vectors/glove' is a missing file.
         is_repo = looks_like_repo_id(text) and not Path(base, text.split("/")[0]).is_dir()
         return is_repo or (text in GENSIM_DATA_NAMES and not self.is_encoder)
 
 
 class TableEntry(_OpenedEntry):
-    """A table of vectors."""
+    """A table of word embeddings."""
 
     source: str = Field(
         min_length=1,
@@ -163,7 +163,7 @@ class TableEntry(_OpenedEntry):
 
 
 class EncoderEntry(_OpenedEntry):
-    """A model that reads sentences."""
+    """An encoder."""
 
     encoder: str = Field(
         min_length=1,
@@ -215,18 +215,18 @@ class EncoderEntry(_OpenedEntry):
         return value
 
     def _short(self) -> str:
-        # Without these, two readings of one encoder could not be told apart.
+        # These options distinguish two entries of the same encoder.
         said = [f"layer {self.layer}"] if self.layer != -1 else []
         said += [self.pooling] if self.pooling != "auto" else []
         said += ["in templates"] if self.templates else []
-        # An instruction may have lines.
+        # An instruction may have several lines.
         said += [f"after {' '.join(self.prompt.split())!r}"] if self.prompt is not None else []
         said += [f"{self.dim} dimensions"] if self.dim else []
         return ", ".join([super()._short().split("@")[0], *said])
 
 
 def _kind_of_model(data: object) -> str:
-    # Data when a study is read, an entry when it is written.
+    # Plain data when reading a study, an entry when writing it.
     is_encoder = "encoder" in data if isinstance(data, Mapping) else isinstance(data, EncoderEntry)
     return "encoders" if is_encoder else "tables"
 
@@ -241,12 +241,12 @@ def _listed_words(value: object) -> object:
     return shipped_word_set(value) if isinstance(value, str) else value
 
 
-# Words, or the name of a set that ships: 'weat/flowers'.
+# Words, or the name of a packaged set: 'weat/flowers'.
 Words: TypeAlias = Annotated[list[str], BeforeValidator(_listed_words), Field(min_length=1)]
 
 
 class InlineQuery(Part):
-    """A query written in the study file: names of sets, and their words."""
+    """A query written in the study file: names of sets and their words."""
 
     targets: dict[Name, Words] = Field(
         min_length=1, description="Social groups: a name and a list of words for each"
@@ -259,7 +259,6 @@ class InlineQuery(Part):
     )
 
     def to_query(self) -> Query:
-        """Return the query."""
         return Query(
             list(self.targets.values()),
             list(self.attributes.values()),
@@ -269,7 +268,7 @@ class InlineQuery(Part):
 
 
 class QuerySetEntry(Part):
-    """Queries that are aggregated together, as one criterion of bias."""
+    """Queries that are aggregated together, as one bias criterion."""
 
     name: Name | None = Field(
         default=None,
@@ -332,13 +331,12 @@ class QuerySetEntry(Part):
 
     @property
     def label(self) -> str:
-        """What tables call it."""
         return self.name or self.set or Path(str(self.file)).stem
 
     def load(
         self, base: str | os.PathLike[str], offline: bool = False, *, several_words: bool = False
     ) -> tuple[list[Query], list[tuple[str, str]]]:
-        """Return the queries, and what is not asked."""
+        """Return the queries, and those left out with the reason."""
         queries = [query.to_query() for query in self.query or ()]
         lost: dict[str, str] = {}
         if self.query is None:
@@ -401,17 +399,16 @@ class MetricEntry(Part):
 
     @property
     def metric_class(self) -> type[BaseMetric]:
-        """The class of the metric."""
         return metric_names()[self.metric]
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
-        """Return the parameters for `run_query`: those given, and what a study needs besides."""
-        # Every p-value is exact, and what is random has a seed.
+        """Return the parameters for `run_query`, including those that a study sets."""
+        # P-values are exact, and random methods are seeded.
         metric = as_metric(self.metric)
         return {**metric.report_params(self.params, random_state, "two-sided"), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
-        """Return where the sentences are; None for metrics that need none."""
+        """Return the path of the sentences; None for metrics that need none."""
         if self.contexts is None:
             return None
         with blaming("metrics", self.label, "contexts"):
@@ -419,7 +416,7 @@ class MetricEntry(Part):
 
 
 class Lookup(Part):
-    """How words are looked up; every metric does it alike."""
+    """How words are looked up, the same for all metrics."""
 
     preprocessors: list[dict[str, Any]] = Field(
         default=[{}, {"lowercase": True}],
@@ -457,7 +454,7 @@ class Lookup(Part):
 
 
 class AggregationEntry(Part):
-    """From scores to one number per model and query set, and to ranks and their correlations."""
+    """How scores are aggregated per model and query set, ranked, and correlated."""
 
     function: Literal["bias_avg", "abs_avg", "avg", "sum", "abs_sum"] = Field(
         default="bias_avg",
@@ -477,7 +474,7 @@ class AggregationEntry(Part):
 
 
 class Intervals(Part):
-    """How far each score would move with other words of the same kind."""
+    """Bootstrap intervals of the scores."""
 
     n_bootstrap: int = Field(
         default=0,
@@ -498,7 +495,7 @@ class Intervals(Part):
 
 # Metrics
 
-# Parameters that no file can set.
+# Parameters that a study file cannot set.
 _NOT_OF_METRICS = {
     *("contexts", "estimator", "print_model_evaluation"),
     *("p_value_verbose", "warn_not_found_words"),
@@ -506,7 +503,7 @@ _NOT_OF_METRICS = {
 
 
 def metric_name(value: str) -> str:
-    """Return the name of a metric as it is listed; case and punctuation do not matter."""
+    """Return the registered name of a metric, ignoring case and punctuation."""
     known = metric_names()
     of_class = {
         plain_name(kind.__name__): name for name, kind in known.items() if name != "weat-es"
@@ -518,7 +515,7 @@ def metric_name(value: str) -> str:
 
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
-    """Refuse parameters that a metric does not take, and values of another type."""
+    """Raise an error for unknown parameters of a metric and for values of the wrong type."""
     elsewhere = {"preprocessors": "is the same for all metrics; set it in [lookup]"}
     if metric.startswith("weat"):
         elsewhere["return_effect_size"] = (
@@ -532,7 +529,7 @@ def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
 
 
 def _check_titles(queries: list[Query]) -> None:
-    """Refuse different queries of one name, of which tables would show one."""
+    """Raise an error if different queries have the same name."""
     first: dict[str, Query] = {}
     for query in queries:
         if first.setdefault(query.query_name, query) != query:

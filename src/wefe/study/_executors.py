@@ -1,4 +1,4 @@
-"""Where calls are run: in this process, in several, or on a cluster."""
+"""Run function calls in this process, in worker processes or on a cluster."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from wefe.study._tasks import close_units
 
 
 class Call(NamedTuple):
-    """A function to be called, and what becomes of its result."""
+    """A function call, and a callback for its result."""
 
-    # Function and arguments can travel to another process.
+    # Function and arguments are picklable.
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
-    # Takes the finished future; returns the call that follows in the same place, if any.
+    # Takes the finished future; returns the next call for the same executor, if any.
     done: Callable[[Future[Any]], Call | None]
 
 
@@ -47,7 +47,6 @@ def run_calls(calls: Iterable[Call], executors: Iterable[Executor]) -> None:
 
 @contextmanager
 def here() -> Iterator[list[Executor]]:
-    """Run calls in this process."""
     try:
         yield [_Here()]
     finally:
@@ -66,7 +65,7 @@ class _Here(Executor):
 
 @contextmanager
 def processes(n: int) -> Iterator[list[Executor]]:
-    """Run calls in processes, each in a pool of its own: one that dies takes no others along."""
+    """Return executors with one process each, so that a crash affects only one of them."""
     executors = [_OneProcess() for _ in range(n)]
     try:
         yield list(executors)
@@ -76,13 +75,13 @@ def processes(n: int) -> Iterator[list[Executor]]:
 
 
 class _OneProcess(Executor):
-    """A process that runs calls; if it died, another one takes its place."""
+    """A worker process that is replaced if it dies."""
 
     def __init__(self) -> None:
         self._pool: Any = None
 
     def submit(self, function: Callable[..., Any], /, *args: Any, **_: Any) -> Future[Any]:
-        # Processes of loky need no ``if __name__ == "__main__"`` in the script of the caller.
+        # loky needs no ``if __name__ == "__main__"`` in the caller's script.
         from joblib.externals.loky import ProcessPoolExecutor, process_executor
 
         try:
@@ -94,19 +93,18 @@ class _OneProcess(Executor):
         return self._pool.submit(function, *args)  # type: ignore[no-any-return]
 
     def kill(self) -> None:
-        """End the process."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, kill_workers=True)
 
 
 def _begin(caller: int) -> None:
-    """Prepare a worker process: Ctrl-C is for its caller, with whom it ends."""
+    """Prepare a worker process: ignore Ctrl-C, and exit together with the caller."""
     from tqdm import tqdm
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    # What libraries print must not get into what the caller prints.
+    # Output of libraries must not mix with that of the caller.
     os.dup2(2, 1)
-    # By default, tqdm makes a lock for several processes, which one that is killed leaves behind.
+    # A killed process would leave behind tqdm's default lock, which processes share.
     tqdm.set_lock(threading.RLock())
 
     def watch() -> None:
@@ -119,7 +117,7 @@ def _begin(caller: int) -> None:
 
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
-    """Run calls on a Dask cluster, as many at a time as it has threads."""
+    """Return executors on a Dask cluster, one per thread."""
     try:
         import distributed
     except ImportError as error:
@@ -134,7 +132,7 @@ def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     client = distributed.Client(scheduler) if own else client  # type: ignore[no-untyped-call]
     try:
         client.wait_for_workers(1)
-        # The calls of a model prefer one worker, which has it open; others take over if it is lost.
+        # Calls prefer the worker that has their model open; others take over if it is lost.
         yield [
             client.get_executor(pure=False, workers=[address], allow_other_workers=True)
             for address, n_threads in client.nthreads().items()

@@ -1,4 +1,4 @@
-"""What a study found along bias directions, as tidy tables."""
+"""Tidy tables of what a study found along bias directions."""
 
 from __future__ import annotations
 
@@ -11,32 +11,33 @@ from wefe.study._plan import Outcome, Task, provenance
 
 
 class Explored(NamedTuple):
-    """Where words lie in each model. Each table begins with 'model_name' and 'criterion'.
+    """Words along the bias directions of each model, as tidy tables.
 
-    Projections are cosines, in [-1, 1], with the directions of the criterion: those of the original
-    model, if the model is a mitigated one.
+    Each table begins with 'model_name' and 'criterion'. Projections are cosines in [-1, 1]. A
+    mitigated model is projected onto the directions of its original model.
 
     Attributes
     ----------
     models : DataFrame
-        A row per page of a model: 'n_sets' and 'n_sets_lost' (definitional sets that it has
-        complete, and others), 'explained_variance' (share of the variance of the sets along the
-        first principal direction), 'n_words_lost' (words of the sets in `distribution`), then
+        One row per model and criterion: 'n_sets' and 'n_sets_lost' (definitional sets that are
+        complete in the model, and others), 'explained_variance' (share of the variance along the
+        first principal direction), 'n_words_lost' (out-of-vocabulary words of `distribution`), then
         'nan_reason', 'status', 'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
     distribution : DataFrame
-        A row per set of words: 'set', 'group' (None for two groups, of which positive projections
-        are towards the first), 'n', 'mean', 'std', 'mean_abs', and quantiles from '1 %' to '99 %'.
+        One row per word set: 'set', 'group' (None if there are two groups; positive projections are
+        then on the side of the first), 'n', 'mean', 'std', 'mean_abs', and quantiles '1 %' to '99
+        %'.
     extremes : DataFrame
-        A row per word that lies far towards a group: 'group', 'rank', 'word', 'projection'.
+        One row per word with an extreme projection: 'group', 'rank', 'word', 'projection'.
     words : DataFrame
-        A row per word asked for and group: 'word', 'group', 'projection' towards it,
-        'neighbor_share' of its neighbours that lean to it, 'chance_low' and 'chance_high' (the
-        interval of that share for random words as frequent); and, the same for all groups,
+        One row per requested word and group: 'word', 'group', 'projection' onto it,
+        'neighbor_share' (neighbours on its side), 'chance_low' and 'chance_high' (interval of that
+        share for random words of similar frequency). These columns are the same for all groups:
         'leans_to' (a group, or 'no clear direction'), 'direct_bias', 'percentile',
         'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are missing), 'status' and so on.
-        A word without a page has one row, without a group.
+        A word without results has one row, without a group.
     neighbors : DataFrame
-        A row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
+        One row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
         'indirect_bias', 'biased'.
     """
 
@@ -52,7 +53,7 @@ _OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
 _OF_SHARES = {"neighbors": "neighbor_share", "low": "chance_low", "high": "chance_high"}
 _QUANTILES = tuple(f"{share} %" for share in (1, 5, 25, 50, 75, 95, 99))
 _NEIGHBOR = ("rank", "neighbor", "cosine", "leans_to", "projection", "indirect_bias", "biased")
-# Of each table, what follows 'model_name' and 'criterion'.
+# Columns of each table after 'model_name' and 'criterion'.
 _COLUMNS: Mapping[str, tuple[str, ...]] = {
     "models": ("n_sets", "n_sets_lost", "explained_variance", "n_words_lost", *_STATE),
     "distribution": ("set", "group", "n", "mean", "std", "mean_abs", *_QUANTILES),
@@ -71,7 +72,6 @@ _TYPES: dict[str, Any] = {**dict.fromkeys(_WHOLE, "Int64"), "biased": "boolean"}
 
 
 def explored(tasks: Sequence[tuple[Task, Outcome]]) -> Explored | None:
-    """Return the tables of tasks that explore; None if there are none."""
     if not tasks:
         return None
     rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}

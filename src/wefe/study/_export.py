@@ -1,4 +1,4 @@
-"""Tables in a folder, with a file that says what was computed, and from what."""
+"""Write tables to a folder, with a file that documents how they were computed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wefe._visible import as_csv
 
 Format: TypeAlias = Literal["csv", "json", "parquet"]
 
-# A file name may have 255 bytes; two names of a study go into one.
+# A file name has at most 255 bytes and combines two names of a study.
 _LONGEST_PART = 80
 _SUFFIXES = tuple(f".{kind}" for kind in get_args(Format))
 #: Of what is explored, a file for each kind of table.
@@ -39,7 +39,7 @@ def write_tables(
     folder: str | os.PathLike[str],
     format: Format,  # noqa: A002 - what it is
 ) -> list[str]:
-    """Write tables and what is known of them; see :meth:`wefe.study.StudyResults.export`."""
+    """Write tables and their provenance; see :meth:`wefe.study.StudyResults.export`."""
     check_choice("format", format, get_args(Format))
     if format == "parquet":
         check_pyarrow()
@@ -61,12 +61,12 @@ def write_tables(
 
 
 def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
-    """Remove tables of an earlier export that this one does not have: they would pass for its."""
+    """Remove outdated tables of an earlier export."""
     try:
         before = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["files"]
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
-    # Anybody may have written that file.
+    # Do not trust the file: anybody may have written it.
     names = before if isinstance(before, dict) else {}
     kept = {name.casefold() for name in written}
     for name in names:
@@ -78,7 +78,7 @@ def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
 
 
 def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002
-    """Return a name that no other file has, whatever names of query sets hold."""
+    """Return an unused file name, whatever characters the names of query sets contain."""
     stem = "-".join([about["table"], *(slug(about[key]) for key in list(about)[1:])])
     number, name = 1, f"{stem}.{format}"
     while name in taken:
@@ -88,7 +88,7 @@ def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object
 
 
 def slug(text: str) -> str:
-    """Return letters and digits of any script, in lower case, as some disks know no other."""
+    """Return the letters and digits of a text in lower case, since some disks ignore case."""
     plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
     parts = "".join(letter if letter.isalnum() else " " for letter in plain).split()
     cut = "-".join(parts).encode()[:_LONGEST_PART].decode(errors="ignore")
@@ -100,7 +100,7 @@ def slug(text: str) -> str:
 
 def _as_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
     frame = frame.copy()
-    # Of another shape in each table, and not always fit for JSON, as which Parquet keeps them.
+    # Attributes differ between tables, and Parquet would store them as JSON, which may fail.
     frame.attrs = {}
     if format == "csv":
         return as_csv(frame).encode()
@@ -108,7 +108,7 @@ def _as_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
         return _as_json(frame.astype(object).where(frame.notna(), None).to_dict("records"))
     texts = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
     buffer = io.BytesIO()
-    # An empty column of texts would have no type.
+    # An empty text column would have no type.
     frame.astype(dict.fromkeys(texts, "string")).to_parquet(buffer, engine="pyarrow", index=False)
     return buffer.getvalue()
 
@@ -119,7 +119,7 @@ def _as_json(data: object) -> bytes:
 
 
 def check_pyarrow() -> None:
-    """Refuse parquet where its library is not installed."""
+    """Raise an ImportError if pyarrow is not installed."""
     try:
         import pyarrow  # noqa: F401
     except ImportError as error:

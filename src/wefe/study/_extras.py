@@ -1,4 +1,4 @@
-"""What a study may add: mitigations, pages, silhouettes, other columns, audits and limits."""
+"""Optional sections of a study file: mitigations, exploration, silhouettes, audits, limits."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _are_criteria(names: list[str]) -> list[str]:
 
 
 class AuditEntry(Part):
-    """What the scores do not show."""
+    """Which scores and bias directions to audit."""
 
     scores: bool = Field(default=False, description="Show warnings beside each score")
     criteria: list[str] = Field(
@@ -59,7 +59,7 @@ class AuditEntry(Part):
 
 
 class ExploreEntry(Part):
-    """Where words lie along the bias directions of each model."""
+    """Which words to project onto the bias directions of each model."""
 
     criteria: list[str] = Field(
         default=[], description="Criteria along whose directions to show words: gender, ..."
@@ -93,19 +93,19 @@ class ExploreEntry(Part):
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:
-        # Without it nothing would be done, and nobody would know.
+        # Without criteria, the section would silently do nothing.
         if not self.criteria and self.model_fields_set - {"criteria"}:
             text = "is empty, so there is nothing to explore; for example, write ['gender']"
             refuse([(("criteria",), text)])
         return self
 
 
-# Parameters that no file can set, or that another key sets.
+# Parameters that a study file cannot set, or sets with another key.
 _NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name", "verbose"}
 
 
 class MitigationEntry(Part):
-    """A mitigation, whose models are measured beside the models as they are."""
+    """A mitigation; mitigated models are measured in addition to the originals."""
 
     method: str = Field(description="A method of 'wefe debias': hard-debias, inlp, leace, ...")
     criterion: str = Field(
@@ -171,38 +171,34 @@ class MitigationEntry(Part):
 
     @property
     def method_class(self) -> type[BaseDebias]:
-        """The class of the method."""
         from wefe.debias import get_debias_method
 
         return get_debias_method(self.method)
 
     @property
     def label(self) -> str:
-        """What tables call it."""
         return self.name or f"{self.method}, {Path(self.criterion).stem}"
 
     def label_of(self, model: str) -> str:
-        """Return what tables call a model that was mitigated."""
+        """Return the name of a mitigated model in tables."""
         return f"{model} ({self.label})"
 
     def seeded(self, random_state: int) -> MitigationEntry:
-        """Return the entry with the seed of the study, if the method takes one and has none."""
+        """Return the entry with the seed of the study if the method needs one and none is set."""
         if "random_state" not in self._hints() or "random_state" in self.params:
             return self
         return self.model_copy(update={"params": {**self.params, "random_state": random_state}})
 
     def constructor_params(self) -> dict[str, Any]:
-        """Return the parameters for the constructor of the method."""
         own = inspect.signature(self.method_class).parameters
         return {name: value for name, value in self.params.items() if name in own}
 
     def fit_params(self) -> dict[str, Any]:
-        """Return the parameters for `fit`."""
         own = self.constructor_params()
         return {name: value for name, value in self.params.items() if name not in own}
 
     def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
-        """Return the word sets; without a connection those that ship with the package."""
+        """Return the word sets of the criterion; offline, only those that ship with the package."""
         from wefe.datasets import list_criteria, load_criterion
 
         with blaming("mitigations", self.label, "criterion"):
@@ -221,7 +217,7 @@ class MitigationEntry(Part):
 
 
 class SilhouetteEntry(Part):
-    """How scores depend on which words of their lists are there."""
+    """A silhouette: how a score depends on which words of its lists are available."""
 
     metric: str = Field(description="A metric, as in [[metrics]]")
     query_set: str = Field(description="Name of a query set of this study")
@@ -271,7 +267,7 @@ class SilhouetteEntry(Part):
         return {**defaults, **self.params}
 
     def pick(self, queries: Sequence[Query]) -> list[Query]:
-        """Return the queries of a query set, in the form that the metric takes, that are meant."""
+        """Return the selected queries of a query set, in the template of the metric."""
         metric = metric_names()[self.metric]()
         fitting = list(dict.fromkeys(sub for query in queries for sub in metric.subqueries(query)))
         if self.query is None:
@@ -291,7 +287,7 @@ Texts: TypeAlias = str | list[str]
 
 
 class RetrievalEntry(Part):
-    """Documents that differ in a name only, ranked by each encoder."""
+    """A ranking audit: encoders rank documents that differ only in a name."""
 
     name: Name | None = Field(
         default=None, min_length=1, description="Name of the audit in tables; default: the file"
@@ -325,7 +321,6 @@ class RetrievalEntry(Part):
 
     @property
     def label(self) -> str:
-        """What tables call it."""
         return self.name or (
             Path(self.documents).stem if isinstance(self.documents, str) else "retrieval"
         )
@@ -345,7 +340,7 @@ class RetrievalEntry(Part):
         return {
             "queries": self._read("queries", base, _lines),
             "templates": [*templates],
-            # As pairs, because the order of the groups matters.
+            # Pairs, because the order of the groups matters.
             "names": [[group, [*own]] for group, own in groups.items()],
             "neutral": self.neutral,
             "relevance": self._read("relevance", base, _numbers),
@@ -354,7 +349,7 @@ class RetrievalEntry(Part):
         }
 
     def _read(self, key: str, base: str | os.PathLike[str], parse: Callable[[str], Any]) -> Any:
-        """Return what a key holds, or what its file holds."""
+        """Return the value of a key, or the content of the file that it names."""
         value = getattr(self, key)
         if not isinstance(value, str):
             return value
@@ -367,7 +362,7 @@ class RetrievalEntry(Part):
 
 
 def _lines(text: str) -> list[str]:
-    # Not splitlines, which splits at further characters that texts may contain.
+    # splitlines would also split at other characters that texts may contain.
     return [line.strip() for line in text.split("\n") if line.strip()]
 
 
@@ -376,7 +371,7 @@ def _numbers(text: str) -> list[list[float]]:
 
 
 class ExternalEntry(Part):
-    """A column of scores from elsewhere, ranked beside those of bias."""
+    """A column of external scores, ranked beside those of bias."""
 
     name: Name = Field(min_length=1, description="Heading of the column")
     best: Literal["higher", "lower"] | float = Field(
@@ -388,7 +383,7 @@ class ExternalEntry(Part):
 
 
 class QualityEntry(Part):
-    """What the models are worth otherwise: word similarity, analogies, categories."""
+    """Quality benchmarks of the models: word similarity, analogies, categories."""
 
     benchmarks: list[str] = Field(
         min_length=1, description="Benchmarks by name, or files in their format"
@@ -397,7 +392,6 @@ class QualityEntry(Part):
     mitigated: bool = Field(default=True, description="Also evaluate mitigated models")
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Benchmark]:
-        """Return the benchmarks by their names."""
         from wefe.quality import list_benchmarks, load_benchmark
 
         known = [benchmark["name"] for benchmark in list_benchmarks()]
@@ -413,7 +407,7 @@ class QualityEntry(Part):
 
 
 class Limits(Part):
-    """What `wefe check` lets pass."""
+    """Limits for `wefe check`."""
 
     max: dict[str, float] = Field(
         default={},
@@ -453,7 +447,7 @@ class Limits(Part):
 
 
 def parse_increase(text: object) -> tuple[float, bool]:
-    """Return how much more bias may be measured, and whether that is relative."""
+    """Return the allowed increase of bias, and whether it is relative."""
     number, percent, rest = str(text).strip().partition("%")
     try:
         value = math.nan if isinstance(text, bool) or rest else float(number)

@@ -1,4 +1,4 @@
-"""Whether a model is what it was: stamps of its files."""
+"""Detect whether a model has changed, from the sizes and times of its files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ if TYPE_CHECKING:
 
 
 def source_identity(entry: TableEntry | EncoderEntry) -> Any:
-    """Tell a source from what it was before without reading it; None if that cannot be told."""
+    """Identify a source without reading it; None if that is impossible."""
     from wefe import __version__
 
     if entry.place == "demo" and not entry.is_encoder:
         return ["demo", __version__]
     path = _existing(Path(entry.place))
-    # A name on Hugging Face may stand for something new: its cached files have to be opened.
+    # A Hugging Face name may refer to a new version, so its cached files must be opened.
     if path is None:
         return None
     files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))
@@ -30,21 +30,21 @@ def source_identity(entry: TableEntry | EncoderEntry) -> Any:
 
 
 def _existing(path: Path) -> Path | None:
-    """Return the path, or the archive of which it names a member."""
+    """Return the path, or the archive whose member it names."""
     for candidate in (path, *path.parents):
         if candidate.is_file() or (candidate == path and candidate.is_dir()):
             return candidate
     return None
 
 
-# What lies beside a matrix and belongs to it, whatever it is called.
+# Files that belong to the matrix in their folder, whatever its name.
 _OF_SAFETENSORS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
 _OF_NPY = (".txt", ".vocab", ".json", ".tsv", ".csv")
 
 
 def _with_siblings(path: Path) -> Iterator[Path]:
-    """Yield a file and what may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
-    # By names: a folder may hold thousands of models.
+    """Yield a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
+    # Look up names, because a folder may contain thousands of models.
     for name in sorted(os.listdir(path.parent)):
         stem, suffix = os.path.splitext(name)
         of_npy = path.suffix in (".npy", ".npz") and suffix in _OF_NPY

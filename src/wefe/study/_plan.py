@@ -1,4 +1,4 @@
-"""What a study consists of, as data: models, query sets, metrics, and the tasks among them."""
+"""The plan of a study as data: models, query sets, metrics and tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ OVERALL = "Overall"
 
 @dataclass(frozen=True)
 class PlannedModel:
-    """A model of the study, as it is or mitigated; :class:`Plan` explains the attributes."""
+    """A model of the study, original or mitigated; see :class:`Plan` for the attributes."""
 
     label: str
     source: str
@@ -47,7 +47,7 @@ class PlannedModel:
 
 @dataclass(frozen=True)
 class PlannedQuerySet:
-    """Queries that are aggregated together; :class:`Plan` explains the attributes."""
+    """Queries that are aggregated together; see :class:`Plan` for the attributes."""
 
     name: str
     queries: tuple[Query, ...]
@@ -57,7 +57,7 @@ class PlannedQuerySet:
 
 @dataclass(frozen=True)
 class PlannedMetric:
-    """A metric with its parameters; :class:`Plan` explains the attributes."""
+    """A metric with its parameters; see :class:`Plan` for the attributes."""
 
     label: str
     metric: str
@@ -69,33 +69,30 @@ class PlannedMetric:
 
 @dataclass(frozen=True)
 class Task:
-    """Something to be computed about one model, independent of all else.
+    """One computation about one model, independent of all others.
 
     Attributes
     ----------
     kind : str
-        'score' (a metric's answer to a query), 'interval' (of that score), 'warnings' (what an
-        audit says of it), 'mitigation' (how a model was made), 'words' (what look-up found for a
-        query), 'direction' (audit of a bias direction), 'silhouette', 'quality' (a benchmark),
-        'explore' (the page of a model, or of a word in it) or 'retrieval' (audit of a ranking).
+        'score', 'interval' (of that score), 'warnings' (of its audit), 'mitigation' (how a model
+        was made), 'words' (lookup of a query), 'direction' (audit of a bias direction),
+        'silhouette', 'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'
+        (a ranking audit).
     model : str
         Label of the model.
     place : dict of str
-        Where the result belongs: those of 'metric', 'query_set', 'query' (or subquery),
-        'criterion', 'word', 'benchmark' and 'audit' that the kind has.
+        Labels that locate the result, depending on the kind: 'metric', 'query_set', 'query' (or
+        subquery), 'criterion', 'word', 'benchmark', 'audit'.
     identity : dict
-        All that decides the result, but for the vectors. A query is in it by its digest;
-        ``Plan.queries`` has it.
+        Everything that determines the result, except the vectors. Contains the digest of the query;
+        ``Plan.queries`` has the query itself.
 
     Examples
     --------
     >>> from wefe.study import Study
-    >>> plan = Study.example().plan
-    >>> task = plan.tasks[0]
+    >>> task = Study.example().plan.tasks[0]
     >>> task.kind, task.model, task.place["metric"]
     ('score', 'minilm-words', 'WEAT-ES')
-    >>> print(plan.queries[task.identity["query"]].query_name)
-    Female terms and Male terms wrt Family and Career
     """
 
     kind: Kind
@@ -109,17 +106,17 @@ class Task:
         return digest(self.kind, self.identity)
 
     def about(self, model: str) -> Task:
-        """Return the same task about another model.
+        """Return the same task for another model.
 
         Parameters
         ----------
         model : str
-            Its label.
+            Label of that model.
 
         Returns
         -------
         Task
-            With the same key, if the vectors are the same.
+            Its results are shared if both models have the same vectors.
         """
         self.digest  # noqa: B018 - the same of any model: computed once, and copied
         other = copy.copy(self)
@@ -128,7 +125,7 @@ class Task:
 
     @property
     def name(self) -> str:
-        """What messages call it: the model, and where the result belongs."""
+        """Name of the task in messages: the model and the place of the result."""
         return ", ".join([self.model, *self.place.values()])
 
 
@@ -137,24 +134,24 @@ Status: TypeAlias = Literal["done", "failed", "missing"]
 
 @dataclass(frozen=True)
 class Outcome:
-    """What became of a task.
+    """Result of a task.
 
     Attributes
     ----------
     status : {'done', 'failed', 'missing'}
-        'missing' has not been computed yet.
+        'missing' means not computed yet.
     value : dict or None
-        The result, as plain data (NaN is None), if it is done; its keys depend on the kind.
+        The result as plain data (NaN is None) if done. Its keys depend on the kind of the task.
     reason : str or None
         Why the task failed.
     key : str or None
-        Hash of the task and of the vectors that it used, under which the result is kept.
+        Hash of the task and its vectors, under which the result is stored.
     seconds : float
-        Time that it took; 0 unless it is done.
+        Computing time; 0 unless done.
     finished : str or None
-        When, in UTC (ISO 8601).
+        Completion time, in UTC (ISO 8601).
     version : str or None
-        The version of wefe that computed it.
+        Version of wefe that computed the result.
 
     Examples
     --------
@@ -174,7 +171,7 @@ class Outcome:
 
 
 def provenance(outcome: Outcome) -> dict[str, Any]:
-    """Return the columns of tables that say what became of a task."""
+    """Return the table columns that describe the outcome of a task."""
     return {
         "status": outcome.status,
         "failure": outcome.reason,
@@ -187,25 +184,25 @@ def provenance(outcome: Outcome) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Plan:
-    """A study, resolved: what there is to be computed, whatever was computed before.
+    """The tasks of a study, whether or not they are computed already.
 
     Attributes
     ----------
     name, description : str
-        Of the study.
+        Name and description of the study.
     models : tuple of PlannedModel
-        The models: 'label', 'source' (as the study file has it), 'is_encoder', 'base' (label of
-        the model that was mitigated, its own if none was) and 'mitigation' (its name, or None).
+        The models: 'label', 'source' (as in the study file), 'is_encoder', 'base' (label of the
+        original model), 'mitigation' (its name; None for original models).
     query_sets : tuple of PlannedQuerySet
-        Queries that are aggregated together: 'name', 'queries' (before subqueries are generated),
-        'weight' in overall scores, and 'left_out' (pairs of a query that is not asked, and why).
+        The query sets: 'name', 'queries' (before subqueries are generated), 'weight' in overall
+        scores, and 'left_out' (pairs of a query that is not run and the reason).
     metrics : tuple of PlannedMetric
-        Metrics: 'label', 'metric' (name in the study file), 'title' (name in full), 'params',
-        'scale' and 'query_sets' (names of those that it is asked about).
+        The metrics: 'label', 'metric' (name in the study file), 'title' (full name), 'params',
+        'scale' and 'query_sets' (names of those that it is run on).
     tasks : tuple of Task
-        Model by model.
+        The tasks, grouped by model.
     queries : dict of Query
-        Digest -> every query that a task asks, subqueries included.
+        Digest -> query or subquery, for all tasks.
     settings : dict
         The declaration as plain data.
 
@@ -213,10 +210,8 @@ class Plan:
     --------
     >>> from wefe.study import Study
     >>> plan = Study.example().plan
-    >>> [model.label for model in plan.models]
-    ['minilm-words', 'minilm-words (hard-debias, gender)']
-    >>> len(plan.tasks), len(plan.queries)
-    (9, 3)
+    >>> len(plan.models), len(plan.tasks), len(plan.queries)
+    (2, 9, 3)
     """
 
     name: str
@@ -234,17 +229,17 @@ class Plan:
         Parameters
         ----------
         label : str
-            What tables call it.
+            Name of the model in tables.
 
         Returns
         -------
         PlannedModel
-            The entry.
+            The model.
 
         Raises
         ------
         ValueError
-            If there is none; the message names those there are.
+            If there is no such model; the message lists those that exist.
         """
         return _labelled("a model", label, {model.label: model for model in self.models})
 
@@ -254,17 +249,17 @@ class Plan:
         Parameters
         ----------
         name : str
-            What tables call it.
+            Name of the query set in tables.
 
         Returns
         -------
         PlannedQuerySet
-            The entry.
+            The query set.
 
         Raises
         ------
         ValueError
-            If there is none; the message names those there are.
+            If there is no such query set.
         """
         return _labelled("a query set", name, {part.name: part for part in self.query_sets})
 
@@ -274,30 +269,29 @@ class Plan:
         Parameters
         ----------
         label : str
-            What tables call it.
+            Name of the metric in tables.
 
         Returns
         -------
         PlannedMetric
-            The entry.
+            The metric.
 
         Raises
         ------
         ValueError
-            If there is none; the message names those there are.
+            If there is no such metric.
         """
         return _labelled("a metric", label, {metric.label: metric for metric in self.metrics})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain data, from which :meth:`from_dict` makes it again.
+        """Return the plan as plain data for :meth:`from_dict`.
 
         Returns
         -------
         dict
-            The attributes by name, fit for JSON. Query sets have the digests of their queries; a
-            bound that is infinite is null.
+            JSON-compatible attributes. Queries appear as digests, infinite bounds as null.
         """
-        # What is asked of every model is written once.
+        # Tasks of all models are written once.
         jobs: dict[Any, tuple[int, dict[str, Any]]] = {}
         tasks = []
         for task in self.tasks:
@@ -321,17 +315,17 @@ class Plan:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Make a plan from what :meth:`to_dict` returns.
+        """Make a plan from the data of :meth:`to_dict`.
 
         Parameters
         ----------
         data : mapping
-            What is missing in it is a KeyError.
+            A missing key raises a KeyError.
 
         Returns
         -------
         Plan
-            The same one.
+            The original plan.
         """
         queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
         jobs = [Task(model="", **job) for job in data["jobs"]]
@@ -367,7 +361,7 @@ def _labelled(what: str, label: object, labelled: Mapping[str, T]) -> T:
 
 def _metric_as_data(metric: PlannedMetric) -> dict[str, Any]:
     low, high = metric.scale.value_range
-    # JSON has no infinity; null is no bound.
+    # JSON has no infinity; null means unbounded.
     bounds = [None if math.isinf(low) else low, None if math.isinf(high) else high]
     data = asdict(metric)
     return {**data, "scale": {**data["scale"], "value_range": bounds}}
@@ -381,11 +375,10 @@ def _metric_from_data(data: Mapping[str, Any]) -> PlannedMetric:
 
 
 def digest(*parts: Any) -> str:
-    """Return a hash of plain data, whatever the order of keys."""
+    """Return a hash of plain data that does not depend on the order of keys."""
     text = json.dumps(parts, sort_keys=True, ensure_ascii=False)
     return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def query_digest(query: Query) -> str:
-    """Return a hash of the words and names of a query."""
     return digest(query.dict())

@@ -1,4 +1,4 @@
-"""From a declaration to tasks: what is to be computed, about which models."""
+"""Turn a declaration into tasks."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 class Planned(NamedTuple):
-    """A plan, and how to carry it out."""
+    """A plan and everything needed to carry it out."""
 
     plan: Plan
     units: Sequence[Unit]
@@ -56,7 +56,6 @@ class Planner:
         self._benchmarks = self._open_benchmarks()
 
     def plan(self) -> Planned:
-        """Return the plan."""
         declaration = self._declaration
         models: list[PlannedModel] = []
         tasks: list[Task] = []
@@ -108,11 +107,11 @@ class Planner:
         )
         return Planned(plan, units, keys)
 
-    # What is declared
+    # Declared parts
 
     def _open_query_sets(self) -> Iterator[PlannedQuerySet]:
         declared = self._declaration
-        # Word embeddings have no vector for several words.
+        # Static embeddings have no vectors for phrases.
         several = all(model.is_encoder for model in declared.models)
         for entry in declared.queries:
             queries, left_out = entry.load(self._base, declared.offline, several_words=several)
@@ -146,7 +145,7 @@ class Planner:
             part for part in self._query_sets if entry.queries is None or part.name in entry.queries
         ]
 
-    # What is to be done about a model
+    # Tasks of a model
 
     def _tasks_of(self, model: str) -> list[Task]:
         return [
@@ -155,7 +154,7 @@ class Planner:
 
     @cached_property
     def _asked(self) -> list[tuple[Task, Collection[str] | None]]:
-        """All tasks, made and hashed once, and of which models they are; None for all."""
+        """All tasks, created and hashed once, with the models that they apply to (None for all)."""
         declaration = self._declaration
         encoders = {model.label for model in declaration.models if model.is_encoder}
         tables = set(declaration.all_labels()) - encoders
@@ -208,10 +207,10 @@ class Planner:
             about["contexts"] = _content(path)
             self._texts[about["contexts"]] = path
         for part in self._query_sets_of(entry):
-            # As run_queries does: what cannot be asked keeps its column, as NaN.
+            # As in run_queries, queries without a score keep their column, as NaN.
             fitting = [sub for query in part.queries for sub in instance.subqueries(query)]
             others = [query for query in part.queries if not instance.subqueries(query)]
-            # Of metrics of pairs, where word i of each target set are no pair.
+            # A metric of word pairs needs target sets whose i-th words are pairs.
             paired = self._paired.get(part.name)
             unpaired = as_metric(entry.metric).params_for_unpaired(entry.params, part.name, paired)
             params = {**self._lookup, **unpaired, **entry.run_params(seed)}
@@ -231,7 +230,7 @@ class Planner:
 
     @cached_property
     def _paired(self) -> dict[str, bool | None]:
-        """Whether the target sets of published query sets hold pairs."""
+        """Whether the target sets of published query sets consist of word pairs."""
         published = {part["name"]: part["paired_targets"] for part in list_query_sets()}
         return {part.label: published.get(part.set) for part in self._declaration.queries}
 
@@ -269,7 +268,7 @@ class Planner:
 
 
 def _check_places(tasks: Sequence[Task]) -> None:
-    """Refuse two silhouettes of the same, of which tables would show one."""
+    """Raise an error if two silhouettes have the same place in tables."""
     silhouettes = [task for task in tasks if task.kind == "silhouette"]
     places = Counter((task.model, *task.place.values()) for task in silhouettes)
     for (_, *place), n in places.items():
@@ -281,13 +280,13 @@ def _check_places(tasks: Sequence[Task]) -> None:
 
 
 def settings_of(declaration: Declaration) -> dict[str, Any]:
-    """Return a declaration as plain data, as results files have it."""
+    """Return a declaration as plain data, as stored in results files."""
     data = {**declaration.canonical(), "limits": declaration.limits.model_dump()}
     return dict(json.loads(json.dumps(data)))
 
 
 def _registered(metric: str) -> str:
-    """Return the name of the class: the effect size is a parameter of WEAT."""
+    """Return the name of the metric class: the effect size is a parameter of WEAT."""
     return metric.removesuffix("-es")
 
 

@@ -1,4 +1,4 @@
-"""Results of a study: tidy tables, the matrices of the framework, and all other results."""
+"""Results of a study: tidy tables, score and rank matrices, and all other results."""
 
 from __future__ import annotations
 
@@ -50,14 +50,13 @@ class StudyResults:
     plan : Plan
         The study: models, query sets, metrics, tasks, settings.
     outcomes : tuple of Outcome
-        What became of each task, in the order of ``plan.tasks``.
+        Outcome of each task, in the order of ``plan.tasks``.
     models : dict of dict
-        Model label -> what is known of it: 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint',
-        of an encoder its 'prompt', and of a mitigated one its 'mitigation'; empty for a model that
-        was never opened.
+        Model label -> 'n_words_read', 'dim', 'dtype', 'held' and 'fingerprint' of the model; for
+        encoders also 'prompt', for mitigated models 'mitigation'. Empty for a model never opened.
     run : dict
-        The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages',
-        'n_computed', 'seconds'.
+        The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages', 'n_computed',
+        'seconds'.
 
     Examples
     --------
@@ -76,26 +75,26 @@ class StudyResults:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], study: str | None = None) -> StudyResults:
-        """Read a results file, which needs no study file beside it.
+        """Read a results file. The study file is not needed.
 
         Parameters
         ----------
         path : path
-            The results file, as `wefe run` writes it.
+            A results file written by :meth:`Study.run` or ``wefe run``.
         study : str, optional
-            Name of the study, needed if the file holds several.
+            Name of the study, needed if the file contains several.
 
         Returns
         -------
         StudyResults
-            Those of the last run.
+            Results of the last run.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such file.
+            If the file does not exist.
         ValueError
-            If it is no results file, is damaged, or does not hold one such study.
+            If it is not a results file, is damaged, or the study cannot be determined.
         """
         with Store(path, create=False) as store:
             names = store.studies()
@@ -112,7 +111,6 @@ class StudyResults:
 
     @classmethod
     def _from_store(cls, store: Store, name: str) -> StudyResults:
-        """Return the results of a study from an open results file."""
         try:
             study = store.one("study", study_key(name))
             plan = Plan.from_dict(study["plan"])
@@ -128,7 +126,7 @@ class StudyResults:
     def _of(
         cls, store: Store, plan: Plan, model_keys: Mapping[str, str], run: Mapping[str, Any]
     ) -> StudyResults:
-        """Return what is there of a plan."""
+        """Return the available results of a plan."""
         known = {label: store.one("model", key) for label, key in model_keys.items()}
         abouts = {model.label: known[model.base] or _UNKNOWN for model in plan.models}
         keys = [
@@ -144,15 +142,15 @@ class StudyResults:
                 models[task.model]["mitigation"] = outcomes[-1].value
         return cls(plan, tuple(outcomes), models, run)
 
-    # What was computed, task by task
+    # Outcomes
 
     def of_kind(self, kind: Kind) -> list[tuple[Task, Outcome]]:
-        """Return the tasks of a kind with what became of them.
+        """Return the tasks of one kind with their outcomes.
 
         Parameters
         ----------
         kind : str
-            'score', 'words' or another one that :class:`Task` lists.
+            A kind of :class:`Task`, such as 'score' or 'words'.
 
         Returns
         -------
@@ -168,26 +166,26 @@ class StudyResults:
 
     @property
     def failed(self) -> list[tuple[Task, Outcome]]:
-        """The tasks that failed, with the reasons."""
+        """The failed tasks, with their outcomes."""
         return self._with("failed")
 
     @property
     def missing(self) -> list[tuple[Task, Outcome]]:
-        """The tasks that were not computed yet, as the run was interrupted."""
+        """The tasks not computed yet, with their outcomes."""
         return self._with("missing")
 
     @property
     def is_complete(self) -> bool:
-        """Whether every task was computed."""
+        """Whether every task is done."""
         return all(outcome.status == "done" for outcome in self.outcomes)
 
     def failures(self) -> pd.DataFrame:
-        """Return what could not be computed, and why.
+        """Return the failures, grouped by model and reason.
 
         Returns
         -------
         DataFrame
-            Columns 'model_name', 'reason', 'n_tasks': one row per model and reason.
+            Columns 'model_name', 'reason' and 'n_tasks'.
         """
         reasons = [(task.model, outcome.reason) for task, outcome in self.failed]
         return pd.DataFrame(
@@ -204,8 +202,8 @@ class StudyResults:
         -------
         DataFrame
             Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name',
-            those of :func:`wefe.running.measure`, then 'status', 'failure', 'key', 'seconds',
-            'finished' and 'wefe_version'.
+            those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
+            'finished', 'wefe_version'.
         """
         tidy = self._tidy.copy()
         tidy.insert(0, "query_set", tidy.pop("query_set"))
@@ -218,21 +216,21 @@ class StudyResults:
         return tidy.astype({"seconds": float})
 
     def scores(self, metric: str, query_set: str) -> pd.DataFrame:
-        """Return the scores matrix of one metric (WEFE paper, section 3.2), aggregated.
+        """Return the score matrix of one metric (WEFE paper, section 3.2), with an aggregate.
 
         Parameters
         ----------
         metric : str
-            Label of the metric ('WEAT-ES'), or its name ('weat-es').
+            Label of the metric ('WEAT-ES') or its name ('weat-es').
         query_set : str
             Name of the query set.
 
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            As of :func:`wefe.running.run_queries`; the last column is the aggregated one. Queries
-            that a model could not answer count for no model; with ``missing = "models"``, that
-            model does not count. A model with a failed task has no aggregated score.
+            The last column is the aggregate, as in :func:`wefe.running.run_queries`. A query
+            without a score for some model is left out of the aggregate; with ``missing =
+            "models"``, that model is left out instead. A model with a failed task has no aggregate.
         """
         metric, query_set = self._place(metric, query_set)
         matrix = scores_matrix(self._part(metric, query_set))
@@ -245,13 +243,14 @@ class StudyResults:
         Parameters
         ----------
         query_set : str, optional
-            A query set, or 'Overall' (the default): weighted over all query sets of the metric.
+            A query set, or 'Overall' (the default) for the weighted mean over the query sets of a
+            metric.
 
         Returns
         -------
         DataFrame of shape (n_models, n_metrics)
-            By default (``aggregation.function``) the mean distance from the score that means no
-            bias, 0 or more. NaN for a model with a failed task, or that could not answer.
+            By default (``aggregation.function``) the mean distance from the no-bias value, 0 or
+            more. NaN for a model with a failed task or without scores.
 
         Raises
         ------
@@ -267,13 +266,13 @@ class StudyResults:
         return pd.DataFrame(columns)
 
     def rankings(self, query_set: str | None = None) -> pd.DataFrame:
-        """Return the ranks of the models, one column per metric: 1 is the least bias measured.
+        """Return the ranks of the models by each metric; rank 1 is the least bias measured.
 
         Parameters
         ----------
         query_set : str, optional
-            A query set, or 'Overall' (the default), which also has the external columns and the
-            quality column, ranked in their own order.
+            A query set, or 'Overall' (the default). 'Overall' also ranks the external columns and
+            the quality column, each in its own order.
 
         Returns
         -------
@@ -296,7 +295,7 @@ class StudyResults:
         Parameters
         ----------
         query_set : str, optional
-            As there.
+            As in :meth:`rankings`.
 
         Returns
         -------
@@ -307,10 +306,10 @@ class StudyResults:
         return calculate_ranking_correlations(self.rankings(query_set), method)
 
     def compare_models(self, one: str, other: str) -> pd.DataFrame:
-        """Compare two models by each metric, over each query set and overall.
+        """Compare two models by each metric, for each query set and overall.
 
-        All words are drawn anew, the same for both models, as by
-        :func:`wefe.comparison.compare_models`. Queries count as in :meth:`aggregated`.
+        All words are resampled, in the same way for both models, as in
+        :func:`wefe.comparison.compare_models`. Queries are weighted as in :meth:`aggregated`.
 
         Parameters
         ----------
@@ -321,8 +320,8 @@ class StudyResults:
         -------
         DataFrame
             'query_set', 'metric', 'n_queries', 'difference' (how much farther from no bias the
-            other model is, in the mean), 'lower', 'upper', 'p_value' (two-sided). Empty if the
-            study has no intervals (``[intervals] n_bootstrap``).
+            second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty if the
+            study has no bootstrap intervals (``[intervals] n_bootstrap``).
 
         Raises
         ------
@@ -355,7 +354,7 @@ class StudyResults:
     def _pairs(
         self, metric: str, query_set: str, models: tuple[str, str]
     ) -> list[tuple[float, list[float], list[np.ndarray]]]:
-        """Return weights of queries, distances from no bias of models, and those of resamples."""
+        """Return the query weights, and both models' distances from no bias with resamples."""
         left_out = self._totals[metric, query_set]["left_out"].iloc[0] or ()
         found: dict[str, dict[str, tuple[float, np.ndarray]]] = {}
         for task, outcome in self._scores_of(metric, query_set):
@@ -373,21 +372,21 @@ class StudyResults:
         weight = self.plan.query_set(query_set).weight / max(1, len(pairs))
         return [(weight, [d for d, _ in pair], [sample for _, sample in pair]) for pair in pairs]
 
-    # What else was asked for
+    # Other results
 
     def words(self, model: str, query_set: str, query: str) -> Mapping[str, Any] | None:
-        """Return what look-up found for a query, and the individual biases of its words.
+        """Return the words found for a query, and their individual biases.
 
         Parameters
         ----------
         model, query_set, query : str
-            Labels, as in :meth:`to_frame`; a query as it is before subqueries.
+            Labels, as in :meth:`to_frame`; the name of the whole query, not of a subquery.
 
         Returns
         -------
         dict or None
             'sets' (dicts with 'name', 'role', 'used', 'lost'), 'audit' (``QueryAudit.to_json``, or
-            None) and 'not_audited' (why). None if it was not computed.
+            None) and 'not_audited' (the reason). None if not computed.
         """
         for task, outcome in self.of_kind("words"):
             place = task.model, task.place["query_set"], task.place["query"]
@@ -399,7 +398,7 @@ class StudyResults:
         return None
 
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
-        """Return the silhouettes with the tasks that say of what they are.
+        """Return the silhouettes with their tasks.
 
         Returns
         -------
@@ -414,22 +413,22 @@ class StudyResults:
         ]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
-        """Return the audits of bias directions.
+        """Return the audits of bias directions with their tasks.
 
         Returns
         -------
         list of (Task, dict)
-            What ``DirectionAudit.to_json`` holds, of each model and criterion that has one.
+            The data of ``DirectionAudit.to_json`` for each model and criterion.
         """
         return list(self._values("direction", "audit"))
 
     def retrieval(self) -> list[tuple[Task, RankingAudit]]:
-        """Return the audits of rankings with the tasks that say of what they are.
+        """Return the ranking audits with their tasks.
 
         Returns
         -------
         list of (Task, RankingAudit)
-            Those that could be computed, without their scores.
+            Those that could be computed, without the scores of their documents.
         """
         from wefe.retrieval import RankingAudit
 
@@ -441,13 +440,13 @@ class StudyResults:
         ]
 
     def retrieval_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of all audits of rankings.
+        """Return the tables of all ranking audits.
 
         Returns
         -------
         dict of str to DataFrame
-            The tables of :class:`wefe.retrieval.RankingAudit`, with the columns 'audit' and
-            'model_name' in front. Empty if there is no audit.
+            The tables of :class:`wefe.retrieval.RankingAudit`, preceded by the columns 'audit' and
+            'model_name'. Empty if there are no audits.
         """
         found: dict[str, list[pd.DataFrame]] = {}
         for task, audit in self.retrieval():
@@ -457,19 +456,19 @@ class StudyResults:
         return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
 
     def _values(self, kind: Kind, key: str) -> Iterator[tuple[Task, dict[str, Any]]]:
-        """Yield what was found, with the model's name, which is not kept: models share results."""
+        """Yield the results of a kind with the model's name, which is not stored with them."""
         for task, outcome in self.of_kind(kind):
             value = (outcome.value or {}).get(key)
             if value is not None:
                 yield task, {**value, "model_name": task.model}
 
     def quality(self) -> pd.DataFrame | None:
-        """Return the scores of the quality benchmarks; None if the study asks for none.
+        """Return the scores of the quality benchmarks; None if the study has no benchmarks.
 
         Returns
         -------
         DataFrame of shape (n_models, n_benchmarks)
-            NaN where a benchmark could not be scored.
+            NaN where a benchmark has no score.
         """
         from wefe.quality import quality_matrix
 
@@ -478,7 +477,7 @@ class StudyResults:
         return quality_matrix(self._quality_table()).rename_axis(columns=None)
 
     def explore(self) -> Explored | None:
-        """Return where words lie along bias directions; None if the study does not ask.
+        """Return words along bias directions; None if the study does not explore any.
 
         Returns
         -------
@@ -487,7 +486,7 @@ class StudyResults:
         """
         return explored(self.of_kind("explore"))
 
-    # To read and to keep
+    # Output
 
     def export(self, folder: str | os.PathLike[str], format: Format = "csv") -> list[str]:  # noqa: A002
         """Write every table to a folder, with all digits.
@@ -495,25 +494,25 @@ class StudyResults:
         Parameters
         ----------
         folder : path
-            It is made if it does not exist. Tables of an earlier export that this one does not have
-            are removed; all other files are left alone.
+            Created if it does not exist. Outdated tables of an earlier export are removed, other
+            files are kept.
         format : {'csv', 'json', 'parquet'}, default='csv'
-            'json' has a list of records a file, and null for NaN. 'csv' has an apostrophe before a
-            text that a spreadsheet would take for a formula.
+            'json' writes a list of records per file, with null for NaN. 'csv' puts an apostrophe
+            before a text that a spreadsheet would read as a formula.
 
         Returns
         -------
         list of str
-            Names of the files: tables that the study has of 'results' (the tidy table), 'failures',
-            'quality', 'explore_models', 'retrieval_groups' and others, then 'aggregated',
-            'rankings', 'correlations' and 'scores' of each query set and overall.
-            'provenance.json' is last; it explains each file, and has the study with its models,
-            versions and words.
+            Names of the files: 'results' (the tidy table), 'failures', further tables such as
+            'quality', 'explore_models' and 'retrieval_groups', then 'aggregated', 'rankings',
+            'correlations' and 'scores' of each query set and overall. The last file,
+            'provenance.json', describes the others and contains the study with its models, versions
+            and words.
 
         Raises
         ------
         ImportError
-            If 'parquet' is asked for and pyarrow is not there (``wefe[parquet]``).
+            If 'parquet' needs pyarrow (``wefe[parquet]``).
         ValueError
             If the format is unknown.
 
@@ -529,7 +528,7 @@ class StudyResults:
         from wefe import __version__
 
         plan = self.plan.to_dict()
-        # The table of results has what matters of them.
+        # The table of results has their relevant columns.
         del plan["tasks"], plan["jobs"]
         statuses = [outcome.status for outcome in self.outcomes]
         provenance = {
@@ -590,7 +589,7 @@ class StudyResults:
         ranks = _with_index(self.rankings(), "model_name")
         return html_table(f"{self!r}; ranks (1: least bias measured)", ranks)
 
-    # How the tables are made
+    # Internals
 
     def _scores_of(self, metric: str, query_set: str) -> list[tuple[Task, Outcome]]:
         return self._scores.get((metric, query_set), [])
@@ -615,7 +614,6 @@ class StudyResults:
 
     @cached_property
     def _tidy(self) -> pd.DataFrame:
-        """All scores, one row each."""
         rows: list[dict[str, Any]] = []
         for metric, query_set in self._scores:
             by_model: dict[str, list[tuple[Task, Outcome]]] = {}
@@ -634,7 +632,7 @@ class StudyResults:
         return tidy_frame(rows)
 
     def _answer(self, task: Task, outcome: Outcome) -> Answer:
-        """Return a score with its interval and what an audit says of it."""
+        """Return a score with its interval and the warnings of its audit."""
         if outcome.value is None:
             return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
         values = {name: outcome.value.get(name) for name in Answer._fields}
@@ -655,7 +653,7 @@ class StudyResults:
 
     @cached_property
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
-        """What is known of scores: kind -> model and place -> outcome."""
+        """Intervals and warnings of scores: kind -> model and place -> outcome."""
         return {
             kind: {(task.model, *task.place.values()): found for task, found in self.of_kind(kind)}
             for kind in ("interval", "warnings")
@@ -666,12 +664,12 @@ class StudyResults:
         return tidy[(tidy["metric"] == metric) & (tidy["query_set"] == query_set)]
 
     def _scale(self, metric: str, task: Task) -> Scale:
-        """Return how the score of a query is to be read."""
+        """Return the scale on which the score of a query is read."""
         what = task.identity
         try:
             query = self.plan.queries[what["query"]]
             return as_metric(what["metric"]).scale(query, **what["params"])
-        # A metric of somebody else may not be installed where results are read.
+        # A third-party metric may not be installed here.
         except (LookupError, TypeError, ValueError):
             return self.plan.metric(metric).scale
 
@@ -680,9 +678,9 @@ class StudyResults:
         return {place: self._total(*place) for place in self._scores}
 
     def _total(self, metric: str, query_set: str) -> pd.DataFrame:
-        """Return the aggregated scores of all models; NaN for those that do not count."""
+        """Return the aggregated scores of all models; NaN for models that are left out."""
         part = self._part(metric, query_set)
-        # A model that could not be opened must not take the queries from the others.
+        # A model that could not be opened must not remove queries from the others.
         out = {
             task.model
             for task, outcome in self._scores_of(metric, query_set)
@@ -696,17 +694,18 @@ class StudyResults:
         return totals
 
     def totals(self, query_set: str | None = None) -> dict[str, pd.DataFrame]:
-        """Return aggregated scores by metric, as of :func:`wefe.aggregation.aggregate`.
+        """Return aggregated scores by metric, as from :func:`wefe.aggregation.aggregate`.
 
         Parameters
         ----------
         query_set : str, optional
-            A query set, or 'Overall' (the default): weighted over all query sets of the metric.
+            As in :meth:`aggregated`.
 
         Returns
         -------
         dict of str to DataFrame
-            Label of the metric -> one row per model, with 'score', 'best' and what was done.
+            Label of the metric -> one row per model, with 'score', 'best' and how it was
+            aggregated.
 
         Raises
         ------
@@ -743,12 +742,12 @@ class StudyResults:
         return columns
 
 
-# What is NaN, not None, where there is nothing.
+# Fields that are NaN rather than None if missing.
 _NUMBERS = [
     *("score", "score_lower", "score_upper", "score_se"),
     *("p_value", "p_value_lower", "p_value_upper"),
 ]
-# Of a model that was not opened yet.
+# Columns of a model that is not open yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 
 
@@ -766,7 +765,7 @@ def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
 
 
 def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return a matrix with the names of its rows as the first column."""
+    """Return a matrix whose row names are its first column."""
     while name in frame.columns:
         name += "_"
     return frame.rename_axis(index=name).reset_index()

@@ -1,4 +1,4 @@
-"""Compute what is missing of a study, and keep it."""
+"""Compute the missing results of a study and store them."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ logger = logging.getLogger(__name__)
 
 
 class Run:
-    """Keeps what is known of the models of a study, and has done what is missing."""
+    """Tracks the models of a study and computes missing results."""
 
     def __init__(self, planned: Planned, store: Store, only: set[int] | None = None) -> None:
         self._planned, self._store, self._only = planned, store, only
         self._opened: dict[str, Opened] = {}
         self._failures: dict[str, dict[str, dict[str, str]]] = {}
-        # A key that is being computed, with the tasks that wait for it.
+        # Keys being computed, with the tasks that wait for them.
         self._in_work: dict[str, list[int]] = {}
         self._without: dict[str, list[str]] = {}
         self._keys: dict[int, str] = {}
@@ -36,7 +36,7 @@ class Run:
     # Open
 
     def to_open(self, *, reopen: bool) -> list[Unit]:
-        """Return the models of which nothing tells that they are what they were."""
+        """Return the models that are new or may have changed since the last run."""
         rows = self._store.get(self._planned.model_keys.values())
         units = []
         for unit in self._planned.units:
@@ -55,8 +55,6 @@ class Run:
     def open(
         self, units: Iterable[Unit], executors: Iterable[Executor], advance: Callable[[int], object]
     ) -> None:
-        """Open models."""
-
         def call(unit: Unit) -> Call:
             def done(future: Future[Opened]) -> None:
                 advance(1)
@@ -103,13 +101,13 @@ class Run:
         executors: Iterable[Executor],
         advance: Callable[[int], object],
     ) -> None:
-        """Compute results, and keep each as soon as it is there."""
+        """Compute results and store each of them immediately."""
 
         def call(unit: Unit, left: list[int]) -> Call:
             def done(future: Future[Any]) -> Call | None:
                 results, reason = _result(future)
                 if reason is not None:
-                    # What ended the call, or its process, took the whole model along.
+                    # The call or its process died, so all tasks of the model fail.
                     advance(self._fail(dict.fromkeys(left, reason)))
                     return None
                 advance(self._enter(results))
@@ -122,7 +120,7 @@ class Run:
         run_calls((call(*each) for each in missing), executors)
 
     def _words_left_out(self) -> dict[str, list[str]]:
-        """Return the words of each query that some models lack: all are compared without them."""
+        """Return, per query, the words that some models lack; no model is measured with them."""
         lookup = self._planned.plan.settings["lookup"]
         found = {}
         for key, query in self._planned.plan.queries.items():
@@ -134,7 +132,7 @@ class Run:
         return found
 
     def _key(self, unit: Unit, task: Task, vectors: str) -> str:
-        """Return what a result is kept under: all that it is computed from."""
+        """Return the key of a result: a hash of everything that it is computed from."""
         from wefe import __version__
 
         mitigation = unit.mitigations.get(task.model)
@@ -144,7 +142,7 @@ class Run:
         return digest(task.digest, __version__, vectors, how, without)
 
     def _enter(self, results: Mapping[int, Result]) -> int:
-        """Keep results; return how many tasks they settle."""
+        """Store results; return how many tasks they complete."""
         tasks = self._planned.plan.tasks
         done = {at: result for at, result in results.items() if result.reason is None}
         self._store.put(
@@ -158,7 +156,7 @@ class Run:
         )
 
     def _fail(self, reasons: Mapping[int, str]) -> int:
-        """Keep why tasks failed, for all that wait for them; return how many these are."""
+        """Record why tasks failed, also for tasks that share their key; return their number."""
         n, changed = 0, {}
         for at, reason in reasons.items():
             for other in self._in_work.pop(self._keys.get(at, ""), [at]):
@@ -182,7 +180,6 @@ class Run:
             self._store.put([row])
 
     def _row(self, unit: Unit) -> Row:
-        """Return what is known of a model."""
         label = unit.entry.label
         opened = self._opened.get(label, Opened({}, {}, {}))
         keys: dict[str, dict[str, str]] = {}
@@ -194,7 +191,6 @@ class Run:
 
 
 def _result(future: Future[Any]) -> tuple[Any, str | None]:
-    """Return the result of a call, or why there is none."""
     try:
         return future.result(), None
     except CancelledError as error:

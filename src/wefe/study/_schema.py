@@ -22,7 +22,7 @@ Location: TypeAlias = tuple[str | int, ...]
 #: What is wrong there.
 Problem: TypeAlias = tuple[Location, str]
 
-# As TOML calls its types.
+# The names of types in TOML.
 _KINDS = {
     "string_type": "must be a text in quotes",
     "int_type": "must be a whole number",
@@ -33,7 +33,7 @@ _KINDS = {
     "model_type": "must be a table: keys with values",
     "model_attributes_type": "must be a table: keys with values",
 }
-# Tables that a file may have several of.
+# Tables that may occur several times.
 _SEVERAL = (
     "models",
     "queries",
@@ -47,7 +47,7 @@ _SEVERAL = (
 
 
 class PlacedError(ValueError):
-    """Several things that are wrong, each with its place."""
+    """Several problems, each with its place in the file."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = list(problems)
@@ -55,16 +55,15 @@ class PlacedError(ValueError):
 
 
 def refuse(problems: Iterable[Problem]) -> None:
-    """Raise an error if there is a problem."""
     found = list(problems)
     if found:
         raise PlacedError(found)
 
 
 class Part(pydantic.BaseModel):
-    """A table of a study file: nothing unknown, nothing of another kind, nothing changed later."""
+    """A table of a study file: immutable, with strict types and no unknown keys."""
 
-    # Strict, so that a slip is an error and not a guess.
+    # Strict, so that mistakes raise an error.
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True
     )
@@ -81,7 +80,6 @@ class Part(pydantic.BaseModel):
 
 
 def problems_of(error: pydantic.ValidationError) -> list[Problem]:
-    """Return what is wrong with a table."""
     (found,) = error.errors()
     raised: PlacedError = found["ctx"]["error"]
     return raised.problems
@@ -90,7 +88,7 @@ def problems_of(error: pydantic.ValidationError) -> list[Problem]:
 def check_params(
     params: Mapping[str, Any], hints: Mapping[str, Any], what: str
 ) -> Iterator[Problem]:
-    """Find parameters that are not among the hints, and values of another type."""
+    """Find parameters that are unknown or have the wrong type."""
     fields: dict[str, Any] = {name: (hint, None) for name, hint in hints.items()}
     kind = pydantic.create_model("Params", __base__=Part, **fields)
     kind.called = what
@@ -111,13 +109,13 @@ def _problems(error: pydantic.ValidationError, data: Any, table: type[Part]) -> 
         else:
             texts.setdefault(where, []).append(_text(dict(each), where, table))
     for where, options in texts.items():
-        # Several if the type is a union.
+        # A union type yields several errors.
         (_, got, value), *_ = parts = [text.partition("; got") for text in dict.fromkeys(options)]
         yield where, " or ".join(text for text, *_ in parts) + got + value
 
 
 def _keys(error: Any, data: Any) -> Iterator[str | int]:
-    """Yield the keys of a place; pydantic has the names of types among them."""
+    """Yield the keys that lead to a problem, without the type names that pydantic adds."""
     path = error["loc"]
     for position, part in enumerate(path, start=1):
         is_missing = error["type"] == "missing" and position == len(path)
@@ -127,7 +125,7 @@ def _keys(error: Any, data: Any) -> Iterator[str | int]:
 
 
 def _below(data: Any, key: str | int) -> Any:
-    """Return what a key of a table, or a position of a list, holds; None if that is not there."""
+    """Return an item of a table or a list; None if it does not exist."""
     if isinstance(data, Mapping):
         return data.get(key)
     return data[key] if isinstance(data, list) and isinstance(key, int) else None
@@ -157,7 +155,7 @@ def _text(error: Mapping[str, Any], where: Location, table: type[Part]) -> str:
 
 
 def shown(value: object) -> str:
-    """Return a value as the file has it, shortened."""
+    """Return a value as written in the file, shortened."""
     try:
         text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
@@ -166,7 +164,7 @@ def shown(value: object) -> str:
 
 
 def lines_of(problems: Iterable[Problem], data: Any, file: str) -> str:
-    """Return one line per problem, as the writer of the file would say it."""
+    """Return one line per problem, in the terms of the study file."""
     lines = (f"{file}: {_line(where, text, data)}" for where, text in problems)
     return "\n".join(dict.fromkeys(lines))
 
@@ -180,7 +178,7 @@ def _line(where: Location, text: str, data: Any = None) -> str:
         if isinstance(part, str):
             path.append(part)
             keys.append(part)
-            # What is written as a table of its own.
+            # Keys written as a separate table.
             if len(path) == 1 and isinstance(data, dict):
                 places.append(f"[{part}]")
                 keys = []
@@ -197,7 +195,7 @@ def _line(where: Location, text: str, data: Any = None) -> str:
 
 
 def plain_problems(data: Any, where: Location = ()) -> Iterator[Problem]:
-    """Find what has no JSON: dates, nan, and numbers of millions of digits, which take minutes."""
+    """Find values without JSON form: dates, NaN, and integers too long to convert quickly."""
     if isinstance(data, Mapping):
         for key, value in data.items():
             yield from plain_problems(value, (*where, key))
@@ -218,7 +216,7 @@ def _is_finite(value: object) -> bool:
 
 
 def check_title(name: str) -> str:
-    """Return a name, unless it holds what is no letter."""
+    """Return a name, or raise an error if it contains non-printable characters."""
     bad = HIDDEN.search(name)
     if bad is not None:
         raise ValueError(f"must not hold the control character {bad.group()!a}; got {name!a}")
@@ -230,17 +228,15 @@ Name: TypeAlias = Annotated[str, AfterValidator(check_title)]
 
 
 def plain_name(text: str) -> str:
-    """Return the letters and digits of a name."""
     return "".join(letter for letter in text.lower() if letter.isalnum())
 
 
 def no_such(name: str, known: Collection[str], what: str) -> str:
-    """Return that a name is unknown, the nearest one, and all."""
+    """Return a message that a name is unknown, with the nearest name and all names."""
     return f"{name!r} is {what}.{nearest(name, known)} Known: {', '.join(map(repr, known))}"
 
 
 def check_name(name: str, known: Collection[str], what: str) -> None:
-    """Refuse a name that is unknown."""
     if name not in known:
         raise ValueError(no_such(name, known, what))
 
@@ -248,14 +244,13 @@ def check_name(name: str, known: Collection[str], what: str) -> None:
 def unknown(
     where: Location, names: Iterable[str], known: Collection[str], what: str
 ) -> Iterator[Problem]:
-    """Find names in a list that are unknown."""
     for position, name in enumerate(names):
         if name not in known:
             yield (*where, position), no_such(name, known, what)
 
 
 def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
-    """Yield the positions of names that occurred before, and where they did first."""
+    """Yield the positions of repeated names, with their first positions."""
     for position, name in enumerate(names):
         first = names.index(name)
         if first < position:
@@ -263,7 +258,6 @@ def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
 
 
 def check_once(names: list[str]) -> list[str]:
-    """Refuse names that occur twice."""
     refuse(((at,), f"{names[at]!r} occurs twice; remove one") for at, _ in repeated(names))
     return names
 
@@ -272,12 +266,12 @@ def check_once(names: list[str]) -> list[str]:
 
 
 def beside(text: str, base: str | os.PathLike[str]) -> str:
-    """Return the absolute path of a file that is named in a study file; '~' is the user's home."""
+    """Return the absolute path of a file named in a study file; '~' is the home folder."""
     return os.path.normpath(Path(base, os.path.expanduser(text)).absolute())
 
 
 def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] = ()) -> str:
-    """Return the absolute path of a file that is there; the error has the nearest name."""
+    """Return the absolute path of an existing file; the error suggests the nearest name."""
     path = Path(beside(text, base))
     if path.is_file():
         return str(path)
@@ -285,7 +279,7 @@ def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] 
     others = (
         sorted(entry for entry in path.parent.iterdir() if entry.is_file()) if is_folder else ()
     )
-    # Names as they would be written: in the folder that was written.
+    # Names in the form of the file: relative to the folder that it names.
     written = [str(Path(text).with_name(other.name)) for other in others]
     known = f" Known by name: {', '.join(map(repr, names))}." if names else ""
     raise FileNotFoundError(f"there is no file {path}.{nearest(text, [*names, *written])}{known}")
@@ -293,7 +287,7 @@ def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] 
 
 @contextmanager
 def blaming(table: str, label: str | None, key: str, position: int | None = None) -> Iterator[None]:
-    """Say which key of the study file is to blame for what turns up after it was checked."""
+    """Add the key of the study file to errors that occur after validation."""
     place = f"[{table}]" if label is None else f"[[{table}]] of {label!r}"
     place += f", key {key!r}" + ("" if position is None else f", element {position + 1}")
     try:
@@ -303,6 +297,6 @@ def blaming(table: str, label: str | None, key: str, position: int | None = None
 
 
 def again(error: Exception, text: str) -> Exception:
-    """Return an error of the same kind that says more."""
+    """Return an error of the same type with another message."""
     kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, TypeError, ValueError)
     return next(kind for kind in kinds if isinstance(error, kind))(text)

@@ -1,4 +1,4 @@
-"""The results file: an SQLite database with one table, which several runs may write to at once."""
+"""The results file: an SQLite database with one table that several runs can write to at once."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 from wefe.study._plan import digest
 
-# 'wefe' in ASCII: tells these files from other databases.
+# 'wefe' in ASCII identifies these databases.
 _APPLICATION_ID = 0x77656665
 _LAYOUT = 2
-# Another run holds the file for the time of one small transaction.
+# Other runs lock the file only for one small transaction.
 _PATIENCE_S = 60
 _TABLE = """
 CREATE TABLE results (
@@ -33,7 +33,7 @@ CREATE TABLE results (
 
 
 class Row(NamedTuple):
-    """A row of the results file; `value` is None if the row was changed after it was written."""
+    """A row of the results file; `value` is None if the row was modified after writing."""
 
     key: str
     kind: str
@@ -44,10 +44,9 @@ class Row(NamedTuple):
 
 
 class Store:
-    """Results by the hash of what they were computed from; several runs may share the file.
+    """Results by the hash of their inputs; several runs may share the file.
 
-    A result is there as a whole or not at all, whatever ends the run. SQLite cannot lock files on
-    network drives.
+    Writes are atomic. SQLite cannot lock files on network drives.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
@@ -66,7 +65,7 @@ class Store:
 
     @contextlib.contextmanager
     def _naming_errors(self) -> Iterator[None]:
-        """Name the file in errors of SQLite, and say what to do."""
+        """Add the file name and a remedy to SQLite errors."""
         try:
             yield
         except sqlite3.DatabaseError as error:
@@ -82,7 +81,7 @@ class Store:
             raise ValueError(f"{self.path} cannot be opened as a results file: {error}.") from error
 
     def _open_to_write(self) -> None:
-        # Transactions begin where the code says so.
+        # Transactions begin explicitly.
         self._db = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None)
         try:
             with self._transaction():
@@ -99,9 +98,9 @@ class Store:
             raise
 
     def _open_to_read(self) -> None:
-        """Open a file that stays as it is, also where nothing may be written."""
+        """Open the file read-only, also on write-protected drives."""
         address = Path(self.path).absolute().as_uri()
-        # In a folder that is write-protected, SQLite cannot note that it reads.
+        # SQLite cannot create its read lock in a write-protected folder.
         ways = ("mode=ro", "mode=ro&immutable=1")
         for way in ways:
             self._db = sqlite3.connect(
@@ -121,7 +120,7 @@ class Store:
     def _check_layout(self) -> None:
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
         (layout,) = self._db.execute("PRAGMA user_version").fetchone()
-        # Reads the file, which the lines before need not.
+        # The first statement that certainly reads the file.
         parts = self._db.execute("SELECT type, name FROM sqlite_master").fetchall()
         if mark != _APPLICATION_ID:
             raise ValueError(f"{self.path} is not a results file of wefe.")
@@ -130,21 +129,21 @@ class Store:
                 f"{self.path} was written by another version of wefe (layout {layout}, "
                 f"this one reads {_LAYOUT}). Use another file."
             )
-        # A view or trigger of a stranger could run for ever.
+        # An untrusted view or trigger could run forever.
         if parts != [("table", "results")]:
             raise ValueError(f"{self.path} is damaged, or was not written by wefe.")
 
     def _write_ahead(self) -> None:
-        # What was committed survives a kill; a loss of power may take the last results, no more.
+        # Commits survive a kill; a power failure may lose only the last results.
         self._db.execute("PRAGMA synchronous = NORMAL")
-        # Where another run is about to do the same, SQLite does not wait by itself.
+        # SQLite does not wait by itself if another run does the same.
         end = time.monotonic() + _PATIENCE_S
         while self.path != ":memory:":
             try:
                 self._db.execute("PRAGMA journal_mode = WAL")
                 return
             except sqlite3.OperationalError as error:
-                # The code tells in its last byte what went wrong, in the others where.
+                # The last byte of the code is the type of the error.
                 is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
                 if not is_busy or time.monotonic() > end:
                     raise
@@ -156,15 +155,15 @@ class Store:
         try:
             yield
         except BaseException:
-            # A full disk has rolled it back already.
+            # SQLite rolls back by itself if the disk is full.
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             raise
         self._db.execute("COMMIT")
 
     def close(self) -> None:
-        """Close the file; what was written ahead goes into it."""
-        # If no other run has it open, it is one plain file again, which can be copied.
+        """Close the file and merge the write-ahead log into it."""
+        # If no other run has it open, it becomes a single file that can be copied.
         if self._writes:
             with contextlib.suppress(sqlite3.Error):
                 self._db.execute("PRAGMA busy_timeout = 0")
@@ -178,7 +177,7 @@ class Store:
         self.close()
 
     def put(self, rows: Iterable[Row]) -> None:
-        """Keep rows, all of them or none."""
+        """Store all rows or none."""
         from wefe import __version__
 
         full = []
@@ -191,7 +190,7 @@ class Store:
             self._db.executemany(statement, full)
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
-        """Return those rows that are there, by key."""
+        """Return the existing rows by key."""
         rows = {}
         for *values, proof in self._select(keys):
             values[2] = json.loads(values[2]) if _is_sound(values, proof) else None
@@ -199,11 +198,11 @@ class Store:
         return rows
 
     def present(self, keys: Iterable[str]) -> set[str]:
-        """Return those keys of which there is a row that was not changed."""
+        """Return the keys that have an unmodified row."""
         return {values[0] for *values, proof in self._select(keys) if _is_sound(values, proof)}
 
     def one(self, kind: str, key: str) -> Any:
-        """Return the value of a model or a study; None if there is none."""
+        """Return the value of a model or a study; None if it does not exist."""
         row = self.get([key]).get(key)
         if row is None:
             return None
@@ -212,13 +211,12 @@ class Store:
         return row.value
 
     def studies(self) -> list[str]:
-        """Return the names of the studies that were run into this file."""
         keys = self._db.execute("SELECT key FROM results WHERE key BETWEEN 'study:' AND 'study;'")
         return [key.removeprefix(study_key("")) for (key,) in keys]
 
     def _select(self, keys: Iterable[str]) -> Iterator[list[Any]]:
         wanted = list(dict.fromkeys(keys))
-        # SQLite takes a limited number of variables.
+        # SQLite limits the number of variables.
         for start in range(0, len(wanted), 500):
             part = wanted[start : start + 500]
             marks = ", ".join("?" * len(part))
@@ -227,15 +225,14 @@ class Store:
 
 
 def _is_sound(values: list[Any], proof: Any) -> bool:
-    """Tell whether a row is as `put` wrote it; a value that is no text is not."""
+    """Return whether a row is as `put` wrote it; False for values that are not text."""
     return isinstance(values[2], str) and digest(*values) == proof
 
 
 def study_key(name: str) -> str:
-    """Return the key of the row of a study."""
     return f"study:{name}"
 
 
 def now() -> str:
-    """Return the time, in UTC (ISO 8601)."""
+    """Return the time in UTC (ISO 8601)."""
     return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")

@@ -1,4 +1,4 @@
-"""A study: declared in a file, run as far as results are missing, read from its results file."""
+"""A study: declared in a file, computed where results are missing, read from its results file."""
 
 from __future__ import annotations
 
@@ -55,29 +55,25 @@ _PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "transformers"
 
 
 class Study:
-    """Models, queries and metrics, declared once; running it computes only missing results.
+    """Models, queries and metrics, declared once. Running a study computes only missing results.
 
     Parameters
     ----------
     declaration : Declaration or dict
-        What a study file holds.
+        Content of a study file.
     base : path, default='.'
         Folder that relative paths start from.
     path : path, optional
-        The study file; the results are kept beside it.
+        The study file. The results are stored in the same folder.
 
     Raises
     ------
     ValueError
-        If the declaration is wrong: one line for each key.
-
-    See Also
-    --------
-    wefe.study.Study.from_file : the usual way to make one.
-    wefe.study.StudyResults : what it returns.
+        If the declaration is invalid: one line per key.
 
     Examples
     --------
+    >>> from wefe.study import Study
     >>> study = Study.example()
     >>> study
     <Study 'Example': 2 models, 1 query set, 2 metrics, 9 tasks>
@@ -102,24 +98,24 @@ class Study:
 
     @classmethod
     def from_file(cls, path: str | os.PathLike[str]) -> Study:
-        """Read a study file (TOML).
+        """Read a study file (TOML) without running it.
 
         Parameters
         ----------
         path : path
-            The file; :func:`wefe.study.study_file` has two to begin with.
+            The file; :func:`wefe.study.study_file` has examples to start from.
 
         Returns
         -------
         Study
-            Checked, and not run yet. Paths in the file are relative to its folder.
+            Relative paths in the file start from its folder.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such file.
+            If the file does not exist.
         ValueError
-            If it is no TOML, or declares no study: one line for each key that is wrong.
+            If the file is not valid TOML or the declaration is invalid: one line per key.
         """
         from wefe.study._declaration import read_declaration
 
@@ -127,12 +123,12 @@ class Study:
 
     @classmethod
     def example(cls) -> Study:
-        """Return a small study that needs no files, for tests and documentation.
+        """Return a small study without files, for tests and documentation.
 
         Returns
         -------
         Study
-            The packaged vectors as they are and hard-debiased, one query, two metrics.
+            The packaged vectors, original and hard-debiased, with one query and two metrics.
         """
         return cls(_EXAMPLE)
 
@@ -149,12 +145,12 @@ class Study:
 
     @cached_property
     def plan(self) -> Plan:
-        """The tasks of the study. Needs to look at files, but opens no model."""
+        """The tasks of the study. Checks files, but opens no model."""
         return self._make_plan().plan
 
     @property
     def results_path(self) -> Path:
-        """Where results are kept unless another file is named."""
+        """Default path of the results file."""
         return self.declaration.results_path(
             self._base / ("study.toml" if self.path is None else self.path.name)
         )
@@ -169,47 +165,43 @@ class Study:
         reopen: bool = False,
         progress: bool = True,
     ) -> StudyResults:
-        """Compute what is missing, and return everything.
+        """Compute missing results and return all of them.
 
         Parameters
         ----------
         results : path, optional
-            The results file, by default `results_path`; ':memory:' for none. What it holds is not
-            computed again: results are kept under a hash of the vectors, the query, the metric, its
-            parameters and the version of wefe.
+            The results file, by default `results_path`; ':memory:' for none. Results in it are
+            reused if the vectors, the query, the metric, its parameters and the version of wefe are
+            the same.
         n_jobs : int, optional
-            Number of worker processes; -1 is one for each core, None is this process. Each has one
-            model open at a time; one that dies fails that model, and no other.
+            Number of worker processes; -1 for one per core, None for this process. Each opens one
+            model at a time; if a process dies, only its model fails.
         engine : {'local', 'dask'}, default='local'
-            Where to compute: on this machine, or on a cluster (``wefe[dask]``).
+            Compute on this machine or on a Dask cluster (``wefe[dask]``).
         scheduler : str, optional
-            Address of the Dask scheduler, 'tcp://host:8786'. Its workers need wefe, and the same
-            paths to the models. By default the client of this process, or a cluster of its own.
+            Address of the Dask scheduler, 'tcp://host:8786'. Its workers need wefe and the same
+            paths to the models. Default: the Dask client of this process, or a new local cluster.
         reopen : bool, default=False
-            Open every model, also those whose files have the size and time that they had.
+            Open every model again, even if size and time of its files are unchanged.
         progress : bool, default=True
-            Whether a bar shows progress and the time left, on a terminal.
+            Whether to show a progress bar on a terminal.
 
         Returns
         -------
         StudyResults
-            With failures, if there are any: a model that cannot be opened fails its own tasks.
+            Includes failures: if a model cannot be opened, only its own tasks fail.
 
         Raises
         ------
         ValueError
-            If an option is wrong, something that the study names is wrong, or the results file
-            is damaged or of another version.
-        FileNotFoundError
-            If a file that the study names does not exist.
-        ImportError
-            If ``wefe[dask]`` or what else the study needs is not installed.
-        TimeoutError
-            If another run keeps the results file locked.
-        OSError
-            If the results file cannot be written.
+            If an option or a name in the study is invalid, or the results file is damaged or of
+            another version.
+        FileNotFoundError, ImportError
+            If a file or an optional package that the study needs does not exist.
+        TimeoutError, OSError
+            If another run locks the results file, or it cannot be written.
         KeyboardInterrupt
-            On Ctrl-C. What was finished is in the results file.
+            On Ctrl-C. Finished results are stored.
         """
         check_choice("engine", engine, ("local", "dask"))
         check_bool("reopen", reopen)
@@ -217,7 +209,7 @@ class Study:
         if scheduler is not None and engine != "dask":
             raise ValueError("scheduler is for engine='dask'.")
         n_jobs = _n_processes(n_jobs)
-        # Anew each time, as files may have changed since.
+        # Plan again, because files may have changed.
         planned = self._make_plan()
         start = time.perf_counter()
         file = None if self.path is None else self.path.name
@@ -252,7 +244,7 @@ class Study:
         progress: bool,
         without: Collection[str] = (),
     ) -> StudyResults:
-        """Compute some tasks, by their positions or without some kinds, and keep nothing."""
+        """Compute some tasks, by position or without some kinds, and store nothing."""
         planned = self._make_plan()
         if only is None:
             tasks = enumerate(planned.plan.tasks)
@@ -263,7 +255,9 @@ class Study:
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def results(self, results: str | os.PathLike[str] | None = None) -> StudyResults:
-        """Return what was computed so far, without computing anything.
+        """Return the results so far, without computing anything.
+
+        If the study file is unchanged since the last run, the models are not checked for changes.
 
         Parameters
         ----------
@@ -273,17 +267,12 @@ class Study:
         Returns
         -------
         StudyResults
-            Tasks that were not computed yet are 'missing' in it.
+            Tasks not computed yet have the status 'missing'.
 
         Raises
         ------
         FileNotFoundError
-            If there is no such file.
-
-        Notes
-        -----
-        If the study file is as it was when it was run, the models are not looked at: results are
-        those of the last run, whatever became of the files since.
+            If the file does not exist.
         """
         path = self.results_path if results is None else results
         with Store(path, create=False) as store:
@@ -291,12 +280,11 @@ class Study:
                 kept = StudyResults._from_store(store, self.declaration.name)
                 if self._declares(kept.plan):
                     return kept
-            # Changed since it was run: what is there of it as it is now.
+            # The study changed since its run: return what still applies.
             planned = self._make_plan()
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def _declares(self, plan: Plan) -> bool:
-        """Tell whether a plan is of this very declaration."""
         from wefe.study._planning import settings_of
 
         return dict(plan.settings) == settings_of(self.declaration)
@@ -324,14 +312,13 @@ def _compute(
     progress: bool,
     only: set[int] | None = None,
 ) -> int:
-    """Compute what is missing; return how many results that is."""
     from wefe.models.formats._source import available_cores
     from wefe.study import _executors
     from wefe.study._run import Run
 
     n_processes = min(n_jobs or 1, len(planned.units))
     if n_processes > 1:
-        # Side by side, so that more threads than cores would be in each other's way.
+        # Share the cores among the processes.
         n_threads = max(1, available_cores() // n_processes)
         units = [replace(unit, n_threads=n_threads) for unit in planned.units]
         planned = planned._replace(units=units)
@@ -359,7 +346,7 @@ def _compute(
 
 
 def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
-    """Keep the study itself, so that the file can be read without its declaration."""
+    """Store the study itself, so that results can be read without the study file."""
     value = {"plan": planned.plan.to_dict(), "models": planned.model_keys, "run": run}
     store.put([Row(study_key(planned.plan.name), "study", value)])
 
@@ -375,7 +362,7 @@ def _n_processes(n_jobs: int | None) -> int | None:
         return n_jobs
     import joblib  # quicker to start without it
 
-    # Not joblib.parallel_config's number: its backends are not ours.
+    # Ignore joblib.parallel_config, which is for other backends.
     return int(joblib.effective_n_jobs(n_jobs))
 
 
@@ -384,7 +371,7 @@ def _environment() -> dict[str, Any]:
 
     packages = {}
     for name in _PACKAGES:
-        # Not those that are merely installed.
+        # Only packages in use, not all that are installed.
         module = {"scikit-learn": "sklearn"}.get(name, name)
         if module in sys.modules or name in ("numpy", "scipy", "pandas", "scikit-learn"):
             packages[name] = metadata.version(name)

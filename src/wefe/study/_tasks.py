@@ -1,7 +1,6 @@
-"""What tasks do: open a model, say what its results depend on, compute those that are missing.
+"""Tasks: open a model, find what its results depend on, and compute missing results.
 
-Everything here is plain data or can travel to another process: a :class:`Unit` is one model of the
-study file with all that is asked of it, as it is and mitigated.
+Everything that goes to another process is plain data or picklable.
 """
 
 from __future__ import annotations
@@ -72,7 +71,7 @@ class Mitigation:
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that decides what becomes of a model: method, parameters, words."""
+        """Everything that determines a mitigated model: method, parameters, words."""
         what = self.entry.model_dump(include={"method", "params", "target"})
         criterion, _ = self._opened
         words = {name: getattr(criterion, name) for name in ("name", *_WORD_SETS)}
@@ -80,7 +79,6 @@ class Mitigation:
 
     @cached_property
     def digest(self) -> str:
-        """Hash of the identity."""
         return digest(self.identity)
 
     def needed_words(self) -> list[str] | None:
@@ -96,7 +94,7 @@ class Mitigation:
         return self.entry.method_class(**self.entry.constructor_params())
 
     def apply(self, model: WordEmbeddingModel) -> tuple[WordEmbeddingModel, dict[str, Any]]:
-        """Return the mitigated model, and what is to be known about how it was made."""
+        """Return the mitigated model and a description of the mitigation."""
         criterion, notes = self._opened[0], list(self._opened[1])
         ignored = self.entry.ignored(criterion)
         with noted(notes):
@@ -120,7 +118,7 @@ class Mitigation:
 
 @dataclass(frozen=True)
 class Unit:
-    """One model of the study file, and all that is asked of it, as it is and mitigated."""
+    """One model of the study file and all its tasks, original and mitigated."""
 
     entry: TableEntry | EncoderEntry  # with absolute paths
     identity: Any  # of its files, when the study was planned
@@ -146,7 +144,7 @@ class Opened(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a task computed, or why it failed."""
+    """Value of a task, or the reason why it failed."""
 
     value: dict[str, Any] | None
     seconds: float = 0.0
@@ -165,7 +163,7 @@ def run_tasks(
     prints: Mapping[str, Mapping[str, str]],
     without: Mapping[str, Sequence[str]],
 ) -> dict[int, Result]:
-    """Run some tasks of a unit: the first one, and others as long as there is time."""
+    """Run the first of some tasks, and as many of the others as time allows."""
     end = time.perf_counter() + CALL_SECONDS
     results: dict[int, Result] = {}
     with _one_thread():
@@ -180,16 +178,16 @@ def run_tasks(
 
 
 def _one_thread() -> threadpool_limits:
-    """Have BLAS use one thread: the last digits of sums depend on how many there are."""
+    """Limit BLAS to one thread, because the last digits of sums depend on the number of threads."""
     return threadpool_limits(1, "blas")
 
 
-# The models that this process has open: one for each of its threads that run tasks.
+# Models open in this process, one per thread that runs tasks.
 _open: dict[int, tuple[Unit, OpenedUnit]] = {}
 
 
 def _model_of(unit: Unit) -> OpenedUnit:
-    """Return the opened model of a unit; the last one of each thread stays open."""
+    """Return the opened model of a unit; each thread keeps its last model open."""
     place = threading.get_ident()
     known = _open.get(place)
     if known is None or (known[0] is not unit and _token(known[0]) != _token(unit)):
@@ -203,7 +201,7 @@ def _token(unit: Unit) -> Any:
 
 
 def close_units() -> None:
-    """Forget the models that this process has open."""
+    """Close the models that this process has open."""
     _open.clear()
 
 
@@ -212,12 +210,11 @@ def _changed(entry: TableEntry | EncoderEntry) -> str:
 
 
 def describe(error: BaseException) -> str:
-    """Return an error as the reason of a failure."""
     return f"{type(error).__name__}: {error}"
 
 
 def open_base(unit: Unit) -> WordEmbeddingModel:
-    """Open the model of a unit: of a file that must be parsed, the words that are needed."""
+    """Open the model of a unit; files that must be parsed are read only for needed words."""
     entry = unit.entry
     options = {"name": entry.label, "progress": False, **entry.load_options()}
     if entry.is_encoder:
@@ -231,24 +228,24 @@ def open_base(unit: Unit) -> WordEmbeddingModel:
 
 
 class OpenedUnit:
-    """A model that is open, with what was made of it."""
+    """An open model and its mitigated versions."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
         self.base = open_base(unit)
         self.opened = _what_results_depend_on(unit, self.base)
         self._check_files()
-        # One metric for all its queries: RNSB keeps what it trained on the same attribute words.
+        # Reuse the metric: RNSB caches classifiers of the same attribute words.
         self._metrics: dict[str, BaseMetric] = {}
         self._places: dict[str, Place | Exception] = {}
 
     def _check_files(self) -> None:
-        """Raise if the files changed: vectors are read from them at any time while tasks run."""
+        """Raise an error if the files changed, because tasks read vectors from them at any time."""
         if source_identity(self.unit.entry) != self.unit.identity:
             raise RuntimeError(_changed(self.unit.entry))
 
     def _place_of(self, label: str) -> Place:
-        """Return where the tasks of a model are done; a mitigation is tried once."""
+        """Return the place of a model's tasks; each mitigation is tried only once."""
         if label not in self._places:
             try:
                 self._places[label] = Place(self.unit, label, self.base, self._metrics)
@@ -260,16 +257,15 @@ class OpenedUnit:
         return place
 
     def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
-        """Do a task."""
         task = self.unit.tasks[position]
         start = time.perf_counter()
         try:
             place = self._place_of(task.model)
             place.without = without
-            # What is logged of words and NaN is part of every result.
+            # Log messages about words and NaN are part of every result.
             with noted([]):
                 value = _RUN[task.kind](place, task.identity)
-            # A result that JSON cannot hold is a failure here, not of the file.
+            # A result that is not JSON-compatible fails here, not in the results file.
             json.dumps(value, allow_nan=False)
             self._check_files()
         except Exception as error:
@@ -295,14 +291,14 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
         }
         for label, own in prints.items()
     }
-    # An encoder has a vector of every word.
+    # An encoder has a vector for every word.
     queries = {} if unit.entry.is_encoder else unit.queries
     lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
     return Opened(prints, {key: words for key, words in lost.items() if words}, info)
 
 
 class Place:
-    """Where a task is done: a model, as it is or mitigated, and what belongs to the study."""
+    """The environment of a task: a model, original or mitigated, and shared data of the study."""
 
     def __init__(
         self, unit: Unit, label: str, base: WordEmbeddingModel, metrics: dict[str, BaseMetric]
@@ -319,17 +315,16 @@ class Place:
             self.model.name = label
 
     def metric(self, name: str) -> BaseMetric:
-        """Return the metric of that name, the same one at each call."""
+        """Return the metric of that name, always the same object."""
         return self._metrics.setdefault(name, as_metric(name))
 
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
-        """Return metric, query, model and options of a score."""
         metric, query = self.metric(what["metric"]), self.unit.queries[what["query"]]
         params, model = dict(what["params"]), self.model
         if what.get("contexts") is not None:
             from wefe.contextual import find_contexts
 
-            # Of this query alone, as which words find a sentence depends on all that are asked for.
+            # Look up only this query: the sentences found depend on all requested words.
             with self.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
                 params["contexts"] = find_contexts([query], (line.strip() for line in lines))
         if metric.takes_original and self.original is not None:
@@ -347,7 +342,7 @@ class Place:
 
 
 def _needed(unit: Unit) -> dict[Any, frozenset[str] | None]:
-    """Return what may be looked up, by place of a task; None for the whole vocabulary."""
+    """Return the words to look up by task group; None for the whole vocabulary."""
     prefix = unit.entry.load_options().get("vocab_prefix")
     to_fit = {label: how.needed_words() for label, how in unit.mitigations.items()}
     needed: dict[Any, frozenset[str] | None] = {}
@@ -361,20 +356,20 @@ def _needed(unit: Unit) -> dict[Any, frozenset[str] | None]:
 
 
 def _place(task: Task) -> Any:
-    """Return what decides the words of a task, hashable."""
+    """Return a hashable key of what determines the words of a task."""
     about = [task.identity.get(key) for key in ("query", "criterion", "benchmark", "preprocessors")]
     return task.model, _needs_vocabulary(task), json.dumps(about)
 
 
 def _needs_vocabulary(task: Task) -> bool:
-    """Tell whether a task looks at more words than its query, or its criterion, has."""
+    """Return whether a task uses more words than those of its query or criterion."""
     if task.kind in ("score", "interval", "warnings"):
         return get_metric(task.identity["metric"]).needs_vocabulary
     return task.kind == "explore"
 
 
 def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | None:
-    """Return what a task may look up; None for the whole vocabulary."""
+    """Return the words that a task may look up; None for the whole vocabulary."""
     identity = task.identity
     forms = identity.get("preprocessors")
     words: Iterable[str] = ()
@@ -390,7 +385,7 @@ def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | No
     elif task.kind == "direction":
         from wefe.datasets import load_criterion
 
-        # Its definitional sets ship with the package.
+        # Definitional sets ship with the package.
         criterion = load_criterion(identity["criterion"], offline=True)
         words = itertools.chain.from_iterable(criterion.definitional_sets)
     checked = check_preprocessors(forms)
@@ -399,11 +394,11 @@ def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | No
 
 @lru_cache(maxsize=1024)
 def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[str]:
-    # Lexicons have thousands of words, and every model is asked the same queries.
+    # Cached: lexicons have thousands of words, and all models share the queries.
     return words_of([query], prefix, json.loads(forms))
 
 
-# How tasks are done: each takes the place and the identity, and returns plain data.
+# Functions by kind of task: from place and identity to plain data.
 
 
 def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -426,7 +421,7 @@ def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     try:
         evaluation = Evaluation(metric, query, model, params, subset_defaults=False)
         found = resampled_distances(evaluation, wanted.n_bootstrap, wanted.seed)
-        # For comparisons of models, which have the same resamples.
+        # Used to compare models, which share their resamples.
         distances = base64.b64encode(found.astype("<f4").tobytes()).decode()
     except ValueError:  # there is no score, or nothing to draw
         distances = None
@@ -438,7 +433,7 @@ def _run_warnings(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
     metric, query, model, params = place.asked(what)
     found = score_warnings(metric, query, model, **params) if metric.accepts(query) else ()
-    # A score that is NaN has its reason instead.
+    # A NaN score has a reason instead.
     return {"warnings": [str(each) for each in found if each.kind != "not-audited"]}
 
 
@@ -521,7 +516,7 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     try:
         if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
             return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
-        # Of the original model, so that what a mitigation left along them shows.
+        # Directions of the original model show what a mitigation left.
         directions = bias_directions(before, what["criterion"], preprocessors=forms)
         if word is None:
             page = model_page(
@@ -537,7 +532,7 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
             ).to_dict()
     except (KeyError, ValueError) as error:  # no set is complete, or the word has no direction
         return {"page": None, "nan_reason": str(error.args[0])}
-    # Names of the model are not kept, as another one with these vectors may share the page.
+    # Store no model name, because models with equal vectors share the page.
     left_out = ("model", "caveat", "map", "map_method")
     kept = {key: part for key, part in page.items() if key not in left_out}
     for rows in ("distribution", "extremes"):
@@ -559,7 +554,7 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _nameless(text: str) -> dict[str, Any]:
-    """Return a result without the model's name: another one with these vectors may share it."""
+    """Return a result without the model's name, so that models with equal vectors can share it."""
     data: dict[str, Any] = json.loads(text)
     del data["model_name"]
     return data

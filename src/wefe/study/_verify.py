@@ -24,33 +24,33 @@ def verify(
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
-    """Recompute a random sample of results, and compare.
+    """Recompute a random sample of results and compare them.
 
     Parameters
     ----------
     study : Study
-        The study, with the models at hand.
+        The study; its models must be available.
     results : StudyResults
-        What is to be verified.
+        The results to verify.
     n : int, default=20
-        How many results are drawn, among those that are done; all of them if there are fewer.
+        Number of results to draw; all of them if there are fewer.
     tolerance : float, default=1e-9
-        Largest difference of two numbers that counts as none. On one machine there is none.
+        Largest difference of two numbers that counts as equal. On one machine they agree exactly.
     random_state : int, optional
-        Seed of the draw; None draws others each time.
+        Seed of the draw; None for a new sample each time.
     n_jobs, progress : optional
         As in :meth:`Study.run`.
 
     Returns
     -------
     DataFrame
-        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (of its numbers;
-        infinite if something else differs), 'passed', and 'reason', if it did not come out again.
+        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (infinite if
+        anything but a number differs), 'passed', and 'reason' if the result is not reproduced.
 
     Raises
     ------
     ValueError
-        If `n` is less than 1, nothing is done yet, or the study file has changed since it was run.
+        If `n` is less than 1, no result is available, or the study file changed since the run.
 
     Examples
     --------
@@ -91,7 +91,7 @@ def verify(
 
 
 def _shown(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result without the resamples of an interval, which are kept in an encoded text."""
+    """Return a result without the encoded resamples of its interval."""
     return {key: part for key, part in value.items() if key != "distances"}
 
 
