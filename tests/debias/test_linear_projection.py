@@ -1,189 +1,312 @@
-"""Linear projection: worked examples, recomputed figures, and that it is a projection."""
+"""Linear projection, OSCaR and half-sibling regression: worked examples, figures, theorems."""
 
-from pathlib import Path
+import inspect
+import tracemalloc
 
 import numpy as np
 import pytest
+from mitigation import changed_words, unit
+from sklearn.linear_model import Ridge
 
 from wefe import WEAT, Query, WordEmbeddingModel
-from wefe.datasets import fetch_debiaswe, load_criterion, load_weat
-from wefe.debias import LinearProjection
-from wefe.metrics import DirectBias
+from wefe.datasets import Criterion, load_criterion, load_weat
+from wefe.debias import HalfSiblingRegression, LinearProjection, OSCaR, graded_rotation
 
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 PAIRS = [["she", "he"], ["woman", "man"]]
 
 
 @pytest.fixture
 def unit_toy_model(toy_model):
-    vectors = toy_model.vectors / np.linalg.norm(toy_model.vectors, axis=1, keepdims=True)
-    return WordEmbeddingModel((list(toy_model.vocab), vectors), "unit toy")
+    return WordEmbeddingModel((list(toy_model), unit(toy_model.vectors)), "unit toy")
+
+
+# Linear projection
 
 
 @pytest.mark.parametrize(
-    ("direction", "expected"),
+    ("direction", "found", "nurse", "score"),
     [
-        ("means", (0.007943, 0.140581, 0.842299)),
-        ("pair", (0.057679, 0.133570, 0.870066)),
+        ("means", (0.997711, -0.067599, 0.001874), (0.007943, 0.140581, 0.842299), 0.083004),
+        ("pair", (0.996588, -0.059793, -0.056887), (0.057679, 0.133570, 0.870066), None),
+        ("pca", (0.997742, -0.067150, -0.001556), None, None),
     ],
 )
-def test_worked_example(unit_toy_model, direction, expected):
+def test_linear_worked_example(
+    toy_model, unit_toy_model, toy_query, direction, found, nurse, score
+):
     method = LinearProjection(direction).fit(unit_toy_model, PAIRS)
-    np.testing.assert_allclose(method.transform(unit_toy_model)["nurse"], expected, atol=1e-6)
-
-
-def test_directions_of_the_worked_example(unit_toy_model, toy_query):
-    method = LinearProjection().fit(unit_toy_model, PAIRS)
-    np.testing.assert_allclose(method.bias_direction_, (0.997711, -0.067599, 0.001874), atol=1e-6)
+    np.testing.assert_allclose(method.bias_direction_, found, atol=1e-6)
+    # Directions do not depend on lengths.
+    raw = LinearProjection(direction).fit(toy_model, PAIRS)
+    np.testing.assert_allclose(raw.bias_subspace_, method.bias_subspace_, atol=1e-12)
     projected = method.transform(unit_toy_model)
-    score = WEAT().run_query(toy_query, projected, normalize=True)["weat"]
-    assert score == pytest.approx(0.083004, abs=1e-6)
-    first = LinearProjection("pca").fit(unit_toy_model, PAIRS).bias_direction_
-    np.testing.assert_allclose(first, (0.997742, -0.067150, -0.001556), atol=1e-6)
-
-
-def test_directions_do_not_depend_on_lengths(toy_model, unit_toy_model):
-    for direction in ("means", "pair", "pca"):
-        raw, unit = (
-            LinearProjection(direction).fit(model, PAIRS).bias_subspace_
-            for model in (toy_model, unit_toy_model)
-        )
-        np.testing.assert_allclose(raw, unit, atol=1e-12)
+    if nurse is not None:
+        np.testing.assert_allclose(projected["nurse"], nurse, atol=1e-6)
+    if score is not None:
+        answer = WEAT().run_query(toy_query, projected, normalize=True)
+        assert answer["weat"] == pytest.approx(score, abs=1e-6)
 
 
 @pytest.mark.parametrize("direction", ["means", "pair", "pca"])
 @pytest.mark.parametrize("name", ["gender", "religion"])
 def test_it_is_an_orthogonal_projection(packaged_model, direction, name):
     criterion = load_criterion(name, offline=True)
-    method = LinearProjection(direction).fit(packaged_model, criterion=criterion)
-    dim = packaged_model.dim
-    matrix = method._map_vectors(np.eye(dim))
-    np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
-    np.testing.assert_allclose(matrix @ matrix, matrix, atol=1e-12)
-    assert np.trace(matrix) == pytest.approx(dim - (criterion.n_classes - 1))
-    assert len(method.bias_subspace_) == criterion.n_classes - 1
-
-
-def test_direct_bias_becomes_zero(packaged_model):
-    criterion = load_criterion("gender", offline=True)
-    method = LinearProjection("pca").fit(packaged_model, criterion=criterion)
-    neutral = method.transform(packaged_model, target=criterion.concept_words)
-    classes = [list(part)[:7] for part in criterion.classes.values()]
-    query = Query(classes, [list(criterion.concept_words)])
-    before, after = (
-        DirectBias().run_query(query, model)["result"] for model in (packaged_model, neutral)
-    )
-    directions = neutral.get_vectors(list(criterion.concept_words)) @ method.bias_direction_
-    assert np.abs(directions).max() < 1e-7
-    assert after < before / 3
+    for n_components in (None, 1):
+        method = LinearProjection(direction, n_components).fit(packaged_model, criterion=criterion)
+        n_directions = n_components or criterion.n_classes - 1
+        assert len(method.bias_subspace_) == n_directions
+        matrix = method._map_vectors(np.eye(packaged_model.dim))
+        np.testing.assert_allclose(matrix, matrix.T, atol=1e-12)
+        np.testing.assert_allclose(matrix @ matrix, matrix, atol=1e-12)
+        assert np.trace(matrix) == pytest.approx(packaged_model.dim - n_directions)
+    if direction == "pair":
+        first, *others = unit(packaged_model.get_vectors(criterion.representatives))
+        assert method.bias_direction_ @ (first - np.mean(others, axis=0)) > 0
+        if len(others) == 1:
+            assert method.bias_direction_ @ unit(first - others[0]) == pytest.approx(1)
 
 
 def test_the_classes_end_with_the_same_mean(packaged_model):
     criterion = load_criterion("religion")
-    vectors = packaged_model.vectors.astype(np.float64)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    model = WordEmbeddingModel((list(packaged_model.vocab), vectors), "unit")
+    model = WordEmbeddingModel((list(packaged_model), unit(packaged_model.vectors)), "unit")
     result = LinearProjection().fit_transform(model, criterion=criterion)
     means = [
-        result.get_vectors([word for word in words if word in model.vocab]).mean(axis=0)
+        result.get_vectors([word for word in words if word in model]).mean(axis=0)
         for words in criterion.classes.values()
     ]
     np.testing.assert_allclose(means[1:], [means[0]] * 2, atol=1e-12)
 
 
-def test_words_by_class_need_not_form_sets(toy_model):
-    method = LinearProjection().fit(
-        toy_model, words_by_class={"female": ["she", "woman", "alien"], "male": ["he"]}
-    )
-    unit = {
-        w: v / np.linalg.norm(v) for w, v in zip(toy_model.vocab, toy_model.vectors, strict=True)
-    }
-    expected = (unit["she"] + unit["woman"]) / 2 - unit["he"]
-    np.testing.assert_allclose(
-        method.bias_direction_, expected / np.linalg.norm(expected), atol=1e-12
-    )
+def test_words_by_class_need_not_form_sets(toy_model, unit_toy_model):
+    classes = {"female": ["she", "woman", "alien"], "male": ["he"]}
+    method = LinearProjection().fit(toy_model, words_by_class=classes)
+    she, woman, he = (unit_toy_model[word] for word in ("she", "woman", "he"))
+    expected = unit((she + woman) / 2 - he)
+    np.testing.assert_allclose(method.bias_direction_, expected, atol=1e-12)
 
 
-def test_number_of_components(packaged_model):
-    criterion = load_criterion("religion")
-    for n_components in (1, 2):
-        method = LinearProjection("pca", n_components).fit(packaged_model, criterion=criterion)
-        assert method.bias_subspace_.shape == (n_components, packaged_model.dim)
-        np.testing.assert_allclose(
-            method.bias_subspace_ @ method.bias_subspace_.T, np.eye(n_components), atol=1e-10
-        )
-
-
-def test_representatives_come_from_the_criterion(packaged_model):
-    criterion = load_criterion("gender", offline=True)
-    difference = packaged_model["she"].astype(float) / np.linalg.norm(
-        packaged_model["she"].astype(float)
-    ) - packaged_model["he"].astype(float) / np.linalg.norm(packaged_model["he"].astype(float))
-    method = LinearProjection("pair").fit(packaged_model, criterion=criterion)
-    cosine = method.bias_direction_ @ difference / np.linalg.norm(difference)
-    assert cosine == pytest.approx(1)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "fit", "error", "message"),
-    [
-        ({"direction": "mean"}, {"definitional_sets": PAIRS}, ValueError, "Did you mean 'means'"),
-        ({"n_components": 0}, {"definitional_sets": PAIRS}, ValueError, "n_components"),
-        ({}, {}, TypeError, "needs definitional_sets, or a criterion"),
-        ({}, {"definitional_sets": [["she", "he"], ["a", "b", "c"]]}, ValueError, r"\[2, 3\]"),
-        ({}, {"definitional_sets": [["she", "alien"]]}, ValueError, "1 of the 2 classes"),
-        ({}, {"definitional_sets": [["she", "she"]]}, ValueError, "that differ"),
-        ({}, {"words_by_class": {"a": ["she"], "b": ["she"]}}, ValueError, "no bias direction"),
-        ({}, {"words_by_class": {"female": ["she"]}}, ValueError, "two or more classes"),
-        (
-            {"direction": "pca"},
-            {"words_by_class": {"f": ["she"], "m": ["he"]}},
-            ValueError,
-            "needs direction 'means'",
-        ),
-        (
-            {"direction": "pair"},
-            {"definitional_sets": [["she", "alien"]]},
-            ValueError,
-            "1 of the 2 classes",
-        ),
-    ],
-)
-def test_wrong_arguments(toy_model, arguments, fit, error, message):
-    with pytest.raises(error, match=message):
-        LinearProjection(**arguments).fit(toy_model, **fit)
-
-
-@pytest.mark.skipif(not SHARED.exists(), reason="needs the word2vec subset")
 @pytest.mark.parametrize(
     ("direction", "first", "second"),
     [("pair", -0.067528, 0.059488), ("pca", -0.086617, 0.055328)],
 )
-def test_recomputed_figures(direction, first, second):
-    gensim = pytest.importorskip("gensim.models")
-    model = WordEmbeddingModel(
-        gensim.KeyedVectors.load(str(SHARED / "data/models/word2vec_subset.kv")), "w2v"
-    )
-    lists = load_weat()
+def test_recomputed_figures_of_linear_projection(published, direction, first, second):
     projected = LinearProjection(direction).fit_transform(
-        model,
-        definitional_sets=fetch_debiaswe(offline=True)["definitional_pairs"],
+        published.model,
+        definitional_sets=published.words["definitional_pairs"],
         representatives=["she", "he"],
     )
-    for query, expected in (
-        (
-            Query([lists["male_terms"], lists["female_terms"]], [lists["career"], lists["family"]]),
-            first,
-        ),
-        (
-            Query(
-                [lists["male_names"], lists["female_names"]],
-                [lists["pleasant_5"], lists["unpleasant_5"]],
-            ),
-            second,
-        ),
+    lists = load_weat()
+    queries = [
+        Query([lists[f"male_{kind}"], lists[f"female_{kind}"]], [lists[a], lists[b]])
+        for kind, a, b in (("terms", "career", "family"), ("names", "pleasant_5", "unpleasant_5"))
+    ]
+    options = {"normalize": True, "preprocessors": [{}, {"lowercase": True}]}
+    scores = [WEAT().run_query(query, projected, **options)["weat"] for query in queries]
+    assert scores == pytest.approx([first, second], abs=1e-5)
+
+
+# OSCaR
+
+
+def test_oscar_worked_example(toy_model):
+    bias = unit(unit(toy_model["she"]) - unit(toy_model["he"]))
+    concept = unit([1, 1, 0.3])
+    np.testing.assert_allclose(bias, (0.996588, -0.059793, -0.056887), atol=1e-6)
+    for vector, expected in (
+        (toy_model["nurse"], (0.243792, 0.284448, 0.871582)),
+        (toy_model["pilot"], (-0.478046, 0.105564, 0.671065)),
+        (toy_model["tree"], (0.099423, -0.294082, 0.902015)),
+        (toy_model["home"], (-0.071756, 1.054877, 0.376942)),
+        (concept, (0.074779, 0.945850, 0.315872)),
     ):
-        answer = WEAT().run_query(
-            query, projected, normalize=True, preprocessors=[{}, {"lowercase": True}]
-        )
-        assert answer["weat"] == pytest.approx(expected, abs=1e-5)
+        image = graded_rotation(vector[None], bias, concept)[0]
+        np.testing.assert_allclose(image, expected, atol=1e-6)
+    assert image @ bias == pytest.approx(0, abs=1e-12)
+
+
+def slow_rotation(x, v1, v2):
+    """The published formulas, word by word, case by case."""
+    flat = unit(v2 - (v1 @ v2) * v1)
+    theta_between = np.arccos(v1 @ v2)
+    theta = np.pi / 2 - theta_between
+    a, b = x @ v1, x @ flat
+    if a == b == 0:
+        return x
+    phi = np.arccos(a / np.hypot(a, b))
+    if b > 0:
+        if phi < theta_between:
+            rotation = theta * phi / theta_between
+        else:
+            rotation = theta * (np.pi - phi) / (np.pi - theta_between)
+    elif phi >= np.pi - theta_between:
+        rotation = theta * (np.pi - phi) / theta_between
+    else:
+        rotation = theta * phi / (np.pi - theta_between)
+    c, s = np.cos(rotation), np.sin(rotation)
+    return x + (c * a - s * b - a) * v1 + (s * a + c * b - b) * flat
+
+
+@pytest.mark.parametrize("cosine", [0.0, 0.01, 0.5, 0.99])
+def test_rotations_are_those_of_the_formulas(cosine):
+    rng = np.random.default_rng(0)
+    basis = np.linalg.qr(rng.normal(size=(6, 2)))[0].T
+    bias, concept = basis[0], cosine * basis[0] + np.sqrt(1 - cosine**2) * basis[1]
+    vectors = np.vstack([rng.normal(size=(200, 6)), bias, -bias, concept, -concept, np.zeros(6)])
+    found = graded_rotation(vectors, bias, concept)
+    expected = [slow_rotation(x, bias, concept) for x in vectors]
+    np.testing.assert_allclose(found, expected, atol=1e-10)
+    lengths = np.linalg.norm(vectors, axis=1)
+    np.testing.assert_allclose(np.linalg.norm(found, axis=1), lengths, atol=1e-12)
+    outside = np.eye(6) - basis.T @ basis
+    np.testing.assert_allclose(found @ outside, vectors @ outside, atol=1e-12)
+    np.testing.assert_allclose(found[-3:] @ bias, 0, atol=1e-12)
+    if cosine == 0:
+        np.testing.assert_allclose(found, vectors, atol=1e-15)
+
+
+def test_the_rotation_is_continuous_everywhere():
+    bias, concept = np.array([1.0, 0]), np.array([np.cos(0.7), np.sin(0.7)])
+    angles = np.linspace(-np.pi, np.pi, 100_001)
+    images = graded_rotation(np.stack([np.cos(angles), np.sin(angles)], axis=1), bias, concept)
+    steps = np.linalg.norm(np.diff(images, axis=0), axis=1)
+    # The steepest sector stretches angles by (pi / 2) / 0.7.
+    assert steps.max() < (angles[1] - angles[0]) * (np.pi / 2) / 0.7 * 1.001
+    order = np.unwrap(np.arctan2(images[:, 1], images[:, 0]))
+    assert (np.diff(order) > 0).all()
+
+
+@pytest.mark.parametrize("concept", ["pca", "means"])
+def test_the_concept_direction_is_as_documented(packaged_model, gender, concept):
+    method = OSCaR(concept=concept).fit(packaged_model, criterion=gender)
+    parts = [
+        unit(packaged_model.get_vectors([word for word in words if word in packaged_model]))
+        for words in gender.stereotyped_words.values()
+    ]
+    if concept == "means":
+        expected = unit(parts[0].mean(axis=0) - parts[1].mean(axis=0))
+    else:
+        every = np.concatenate(parts)
+        expected = np.linalg.svd(every - every.mean(axis=0))[2][0]
+    assert abs(expected @ method.concept_direction_) == pytest.approx(1, abs=1e-10)
+    cosine = method.concept_direction_ @ method.bias_direction_
+    assert cosine > 0
+    assert method.angle_ == pytest.approx(np.degrees(np.arccos(cosine)))
+
+
+# Half-sibling regression
+
+
+def random_model(n_words=40, dim=12, dtype=np.float64):
+    vectors = np.random.default_rng(0).normal(size=(n_words, dim)).astype(dtype)
+    return WordEmbeddingModel(([f"w{i}" for i in range(n_words)], vectors), "random")
+
+
+@pytest.mark.parametrize(
+    ("alpha", "nurse", "pilot"),
+    [
+        ({}, (0.486506, 0.099286, 0.799850), (-0.387158, 0.198187, 0.698637)),
+        ({"alpha": 1}, (0.201114, 0.046178, 0.773709), (-0.120819, 0.123628, 0.648042)),
+    ],
+)
+def test_half_sibling_worked_example(toy_model, alpha, nurse, pilot):
+    method = HalfSiblingRegression().fit(toy_model, ["she", "he"], **alpha)
+    result = method.transform(toy_model)
+    np.testing.assert_allclose(result["nurse"], nurse, atol=1e-6)
+    np.testing.assert_allclose(result["pilot"], pilot, atol=1e-6)
+    assert changed_words(toy_model, result) == {*toy_model} - {"she", "he"}
+
+
+@pytest.mark.parametrize("alpha", [0.01, 60, 1e4])
+@pytest.mark.parametrize("n_definitional", [1, 3, 30])
+def test_the_map_equals_the_primal_regression(alpha, n_definitional):
+    """As published: every dimension is a sample, every other word a regression."""
+    model = random_model()
+    result = (
+        HalfSiblingRegression().fit(model, list(model)[:n_definitional], alpha).transform(model)
+    )
+    words, others = model.vectors[:n_definitional], model.vectors[n_definitional:]
+    ridge = Ridge(alpha=alpha, fit_intercept=False).fit(words.T, others.T)
+    expected = others - ridge.predict(words.T).T
+    np.testing.assert_allclose(result.vectors[n_definitional:], expected, atol=1e-9)
+
+
+def test_protected_missing_and_repeated_words(caplog):
+    model = random_model()
+    method = HalfSiblingRegression().fit(model, ["w0", "nobody", "w1", "w0"])
+    assert method.definitional_words_ == ("w0", "nobody", "w1")
+    assert "lacks 1 of the 3 definitional_words: nobody" in caplog.text
+    criterion = Criterion("letters", [("w0", "w1")], specific_words=["w1"])
+    same = HalfSiblingRegression().fit(model, criterion=criterion)
+    np.testing.assert_allclose(method.map_, same.map_, atol=1e-14)
+    every = method.transform(model)
+    result = method.transform(model, target=["w30", "missing", "w0", "w7", "w12"], ignore=["w12"])
+    assert changed_words(model, result) == {"w30", "w7"}
+    for word in ("w30", "w7"):
+        np.testing.assert_allclose(result[word], every[word], atol=1e-14)
+    assert "protects" in caplog.text
+
+
+def test_memory_does_not_grow_with_definitional_times_other_words():
+    model = random_model(30_000, 8, np.float32)
+    words = list(model)[:15_000]
+    tracemalloc.start()
+    HalfSiblingRegression().fit(model, words).transform(model)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # All pairs of words would be 900 MB, all vectors are 1 MB.
+    assert peak < 20e6
+
+
+def test_published_figures_of_half_sibling_regression(published):
+    method = HalfSiblingRegression().fit(published.model, published.words["gender_specific"])
+    result = method.transform(published.model)
+    assert (result.vectors != published.model.vectors).any(axis=1).sum() == 11_572
+    assert published.scores(result) == pytest.approx([0.126400, 0.043295], abs=1e-6)
+    effects = published.scores(result, "effect_size")
+    assert effects == pytest.approx([0.386784, 0.444367], abs=1e-6)
+
+
+# What cannot be fitted
+
+MEANS = OSCaR(concept="means")
+FEMALE_MALE = {"f": ["she", "woman"], "m": ["he", "man"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "name", "words", "error", "culprit"),
+    [
+        (LinearProjection("mean"), "definitional_sets", PAIRS, ValueError, "'means'"),
+        (LinearProjection(n_components=0), "definitional_sets", PAIRS, ValueError, "n_components"),
+        (LinearProjection(), "definitional_sets", None, TypeError, "definitional_sets"),
+        (LinearProjection(), "definitional_sets", [["she", "no"]], ValueError, "1 of the 2 clas"),
+        (LinearProjection(), "definitional_sets", [PAIRS[0], [*"abc"]], ValueError, r"\[2, 3\]"),
+        (LinearProjection("pair"), "definitional_sets", [["she", "no"]], ValueError, "1 of the 2"),
+        (LinearProjection(), "words_by_class", {"a": ["he"], "b": ["he"]}, ValueError, "same mean"),
+        (LinearProjection(), "words_by_class", {"a": ["she"]}, ValueError, "words_by_class"),
+        (LinearProjection("pca"), "words_by_class", FEMALE_MALE, ValueError, "'means'"),
+        (OSCaR(), "concept_words", None, TypeError, "concept_words"),
+        (OSCaR(), "concept_words", ["nurse"], ValueError, "1 of the 1 concept_words"),
+        (OSCaR(), "concept_words", [], ValueError, "concept_words"),
+        (OSCaR(concept="mean"), "concept_words", ["nurse", "pilot"], ValueError, "'means'"),
+        (OSCaR(), "definitional_sets", [["she", "he", "they"]], ValueError, "'pca'"),
+        (MEANS, "concept_words", ["nurse", "pilot"], ValueError, "a mapping"),
+        (MEANS, "concept_words", {"f": ["nurse"], "m": ["no"]}, ValueError, "1 of the 2 classes"),
+        (MEANS, "concept_words", {"f": ["tree"], "m": ["tree"]}, ValueError, "different mean"),
+        (MEANS, "concept_words", FEMALE_MALE, ValueError, "parallel"),
+        (HalfSiblingRegression(), "alpha", 0, ValueError, "alpha"),
+        (HalfSiblingRegression(), "alpha", float("inf"), ValueError, "alpha"),
+        (HalfSiblingRegression(), "alpha", "60", TypeError, "alpha"),
+        (HalfSiblingRegression(), "definitional_words", "she", TypeError, "definitional_words"),
+        (HalfSiblingRegression(), "definitional_words", ["no"], ValueError, "none of the 1 defin"),
+    ],
+)
+def test_what_cannot_be_fitted_is_named(toy_model, method, name, words, error, culprit):
+    usual = {
+        "definitional_sets": PAIRS,
+        "concept_words": ["nurse", "pilot"],
+        "definitional_words": ["she"],
+    }
+    known = inspect.signature(method.fit).parameters
+    given = {key: value for key, value in usual.items() if key in known} | {name: words}
+    with pytest.raises(error, match=culprit):
+        method.fit(toy_model, **given)

@@ -1,0 +1,325 @@
+"""What a mitigation changes: vectors, neighbours, quality, and errors by leaving words out."""
+
+import importlib.util
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import spearmanr
+
+from wefe import Query, WordEmbeddingModel
+from wefe._answers import Answer
+from wefe.debias import _residual
+from wefe.debias._changes import (
+    _left_out,
+    bias_rows,
+    check_quality,
+    displacement_rows,
+    neighbor_rows,
+    quality_rows,
+)
+from wefe.debias._residual import CommonWords
+from wefe.metrics import MAC, RIPA, WEAT
+from wefe.quality import evaluate, load_benchmark
+
+
+def model(vectors, name="after", words=None):
+    vectors = np.asarray(vectors)
+    words = [f"w{i}" for i in range(len(vectors))] if words is None else words
+    return WordEmbeddingModel.from_arrays(words, vectors, name)
+
+
+def displacements(*models):
+    """The rows of one mitigated model: share changed, cosine and vector displacement."""
+    return displacement_rows(CommonWords(models))
+
+
+def values(*models):
+    return [row.after for row in displacements(*models)]
+
+
+def kept(before, after, n_sample=10**6, seed=0):
+    (row,) = neighbor_rows(CommonWords([before, after]), n_sample, np.random.default_rng(seed))
+    return row
+
+
+@pytest.fixture
+def vectors():
+    return np.random.default_rng(0).normal(size=(300, 8))
+
+
+@pytest.fixture
+def before(vectors):
+    return model(vectors, "before")
+
+
+@pytest.fixture
+def moved(vectors):
+    moved = vectors + np.random.default_rng(1).normal(scale=0.5, size=vectors.shape)
+    moved[:50] = vectors[:50]
+    return moved
+
+
+# Vectors and neighbours
+
+
+@pytest.mark.parametrize("block", [1, 64, 1 << 20])
+def test_displacements_are_those_of_a_loop_over_words(vectors, before, moved, block, monkeypatch):
+    monkeypatch.setattr(_residual, "_BLOCK_NUMBERS", block)
+    distances, lengths = [], []
+    for b, a in zip(vectors.tolist(), moved.tolist(), strict=True):
+        dot = sum(x * y for x, y in zip(b, a, strict=True))
+        distances.append(1 - dot / math.hypot(*b) / math.hypot(*a))
+        lengths.append(math.dist(a, b) / math.hypot(*b))
+    expected = [250 / 300, np.mean(distances), np.mean(lengths)]
+    assert values(before, model(moved)) == pytest.approx(expected, rel=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_what_did_not_change_moved_by_exactly_nothing(vectors, dtype):
+    vectors = vectors.astype(dtype)
+    assert values(model(vectors, "before"), model(vectors.copy())) == [0, 0, 0]
+
+
+def test_a_scaled_vector_keeps_its_direction(vectors, before):
+    factors = np.linspace(0.5, 3, len(vectors))[:, None]
+    expected = [1, 0, np.abs(factors - 1).mean()]
+    assert values(before, model(vectors * factors)) == pytest.approx(expected, abs=1e-14)
+
+
+def test_vectors_without_direction_are_left_out_and_counted():
+    changed, cosine, length = displacements(
+        model([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [np.nan, 1.0]], "before"),
+        model([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [np.nan, 1.0]]),
+    )
+    assert (changed.after, changed.n) == (0.75, 4)
+    # Only the first has directions in both; the third went all its length.
+    assert (cosine.after, cosine.n) == (1.0, 1)
+    assert (length.after, length.n) == (pytest.approx((math.sqrt(2) + 1) / 2), 2)
+    assert "3 without a direction left out" in cosine.note
+
+
+def test_several_models_and_other_dims(vectors, before):
+    wide = model(np.hstack([vectors, 0 * vectors]), "wide")
+    rows = displacements(before, wide, model(vectors, "same"), model(2 * vectors, "double"))
+    assert [row.model for row in rows] == ["wide", "same", "double"] * 3
+    assert [row.after for row in rows[-2:]] == [0, pytest.approx(1)]
+    for row in rows[::3]:
+        assert math.isnan(row.after)
+        assert "8 and of 16 dims" in row.note
+    assert kept(before, wide).after == 1
+
+
+def test_neighbours_are_those_of_a_loop_over_words(vectors, before, moved):
+    def ten_nearest(table, i):
+        unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+        return set([int(j) for j in np.argsort(-unit @ unit[i]) if j != i][:10])
+
+    shares = [len(ten_nearest(vectors, i) & ten_nearest(moved, i)) / 10 for i in range(300)]
+    row = kept(before, model(moved))
+    assert 0.1 < row.after < 0.9
+    assert row.after == pytest.approx(np.mean(shares), rel=1e-12)
+    assert row.change_se == pytest.approx(np.std(shares, ddof=1) / math.sqrt(300), rel=1e-12)
+    assert (row.before, row.best_value, row.n, row.note) == (1, 1, 300, "")
+
+
+def test_invariances_of_neighbours(vectors, before, moved):
+    rotation, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(8, 8)))
+    assert kept(before, model(vectors @ rotation)).after == 1
+    shuffled = np.random.default_rng(3).permutation(vectors)
+    # By chance 10 of 299.
+    assert kept(before, model(shuffled)).after == pytest.approx(10 / 299, abs=0.02)
+    after, order = model(moved), np.random.default_rng(4).permutation(300)
+    other = model(moved[order], words=[f"w{i}" for i in order])
+    assert kept(before, other, 50) == kept(before, after, 50)
+    assert kept(before, after, 50) != kept(before, after, 50, seed=1)
+    assert values(before, other) == pytest.approx(values(before, after), rel=1e-12)
+
+
+def test_few_words_have_fewer_neighbours():
+    row = kept(model(np.eye(4), "before"), model(np.eye(4)))
+    assert (row.after, row.note) == (1, "3 neighbours, because there are few words")
+    alone = kept(model(np.eye(1), "before"), model(np.eye(1)))
+    assert math.isnan(alone.after)
+    assert "fewer than two words" in alone.note
+
+
+# Quality
+
+
+def quality_of(before, *after, quality="auto", n_sample=1000, seed=0):
+    rng = np.random.default_rng(seed)
+    return quality_rows(CommonWords([before, *after]), check_quality(quality), n_sample, rng)
+
+
+def shortened(model, dim):
+    return WordEmbeddingModel.from_arrays(list(model), np.array(model.vectors[:, :dim]), "short")
+
+
+def test_without_gensim_the_rows_are_nan_and_say_what_is_needed(packaged_model, monkeypatch):
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "gensim" else find(name)
+    )
+    rows = quality_of(packaged_model, packaged_model.copy("same"))
+    assert [row.subject for row in rows] == ["WordSim-353", "SimLex-999", "Google analogies"]
+    assert [row.measure for row in rows] == ["word similarity"] * 2 + ["analogy accuracy"]
+    for row in rows:
+        assert math.isnan(row.before)
+        assert math.isnan(row.after)
+        assert '"wefe[gensim]"' in row.note
+
+
+@pytest.mark.parametrize(
+    ("quality", "error", "culprit"),
+    [
+        ("all", ValueError, "quality.*'auto'"),
+        (["wordsim"], FileNotFoundError, "'wordsim353'"),
+        ([3], TypeError, "int 3"),
+        (["missing.tsv"], FileNotFoundError, r"missing\.tsv"),
+        (["animals.tsv"], ValueError, "animals"),
+    ],
+)
+def test_what_is_no_benchmark_is_refused(quality, error, culprit, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "animals.tsv").write_text("cat\tmammal\nowl\tbird\n")
+    with pytest.raises(error, match=culprit):
+        check_quality(quality)
+    assert check_quality(None) == check_quality([]) == []
+
+
+def test_scores_are_those_of_the_quality_of_models(packaged_model, tmp_path):
+    pytest.importorskip("gensim")
+    file = tmp_path / "questions.txt"
+    some = load_benchmark("google-analogies").items[::60]
+    file.write_text(": all\n" + "\n".join(" ".join(words) for *words, _ in some) + "\n")
+    sources = ["wordsim353", "simlex999", file]
+    same = packaged_model.copy("same")
+    rows = quality_of(packaged_model, same, quality=sources, n_sample=None)
+    assert [row.subject for row in rows] == ["WordSim-353", "SimLex-999", "questions"]
+    for row, source in zip(rows, sources, strict=True):
+        expected = evaluate(packaged_model, source)
+        assert row.before == row.after == pytest.approx(expected.score, abs=1e-6)
+        assert (row.n, row.change_se) == (expected.n_used, 0)
+        assert f"{expected.n_items - row.n} of {expected.n_items} questions left out" in row.note
+
+
+@pytest.mark.parametrize("prefix", ["", "/c/en/"])
+def test_similarity_is_that_of_a_loop_over_pairs(packaged_model, tmp_path, prefix):
+    pytest.importorskip("gensim")
+    rng = np.random.default_rng(0)
+    words = [word for word in packaged_model if word.islower()]
+    pairs = [(*rng.choice(words, 2, replace=False), rng.integers(10)) for _ in range(60)]
+    lines = ["# Word 1\tWord 2\tHuman", *(f"{a}\t{b}\t{score}" for a, b, score in pairs)]
+    file = tmp_path / "pairs.tsv"
+    file.write_text("\n".join([*lines, "xyzzy\tplugh\t3"]) + "\n")
+    models = [packaged_model, shortened(packaged_model, 20)]
+    named = [
+        WordEmbeddingModel.from_arrays([prefix + w for w in m], m.vectors, m.name, prefix or None)
+        for m in models
+    ]
+    (row,) = quality_of(*named, quality=[file])
+    for each, score in zip(models, (row.before, row.after), strict=True):
+        cosines = [
+            each[a] @ each[b] / np.linalg.norm(each[a]) / np.linalg.norm(each[b])
+            for a, b, _ in pairs
+        ]
+        assert score == pytest.approx(spearmanr(cosines, [p[2] for p in pairs])[0], abs=1e-6)
+    assert (row.measure, row.subject, row.n) == ("word similarity", "pairs", 60)
+    assert row.note == "1 of 61 questions left out because a model lacks a word"
+    # The usual approximation for independent ranks.
+    assert row.before_se == pytest.approx(1 / math.sqrt(59), rel=0.4)
+
+
+def test_analogies_are_solved_where_they_hold(tmp_path):
+    pytest.importorskip("gensim")
+    words = ["man", "woman", "king", "queen", "boy", "girl", "far"]
+    royal, young, female, rest, _, far = np.eye(6)
+    vectors = [rest, rest + female, rest + royal, rest + royal + female]
+    vectors += [rest + young, rest + young + female, far]
+    broken = [*vectors]
+    broken[3] = -far
+    questions = ["man woman king queen", "Man Woman Boy Girl", "king queen boy girl"]
+    file = tmp_path / "questions.txt"
+    file.write_text("\n".join([": family", *questions, "man woman uncle aunt"]) + "\n")
+    (row,) = quality_of(model(vectors, "b", words), model(broken, "a", words), quality=[file])
+    assert (row.measure, row.subject, row.n) == ("analogy accuracy", "questions", 3)
+    assert (row.before, row.after) == (1, pytest.approx(2 / 3))
+    assert row.note == "1 of 4 questions left out because a model lacks a word"
+    # Differences -1, 0, 0: their deviation is 1 / sqrt(3).
+    assert row.change_se == pytest.approx(1 / 3)
+
+
+def test_few_known_words_are_nan_with_the_count():
+    pytest.importorskip("gensim")
+    tiny = model(np.eye(2), "tiny", ["tiger", "cat"])
+    similarity, _, analogies = quality_of(tiny, tiny.copy("same"))
+    assert math.isnan(similarity.after)
+    # 'tiger' and 'cat', and 'tiger' and 'tiger'.
+    assert similarity.n == 2
+    assert "351 of 353 questions left out" in similarity.note
+    assert "at least 3 are needed" in similarity.note
+    assert math.isnan(analogies.after)
+    assert "19544 of 19544 questions left out" in analogies.note
+
+
+def test_questions_are_a_seeded_sample(packaged_model):
+    pytest.importorskip("gensim")
+    after = shortened(packaged_model, 30)
+    first, again, other = (
+        quality_of(packaged_model, after, quality=["analogies"], n_sample=100, seed=seed)[0]
+        for seed in (0, 0, 1)
+    )
+    assert first.n == 100
+    assert "a sample of 100" in first.note
+    assert first == again
+    assert (first.before, first.after) != (other.before, other.after)
+
+
+# Errors of bias by leaving words out
+
+QUERY = Query([["a", "b", "c"], ["d", "e", "f"]], [["g", "h"], ["i", "j", "k", "l"]])
+
+
+def left_out_of(metric, query, lost=()):
+    """The scores of a query without each group of words, per set."""
+    words = {w for part in query.target_sets + query.attribute_sets for w in part} - set(lost)
+    drawn = model(np.random.default_rng(0).normal(size=(len(words), 3)), "m", sorted(words))
+    options = {"lost_vocabulary_threshold": 1.0}
+    return _left_out(metric, [query], [drawn], [[Answer(0.0)]], options, None)[0][0], drawn
+
+
+def test_pairs_are_left_out_together():
+    query = Query(QUERY.target_sets, [["i", "j", "k", "l"]])
+    left, drawn = left_out_of(RIPA(), query)
+    assert [len(part) for part in left] == [3, 4]
+    without = Query([part[1:] for part in query.target_sets], query.attribute_sets)
+    assert left[0][0] == RIPA().run_query(without, drawn)["result"]
+
+
+def test_what_cannot_be_left_out():
+    query = Query([["a", "b", "c", "a"], ["d", "e", "f"]], [["g", "h"], ["i", "j"]])
+    left, _ = left_out_of(WEAT(), query, lost=["b"])
+    assert [len(part) for part in left] == [2, 3, 2, 2]
+    single = Query([["a", "b"], ["d", "e"]], [["g"], ["i", "j"]], ["A", "D"], ["G", "I"])
+    assert "too few words of 'G'" in left_out_of(WEAT(), single)[0]
+
+
+@pytest.mark.parametrize(("metric", "most"), [(WEAT, 1.3), (MAC, 1.7)])
+def test_errors_are_those_of_words_drawn_anew(metric, most):
+    """The error estimated from one sample is the spread over many samples, or somewhat larger."""
+    n, dim = 8, 10
+    words = [[f"{name}{i}" for i in range(n)] for name in "abcd"]
+    query = Query(words[:2], words[2:])
+    options = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
+    rows = []
+    for seed in range(60):
+        vectors = np.random.default_rng(seed).normal(size=(4, n, dim))
+        vectors[:, :, 0] += np.array([1.5, -1.5, 1.0, -1.0])[:, None]
+        halved = vectors * np.array([0.5] + [1.0] * (dim - 1))
+        models = [model(part.reshape(-1, dim), words=np.ravel(words)) for part in (vectors, halved)]
+        rows += bias_rows(metric(), [query], models, options, None, False)
+    numbers = np.array([(row.before, row.after, row.after - row.before) for row in rows])
+    errors = np.array([(row.before_se, row.after_se, row.change_se) for row in rows])
+    ratios = errors.mean(axis=0) / numbers.std(axis=0, ddof=1)
+    assert ((ratios > 0.75) & (ratios < most)).all()

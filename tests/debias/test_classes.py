@@ -1,0 +1,434 @@
+"""INLP and LEACE: worked examples, theorems, slow versions, and the words they learn from."""
+
+from itertools import chain
+
+import numpy as np
+import pytest
+from mitigation import unit
+from sklearn.linear_model import Ridge
+from sklearn.svm import LinearSVC
+
+from wefe import WordEmbeddingModel
+from wefe.datasets import Criterion
+from wefe.debias import INLP, LEACE, leace_map, nullspace_projection
+from wefe.debias._classes import _held_out, _shrunk, look_up, word_classes
+
+DIM = 12
+
+
+def separated(n_classes=2, n_words=300, seed=0):
+    """Random vectors of classes that differ along a few directions, and noise elsewhere."""
+    rng = np.random.default_rng(seed)
+    offsets = 3 * np.array([(1, 0, 0), (0, 1, 0), (0, 0, 1), (-1, -1, -1)])[:n_classes]
+    vectors = rng.normal(size=(n_classes * n_words, DIM))
+    vectors[:, :3] += np.repeat(offsets, n_words, axis=0)
+    by_class = {name: [f"{name}{i}" for i in range(n_words)] for name in "abcd"[:n_classes]}
+    return WordEmbeddingModel(([*chain(*by_class.values())], vectors), "separated"), by_class
+
+
+def assert_projection(matrix, rank):
+    np.testing.assert_allclose(matrix, matrix.T, atol=1e-14)
+    np.testing.assert_allclose(matrix @ matrix, matrix, atol=1e-12)
+    assert np.linalg.matrix_rank(matrix, tol=1e-6) == rank
+
+
+# INLP
+
+
+def test_inlp_worked_example(toy_model):
+    first, second = np.array([1.0, 1, 0]), np.array([1.0, 0, 1])
+    projection = nullspace_projection([first, second])
+    expected = np.array([[1, -1, -1], [-1, 1, 1], [-1, 1, 1]]) / 3
+    np.testing.assert_allclose(projection, expected, atol=1e-12)
+    nurse = toy_model["nurse"]
+    np.testing.assert_allclose(nurse @ projection, (-0.133333, 0.133333, 0.133333), atol=1e-6)
+    product = nullspace_projection(second[None]) @ nullspace_projection(first[None]) @ nurse
+    np.testing.assert_allclose(product, (-0.3, -0.2, 0.3), atol=1e-12)
+    assert abs(product @ first) > 0.1
+
+
+@pytest.mark.parametrize("rank", [0, 1, 4, 12])
+def test_nullspaces_are_those_of_a_pseudo_inverse(rank):
+    rng = np.random.default_rng(rank)
+    rows = rng.normal(size=(15, rank)) @ rng.normal(size=(rank, DIM)) * 1e3
+    projection = nullspace_projection(rows)
+    assert_projection(projection, DIM - rank)
+    expected = np.eye(DIM) - np.linalg.pinv(rows, rcond=1e-9) @ rows
+    np.testing.assert_allclose(projection, expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_classifiers_end_at_chance_by_a_projection(n_classes):
+    model, words = separated(n_classes)
+    method = INLP().fit(model, words_by_class=words)
+    n_directions = len(method.directions_)
+    assert 0 < n_directions < DIM
+    assert_projection(method.projection_, DIM - n_directions)
+    gram = method.directions_ @ method.directions_.T
+    np.testing.assert_allclose(gram, np.eye(n_directions), atol=1e-10)
+    once = method.transform(model)
+    np.testing.assert_allclose(once.vectors, model.vectors @ method.projection_, atol=1e-10)
+    assert method.accuracies_[0] > 0.7
+    assert method.accuracies_[-1] < 1 / n_classes + 0.08
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("n_iterations", [1, 3])
+def test_inlp_equals_a_slow_implementation(n_classes, n_iterations):
+    model, words = separated(n_classes)
+    method = INLP(n_iterations=n_iterations, min_accuracy=0).fit(model, words_by_class=words)
+    _, vectors, labels = look_up(model, words)
+    x = vectors / np.sqrt((vectors**2).sum(axis=1).mean())
+    held_out = _held_out(labels, np.random.default_rng(0))
+    weights, projection, accuracies = [], np.eye(DIM), []
+    for _ in range(n_iterations + 1):
+        svm = LinearSVC(dual=False).fit((x @ projection)[~held_out], labels[~held_out])
+        accuracies.append(svm.score((x @ projection)[held_out], labels[held_out]))
+        if len(weights) < n_iterations:
+            weights.append(svm.coef_)
+            rows = np.concatenate(weights)
+            projection = np.eye(DIM) - np.linalg.pinv(rows, rcond=1e-6) @ rows
+    np.testing.assert_allclose(method.projection_, projection, atol=1e-6)
+    np.testing.assert_allclose(method.accuracies_, accuracies)
+
+
+def test_held_out_words_are_a_quarter_of_each_class():
+    labels = np.repeat([0, 1, 2], [400, 40, 2])
+    held_out = _held_out(labels, np.random.default_rng(1))
+    assert [int(held_out[labels == label].sum()) for label in range(3)] == [100, 10, 1]
+
+
+def test_the_loop_ends_at_the_accuracy_asked_for(caplog):
+    model, words = separated()
+    strict, lax, none = (
+        INLP(min_accuracy=limit).fit(model, words_by_class=words) for limit in (0.5, 0.9, 1.0)
+    )
+    assert (len(none.directions_), len(none.accuracies_)) == (0, 1)
+    assert "nothing is removed" in caplog.text
+    assert np.array_equal(none.transform(model).vectors, model.vectors)
+    assert len(lax.directions_) <= len(strict.directions_)
+    assert (lax.accuracies_[:-1] > 0.9).all()
+    assert lax.accuracies_[-1] <= 0.9
+
+
+def test_the_loop_ends_at_chance_by_default():
+    model, words = separated(3)
+    words = {"a": words["a"], "b": words["b"][:100], "c": words["c"][:100]}
+    # 75 of 125 held-out words are of the largest class.
+    limit = 0.6 + np.sqrt(0.6 * 0.4 / 125)
+    method = INLP().fit(model, words_by_class=words)
+    assert (method.accuracies_[:-1] > limit).all()
+    assert method.accuracies_[-1] <= limit
+    for other, same in ((limit, True), (limit - 0.05, False)):
+        projection = INLP(min_accuracy=other).fit(model, words_by_class=words).projection_
+        assert np.array_equal(projection, method.projection_) is same
+
+
+def test_some_dimension_is_always_left(toy_model, caplog):
+    words = {"f": ["she", "woman", "nurse", "home"], "m": ["he", "man", "boss", "pilot"]}
+    method = INLP(min_accuracy=0).fit(toy_model, words_by_class=words)
+    assert len(method.directions_) == 2
+    assert "all 3 dims would be removed; 2 are" in caplog.text
+    assert method.transform(toy_model).vectors.any(axis=1).all()
+
+
+def test_scales_do_not_matter_to_inlp_but_seeds_do():
+    model, words = separated()
+    longer = WordEmbeddingModel((list(model.vocab), 7 * model.vectors), "longer")
+    first, scaled, drawn, other = (
+        INLP(random_state=seed).fit(each, words_by_class=words).projection_
+        for each, seed in ((model, 3), (longer, 3), (model, np.random.default_rng(3)), (model, 4))
+    )
+    np.testing.assert_allclose(scaled, first, atol=1e-2)
+    assert np.array_equal(drawn, first)
+    assert not np.array_equal(other, first)
+
+
+# The words that are learned from
+
+
+def reach_of(model, axes):
+    """Reach of every unit vector along each axis."""
+    return dict(zip(model.vocab, unit(model.vectors) @ np.asarray(axes).T, strict=True))
+
+
+def test_words_of_two_classes(toy_model):
+    sets = [("she", "he"), ("woman", "man")]
+    words = word_classes(toy_model, sets, ("female", "male"), 2, neutral=True)
+    reach = reach_of(toy_model, (0.997742, -0.067150, -0.001556))
+    free = sorted({*reach} - {"she", "he", "woman", "man"}, key=reach.get)
+    assert words["female"] == ["she", "woman", *free[:-3:-1]]
+    assert words["male"] == ["he", "man", *free[:2]]
+    rest = [word for word in free if word not in words["female"] + words["male"]]
+    assert words["neutral"] == sorted(rest, key=lambda word: abs(reach[word]))[:2]
+
+
+def test_words_of_three_classes():
+    rng = np.random.default_rng(2)
+    model = WordEmbeddingModel(([f"w{i}" for i in range(60)], rng.normal(size=(60, 5))), "random")
+    sets = [("w0", "w1", "w2"), ("w3", "w4", "w5"), ("w6", "w1", "w7")]
+    words = word_classes(model, sets, (), 15, neutral=False)
+    rows = np.array([unit(model.get_vectors(part)) for part in sets])
+    reach = reach_of(model, unit(rows.mean(axis=0) - rows.mean(axis=(0, 1))))
+    free = {*reach} - {word for part in sets for word in part}
+    lists = [sorted(free, key=lambda w: -reach[w][k])[:15] for k in range(3)]
+    assert list(words) == ["class 0", "class 1", "class 2"]
+    for k, part in enumerate(lists):
+        definitional = list(dict.fromkeys(each[k] for each in sets))
+        own = [
+            word
+            for word in part
+            if reach[word][k] > 0
+            and reach[word][k] == max(reach[word][j] for j in range(3) if word in lists[j])
+        ]
+        assert words[f"class {k}"] == definitional + own
+    assert set(lists[0]) & set(lists[1]) or set(lists[0]) & set(lists[2])
+
+
+def test_small_vocabularies_are_shared_out(toy_model, caplog):
+    words = word_classes(toy_model, [("she", "he")], ("f", "m"), 7500, neutral=True)
+    assert "4 words of each class are used, not 7500, because it has 13 words" in caplog.text
+    every = [word for part in words.values() for word in part]
+    assert len(every) == len(set(every)) <= 13
+    few = word_classes(toy_model, [("she", "he")], (), None, neutral=True)
+    assert few == {"class 0": ["she"], "class 1": ["he"]}
+
+
+@pytest.mark.parametrize("method", [INLP(), LEACE()], ids=["INLP", "LEACE"])
+def test_missing_and_repeated_words(method, caplog):
+    model, words = separated()
+    expected = method.fit(model, words_by_class=words).projection_
+    more = {"a": [*words["a"], "nobody", "a3"], "b": words["b"]}
+    assert np.array_equal(method.fit(model, words_by_class=more).projection_, expected)
+    assert method.words_by_class_ == words
+    assert "lacks 1 of the 301 words of class 'a': nobody" in caplog.text
+
+
+def test_given_words_win():
+    model, words = separated()
+    criterion = Criterion("kind", [("a0", "b0"), ("a1", "b1")], ("neutral", "second"))
+    method = INLP().fit(model, [("a0", "b0")], words, criterion=criterion)
+    assert method.words_by_class_ == words
+    method = INLP(n_words=5).fit(model, [("a3", "b3"), ("a4", "b4")], criterion=criterion)
+    assert method.words_by_class_["class 0"][:2] == ["a3", "a4"]
+    method = INLP(n_words=10, neutral=False).fit(model, criterion=criterion)
+    assert list(method.words_by_class_) == ["neutral", "second"]
+    with pytest.raises(ValueError, match="a class is called 'neutral'"):
+        INLP(n_words=10).fit(model, criterion=criterion)
+
+
+TWO = {"a": ["a0", "a1"], "b": ["b0", "b1"]}
+
+
+@pytest.mark.parametrize(
+    ("method", "words", "error", "culprit"),
+    [
+        (INLP(), {}, TypeError, "definitional_sets, or a criterion"),
+        (INLP(), {"words_by_class": [["a0"], ["b0"]]}, TypeError, "words_by_class"),
+        (INLP(), {"words_by_class": {"a": ["a0", "a1"]}}, ValueError, "two classes or more"),
+        (INLP(), {"words_by_class": TWO | {"b": ["a1", "b0"]}}, ValueError, "'a1'"),
+        (INLP(), {"words_by_class": TWO | {"a": ["a0", "no"]}}, ValueError, "1 of the 2.* 'a'"),
+        (LEACE(), {"words_by_class": TWO | {"b": ["no"]}}, ValueError, "0 of the 1.* 'b'"),
+        (LEACE(), {"definitional_sets": [("a0", "b0"), ("no", "b1")]}, ValueError, "'class 0'"),
+        (INLP(), {"definitional_sets": []}, ValueError, "definitional_sets"),
+        (INLP(), {"definitional_sets": [("a0", "b0"), ("a1", "b1", "a2")]}, ValueError, "one word"),
+        (INLP(), {"definitional_sets": [("a0", "x"), ("y", "b0")]}, ValueError, "none of the 2"),
+        (INLP(n_iterations=0), {"words_by_class": TWO}, ValueError, "n_iterations"),
+        (INLP(n_words=2.5), {"words_by_class": TWO}, TypeError, "n_words"),
+        (INLP(min_accuracy=2), {"words_by_class": TWO}, ValueError, "min_accuracy"),
+        (INLP(neutral="yes"), {"words_by_class": TWO}, TypeError, "neutral"),
+        (INLP(random_state="x"), {"words_by_class": TWO}, TypeError, "random_state"),
+        (LEACE(method="lace"), {"words_by_class": TWO}, ValueError, "'leace'"),
+        (LEACE(affine=1), {"words_by_class": TWO}, TypeError, "affine"),
+        (LEACE(shrinkage=None), {"words_by_class": TWO}, TypeError, "shrinkage"),
+        (LEACE(svd_tol="x"), {"words_by_class": TWO}, TypeError, "svd_tol"),
+        (LEACE(svd_tol=-1), {"words_by_class": TWO}, ValueError, "svd_tol"),
+        (LEACE(n_words=0), {"words_by_class": TWO}, ValueError, "n_words"),
+    ],
+)
+def test_what_cannot_be_fitted_is_named(method, words, error, culprit):
+    with pytest.raises(error, match=culprit):
+        method.fit(separated(n_words=20)[0], **words)
+
+
+# LEACE
+
+OPTIONS = [
+    {"method": method, "affine": affine, "shrinkage": shrinkage}
+    for method in ("leace", "orth")
+    for affine in (True, False)
+    for shrinkage in (True, False)
+]
+# Words, dims, classes.
+SHAPES = [(60, 10, 2), (12, 30, 2), (90, 8, 3), (15, 40, 3), (300, 20, 4)]
+
+
+def drawn(n_words, dim, n_classes, seed=0):
+    """Correlated vectors whose mean depends on the class, and the classes, one column each."""
+    rng = np.random.default_rng(seed)
+    labels = np.arange(n_words) % n_classes
+    vectors = rng.normal(size=(n_words, dim)) @ rng.normal(size=(dim, dim)) / np.sqrt(dim)
+    vectors += rng.normal(size=(n_classes, dim))[labels] + 0.5
+    return vectors, np.eye(n_classes)[labels]
+
+
+def covariance(x, z):
+    return (x - x.mean(axis=0)).T @ (z - z.mean(axis=0)) / (len(x) - 1)
+
+
+def test_leace_worked_example(toy_model):
+    words = {"female": ["she", "woman", "nurse"], "male": ["he", "man", "pilot"]}
+    method = LEACE(shrinkage=False).fit(toy_model, words_by_class=words)
+    expected = [
+        (0.003613, 0.030361, -0.064269),
+        (0.069515, 0.997882, 0.004484),
+        (-0.023172, 0.000706, 0.998505),
+    ]
+    np.testing.assert_allclose(method.projection_, expected, atol=1e-6)
+    result = method.transform(toy_model)
+    for word, vector in {
+        "she": (0.062685, 0.265394, 0.078202),
+        "nurse": (0.012854, 0.133987, 0.788671),
+        "tree": (-0.007163, -0.292523, 0.897508),
+    }.items():
+        np.testing.assert_allclose(result[word], vector, atol=1e-6)
+    for part in words.values():
+        mean = result.get_vectors(part).mean(axis=0)
+        np.testing.assert_allclose(mean, (0.05, 0.283333, 0.283333), atol=1e-6)
+    every = [word for part in words.values() for word in part]
+    variances = [np.trace(np.cov(m.get_vectors(every).T)) for m in (toy_model, result)]
+    np.testing.assert_allclose(variances, [0.830333, 0.160513], atol=1e-6)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_guarantees_of_leace(shape, options):
+    x, z = drawn(*shape)
+    erase = leace_map(x, z, **options)
+    after, p = erase(x), erase.projection
+    np.testing.assert_allclose(after, x @ p.T + erase.shift, atol=1e-12)
+    assert np.abs(covariance(x, z)).max() > 0.1
+    np.testing.assert_allclose(covariance(after, z), 0, atol=1e-10)
+    np.testing.assert_allclose(p @ p, p, atol=1e-9)
+    assert np.linalg.matrix_rank(np.eye(len(p)) - p, tol=1e-6) == erase.rank == shape[2] - 1
+    np.testing.assert_allclose(erase(after), after, atol=1e-9)
+    assert np.trace(covariance(after, after)) <= np.trace(covariance(x, x)) + 1e-12
+    if options["affine"]:
+        np.testing.assert_allclose(after.mean(axis=0), x.mean(axis=0), atol=1e-10)
+    else:
+        assert not erase.shift.any()
+    if options["method"] == "orth":
+        np.testing.assert_allclose(p, p.T, atol=1e-12)
+    # No linear regression explains anything; the penalty is for directions that have no variance.
+    assert Ridge(1e-3).fit(after, z).score(after, z) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("affine", [True, False])
+@pytest.mark.parametrize("shape", [(60, 10, 2), (90, 8, 3), (300, 20, 4)])
+def test_leace_equals_the_oblique_projection(shape, affine):
+    """Without whitening: I - C (C' S^-1 C)^-1 C' S^-1, for independent columns of C."""
+    x, z = drawn(*shape)
+    cross, inverse = covariance(x, z[:, 1:]), np.linalg.inv(np.cov(x.T))
+    p = np.eye(len(inverse)) - cross @ np.linalg.solve(cross.T @ inverse @ cross, cross.T @ inverse)
+    erase = leace_map(x, z, affine=affine, shrinkage=False)
+    np.testing.assert_allclose(erase.projection, p, atol=1e-9)
+    mean = x.mean(axis=0) * affine
+    np.testing.assert_allclose(erase(x), (x - mean) @ p.T + mean, atol=1e-9)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_leace_equals_the_reference_package(shape, options):
+    concept_erasure = pytest.importorskip("concept_erasure")
+    torch = pytest.importorskip("torch")
+    x, z = drawn(*shape)
+    eraser = concept_erasure.LeaceEraser.fit(torch.tensor(x), torch.tensor(z), **options)
+    expected = eraser(torch.tensor(x)).numpy()
+    np.testing.assert_allclose(leace_map(x, z, **options)(x), expected, atol=1e-6)
+
+
+def test_shrinkage_minimises_the_error_of_the_covariance():
+    # The covariance is known here, so the best weight can be looked for.
+    rng = np.random.default_rng(0)
+    dim, n_words = 200, 150
+    true = np.diag(np.linspace(0.2, 3, dim))
+    found = np.cov((rng.normal(size=(n_words, dim)) @ np.sqrt(true)).T)
+    target = np.trace(found) / dim * np.eye(dim)
+    error = np.linalg.norm(_shrunk(found, n_words) - true)
+    errors = [
+        np.linalg.norm(weight * found + (1 - weight) * target - true)
+        for weight in np.linspace(0, 1, 201)
+    ]
+    assert error < 1.01 * min(errors)
+    assert error < 0.6 * errors[-1]
+
+
+def test_shrunk_covariances_of_few_words_stay_covariances():
+    rng, clipped = np.random.default_rng(0), 0
+    for _ in range(200):
+        found = np.cov(rng.normal(size=(4, 3)).T)
+        shrunk = _shrunk(found, 4)
+        assert np.linalg.eigvalsh(shrunk)[0] >= -1e-12
+        clipped += np.allclose(shrunk, np.trace(found) / 3 * np.eye(3))
+    assert clipped > 0
+    np.testing.assert_array_equal(_shrunk(2 * np.eye(3), 5), 2 * np.eye(3))
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("scale", [1e-4, 1e4])
+def test_leace_commutes_with_rotations_and_scales(options, scale):
+    x, z = drawn(30, 12, 3)
+    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(12, 12)))[0]
+    turned = scale * x @ rotation
+    expected = scale * leace_map(x, z, **options)(x) @ rotation
+    found = leace_map(turned, z, **options)(turned)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9 * scale)
+
+
+def test_small_singular_values_are_noise(caplog):
+    x, z = drawn(60, 10, 2)
+    erase = leace_map(x, z, svd_tol=10)
+    assert erase.rank == 0
+    np.testing.assert_array_equal(erase(x), x)
+    model, words = separated()
+    LEACE(svd_tol=10).fit(model, words_by_class=words)
+    assert "nothing is erased" in caplog.text
+    # A weak concept is erased as soon as the tolerance allows it.
+    assert leace_map(x, z[:, 0] * 1e-3, shrinkage=False).rank == 0
+    assert leace_map(x, z[:, 0] * 1e-3, shrinkage=False, svd_tol=1e-6).rank == 1
+
+
+@pytest.mark.parametrize(
+    ("x", "z", "culprit"),
+    [
+        (np.ones((4, 3)), np.ones(3), "one row per word"),
+        (np.ones(4), np.ones(4), "one row per word"),
+        (np.ones((1, 3)), np.ones(1), "two words or more"),
+        (np.ones((4, 3)), np.arange(4), "all vectors of x are equal"),
+    ],
+)
+def test_matrices_that_do_not_do(x, z, culprit):
+    with pytest.raises(ValueError, match=culprit):
+        leace_map(x, z)
+
+
+@pytest.mark.parametrize("options", [*OPTIONS[:2], {"svd_tol": 0.3}])
+def test_the_class_applies_the_map_of_its_words(options):
+    model, words = separated(3, 30)
+    method = LEACE(**options).fit(model, words_by_class=words)
+    erase = leace_map(model.vectors, np.repeat(np.eye(3), 30, axis=0), **options)
+    assert erase.rank == method.map_.rank
+    np.testing.assert_allclose(method.projection_, erase.projection, atol=1e-12)
+    np.testing.assert_allclose(method.shift_, erase.shift, atol=1e-12)
+    result = method.transform(model)
+    np.testing.assert_allclose(result.vectors, erase(model.vectors), atol=1e-12)
+
+
+@pytest.mark.parametrize(("method", "most"), [(INLP(neutral=False), 0.1), (LEACE(), 0.05)])
+def test_published_vectors(published, method, most):
+    result = method.fit_transform(published.model, criterion=published.gender)
+    assert published.scores(published.model)[0] == pytest.approx(0.463, abs=1e-3)
+    assert abs(published.scores(result)[0]) < most
+    if isinstance(method, INLP):
+        assert method.accuracies_[0] > 0.99
+        assert method.accuracies_[-1] < 0.52
