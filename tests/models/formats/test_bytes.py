@@ -5,12 +5,11 @@ import gzip
 import io
 import lzma
 import os
-import random
-import tracemalloc
+import sys
 import zipfile
 
-import numpy as np
 import pytest
+from model_files import at_most
 
 from wefe import load
 from wefe.models.formats import _bytes
@@ -44,16 +43,6 @@ every_packing = pytest.mark.parametrize("packing", list(PACK))
 every_stream = pytest.mark.parametrize("packing", STREAMS)
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="vectors.any"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return write
-
-
 def unpacked(path):
     with PackedFile(path).open() as file:
         return b"".join(iter(lambda: file.read(1000), b""))
@@ -83,18 +72,6 @@ def test_a_packed_model_is_the_unpacked_one(write, packing):
     assert packed == plain
     few = load(write(PACK[packing](TEXT)), words=["word7", "word299", "nope"])
     assert list(few.vocab) == ["word7", "word299"]
-
-
-@every_packing
-@pytest.mark.parametrize("binary", [True, False])
-def test_binary_and_headed_files_may_be_packed(write, packing, binary):
-    numbers = np.arange(600, dtype="<f4").reshape(200, 3)
-    if binary:
-        body = b"".join(b"w%d " % row + numbers[row].tobytes() for row in range(200))
-    else:
-        body = b"".join(b"w%d %d %d %d\n" % (row, *numbers[row].astype(int)) for row in range(200))
-    model = load(write(PACK[packing](b"200 3\n" + body)))
-    np.testing.assert_array_equal(model.vectors, numbers)
 
 
 @every_stream
@@ -138,24 +115,6 @@ def test_of_many_streams_cut_anywhere_only_whole_ones_are_read(write, packing):
         assert outcome(write((2 * packed)[:length])) is None, length
 
 
-@every_packing
-def test_flipped_bytes_are_refused_or_change_nothing(write, packing):
-    rng = random.Random(0)
-    packed = PACK[packing](TEXT) if packing == "zip" else 2 * PACK[packing](TEXT)
-    whole = TEXT if packing == "zip" else 2 * TEXT
-    checked = packing != "zstd"  # without its optional checksum
-    for _ in range(400):
-        damaged = bytearray(packed)
-        damaged[rng.randrange(6, len(packed))] ^= 1 << rng.randrange(8)
-        path = write(bytes(damaged))
-        try:
-            read = outcome(path)
-        except FileNotFoundError:
-            continue
-        if checked:
-            assert read in (None, whole)
-
-
 @every_stream
 def test_garbage_behind_a_stream_is_no_end(write, packing):
     # The libraries of bz2 and zstd take it for the end; it may be a damaged second half.
@@ -170,13 +129,8 @@ def test_unpacking_without_end_is_stopped(write, packing):
     if packing == "bzip2":
         assert len(packed) < 100
     path = write(packed)
-    tracemalloc.start()
-    try:
-        with pytest.raises(ValueError, match="grows to"):
-            drain(path)
-        assert tracemalloc.get_traced_memory()[1] < 48 << 20
-    finally:
-        tracemalloc.stop()
+    with at_most(48 << 20), pytest.raises(ValueError, match="grows to"):
+        drain(path)
 
 
 @pytest.mark.parametrize("packing", ["gzip", "zstd", "zip"])
@@ -244,22 +198,7 @@ def test_an_encrypted_member_is_named(write):
         load(write(bytes(data), "secret.zip"))
 
 
-def test_an_archive_that_lies_about_its_sizes_is_refused(write):
-    for offset, width in ((20, 4), (24, 4), (42, 4), (10, 2)):
-        for value in (0, 1, 2 ** (8 * width) - 1, 2 ** (8 * width - 1)):
-            data = bytearray(zipped({"vectors.txt": TEXT}))
-            central = data.index(b"PK\x01\x02")
-            data[central + offset : central + offset + width] = value.to_bytes(width, "little")
-            try:
-                read = outcome(write(bytes(data)))
-            except FileNotFoundError:
-                continue
-            assert read in (None, TEXT), (offset, value)
-
-
 def test_without_zstandard_the_extra_is_named(write, monkeypatch):
-    import sys
-
     content = zstd(TEXT)
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ImportError, match=r"wefe\[zstd\]"):
@@ -283,12 +222,10 @@ def test_pieces_are_read_in_order_and_errors_come_through():
         next(pieces)
 
 
-@pytest.mark.parametrize("n_bytes", [*range(1, 30), 1000])
-@pytest.mark.parametrize(
-    "data", [b"", b"a", b"\n", b"\n\n\n", b"a\nbc\n\ndefghijklmnop\nr", b"ab\n"]
-)
-def test_blocks_end_with_a_line_wherever_the_pieces_end(data, n_bytes):
-    blocks = list(line_blocks(io.BytesIO(data), "x", n_bytes))
-    assert b"".join(blocks) == data
-    assert all(block.endswith(b"\n") for block in blocks[:-1])
-    assert all(blocks)
+@pytest.mark.parametrize("data", [b"", b"a", b"\n", b"\n\n\n", b"a\nbc\n\ndefghijklm\nr", b"ab\n"])
+def test_blocks_end_with_a_line_wherever_the_pieces_end(data):
+    for n_bytes in (*range(1, 25), 1000):
+        blocks = list(line_blocks(io.BytesIO(data), "x", n_bytes))
+        assert b"".join(blocks) == data
+        assert all(block.endswith(b"\n") for block in blocks[:-1])
+        assert all(blocks)

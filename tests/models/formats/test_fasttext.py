@@ -218,14 +218,6 @@ def test_models_of_floret_are_named_as_such(tmp_path, mode):
         open_fasttext_bin(tmp_path / "m.bin", Reading())
 
 
-def test_a_file_cut_after_it_was_opened_gives_an_error(tmp_path, content):
-    table = open_bytes(tmp_path, content).table
-    with (tmp_path / "m.bin").open("r+b") as file:
-        file.truncate(200)
-    with pytest.raises(ValueError, match=r"m\.bin"):
-        table.rows(range(len(table)))
-
-
 @pytest.mark.parametrize(
     ("position", "form", "value"),
     [
@@ -255,9 +247,3 @@ def test_words_of_one_hash_are_told_apart():
     assert index["buckeroo"] == 3
     assert "it" not in index
     assert _fasttext._index("m.bin", [*words, b"plumless"]) is None
-
-
-def test_a_word_that_comes_twice_is_refused(tmp_path, content):
-    assert content.count(b"she\0") == 1
-    with pytest.raises(ValueError, match=r"m\.bin"):
-        open_bytes(tmp_path, content.replace("語".encode() + b"\0", b"she\0"))

@@ -4,12 +4,10 @@ import pickle
 import shutil
 import struct
 import sys
-import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from model_files import Bomb, at_most
 
 import wefe
 from wefe.models import WordEmbeddingModel
@@ -17,6 +15,7 @@ from wefe.models.formats._gensim import open_gensim
 from wefe.models.formats._source import Reading
 
 gensim_models = pytest.importorskip("gensim.models")
+gensim_corpora = pytest.importorskip("gensim.corpora")
 
 TRUSTED = Reading(trust_pickle=True)
 WORDS = ["she", "he", "naïve", ".", "語"]
@@ -127,30 +126,6 @@ def test_a_pickle_that_says_nothing_of_its_vectors_is_refused(together, tmp_path
         open_gensim(tmp_path / "changed.kv", Reading())
 
 
-# Of a changed pickle, numpy may make an array that it cannot take apart again.
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-@settings(
-    max_examples=200,
-    deadline=None,
-    derandomize=True,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
-@given(position=st.integers(0, 10**6), bit=st.integers(0, 7), trusted=st.booleans())
-def test_a_changed_pickle_gives_an_error_or_a_whole_model(together, position, bit, trusted):
-    content = bytearray(together.read_bytes())
-    content[position % len(content)] ^= 1 << bit
-    path = together.with_name("changed.kv")
-    path.write_bytes(content)
-    try:
-        source = open_gensim(path, Reading(trust_pickle=trusted))
-    except ValueError as error:
-        assert "changed.kv" in str(error)  # noqa: PT017
-        return
-    words, vectors = next(source.blocks())
-    assert vectors.shape == (len(words), source.dim)
-    assert all(isinstance(word, str) for word in words)
-
-
 # ---- Pickles that do harm ----------------------------------------------------------------------
 
 
@@ -187,7 +162,7 @@ def write_plain(path, **parts):
 
 def test_nothing_runs_unless_it_is_trusted(tmp_path):
     path, mark = tmp_path / "m.kv", tmp_path / "mark"
-    path.write_bytes(pickle.dumps(Calls(open, str(mark), "w")))
+    path.write_bytes(pickle.dumps(Bomb(mark)))
     with pytest.raises(ValueError, match=r"m\.kv.*open.*any code.*trust_pickle=True"):
         open_gensim(path, Reading())
     assert not mark.exists()
@@ -239,24 +214,17 @@ HARM = {
 def test_a_pickle_takes_no_more_than_some_times_its_size(tmp_path, harm):
     path = tmp_path / "m.kv"
     write_plain(path, vectors=HARM[harm])
-    tracemalloc.start()
-    try:
-        with pytest.raises(ValueError, match=r"m\.kv.*trust_pickle"):
-            open_gensim(path, Reading())
-        assert tracemalloc.get_traced_memory()[1] < 2**20 + 500 * path.stat().st_size
-    finally:
-        tracemalloc.stop()
+    most = 2**20 + 500 * path.stat().st_size
+    with at_most(most), pytest.raises(ValueError, match=r"m\.kv.*trust_pickle"):
+        open_gensim(path, Reading())
 
 
 def test_an_array_that_stands_there_often_takes_memory_once(tmp_path):
     data, shape = b"B" + struct.pack("<I", 1 << 20) + bytes(1 << 20) + b"\x94", b"J\0\0\4\0\x85"
-    write_plain(
-        tmp_path / "m.kv", more=b"](" + array(data, shape) + array(b"h\0", shape) * 200 + b"e"
-    )
-    tracemalloc.start()
-    assert open_gensim(tmp_path / "m.kv", Reading()).n_words == 1
-    assert tracemalloc.get_traced_memory()[1] < 4 << 20
-    tracemalloc.stop()
+    many = b"](" + array(data, shape) + array(b"h\0", shape) * 200 + b"e"
+    write_plain(tmp_path / "m.kv", more=many)
+    with at_most(4 << 20):
+        assert open_gensim(tmp_path / "m.kv", Reading()).n_words == 1
 
 
 # ---- Other files of gensim's ---------------------------------------------------------------------
@@ -291,23 +259,17 @@ def test_other_pickles_are_refused(tmp_path, thing, reading):
         open_gensim(tmp_path / "m.kv", reading)
 
 
-def test_models_without_vectors_of_words_are_refused(tmp_path, trained):
-    from gensim.corpora import Dictionary
-
-    Dictionary(CORPUS).save(str(tmp_path / "m.model"))
-    with pytest.raises(ValueError, match=r"m\.model.*Dictionary"):
-        open_gensim(tmp_path / "m.model", TRUSTED)
-    trained["Doc2Vec"].dv.save(str(tmp_path / "m.kv"))
-    with pytest.raises(ValueError, match=r"m\.kv"):
-        open_gensim(tmp_path / "m.kv", TRUSTED)
-
-
-def test_numbers_are_no_words(tmp_path):
-    table = gensim_models.KeyedVectors(3)
-    table.add_vectors(["she", 10], VECTORS[:2])
-    table.save(str(tmp_path / "m.kv"))
-    with pytest.raises(ValueError, match=r"m\.kv.*the word 10"):
-        open_gensim(tmp_path / "m.kv", Reading())
+def test_what_has_no_vectors_of_words_is_refused(tmp_path, trained):
+    numbers = gensim_models.KeyedVectors(3)
+    numbers.add_vectors(["she", 10], VECTORS[:2])
+    for saved, reading, culprit in (
+        (gensim_corpora.Dictionary(CORPUS), TRUSTED, "Dictionary"),
+        (trained["Doc2Vec"].dv, TRUSTED, ""),
+        (numbers, Reading(), "the word 10"),
+    ):
+        saved.save(str(tmp_path / "m.kv"))
+        with pytest.raises(ValueError, match=rf"m\.kv.*{culprit}"):
+            open_gensim(tmp_path / "m.kv", reading)
 
 
 def test_without_gensim_the_error_says_what_to_install(tmp_path, trained, monkeypatch):
@@ -347,11 +309,3 @@ def test_unseen_words_are_built_if_asked_for(tmp_path, trained, subwords, expect
     trained["FastText"].save(str(tmp_path / "m.model"))
     model = wefe.load(tmp_path / "m.model", trust_pickle=True, subwords=subwords)
     assert ("shes" in model) is expected
-
-
-def test_subwords_that_have_no_meaning_are_refused(tmp_path, trained, together):
-    trained["FastText"].save(str(tmp_path / "m.model"))
-    with pytest.raises(ValueError, match=r"m\.model.*'first'.*subwords='mean'"):
-        open_gensim(tmp_path / "m.model", Reading(trust_pickle=True, subwords="first"))
-    with pytest.raises(ValueError, match=r"m\.kv.*'mean'.*whole words only"):
-        open_gensim(together, Reading(subwords="mean"))

@@ -67,8 +67,7 @@ NUMBERS = st.floats(-1000, 1000, width=32) | st.sampled_from(
 )
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     words=st.lists(TEXTS, min_size=1, max_size=12),
     dim=st.integers(1, 3),
@@ -92,6 +91,10 @@ def test_what_was_written_is_read_whatever_the_words_and_their_hashes(
         patch.setattr(_native, "_hash", lambda word: whole(word) & ((1 << hash_bits) - 1))
         patch.setattr(_native, "_MOVE_ROWS", move)
         assert write(shared_path, words, vectors, dtype, block) == len(expected)
+        # Nothing of the rows that are gone is left.
+        once = shared_path.with_name("once.safetensors")
+        write(once, expected, vectors[kept], dtype)
+        assert shared_path.read_bytes() == once.read_bytes()
         for hold in (None, "memory"):
             model = load(shared_path, hold=hold)
             assert list(model.vocab) == expected
@@ -110,20 +113,13 @@ def test_what_was_written_is_read_whatever_the_words_and_their_hashes(
 @every_dtype
 def test_a_file_says_how_it_is_held(path, dtype):
     assert write(path, dtype=dtype, name="mine") == len(WORDS)
-    mapped, memory = load(path), load(path, hold="memory")
-    assert (mapped.held, memory.held) == ("mapped", "memory")
-    assert mapped.name == "mine"
-    assert (len(mapped), mapped.dim) == (len(WORDS), 5)
+    mapped, memory = load(path, hold="mapped"), load(path, hold="memory")
+    assert (mapped.held, memory.held, load(path, limit=3).held) == ("mapped", "memory", "memory")
+    assert (mapped.name, len(mapped), mapped.dim) == ("mine", len(WORDS), 5)
     width = {"float32": 20, "float16": 10, "int8": 5 + 4}[dtype]
     assert mapped.nbytes == width * len(WORDS)
-    assert mapped == memory
-    assert load(path, hold="mapped") == mapped
-    selected = load(path, hold="selected", words=["語", "he", "nowhere"])
-    assert (selected.held, list(selected.vocab)) == ("selected", ["he", "語"])
-    np.testing.assert_array_equal(selected["語"], mapped["語"])
-    assert load(path, words=["he"]) == mapped
-    assert load(path, limit=3).held == "memory"
-    with pytest.raises(ValueError, match="cannot be mapped with another vocabulary"):
+    assert mapped == memory == load(path, words=["he"])
+    with pytest.raises(ValueError, match="another vocabulary"):
         load(path, limit=3, hold="mapped")
 
 
@@ -156,65 +152,18 @@ def test_a_matrix_and_a_vocabulary_alone_are_enough(path):
         np.testing.assert_array_equal(model.vectors, VECTORS[:3].astype(dtype))
 
 
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ("she\nhe", "2 different words for 3 vectors"),
-        ("she\nhe\nit\n", "4 different words for 3 vectors"),
-        ("she\nhe\nshe", "2 different words for 3 vectors"),
-        (b"she\nhe\n\xff", "its vocabulary is not UTF-8"),
-        ("", "1 different words for 3 vectors"),
-    ],
-)
-def test_a_vocabulary_that_does_not_fit_is_refused(path, words, text):
-    numpy_of = pytest.importorskip("safetensors.numpy")
-    letters = np.frombuffer(words if isinstance(words, bytes) else words.encode(), np.uint8)
-    numpy_of.save_file({"embeddings": VECTORS[:3], "vocabulary": letters}, path)
-    with pytest.raises(ValueError, match=text) as error:
-        load(path)
-    assert str(path) in str(error.value)
-
-
-# ---- repeated words ----------------------------------------------------------------------------
-
-
-@every_dtype
-@pytest.mark.parametrize("n_words", [20, 3 * _native._MOVE_ROWS + 17])
-def test_of_repeated_words_the_first_vector_stays(path, caplog, dtype, n_words):
-    rng = np.random.default_rng(1)
-    numbers = rng.integers(0, n_words // 2, n_words)
-    words = [f"w{number}" for number in numbers]
-    vectors = (10.0 ** rng.integers(-3, 3, (n_words, 1)) * rng.normal(size=(n_words, 3))).astype(
-        np.float32
-    )
-    _, rows = np.unique(numbers, return_index=True)
-    rows.sort()
-    assert write(path, words, vectors, dtype, block=1000) == len(rows)
-    assert f"{n_words - len(rows)} words occur twice; the first vector" in caplog.text
-    model = load(path)
-    assert list(model.vocab) == [words[row] for row in rows]
-    check_close(model.vectors, vectors[rows], dtype)
-    for word in list(model.vocab)[:: max(1, len(rows) // 50)]:
-        check_close(model[word][None], vectors[[words.index(word)]], dtype)
-    # Nothing of the rows that are gone is left.
-    once = path.with_name("once.safetensors")
-    write(once, [words[row] for row in rows], vectors[rows], dtype)
-    assert path.read_bytes() == once.read_bytes()
-
-
 # ---- what cannot be written --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("words", "vectors", "dtype", "text"),
     [
-        ([], np.empty((0, 3)), "float32", "there are no words to write"),
-        (["she", "he"], [[1, 2], [3, 70000]], "float16", "'he' has numbers that float16 cannot"),
-        (["she", "he"], [[1, 2], [3, np.nan]], "int8", "'he' has numbers that float32 cannot hold"),
-        (["she", "he"], [[1, np.inf], [3, 4]], "float32", "'she' has numbers that float32 cannot"),
-        (["she", "he"], [[1, 2], [3, 1e39]], "float32", "'he' has numbers that float32 cannot"),
-        (["she", "he"], [[1, 2], [3, 1e39]], "int8", "'he' has numbers that float32 cannot hold"),
-        (["she", "\ud800"], [[1, 2], [3, 4]], "float32", r"'\\ud800' cannot be written in UTF-8"),
+        ([], np.empty((0, 3)), "float32", "no words"),
+        (["she", "he"], [[1, 2], [3, 70000]], "float16", "'he' .* float16"),
+        (["she", "he"], [[1, 2], [3, np.nan]], "int8", "'he' .* float32"),
+        (["she", "he"], [[1, np.inf], [3, 4]], "float32", "'she' .* float32"),
+        (["she", "he"], [[1, 2], [3, 1e39]], "int8", "'he' .* float32"),
+        (["she", "\ud800"], [[1, 2], [3, 4]], "float32", r"'\\ud800' .* UTF-8"),
     ],
 )
 @pytest.mark.filterwarnings("error")
@@ -239,30 +188,7 @@ def test_a_name_is_kept_or_refused(path):
     assert not path.exists()
 
 
-def test_a_block_without_words_changes_nothing(path):
-    empty = ([], np.empty((0, 5), np.float32))
-    blocks = [empty, (WORDS[:2], VECTORS[:2]), empty, (WORDS[2:], VECTORS[2:]), empty]
-    for dtype in DTYPES:
-        write_native(path, blocks, None, 5, dtype=dtype, progress=False)
-        once = path.with_name("once.safetensors")
-        write(once, dtype=dtype)
-        assert path.read_bytes() == once.read_bytes()
-
-
 # ---- mapped ------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float16"])
-def test_a_mapped_model_changes_in_memory_only(path, dtype):
-    write(path, dtype=dtype)
-    before = path.read_bytes()
-    model = load(path)
-    model.update("he", np.ones(5, model.dtype))
-    model.normalize()
-    assert abs(np.linalg.norm(model["語"].astype(float)) - 1) < 1e-3
-    assert model.held == "memory"
-    assert path.read_bytes() == before
-    np.testing.assert_array_equal(load(path)["he"], VECTORS[1].astype(dtype))
 
 
 def sparse(path, dtype="F32", n_words=4_000_000, dim=500):
@@ -289,24 +215,19 @@ def test_opening_a_huge_file_reads_nothing_of_it(path):
     assert path.stat().st_size > 8e9
     # In a process of its own, where nothing else takes memory.
     script = """
-import resource, sys, time
+import resource, sys
 from wefe import load
 load("demo")
 def used():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-before, start = used(), time.perf_counter()
+before = used()
 model = load(sys.argv[1])
 assert len(model) == 4_000_000 and model.held == "mapped"
 assert model.nbytes == 8_000_000_000
 assert "she" not in model
-print(time.perf_counter() - start, used() - before)
+assert used() - before < 30
 """
-    done = subprocess.run(
-        [sys.executable, "-c", script, str(path)], capture_output=True, text=True, check=True
-    )
-    seconds, megabytes = map(float, done.stdout.split())
-    assert seconds < 1
-    assert megabytes < 30
+    subprocess.run([sys.executable, "-c", script, str(path)], check=True)
 
 
 # ---- damage ------------------------------------------------------------------------------------
@@ -340,9 +261,8 @@ def fields_of(content):
 ODD = [None, True, -1, 0, 1, 2**31, 2**63, 2**64, 1e300, "x", "", [], {}, [0], [0, 1], [1, 0]]
 
 
-@every_dtype
-def test_every_field_of_the_header_is_checked(path, dtype):
-    write(path, dtype=dtype)
+def test_every_field_of_the_header_is_checked(path):
+    write(path, dtype="int8")
     content = path.read_bytes()
     n_refused = 0
     for name in fields_of(content):
@@ -395,16 +315,6 @@ def test_rows_dealt_out_to_other_words_are_noticed(path):
         "she" in model  # noqa: B015
 
 
-def test_tensors_that_are_not_its_own_are_let_alone(path):
-    numpy_of = pytest.importorskip("safetensors.numpy")
-    write(path, WORDS[:3], VECTORS[:3])
-    tensors = numpy_of.load_file(path)
-    # More maps than a process may have.
-    extra = {f"extra.{number}": np.zeros(1, np.uint8) for number in range(70_000)}
-    numpy_of.save_file({**tensors, **extra}, path)
-    assert list(load(path).vocab) == WORDS[:3]
-
-
 # ---- the vocabulary ----------------------------------------------------------------------------
 
 
@@ -419,30 +329,23 @@ def test_the_vocabulary_is_a_mapping(vocabulary):
     assert isinstance(vocabulary, FileVocabulary)
     assert isinstance(vocabulary, Mapping)
     assert vocabulary == expected
-    assert expected == vocabulary
     assert vocabulary != {**expected, "x": 3}
     assert vocabulary != {**expected, "she": 3}
-    assert (list(vocabulary), len(vocabulary)) == (WORDS, len(WORDS))
-    assert list(vocabulary.keys()) == WORDS
-    assert list(vocabulary.items()) == list(expected.items())
-    assert list(vocabulary.values()) == list(range(len(WORDS)))
-    assert (len(vocabulary.items()), len(vocabulary.values())) == (len(WORDS), len(WORDS))
+    for view in ("keys", "items", "values"):
+        assert list(getattr(vocabulary, view)()) == list(getattr(expected, view)())
+        assert len(getattr(vocabulary, view)()) == len(WORDS)
     assert ("he", 1) in vocabulary.items()
     assert ("he", 2) not in vocabulary.items()
     assert vocabulary.keys() & {"he", "x"} == {"he"}
-    assert dict(vocabulary) == expected
     assert [vocabulary[word] for word in WORDS] == list(range(len(WORDS)))
-    assert vocabulary.get("x") is None
-    assert vocabulary.get("x", 7) == 7
-    assert vocabulary.get("he") == 1
+    assert (vocabulary.get("x"), vocabulary.get("x", 7), vocabulary.get("he")) == (None, 7, 1)
     for absent in ("x", "she\n", "She", "\ud800", "a", "b", "York", "New"):
         assert absent not in vocabulary
         with pytest.raises(KeyError):
             vocabulary[absent]
     for value in (3, None, b"she", ["she"], ("she",)):
         assert value not in vocabulary
-    assert 5 in vocabulary.values()
-    assert 50 not in vocabulary.values()
+    assert (5 in vocabulary.values(), 50 in vocabulary.values()) == (True, False)
 
 
 def test_the_vocabulary_can_be_sent_to_other_processes(vocabulary, path):
@@ -460,11 +363,3 @@ def test_the_vocabulary_can_be_sent_to_other_processes(vocabulary, path):
         model = load(path)
         assert pickle.loads(pickle.dumps(model)) == model
         assert copy.deepcopy(model) == model
-
-
-def test_words_without_line_ends_are_iterated_in_one_piece(path):
-    words = [f"w{number}" for number in range(1000)]
-    write(path, words, np.ones((1000, 1)))
-    assert list(load(path).vocab) == words
-    write(path, [*words, "a\n"], np.ones((1001, 1)))
-    assert list(load(path).vocab) == [*words, "a\n"]

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe.models.formats._numbers import PAD, parse_rows
@@ -107,18 +107,6 @@ def test_what_is_called_regular_is_right_to_the_last_bit(table, end):
     check(lines, [end] * len(lines), dim)
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
-@given(tables(plain()), ENDS)
-@example((1, [[b"-0.0"]]), b"\n")
-@example((2, [[b"5.", b"999999999999999."]]), b"\r\n")
-@example((1, [[b"0.12345678901234"], [b"1.0"]]), b" \n")
-def test_plain_decimals_are_all_regular(table, end):
-    dim, lines = table
-    _, regular = check(lines, [end] * len(lines), dim)
-    assert regular.all()
-
-
 @settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_one_irregular_number_makes_its_line_irregular_and_no_other(data):
@@ -182,26 +170,3 @@ def test_every_byte_in_every_place_is_a_digit_or_makes_a_line_irregular(place):
 def test_lines_with_other_blanks_are_left_to_the_caller(text, n_rows, dim):
     parsed = parse_rows(PAD + text, n_rows, dim)
     assert parsed is None or not parsed[1].any()
-
-
-@settings(max_examples=250, deadline=None)
-@given(
-    st.lists(st.binary(max_size=40).map(lambda line: line.replace(b"\n", b" ")), min_size=1),
-    st.integers(1, 9),
-)
-def test_no_bytes_crash_or_are_misread(lines, dim):
-    text = PAD + b"".join(b" " + line + b"\n" for line in lines)
-    check_bytes(text, lines, dim)
-
-
-def check_bytes(text, lines, dim):
-    parsed = parse_rows(text, len(lines), dim)
-    if parsed is None:
-        return
-    vectors, regular = parsed
-    for row in np.flatnonzero(regular):
-        line = lines[row]
-        numbers = (line[:-1] if line[-1:] in (b" ", b"\r") else line).split(b" ")
-        expected = [reference(number) for number in numbers]
-        assert None not in expected, line
-        assert vectors[row].tobytes() == np.array(expected, np.float32).tobytes(), line

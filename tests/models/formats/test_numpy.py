@@ -3,12 +3,12 @@
 import io
 import json
 import struct
-import tracemalloc
 import zipfile
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from model_files import Bomb, at_most
 
 from wefe import load
 from wefe.models import WordEmbeddingModel
@@ -72,41 +72,28 @@ def check(source, words=WORDS, vectors=VECTORS):
     assert read.dtype == vectors.dtype
 
 
-class Bomb:
-    def __init__(self, path):
-        self.path = path
-
-    def __reduce__(self):
-        return open, (str(self.path), "w")
-
-
 # ---- .npy --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["m.vocab", "m.txt", "m.words", "m-vocab.txt", "vocab.txt"])
-@pytest.mark.parametrize(
-    "lines",
-    [LINES, LINES[:-1], LINES.replace(b"\n", b"\r\n"), b"\xef\xbb\xbf" + LINES],
-    ids=["plain", "no last line end", "Windows", "BOM"],
-)
-def test_words_are_read_from_a_file_beside_the_matrix(matrix, name, lines):
-    beside(matrix, name, lines)
-    check(open_npy(matrix, PLAIN))
-
-
-@pytest.mark.parametrize("name", ["m.json", "m.vocab.json", "m-vocab.json", "vocab.json"])
-@pytest.mark.parametrize("form", ["list", "rows"])
-def test_words_may_be_in_json(matrix, name, form):
-    rows = {word: row for row, word in reversed(list(enumerate(WORDS)))}
-    beside(matrix, name, json.dumps(WORDS if form == "list" else rows).encode())
-    check(open_npy(matrix, PLAIN))
+ROWS = json.dumps({word: row for row, word in reversed(list(enumerate(WORDS)))}).encode()
+BESIDE = dict.fromkeys(("m.vocab", "m.txt", "m.words", "m-vocab.txt", "vocab.txt"), LINES)
+BESIDE |= dict.fromkeys(("m.json", "m.vocab.json", "m-vocab.json", "vocab.json"), ROWS)
 
 
 @pytest.mark.parametrize(
-    "array", [np.array(WORDS), np.array([word.encode() for word in WORDS])], ids=["str", "bytes"]
+    ("name", "content"),
+    [
+        *BESIDE.items(),
+        ("m.txt", LINES[:-1]),
+        ("m.txt", LINES.replace(b"\n", b"\r\n")),
+        ("m.txt", b"\xef\xbb\xbf" + LINES),
+        ("m.json", json.dumps(WORDS).encode()),
+        ("m.vocab.npy", npy(np.array(WORDS))),
+        ("m.vocab.npy", npy(np.char.encode(WORDS))),
+    ],
 )
-def test_words_may_be_in_an_array(matrix, array):
-    np.save(matrix.with_name("m.vocab.npy"), array)
+def test_words_are_read_from_a_file_beside_the_matrix(matrix, name, content):
+    beside(matrix, name, content)
     check(open_npy(matrix, PLAIN))
 
 
@@ -186,14 +173,6 @@ def test_counts_after_the_words_are_counts(matrix, blank):
     assert source.counts() == {word: 100 - row for row, word in enumerate(words)}
 
 
-def test_numbers_after_some_words_are_part_of_them(matrix):
-    words = ["area 51", "route 66", "she", "he", "7 8", "9"]
-    beside(matrix, "vocab.txt", "\n".join(words).encode())
-    source = open_npy(matrix, PLAIN)
-    check(source, words)
-    assert source.counts is None
-
-
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_the_matrix_is_changed_in_memory_and_the_file_never_changes(tmp_path, order):
     path = tmp_path / "m.npy"
@@ -210,14 +189,10 @@ def test_the_matrix_is_changed_in_memory_and_the_file_never_changes(tmp_path, or
 
 
 def test_opening_reads_no_vectors(tmp_path):
-    path = tmp_path / "m.npy"
-    np.save(path, np.zeros((2000, 2000), np.float32))
+    np.save(tmp_path / "m.npy", np.zeros((2000, 2000), np.float32))
     words = [f"word{row}" for row in range(2000)]
-    tracemalloc.start()
-    open_npy(path, PLAIN, words)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2_000_000
+    with at_most(2_000_000):
+        open_npy(tmp_path / "m.npy", PLAIN, words)
 
 
 @pytest.mark.parametrize("dtype", ["<f2", ">f4", "<f8"])
@@ -254,23 +229,26 @@ def test_other_arrays_are_refused(tmp_path, array):
         open_npy(tmp_path / "m.npy", PLAIN, WORDS)
 
 
-def test_objects_are_not_unpickled_unless_they_are_trusted(tmp_path):
-    mark = tmp_path / "mark"
-    np.save(tmp_path / "m.npy", np.array([[Bomb(mark)]], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"m\.npy.*pickle.*trust_pickle=True"):
-        open_npy(tmp_path / "m.npy", PLAIN, ["she"])
+@pytest.mark.parametrize("part", ["matrix", "words", "archive"])
+def test_objects_are_not_unpickled_unless_they_are_trusted(matrix, tmp_path, part):
+    path, mark = {"archive": tmp_path / "m.npz"}.get(part, matrix), tmp_path / "mark"
+    bomb = npy(np.array([Bomb(mark)], dtype=object), allow_pickle=True)
+    if part == "matrix":
+        path.write_bytes(bomb)
+    elif part == "words":
+        beside(matrix, "m.vocab.npy", bomb)
+    else:
+        path.write_bytes(packed(vectors=npy(VECTORS), words=bomb))
+    reader = open_npz if part == "archive" else open_npy
+    words = ["she"] if part == "matrix" else None
+    culprit = {"words": "m.vocab.npy"}.get(part, path.name)
+    with pytest.raises(ValueError, match=rf"{culprit}.*trust_pickle=True"):
+        reader(path, PLAIN, words)
     assert not mark.exists()
-    with pytest.raises(ValueError, match="no array of numbers"):
-        open_npy(tmp_path / "m.npy", TRUSTED, ["she"])
+    # The bomb does work.
+    with pytest.raises(ValueError, match="array of"):
+        reader(path, TRUSTED, words)
     assert mark.exists()
-
-
-def test_words_are_not_unpickled_unless_they_are_trusted(matrix, tmp_path):
-    mark = tmp_path / "mark"
-    np.save(tmp_path / "m.vocab.npy", np.array([Bomb(mark)], dtype=object), allow_pickle=True)
-    with pytest.raises(ValueError, match=r"m\.vocab\.npy.*trust_pickle=True"):
-        open_npy(matrix, PLAIN)
-    assert not mark.exists()
 
 
 def test_objects_that_are_trusted_are_opened(matrix, tmp_path):
@@ -288,15 +266,6 @@ def test_a_saved_dict_is_opened_if_it_is_trusted(tmp_path):
     check(open_npy(tmp_path / "m.npy", TRUSTED))
 
 
-@pytest.mark.parametrize("shape", ["(6, -3)", "(-6, -3)", "(2000000000, 2000000000)", "(6, 2)"])
-def test_a_shape_that_lies_is_refused(tmp_path, shape):
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    content = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + VECTORS.tobytes()
-    (tmp_path / "m.npy").write_bytes(content)
-    with pytest.raises(ValueError, match=r"m\.npy is damaged"):
-        open_npy(tmp_path / "m.npy", PLAIN, WORDS)
-
-
 # ---- .npz --------------------------------------------------------------------------------------
 
 
@@ -306,12 +275,10 @@ def open_bytes(tmp_path, content, reading=PLAIN, vocabulary=None):
     return open_npz(path, reading, vocabulary)
 
 
-@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
 @pytest.mark.parametrize("words", [np.array(WORDS), np.char.encode(WORDS)], ids=["str", "bytes"])
 @pytest.mark.parametrize("names", [("vectors", "vocabulary"), ("a", "b"), ("arr_0", "arr_1")])
-def test_an_archive_has_a_matrix_and_words_of_any_names(tmp_path, save, words, names):
-    save(tmp_path / "m.npz", **dict(zip(names, (VECTORS, words), strict=True)))
-    source = open_npz(tmp_path / "m.npz", PLAIN)
+def test_an_archive_has_a_matrix_and_words_of_any_names(tmp_path, words, names):
+    source = open_bytes(tmp_path, npz(**dict(zip(names, (VECTORS, words), strict=True))))
     check(source)
     assert source.table.held == "memory"
 
@@ -319,15 +286,8 @@ def test_an_archive_has_a_matrix_and_words_of_any_names(tmp_path, save, words, n
 @pytest.mark.parametrize("name", ["vectors", "embeddings", "matrix", "W"])
 @pytest.mark.parametrize("words_name", ["vocabulary", "vocab", "words", "tokens"])
 def test_of_several_arrays_those_with_telling_names_are_taken(tmp_path, name, words_name):
-    arrays = {
-        "a": VECTORS * 2,
-        name: VECTORS,
-        "z": VECTORS * 3,
-        "b": np.array(["x", "y"]),
-        words_name: np.array(WORDS),
-        "counts": np.arange(6),
-    }
-    check(open_bytes(tmp_path, npz(**arrays)))
+    others = {"a": VECTORS * 2, "z": VECTORS * 3, "b": np.array(["x"]), "counts": np.arange(6)}
+    check(open_bytes(tmp_path, npz(**others, **{name: VECTORS, words_name: np.array(WORDS)})))
 
 
 @pytest.mark.parametrize(
@@ -361,27 +321,11 @@ def test_archives_of_other_arrays_are_refused(tmp_path, arrays, message):
         open_bytes(tmp_path, npz(**arrays))
 
 
-def test_objects_of_an_archive_are_not_unpickled_unless_they_are_trusted(tmp_path):
-    mark = tmp_path / "mark"
-    content = npz(vectors=VECTORS, words=np.array([Bomb(mark)], dtype=object))
-    with pytest.raises(ValueError, match=r"m\.npz.*trust_pickle=True"):
-        open_bytes(tmp_path, content)
-    assert not mark.exists()
-    with pytest.raises(ValueError, match="array of words"):
-        open_bytes(tmp_path, content, TRUSTED)
-    assert mark.exists()
-
-
 def test_an_archive_that_fills_the_memory_is_refused_before_it_does(tmp_path):
-    header = npy(np.zeros((100_000, 256), np.float32))
-    content = packed(vectors=header, words=npy(np.array(WORDS)))
-    assert len(content) < 200_000
-    tracemalloc.start()
-    with pytest.raises(ValueError, match=r"m\.npz grows to 102,4"):
+    large = npy(np.zeros((100_000, 256), np.float32))
+    content = packed(vectors=large, words=npy(np.array(WORDS)))
+    with at_most(2_000_000), pytest.raises(ValueError, match=r"m\.npz grows to 102,4"):
         open_bytes(tmp_path, content)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2_000_000
 
 
 def test_a_member_that_unpacks_to_more_than_it_promises_is_stopped(tmp_path):
@@ -389,20 +333,5 @@ def test_a_member_that_unpacks_to_more_than_it_promises_is_stopped(tmp_path):
     long = short + bytes(80_000_000)
     content = packed(vectors=long, words=npy(np.array(WORDS)))
     content = content.replace(struct.pack("<I", len(long)), struct.pack("<I", len(short)))
-    tracemalloc.start()
-    with pytest.raises(ValueError, match=r"m\.npz, array 'vectors' is damaged"):
+    with at_most(2_000_000), pytest.raises(ValueError, match="array 'vectors' is damaged"):
         open_bytes(tmp_path, content)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2_000_000
-
-
-def test_an_array_that_promises_more_than_its_member_is_refused(tmp_path):
-    lying = npy(VECTORS).replace(b"(6, 3)", b"(2000000000, 3)").replace(b" " * 10, b" ", 1)
-    lying = lying.replace(b"\x76\x00", struct.pack("<H", lying.index(b"\n") - 9), 1)
-    tracemalloc.start()
-    with pytest.raises(ValueError, match=r"array 'vectors' is damaged"):
-        open_bytes(tmp_path, packed(vectors=lying, words=npy(np.array(WORDS))))
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 2_000_000

@@ -20,16 +20,6 @@ def entry(dtype="F32", shape=(2, 2), offsets=(0, 16)):
     return {"dtype": dtype, "shape": list(shape), "data_offsets": list(offsets)}
 
 
-@pytest.fixture
-def write(tmp_path):
-    def write(content):
-        path = tmp_path / "vectors.safetensors"
-        path.write_bytes(content)
-        return path
-
-    return write
-
-
 def test_every_type_that_the_library_writes_is_read_back_the_same(tmp_path):
     path = tmp_path / "all.safetensors"
     tensors = {
@@ -86,11 +76,6 @@ def test_numbers_narrower_than_a_byte_are_listed_but_not_mapped(write):
         tensor.array  # noqa: B018 - refused
 
 
-def test_gaps_between_tensors_are_no_damage(write):
-    path = write(raw({"a": entry(shape=[1], offsets=[4, 8])}, np.array([1, 2, 3], "<f4").tobytes()))
-    assert read_header(path)[0]["a"].array[:].tolist() == [2.0]
-
-
 GOOD = {"a": entry(), "b": entry("I8", [4], [16, 20])}
 
 DEFECTS = {
@@ -132,15 +117,10 @@ DEFECTS = {
 @pytest.mark.parametrize("content", DEFECTS.values(), ids=DEFECTS)
 def test_damage_is_an_error_that_names_the_file(write, content):
     path = write(content)
-    with pytest.raises(ValueError, match=r"vectors\.safetensors") as caught:
+    with pytest.raises(ValueError, match=r"vectors\.any") as caught:
         read_header(path)
     assert str(caught.value).startswith(f"{path} is a damaged safetensors file (")
     assert len(str(caught.value)) < 1000
-
-
-def test_the_file_that_the_defects_start_from_is_good(write):
-    tensors, _ = read_header(write(raw(GOOD, b"\0" * 20)))
-    assert list(tensors) == ["a", "b"]
 
 
 def test_a_header_of_more_than_100_mb_is_refused_before_it_is_read(tmp_path):

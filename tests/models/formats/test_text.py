@@ -6,15 +6,16 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import assume, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from model_files import first_of_each
 
 from wefe import load
 from wefe.models.formats import _bytes, _text
 from wefe.models.formats._bytes import PackedFile
 from wefe.models.formats._sniff import is_text
 from wefe.models.formats._source import Reading
-from wefe.models.formats._text import LineError, TextSource, parse_line
+from wefe.models.formats._text import TextSource
 
 NUMBER = rb"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 BOM = b"\xef\xbb\xbf"
@@ -49,12 +50,6 @@ def plainly(content, dim, first_line=1):
     return words, np.array(rows, np.float32).reshape(-1, dim), damaged
 
 
-def first_of_each(words, vectors):
-    rows = list({word: row for row, word in reversed(list(enumerate(words)))}.items())
-    rows.sort(key=lambda item: item[1])
-    return [word for word, _ in rows], vectors[[row for _, row in rows]]
-
-
 def bits(vectors):
     return np.asarray(vectors, np.float32).view(np.uint32)
 
@@ -63,16 +58,6 @@ def check(model, words, vectors):
     assert list(model.vocab) == words
     assert model.vectors.dtype == np.float32
     np.testing.assert_array_equal(bits(model.vectors), bits(vectors))
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="vectors.txt"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return write
 
 
 @pytest.fixture(scope="module")
@@ -219,21 +204,6 @@ def test_some_words_are_those_of_the_whole_file(path, content, size, asked, head
     assert int(re.search(r"vectors\.txt, line (\d+): ", refusal)[1]) in damaged
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.binary(max_size=60) | DAMAGE | contents(least=1), st.integers(1, 4))
-def test_one_line_is_read_as_a_plain_reader_does(line, dim):
-    line = line.replace(b"\n", b"").replace(b"\t", b"")
-    assume(line.strip())
-    words, vectors, damaged = plainly(line, dim)
-    if damaged:
-        with pytest.raises(LineError):
-            parse_line(line, dim)
-    else:
-        word, vector = parse_line(line, dim)
-        assert word.decode() == words[0]
-        assert vector.tobytes() == vectors[0].tobytes()
-
-
 # ---- single facts ------------------------------------------------------------------------------
 
 
@@ -264,54 +234,52 @@ def test_spellings_of_the_same_file(write, monkeypatch, content, size):
     check(load(write(gzip.compress(content), "v.gz")), ["she", "he"], [[1, 2], [3, 4]])
 
 
-@pytest.mark.parametrize(
-    "word",
-    [". . .", "at name@domain.com", "New York", "route 66", "1 2 3", "- -", "\u00a0 x", "a  b"],
-)
-def test_words_may_contain_spaces_also_before_numbers(write, word):
-    content = f"she 1 2\n{word} 3 4\nhe 5 6\nit 7 8\nyou 9 10\n".encode()
-    expected = ["she", word, "he", "it", "you"]
-    vectors = [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10]]
-    check(load(write(content)), expected, vectors)
-    check(load(write(content), words=[word, "New", "route", "1"]), [word], [[3, 4]])
-    check(load(write(b"5 2\n" + content)), expected, vectors)
+HEADERS = [
+    (b"3 2\nshe 1 2\nhe 3 4\n", "3 words, the file has 2"),
+    (b"1 2\nshe 1 2\nhe 3 4\n", "1 words, the file has 2"),
+    (b"900000000 300\nshe 1 2\nhe 3 4\n", "900000000 words"),
+    (b"2 999999999\nshe 1 2\nhe 3 4\n", "999999999 dims"),
+    (b"999999999999999 999999999999999\nshe 1 2\nhe 3 4\n", "99999"),
+    (b"0 2\nshe 1 2\n", "0 words"),
+    (b"2 0\nshe 1 2\n", "0 dims"),
+    (b"2 1\nshe 1 2\nhe\n", "line 3: .*b'he'"),
+    (b"2 3\nshe 1.0 2.0\nhe 3.0 4.0\n", "line 2: .* 3 numbers"),
+    (b"2 2\nshe 1 2\nhe 3\n", "line 3: .*b'he 3'"),
+    (b"2 2\nhe 3\nshe 1 2\n", "line 2: .*b'he 3'"),
+]
+# A second line of three.
+LINES = [
+    (b"he 3", "2 numbers"),
+    (b" 3 4", "empty"),
+    (b"he  3 4", "several"),
+    (b"he 3  4", "several"),
+    (b"he\t3\t4", "tabs"),
+    (b"he 3 4\t", "tabs"),
+    (b"he 3 nan", "number 2 of b'he' is nan"),
+    (b"he -Infinity 4", "number 1 of b'he' is -Infinity"),
+    (b"he 3 1e39", "is 1e39"),
+    (b"he 3.0 1e400", "number 2 of b'he' is 1e400"),
+    (b"\xff\xfe 3 4", "UTF-8"),
+    (b"he 1_0 4", "2 numbers"),
+]
+OTHERS = [
+    (b"he x y\nshe 1 2\nthey 3 4\n", "line 1: .*b'he x y'"),
+    (b"she 0x1p3 0.1\nhe 0.2 0.3\n", "line 1: .* 2 numbers"),
+    (b"she 0x1p3\nhe 0x1p3\n", "line 1: .* 1 numbers"),
+    (b"she 1 2\rhe 3 4\rit 5 6\r", "line feed"),
+    (b"2 2\rshe 1 2\rhe 3 4", "line feed"),
+    (b"she" + b" 0.5" * 2000 + b"\rhe" + b" 0.5" * 2000, "line feed"),
+]
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"3 2\nshe 1 2\nhe 3 4\n", "promises 3 words, the file has 2. It may be cut short"),
-        (b"1 2\nshe 1 2\nhe 3 4\n", "promises 1 words, the file has 2"),
-        (b"900000000 300\nshe 1 2\nhe 3 4\n", "promises 900000000 words of 300 dims, which need"),
-        (b"2 999999999\nshe 1 2\nhe 3 4\n", "promises 2 words of 999999999 dims, which need"),
-        (b"999999999999999 999999999999999\nshe 1 2\nhe 3 4\n", "promises 99999"),
-        (b"0 2\nshe 1 2\n", "promises 0 words of 2 dims"),
-        (b"2 0\nshe 1 2\n", "promises 2 words of 0 dims"),
-        (b"2 1\nshe 1 2\nhe\n", "line 3: expected a word and 1 numbers, found b'he'"),
-        (b"2 3\nshe 1.0 2.0\nhe 3.0 4.0\n", "line 2: expected a word and 3 numbers"),
-        (b"2 2\nshe 1 2\nhe 3\n", "line 3: expected a word and 2 numbers, found b'he 3'"),
-        (b"2 2\nhe 3\nshe 1 2\n", "line 2: expected a word and 2 numbers, found b'he 3'"),
-        (b"he x y\nshe 1 2\nthey 3 4\n", "line 1: expected a word and 2 numbers, found b'he x y'"),
-        (b"she 1 2\nhe 3\n", "line 2: expected a word and 2 numbers"),
-        (b"she 1 2\n 3 4\nit 5 6\n", "line 2: the word is empty; expected a word and 2 numbers"),
-        (b"she 1 2\nhe  3 4\nit 5 6\n", "line 2: expected single spaces, found several"),
-        (b"she 1 2\nhe 3  4\nit 5 6\n", "line 2: expected single spaces, found several"),
-        (b"she 1 2\nhe\t3\t4\nit 5 6\n", "line 2: there are tabs between numbers"),
-        (b"she 1 2\nhe 3\t4\nit 5 6\n", "line 2: there are tabs between numbers"),
-        (b"she 1 2\nhe 3 4\t\nit 5 6\n", "line 2: there are tabs between numbers"),
-        (b"she 1 2\nhe 3 nan\nit 5 6\n", "line 2: number 2 of b'he' is nan; expected finite"),
-        (b"she 1 2\nhe -Infinity 4\nit 5 6\n", "line 2: number 1 of b'he' is -Infinity"),
-        (b"she 1 2\nhe 3 1e39\nit 5 6\n", r"is 1e39; expected finite numbers \(in float32\)"),
-        (b"she 1.0 2.0\nhe 3.0 1e400\nit 5.0 6.0\n", "line 2: number 2 of b'he' is 1e400"),
-        (b"she 1 2\n\xff\xfe 3 4\n", "line 2: the word b'\\\\xff\\\\xfe' is not UTF-8"),
-        (b"she 1 2\nhe 1_0 4\n", "line 2: expected a word and 2 numbers"),
-        (b"she 0x1p3 0.1\nhe 0.2 0.3\n", "line 1: expected a word and 2 numbers"),
-        (b"she 0x1p3\nhe 0x1p3\n", "line 1: expected a word and 1 numbers"),
-        (b"she 1 2\rhe 3 4\rit 5 6\r", r"lines that end with a line feed \(\\n\).*tr '\\r' '\\n'"),
-        (b"2 2\rshe 1 2\rhe 3 4", "lines that end with a line feed"),
-        (b"she,1,2\rhe,3,4\r", "lines that end with a line feed"),
-        (b"she" + b" 0.5" * 2000 + b"\rhe" + b" 0.5" * 2000, "lines that end with a line feed"),
+        *HEADERS,
+        *((b"she 1 2\n" + line + b"\nit 5 6\n", f"line 2: .*{text}") for line, text in LINES),
+        *OTHERS,
     ],
+    ids=range(29),
 )
 def test_damage_is_named(write, content, text):
     for n_jobs in (1, 2):
@@ -353,15 +321,17 @@ def test_what_is_left_out_is_counted_and_logged(write, monkeypatch, caplog, head
     assert "2 damaged words were left out" in caplog.text
 
 
-@pytest.mark.parametrize("last", [b"w9 1", b"w9 1 x", b"w9 1 nan", b"longer 1.5 x", b"w9"])
-@pytest.mark.parametrize("asked", [["w1"], ["w1", "w9"]])
+@pytest.mark.parametrize("last", [b"w9 1", b"w9 1 x", b"longer 1.5 x", b"w9"])
 @pytest.mark.parametrize("header", [True, False])
-def test_a_damaged_last_line_is_counted_once(write, caplog, last, asked, header):
-    content = b"10 2\n" * header + b"".join(b"w%d 1 2\n" % number for number in range(9)) + last
-    with pytest.raises(ValueError, match=f"line {10 + header}: "):
-        load(write(content), words=asked)
-    check(load(write(content), words=asked, on_error="skip"), ["w1"], [[1, 2]])
-    assert "1 damaged words were left out" in caplog.text
+def test_a_damaged_last_line_is_counted_once(write, caplog, last, header):
+    lines = b"".join(b"w%d 1 2\n" % number for number in range(9))
+    path = write(b"10 2\n" * header + lines + last)
+    for asked in (["w1"], ["w1", "w9"]):
+        caplog.clear()
+        with pytest.raises(ValueError, match=f"line {10 + header}: "):
+            load(path, words=asked)
+        check(load(path, words=asked, on_error="skip"), ["w1"], [[1, 2]])
+        assert "1 damaged words" in caplog.text
 
 
 def test_with_some_words_a_file_that_was_cut_is_noticed(write):
@@ -380,20 +350,6 @@ def test_with_some_words_a_file_that_was_cut_is_noticed(write):
         path = write(b"100 2\n" + content[: cut - 17])
         with pytest.raises(ValueError, match="promises 100 words|line 100: "):
             load(path, words=["word3"])
-
-
-def test_vectors_of_gensim_are_read_as_gensim_reads_them(tmp_path):
-    gensim_models = pytest.importorskip("gensim.models")
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(50, 20)).astype(np.float32) * 10.0 ** rng.integers(-30, 30, (50, 1))
-    kv = gensim_models.KeyedVectors(20, dtype=np.float32)
-    kv.add_vectors([f"w{number}" for number in range(50)], vectors.astype(np.float32))
-    for header in (True, False):
-        path = tmp_path / f"kv-{header}.txt"
-        kv.save_word2vec_format(path, binary=False, write_header=header)
-        # gensim writes the shortest decimals that are read back the same.
-        check(load(path), list(kv.key_to_index), kv.vectors)
-        check(load(path, words=["w49", "w0"]), ["w0", "w49"], kv.vectors[[0, 49]])
 
 
 def test_lines_longer_than_what_is_looked_at_first(write):

@@ -191,12 +191,6 @@ def test_a_byte_level_tokenizer_may_have_added_words_and_put_the_space_itself():
         np.testing.assert_array_equal(vectors["he"], row)
 
 
-def test_added_runs_of_spaces_are_no_words():
-    tokenizer = unigram()
-    tokenizer.add_tokens(["▁▁", "\n\n"])
-    assert not {"▁▁", "", "\n\n"} & set(vectors_of(tokenizer, static=True).key_to_index)
-
-
 def test_special_tokens_and_placeholders_are_no_words():
     tokenizer = word_level()
     tokenizer.add_special_tokens(["[MASK]"])
@@ -205,16 +199,6 @@ def test_special_tokens_and_placeholders_are_no_words():
     assert list(vectors.key_to_index) == ["She", "she", "he", "nurse", ".", "covid19", "New York"]
     for text in ("[MASK]", "[UNK]", "<unused0>", "she [MASK]"):
         assert not vectors.has_subwords(text)
-
-
-def test_padding_truncation_and_special_tokens_of_the_tokenizer_do_not_count():
-    tokenizer = word_piece()
-    tokenizer.enable_padding(length=8)
-    tokenizer.enable_truncation(2)
-    vectors = vectors_of(tokenizer)
-    assert "she" in vectors
-    rows = table_for(tokenizer)[[9, 10, 8]]
-    np.testing.assert_allclose(vectors.get_vector("housemaids"), rows.mean(axis=0), rtol=1e-6)
 
 
 # Words of several tokens
@@ -380,14 +364,6 @@ def test_the_table_of_every_known_family_is_found_among_others():
         assert choose_table("toy", [*others, name]) == name
 
 
-def test_of_names_for_one_shared_table_the_first_in_order_is_taken():
-    decoder, encoder = "decoder.embed_tokens.weight", "encoder.embed_tokens.weight"
-    for names in (["shared.weight", encoder, decoder], [encoder, decoder]):
-        for stem in ("", "model."):
-            tied = [stem + name for name in names]
-            assert choose_table("toy", tied) == choose_table("toy", tied[::-1]) == tied[0]
-
-
 @pytest.mark.parametrize(
     "names",
     [
@@ -469,27 +445,21 @@ def test_words_of_several_tokens_have_vectors_in_static_tables_and_where_asked_f
     assert source.use_subwords == source.table.has_subwords("housemaid") == (not static)
 
 
-@pytest.mark.parametrize("opened", ["", "0_StaticEmbedding", "0_StaticEmbedding/model.safetensors"])
 @pytest.mark.parametrize("tokenizer_above", [True, False])
-def test_a_sentence_transformers_model_is_opened_by_any_of_its_folders(
-    write, opened, tokenizer_above
-):
+def test_a_sentence_transformers_model_is_opened_by_any_of_its_folders(write, tokenizer_above):
     table = table_for(word_piece())
-    inner = write(
-        {"embedding.weight": table},
-        "model/0_StaticEmbedding",
-        kind=None if tokenizer_above else word_piece,
-    )
+    kind = None if tokenizer_above else word_piece
+    inner = write({"embedding.weight": table}, "model/0_Static", kind=kind)
     if tokenizer_above:
         word_piece().save(str(inner.parent / "tokenizer.json"))
-    modules = [
-        {"idx": 0, "path": "0_StaticEmbedding", "type": "sentence_transformers.StaticEmbedding"},
-        {"idx": 1, "path": "1_Normalize", "type": "sentence_transformers.models.Normalize"},
-    ]
+    steps = {"0_Static": "StaticEmbedding", "1_Normalize": "models.Normalize"}
+    modules = [{"path": path, "type": f"x.{step}"} for path, step in steps.items()]
     (inner.parent / "modules.json").write_text(json.dumps(modules))
-    source = open_token_table(inner.parent / opened, Reading())
-    assert source.name == "model"
-    np.testing.assert_allclose(source.table["he"], table[6] / np.linalg.norm(table[6]), rtol=1e-6)
+    for opened in (inner.parent, inner, inner / "model.safetensors"):
+        source = open_token_table(opened, Reading())
+        assert source.name == "model"
+        expected = table[6] / np.linalg.norm(table[6])
+        np.testing.assert_allclose(source.table["he"], expected, rtol=1e-6)
 
 
 def test_of_a_model_in_several_files_only_that_with_the_table_is_opened(write):
@@ -519,31 +489,25 @@ def test_only_files_in_the_folder_are_opened_whatever_the_model_says(write, tmp_
         open_token_table(folder, Reading())
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        *(("modules.json", text) for text in ("{}", "[1]", '[{"path": 3}]', "[" * 200_000, "\xff")),
-        ("config.json", "{"),
-        ("tokenizer.json", "{}"),
-        ("tokenizer.json", ""),
-        ("model.safetensors", ""),
-        *(
-            ("model.safetensors.index.json", text)
-            for text in ("[]", '{"weight_map": {"a": 1}}', "{")
-        ),
-    ],
-)
-def test_a_damaged_file_is_named(write, name, content):
-    is_index = name.endswith("index.json")
-    folder = write(
-        {"embeddings": table_for(word_piece())},
-        file="a.safetensors" if is_index else "model.safetensors",
-    )
-    (folder / name).write_text(content, encoding="latin-1")
-    with pytest.raises(ValueError, match="damaged") as caught:
-        open_token_table(folder, Reading())
-    assert str(folder / name) in str(caught.value)
-    assert len(str(caught.value)) < 1000
+DAMAGED = {
+    "modules.json": ["{}", "[1]", '[{"path": 3}]', "[" * 200_000, "\xff"],
+    "config.json": ["{"],
+    "tokenizer.json": ["{}", ""],
+    "model.safetensors": [""],
+    "model.safetensors.index.json": ["[]", '{"weight_map": {"a": 1}}', "{"],
+}
+
+
+@pytest.mark.parametrize("name", DAMAGED)
+def test_a_damaged_file_is_named(write, name):
+    file = "a.safetensors" if name.endswith("index.json") else "model.safetensors"
+    folder = write({"embeddings": table_for(word_piece())}, file=file)
+    for content in DAMAGED[name]:
+        (folder / name).write_text(content, encoding="latin-1")
+        with pytest.raises(ValueError, match="damaged") as caught:
+            open_token_table(folder, Reading())
+        assert str(folder / name) in str(caught.value)
+        assert len(str(caught.value)) < 1000
 
 
 @pytest.mark.parametrize("kind", [word_piece, word_level])

@@ -1,11 +1,10 @@
 """word2vec binary: every byte counts, wherever a block ends, and a cut file is no model."""
 
-import tracemalloc
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from model_files import at_most, first_of_each
 
 from wefe import load
 from wefe.models.formats import _word2vec
@@ -23,16 +22,6 @@ def binary(words, vectors, newline=b"", promised=None):
     )
     n_words = len(words) if promised is None else promised
     return b"%d %d\n" % (n_words, vectors.shape[1]) + body
-
-
-@pytest.fixture
-def write(tmp_path):
-    def write(content, name="vectors.bin"):
-        path = tmp_path / name
-        path.write_bytes(content)
-        return path
-
-    return write
 
 
 @pytest.fixture(scope="module")
@@ -111,10 +100,10 @@ def test_words_and_vectors_of_any_bytes_are_read_wherever_a_block_ends(
         assert read == expected
         assert numbers.tobytes() == vectors.tobytes()
         found, numbers = source(path).select(asked)
-        first = {word: row for row, word in reversed(list(enumerate(expected)))}
-        rows = sorted(row for word, row in first.items() if word in asked)
-        assert found == [expected[row] for row in rows]
-        assert numbers.tobytes() == vectors[rows].tobytes()
+        once, first = first_of_each(expected, vectors)
+        rows = [row for row, word in enumerate(once) if word in asked]
+        assert found == [once[row] for row in rows]
+        assert numbers.tobytes() == first[rows].tobytes()
 
 
 @pytest.mark.parametrize("newline", [b"", b"\n"])
@@ -131,29 +120,32 @@ def test_of_a_cut_file_whole_words_are_left_and_the_others_counted(write, size, 
         assert opened.n_skipped == 4 - n_whole
 
 
+HE = np.full((2, 2), 0.1)
+
+
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"5 6", r"expected a header 'n_words dim', found b'5 6'"),
-        (b"2 2\n", "promises 2 words of 2 dims, which need at least 24 bytes; the file has 4"),
-        (b"900000000 300\nshe \0\0", "promises 900000000 words of 300 dims, which need"),
-        (b"2 900000000\nshe \0\0", "promises 2 words of 900000000 dims, which need"),
-        (binary([b"she", b"he"], np.full((2, 2), 0.1), promised=1), "more after byte 16"),
+        (b"5 6", "header .*b'5 6'"),
+        (b"2 2\n", "2 words of 2 dims.* 24 bytes.* 4"),
+        (b"900000000 300\nshe \0\0", "900000000 words"),
+        (b"2 900000000\nshe \0\0", "900000000 dims"),
+        (binary([b"she", b"he"], HE, promised=1), "more after byte 16"),
         (binary([b"she"], [[1, 2]]) + b"x", "more after byte 16"),
-        (binary([b"", b"he"], np.full((2, 2), 0.1)), "word 1: the word is empty"),
-        (binary([b"he", b"\n"], np.full((2, 2), 0.1)), "word 2: the word is empty"),
-        (binary([b"he", b"\xff\xfe"], np.full((2, 2), 0.1)), r"word 2: .* is not UTF-8"),
-        (binary([b"he", b"she"], [[1, 2], [3, NAN]]), "word 2: the vector of 'she' is not finite"),
-        (binary([b"he", b"she"], [[1, -INF], [3, 4]]), "word 1: the vector of 'he' is not finite"),
-        (binary([b"he", b"x" * 5000], np.full((2, 2), 0.1)), "byte 15: expected word 2 of 2"),
-        (b"2 2\n\n" + b"x" * 9000, "byte 4: expected word 1 of 2, a space and 2 numbers, found"),
-        (b"2 2\n\n" + b"x" * 50, "ends within word 1 of 2, after byte 4; the file is cut short"),
+        (binary([b"", b"he"], HE), "word 1: .*empty"),
+        (binary([b"he", b"\n"], HE), "word 2: .*empty"),
+        (binary([b"he", b"\xff\xfe"], HE), "word 2: .*UTF-8"),
+        (binary([b"he", b"she"], [[1, 2], [3, NAN]]), "word 2: .*'she'"),
+        (binary([b"he", b"she"], [[1, -INF], [3, 4]]), "word 1: .*'he'"),
+        (binary([b"he", b"x" * 5000], HE), "byte 15: expected word 2 of 2"),
+        (b"2 2\n\n" + b"x" * 9000, "byte 4: expected word 1 of 2"),
+        (b"2 2\n\n" + b"x" * 50, "word 1 of 2, after byte 4"),
     ],
+    ids=range(14),
 )
 def test_damage_is_named(write, content, text):
-    with pytest.raises(ValueError, match=text) as error:
+    with pytest.raises(ValueError, match=rf"vectors\.any.*{text}"):
         load(write(content))
-    assert "vectors.bin" in str(error.value)
 
 
 def test_the_number_of_a_damaged_word_is_right_in_later_blocks(write, size):
@@ -184,12 +176,8 @@ def test_many_damaged_words_do_not_take_long(write, caplog):
 
 def test_much_white_space_at_the_end_takes_no_memory(write):
     path = write(binary([b"she"], [[1, 2]]) + b"\n" * (24 << 20))
-    tracemalloc.start()
-    try:
+    with at_most(16 << 20):
         assert len(load(path)) == 1
-        assert tracemalloc.get_traced_memory()[1] < 16 << 20
-    finally:
-        tracemalloc.stop()
 
 
 def test_of_a_repeated_word_the_first_finite_vector_stays(write, caplog, size):
@@ -215,20 +203,3 @@ def test_words_that_cannot_be_there_are_not_found(write, asked):
     path = write(binary([b"\xed\xa0\x80", b"he"], [[1, 2], [3, 4]]))
     with pytest.raises(ValueError, match="word 1: .* is not UTF-8"):
         load(path, words=["\ud800"])
-
-
-def test_files_of_gensim_are_read_as_gensim_reads_them(tmp_path):
-    gensim_models = pytest.importorskip("gensim.models")
-    rng = np.random.default_rng(0)
-    vectors = rng.normal(size=(500, 30)).astype(np.float32)
-    kv = gensim_models.KeyedVectors(30)
-    kv.add_vectors([f"w{number}" for number in range(498)] + ["naïve", "New_York"], vectors)
-    path = tmp_path / "kv.bin"
-    kv.save_word2vec_format(path, binary=True)
-    theirs = gensim_models.KeyedVectors.load_word2vec_format(path, binary=True)
-    model = load(path)
-    assert list(model.vocab) == theirs.index_to_key
-    np.testing.assert_array_equal(model.vectors, theirs.vectors)
-    some = load(path, words=["naïve", "w3", "x"])
-    np.testing.assert_array_equal(some["naïve"], theirs["naïve"])
-    assert list(some.vocab) == ["w3", "naïve"]

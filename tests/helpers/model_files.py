@@ -1,0 +1,57 @@
+"""What tests of files of vectors share."""
+
+import contextlib
+import tracemalloc
+
+import numpy as np
+
+
+@contextlib.contextmanager
+def at_most(n_bytes):
+    """Check how much memory Python takes meanwhile."""
+    tracemalloc.start()
+    try:
+        yield
+        assert tracemalloc.get_traced_memory()[1] < n_bytes
+    finally:
+        tracemalloc.stop()
+
+
+class Bomb:
+    """Makes a file where it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return open, (str(self.path), "w")
+
+
+def first_of_each(words, vectors):
+    """Drop repeated words in the plainest way: the first vector of each stays."""
+    first = {word: row for row, word in reversed(list(enumerate(words)))}
+    rows = sorted(first.values())
+    return [words[row] for row in rows], vectors[rows]
+
+
+def read_all(source):
+    """Return all words and vectors of a source."""
+    blocks = list(source.blocks())
+    words = [word for words, _ in blocks for word in words]
+    return words, [row for _, vectors in blocks for row in vectors]
+
+
+def check_source(source, words, vectors, n_passes=2):
+    """Check what a source reads, and that a selection is in its order, whatever is missing."""
+    assert source.dim == vectors.shape[1]
+    read, rows = read_all(source)
+    assert read == list(words)
+    np.testing.assert_array_equal(np.array(rows), vectors, strict=True)
+    if n_passes == 1:
+        return
+    for step in (1, 2, len(words) + 1):
+        asked = frozenset(["no such word", *list(words)[::-step]])
+        kept = [row for row, word in enumerate(words) if word in asked]
+        chosen, some = source.select(asked)
+        assert chosen == [words[row] for row in kept]
+        np.testing.assert_array_equal(some, vectors[kept])
