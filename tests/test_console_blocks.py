@@ -10,6 +10,7 @@ import shlex
 import tomllib
 from pathlib import Path
 
+import command_line
 import pytest
 import typer.main
 
@@ -170,3 +171,12 @@ def test_extras_that_pages_install_exist():
     found = {(page, names) for page, text in TEXTS.items() for names in named.findall(text)}
     assert len(found) > 3
     assert not [(page, names) for page, names in found if not {*names.split(",")} <= {*extras}]
+
+
+def test_the_words_tested_in_the_how_to_have_the_values_that_it_shows(tmp_path):
+    page = (ROOT / "docs/howto/explore_words.md").read_text("utf-8")
+    (queries,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    (shown,) = re.findall(r"```text\n(Effect sizes.*?)```", page, re.DOTALL)
+    (tmp_path / "words.json").write_text(queries)
+    call = ["measure", "--model", "demo", "--queries", "words.json", "--metric", "sc-weat"]
+    assert shown in command_line.wefe(*call, folder=tmp_path).stdout

@@ -262,6 +262,9 @@ SAID = [
     (TIED, ["first_on"], ["Gender: a and b tie for first on WEAT."]),
     ({"WEAT": {"G": {"q": {"a": 0.1}}}}, ["verdict"],
      ["a is the only model with scores, so there is no ranking."]),
+    ({"WEAT": {"G": {q: {"a": of["a"]} for q, of in P_VALUES.items()}}}, ["verdict"],
+     ["a is the only model with scores, so there is no ranking.",
+      "Scores with p < 0.05: a 2 of 3 (1 after Holm's correction for 3 tests)."]),
     ({"WEAT": {"G": eight(a=0.1, b=0.2)}, "RND": {"G": eight(a=0.2, b=0.1)}}, ["verdict"],
      ["G: no model is clearly ahead: a ranks first on 1 of 2 metrics (significantly), b on 1 "
       "(significantly).",

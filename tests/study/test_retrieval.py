@@ -105,6 +105,18 @@ def test_the_gate_checks_ratios_and_gaps(results):
     assert failed.messages()[0].startswith("1 - impact ratio, jobs, minilm, female / male: ")
 
 
+def test_gaps_that_cancel_in_the_mean_are_found_query_by_query(results):
+    ((_, audit),) = results.retrieval()
+    gaps = audit.queries.set_index("query")["gap"].abs()
+    assert gaps.max() > audit.gaps["gap"].abs().max()
+    found = check(results, max_gap=gaps.max() - 1e-6, on="scores")
+    assert found.table.query("metric == 'gap of mean scores'")["n_scores"].tolist() == [1, 1]
+    assert found.violations["query_name"].tolist() == [f"female / male, {gaps.idxmax()}"]
+    assert check(
+        results, max_gap=gaps.max(), max_increase=0.0, baseline=results, on="scores"
+    ).passed
+
+
 def test_limits_stand_in_the_study_file(encoder):
     limits = {"min_impact_ratio": 1.0, "max_gap": 0.0}
     found = check(study(encoder, limits=limits).run(":memory:", progress=False))

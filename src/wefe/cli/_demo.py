@@ -68,7 +68,8 @@ def demo(
     tell(
         "\nThe effect size is in standard deviations, from -2 to 2. Above 0, the first target set "
         "is closer to the first attribute set than the second target set is. The p-value comes "
-        "from the exact permutation test.\n"
+        "from the exact permutation test, one-sided as in the paper; 'wefe measure' tests both "
+        "sides, and adjusts p-values for the number of tests.\n"
     )
     n_models = {4: "four", 5: "five"}[len(models)]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")

@@ -21,7 +21,7 @@ from wefe.cli._inputs import declared_models, declared_queries, end, preprocesso
 from wefe.cli._options import check_metrics, parse_params
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.ranking import ranked
-from wefe.running import COLUMNS
+from wefe.running import COLUMNS, holm
 
 if TYPE_CHECKING:
     from wefe.study import StudyResults
@@ -97,8 +97,8 @@ def measure(
     Parameters
     ----------
     format
-        csv (scores only) and json keep all digits. Only json contains the effect sizes and p-values
-        of single words for sc-weat, under 'words'.
+        csv (scores only) and json keep all digits. All other formats than csv also show the effect
+        size and p-value of each word for sc-weat (in json under 'words').
     bootstrap : N
         Compute an interval for each score from N resamples of the words, for example 1000. It shows
         how much the score depends on the choice of words. 0 turns this off.
@@ -144,7 +144,8 @@ def measure(
         from wefe.plotting._static import check_matplotlib
 
         check_matplotlib()
-    if "sc-weat" in names and format == "json":  # JSON has words with their p-values
+    with_words = "sc-weat" in names and format != "csv"
+    if with_words:
         own["sc-weat"] = {"calculate_p_value": True, **own.get("sc-weat", {})}
     of_tables = {
         "vocab_prefix": vocab_prefix or None,
@@ -197,8 +198,9 @@ def measure(
     if compare:
         data["comparison"] = _comparison(results)
         shown.append(_table_of_comparisons(data["comparison"]))
-    if "sc-weat" in names and format == "json":
+    if with_words:
         data["words"] = _words_of_sc_weat(results)
+        shown.append(("Effect sizes of single words", data["words"].drop(columns="p_value_method")))
     write(format, shown, data)
     say_undefined(scored)
     if format == "table":
@@ -360,7 +362,9 @@ def _comparison(results: StudyResults) -> pd.DataFrame:
     ).reindex(range(max(1, len(found))))
     is_too_few = ~(table["n_queries"] > 1)
     table.loc[is_too_few, "less_bias":"p_value"] = None
-    table["nan_reason"] = is_too_few.map({True: "a comparison needs two queries", False: None})
+    table["nan_reason"] = is_too_few.map(
+        {True: "a comparison needs two queries and a metric with intervals", False: None}
+    )
     return table
 
 
@@ -376,7 +380,7 @@ def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
     columns = ["effect_size", "p_value", "p_value_method"]
-    return pd.DataFrame(
+    words = pd.DataFrame(
         [
             {
                 "model_name": task.model,
@@ -387,8 +391,13 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
             }
             for task, outcome in results.of_kind("score")
             for word, values in ((outcome.value or {}).get("words") or {}).items()
-        ]
+        ],
+        columns=["model_name", "query_name", "word", *columns, "queries"],
     )
+    asked = ["model_name", "queries", "query_name"]
+    adjusted = words.groupby(asked, sort=False)["p_value"].transform(holm)
+    words.insert(words.columns.get_loc("p_value") + 1, "p_value_holm", adjusted)
+    return words
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:

@@ -65,11 +65,14 @@ class Run(NamedTuple):
     folder: Path
 
     def open_models(self, words: Iterable[str | Query] | None) -> dict[str, WordEmbeddingModel]:
-        """Open the models with the words given, or all words (None; skips encoders)."""
+        """Open the models of the study that can be opened, with the words given.
+
+        None stands for all words, and leaves out encoders.
+        """
         return {
             entry.label: _opened(entry, words)
             for entry in self.study.declaration.models
-            if words is not None or not entry.is_encoder
+            if self.results.models[entry.label] and (words is not None or not entry.is_encoder)
         }
 
     def printed_in(self, table: str) -> pd.DataFrame:

@@ -237,7 +237,9 @@ def _scores(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
             for model, own in with_p.groupby("model_name", sort=False)
         ]
         facts = {"rows": rows[:_MOST], "n_more": max(0, len(rows) - _MOST), "n_tests": len(with_p)}
-        yield Claim("p_values", "scores", _of_scores(with_p), facts)
+        # Without a ranking, this is what the study found.
+        place: Place = "scores" if scores["model_name"].nunique() > 1 else "verdict"
+        yield Claim("p_values", place, _of_scores(with_p), facts)
     sides = {
         each["label"]: each["params"].get("p_value_test_type")
         for each in summary["methods"]["metrics"]

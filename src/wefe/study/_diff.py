@@ -302,7 +302,7 @@ def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
     return tidy.assign(bias=(tidy["score"] - tidy["no_bias_value"]).abs())
 
 
-def rankings_of(results: StudyResults) -> Iterator[dict[str, Any]]:
+def rankings_of(results: StudyResults, *, by_query: bool = False) -> Iterator[dict[str, Any]]:
     """Yield the distance from no bias of each attribute of a ranking audit, by both measures."""
     from wefe.retrieval import RankingAudit
     from wefe.retrieval._audit import groups_of
@@ -312,13 +312,18 @@ def rankings_of(results: StudyResults) -> Iterator[dict[str, Any]]:
         about |= {"nan_reason": outcome.reason or "not computed yet", "identity": task.identity}
         attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
         for attribute in dict.fromkeys(attributes):
-            least, most = math.nan, math.nan
+            least, gaps = math.nan, {attribute: math.nan}
             if outcome.value is not None:
                 audit = RankingAudit.from_dict(outcome.value["audit"])
                 least = audit.groups.query("attribute == @attribute")["impact_ratio"].min()
-                most = audit.gaps.query("attribute == @attribute")["gap"].abs().max()
+                gaps = {attribute: audit.gaps.query("attribute == @attribute")["gap"].abs().max()}
+                if by_query:  # gaps of opposite sign cancel in the mean
+                    own = audit.queries.query("attribute == @attribute")
+                    largest = own["gap"].abs().groupby(own["query"], sort=False).max()
+                    gaps = {f"{attribute}, {query}": gap for query, gap in largest.items()}
             yield {**about, "query_name": attribute, "metric": IMPACT, "bias": 1 - least}
-            yield {**about, "query_name": attribute, "metric": GAP, "bias": most}
+            for name, gap in gaps.items():
+                yield {**about, "query_name": name, "metric": GAP, "bias": gap}
 
 
 def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:

@@ -204,7 +204,8 @@ def check(
     baseline : StudyResults, optional
         Results to compare with, matched by model, query set, query and metric.
     on : {'aggregated', 'scores'}, default='aggregated'
-        Check the mean distance over the queries of each query set, or every score.
+        Check the mean distance over the queries of each query set, or every score. In ranking
+        audits: the mean gap, or the gap of every query, because opposite gaps cancel in the mean.
     allow_new, allow_gone : bool, default=False
         Whether scores may be missing from the baseline, or scores of the baseline from the study.
     allow_nan : bool, default=False
@@ -247,10 +248,14 @@ def check(
     limits = limits_by_label(max_bias or {}, results.plan)
     limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = checked_increase(max_increase, limits, baseline)
-    now, ranked = scores_of(results).to_dict("records"), [*rankings_of(results)]
+    by_query = on == "scores"
+    now, ranked = scores_of(results).to_dict("records"), [*rankings_of(results, by_query=by_query)]
     before: list[_Row] = []
     if baseline is not None:
-        before = [*scores_of(baseline).to_dict("records"), *rankings_of(baseline)]
+        before = [
+            *scores_of(baseline).to_dict("records"),
+            *rankings_of(baseline, by_query=by_query),
+        ]
     gone = _match([*now, *ranked], before)
     units = _units(results.plan, now, on, allow_nan=allow_nan) | _grouped(ranked, _NAMES)
     rows = [
