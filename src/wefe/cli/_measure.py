@@ -395,9 +395,8 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
         columns=["model_name", "query_name", "word", *columns, "queries"],
     )
     asked = ["model_name", "queries", "query_name"]
-    adjusted = words.groupby(asked, sort=False)["p_value"].transform(holm)
-    words.insert(words.columns.get_loc("p_value") + 1, "p_value_holm", adjusted)
-    return words
+    words["p_value_holm"] = words.groupby(asked, sort=False)["p_value"].transform(holm)
+    return words[["model_name", "query_name", "word", *columns, "p_value_holm", "queries"]]
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:

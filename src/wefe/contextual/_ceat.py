@@ -147,10 +147,7 @@ class CEAT(BaseMetric):
     'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences.
 
     Do not rely on the p-values. They assume independent samples, but all samples share words and
-    contexts, so more samples make any p-value small. Read `details['quantiles']` instead. Source:
-    Guo and Caliskan, Detecting Emergent Intersectional Biases: Contextualized Word Embeddings
-    Contain a Distribution of Human-like Biases, AIES 2021, section 4,
-    https://doi.org/10.1145/3461702.3462536.
+    contexts, so more samples make any p-value small. Read `details['quantiles']` instead.
 
     Parameters
     ----------
@@ -182,6 +179,12 @@ class CEAT(BaseMetric):
 
     A word is out of vocabulary if the tokenizer does not know it, or the encoder can read none of
     its contexts, for example beyond `max_length`. `normalize` has no effect.
+
+    References
+    ----------
+    Guo and Caliskan, "Detecting Emergent Intersectional Biases: Contextualized Word Embeddings
+    Contain a Distribution of Human-like Biases", AIES 2021, section 4.
+    https://doi.org/10.1145/3461702.3462536
 
     Examples
     --------

@@ -28,9 +28,7 @@ class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
     Every word is put into every template ("This is {}.", "That is {}.", ...). WEAT is measured with
-    each sentence as one element of its set. SEAT needs an encoder (:func:`load_encoder`). Source:
-    May, Wang, Bordia, Bowman and Rudinger, On Measuring Social Biases in Sentence Encoders, NAACL
-    2019, sections 2 and 3, https://aclanthology.org/N19-1063.
+    each sentence as one element of its set. SEAT needs an encoder (:func:`load_encoder`).
 
     Parameters
     ----------
@@ -64,6 +62,11 @@ class SEAT(BaseMetric):
 
     A word is out of vocabulary if the tokenizer does not know it. `normalize` has no effect. A
     sentence that is too long raises `UnanswerableError` (NaN in `run_queries`).
+
+    References
+    ----------
+    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders", NAACL
+    2019, sections 2 and 3. https://aclanthology.org/N19-1063
 
     Examples
     --------

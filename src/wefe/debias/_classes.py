@@ -198,8 +198,7 @@ class INLP(RowwiseDebias):
     linear classifier on the projected vectors, add its weights (one direction for two classes) to
     the directions to remove, project again. It stops when a classifier does no better than chance.
     The classifiers are support vector machines (squared hinge loss) on vectors divided by their
-    root mean square length. The result is not scaled, so vectors become shorter. Source: Ravfogel
-    et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection, ACL 2020.
+    root mean square length. The result is not scaled, so vectors become shorter.
 
     Parameters
     ----------
@@ -227,6 +226,11 @@ class INLP(RowwiseDebias):
         Held-out accuracy of each classifier; the last one follows the last removal.
     words_by_class_ : dict
         Class name -> the words learned from.
+
+    References
+    ----------
+    Ravfogel et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection,
+    ACL 2020.
 
     Examples
     --------
@@ -505,8 +509,7 @@ class LEACE(RowwiseDebias):
     predicts the class better than a constant. Among the affine maps with this property, LEACE
     changes the words least: for k classes it removes k - 1 directions, obliquely, in one step
     (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may find it
-    in all words. Vectors are not scaled. Source: Belrose et al., LEACE: Perfect linear concept
-    erasure in closed form, NeurIPS 2023.
+    in all words. Vectors are not scaled.
 
     Parameters
     ----------
@@ -527,6 +530,10 @@ class LEACE(RowwiseDebias):
         P, idempotent, and symmetric only for 'orth'; and the shift.
     words_by_class_ : dict
         Class name -> the words learned from.
+
+    References
+    ----------
+    Belrose et al., LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
 
     Examples
     --------

@@ -93,8 +93,7 @@ class HardDebias(_SubspaceDebias):
 
     The method is binary; for more classes see :class:`MulticlassHardDebias`. Only changed words get
     unit length. As published, pairs to equalize change even if they are ignored or no target;
-    ``equalize_pairs=[]`` avoids this. Source: Bolukbasi et al., Man is to Computer Programmer as
-    Woman is to Homemaker?, NIPS 2016.
+    ``equalize_pairs=[]`` avoids this.
 
     Parameters
     ----------
@@ -111,6 +110,10 @@ class HardDebias(_SubspaceDebias):
         The pairs; those to equalize also in lower, title and upper case.
     definitional_pairs_embeddings_ : list of dict
         Unit vectors of the definitional pairs found.
+
+    References
+    ----------
+    Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
 
     Examples
     --------
@@ -160,8 +163,7 @@ class MulticlassHardDebias(_SubspaceDebias):
 
     Equalize words that name the classes ('synagogue', 'church', 'mosque'). Equalizing stereotyped
     words with each other, as in a published example, spreads them *along* the bias subspace and may
-    increase or reverse the bias. Source: Manzini et al., Black is to Criminal as Caucasian is to
-    Police, NAACL 2019.
+    increase or reverse the bias.
 
     Parameters
     ----------
@@ -175,6 +177,10 @@ class MulticlassHardDebias(_SubspaceDebias):
         Orthonormal directions that are removed.
     pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
         See :class:`HardDebias`; sets take the place of pairs.
+
+    References
+    ----------
+    Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
 
     Examples
     --------

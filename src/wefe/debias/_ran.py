@@ -68,8 +68,7 @@ class RepulsionAttractionNeutralization(WordDebias):
 
     Only changed words get unit length, and the result for a word does not depend on which others
     change. The model to transform must have its whole vocabulary, which provides the neighbours.
-    Components along g become small but not zero; the sum never grows. Source: Kumar et al., Nurse
-    is Closer to Woman than Surgeon?, TACL 8, 2020.
+    Components along g become small but not zero; the sum never grows.
 
     Parameters
     ----------
@@ -91,6 +90,10 @@ class RepulsionAttractionNeutralization(WordDebias):
     ----------
     bias_direction_, bias_subspace_, pca_, definitional_pairs_, definitional_pairs_embeddings_
         See :class:`HardDebias`.
+
+    References
+    ----------
+    Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
 
     Examples
     --------
