@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import shutil
 import signal
 import socket
 import sqlite3
@@ -77,6 +78,23 @@ def test_a_changed_number_of_resamples_keeps_the_scores(folder):
     again = run(declared(folder, "whole", **with_intervals))
     assert again.run["n_computed"] == 0
     pd.testing.assert_frame_equal(one, again.to_frame())
+
+
+def test_the_progress_of_identical_models_ends_at_its_total(folder, monkeypatch):
+    from wefe.study import _study
+
+    bars = []
+
+    class Bar(_study.progress_bar):
+        def __init__(self, *args):
+            super().__init__(*args)
+            bars.append(self)
+
+    monkeypatch.setattr(_study, "progress_bar", Bar)
+    shutil.copy(folder / "whole.txt", folder / "twin.txt")
+    results = run(declared(folder, "whole", "twin"))
+    assert results.run["n_computed"] == len(results.plan.tasks) / 2
+    assert [(bar._done, bar._total) for bar in bars] == [(2, 2), (8, 8)]
 
 
 def test_models_are_compared_on_the_words_that_all_have(folder, caplog):

@@ -95,6 +95,11 @@ class Run:
                 missing.append((unit, wanted))
         return missing
 
+    @property
+    def n_waiting(self) -> int:
+        """Number of tasks without a result, those included that share one."""
+        return sum(map(len, self._in_work.values()))
+
     def compute(
         self,
         missing: Iterable[tuple[Unit, list[int]]],

@@ -339,8 +339,7 @@ def _compute(
         with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
             run.open(to_open, executors() if to_open else [], bar.update)
         missing = run.missing()
-        n_tasks = sum(len(tasks) for _, tasks in missing)
-        with progress_bar(n_tasks, name, "task", progress) as bar:
+        with progress_bar(run.n_waiting, name, "task", progress) as bar:
             run.compute(missing, executors() if missing else [], bar.update)
     return run.n_computed
 
