@@ -23,6 +23,7 @@ from wefe import (
 from wefe._output import as_text
 from wefe.cli import _as_options
 from wefe.datasets import load_weat_queries
+from wefe.datasets._opened import open_query_set
 from wefe.metrics import SCWEAT
 
 
@@ -360,6 +361,20 @@ def test_datasets_lists_what_there_is():
     data = json.loads(wefe("datasets", "--format", "json").stdout)
     assert {"query_sets", "datasets"} == set(data)
     assert wefe("datasets", "--format", "csv").stdout.startswith("name,")
+
+
+def test_datasets_shows_the_words_of_a_query_set(tmp_path):
+    shown = wefe("datasets", "gender", "--offline").stdout
+    assert "Career (8 words)\n  executive, management" in shown
+    assert "\n  Male terms and Female terms wrt Career and Family" in shown
+    assert shown.count("Male terms (20 words)") == 1
+    table = wefe("datasets", "gender", "--offline", "--format", "csv").stdout
+    assert 'Career,8,"executive, ' in table
+    own = tmp_path / "own.json"
+    own.write_text(wefe("datasets", "weat", "--format", "json").stdout)
+    assert [query.dict() for query in open_query_set(str(own)).queries] == [
+        query.dict() for query in load_weat_queries()
+    ]
 
 
 def test_what_is_named_twice_is_asked_once():

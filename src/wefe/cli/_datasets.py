@@ -2,27 +2,40 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator
+
 import pandas as pd
 
-from wefe._output import Format, write
+from wefe._output import Format, say, tell, write
 from wefe.cli import _options as opt
+from wefe.datasets._opened import open_query_set
+from wefe.query import Query
 
 
 @opt.command
 def datasets(
+    name: str | None = None,
     *,
     format: Format = "table",
+    offline: bool = False,
 ) -> None:
-    """List the published query sets, criteria and word sets.
+    """List the published query sets, criteria and word sets, or show the words of a query set.
 
     Data marked 'shipped' are part of the package. Data marked 'fetched' are downloaded on first
     use, verified and cached, or read from the folder in the environment variable WEFE_DATA_DIR.
 
     Parameters
     ----------
+    name : QUERY_SET
+        The query set to show. Default: list everything.
     format
-        csv and json contain the full texts, with sources and addresses.
+        csv and json contain the full texts, with sources and addresses. For a query set, json is a
+        file that you can edit and give to --queries.
     """
+    if name is not None:
+        _show(open_query_set(name, offline, "QUERY_SET").queries, format)
+        return
     from wefe.datasets import list_criteria, list_datasets, list_query_sets
 
     query_sets = pd.DataFrame(list_query_sets())
@@ -42,3 +55,27 @@ def datasets(
         write(format, [], {"both": pd.concat(both, ignore_index=True)})
     else:
         write(format, shown.items(), {"query_sets": query_sets, "datasets": word_sets})
+
+
+def _show(queries: list[Query], format: Format) -> None:
+    if format == "json":
+        print(json.dumps([query.dict() for query in queries], indent=1))
+        return
+    # A name may stand for other words in another query.
+    words = dict.fromkeys(each for query in queries for each in _sets(query))
+    if format == "table":
+        for name, part in words:
+            say(f"{name} ({len(part)} words)", "bold")
+            tell(f"  {', '.join(part)}\n")
+        print("Queries")
+        for query in queries:
+            print(f"  {query.query_name}")
+    else:
+        rows = [(name, len(part), ", ".join(part)) for name, part in words]
+        frame = pd.DataFrame(rows, columns=["name", "n_words", "words"])
+        write(format, [("Word sets", frame)], {"words": frame})
+
+
+def _sets(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:
+    names = [*query.target_sets_names, *query.attribute_sets_names]
+    return zip(names, map(tuple, query.target_sets + query.attribute_sets), strict=True)
