@@ -1,0 +1,228 @@
+"""Change one small thing in a package at a time, and see whether its quick tests notice.
+
+    python scripts/mutate.py metrics [-n 300] [--seed 0] [--n-jobs 2] [--out survivors.txt]
+
+A mutant has one operator, comparison, condition, constant or returned value changed. A seed draws
+them from all that are possible, so that a run can be repeated. Each is run against the tests of
+the package that reach its line, until one fails. Survivors are printed: some are equivalent to the
+original, the others show what no test checks. It works on copies and runs on Linux and macOS only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import multiprocessing
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+# A mutant that runs longer is noticed: it hangs.
+TIMEOUT_SECONDS = 300
+# More tests than that are run as whole files, which pytest collects faster.
+MOST_TESTS = 300
+PRELOADED = ("hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "pydantic", "pytest",
+             "scipy.stats", "sklearn.linear_model")  # fmt: skip
+COMPARISONS = {
+    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
+    ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
+}  # fmt: skip
+OPERATORS = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult, ast.Mod: ast.Mult,
+    ast.FloorDiv: ast.Mult, ast.Pow: ast.Mult, ast.MatMult: ast.Add, ast.BitAnd: ast.BitOr,
+    ast.BitOr: ast.BitAnd, ast.And: ast.Or, ast.Or: ast.And,
+}  # fmt: skip
+
+
+class Mutant(NamedTuple):
+    """A change of one node: where it is in its file, and the text before and after."""
+
+    path: str
+    line: int
+    start: int
+    end: int
+    before: str
+    after: str
+
+    def __str__(self) -> str:
+        before, after = (" ".join(text.split())[:70] for text in (self.before, self.after))
+        return f"{self.path}:{self.line}: {before} -> {after}"
+
+
+def changed(node: ast.AST) -> ast.AST | None:
+    """Return a node with another meaning, or None if the node is not of a kind that changes."""
+    match node:
+        case ast.Compare(left=left, ops=[op], comparators=comparators) if type(op) in COMPARISONS:
+            return ast.Compare(left, [COMPARISONS[type(op)]()], comparators)
+        case ast.BinOp(left=left, op=op, right=right) if type(op) in OPERATORS:
+            return ast.BinOp(left, OPERATORS[type(op)](), right)
+        case ast.BoolOp(op=op, values=values):
+            return ast.BoolOp(OPERATORS[type(op)](), values)
+        case ast.UnaryOp(op=ast.Not(), operand=operand):
+            return operand
+        case ast.Constant(value=bool(value)):
+            return ast.Constant(not value)
+        case ast.Constant(value=int(value) | float(value)):
+            return ast.Constant(value + 1)
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+            return ast.Return(ast.Constant(None))
+    return None
+
+
+def without_effect(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes that tests need not notice: types, and the texts of errors and logs."""
+    for node in ast.walk(tree):
+        parts: list[ast.AST | None] = []
+        match node:
+            case ast.arg(annotation=part) | ast.FunctionDef(returns=part):
+                parts = [part]
+            case ast.AnnAssign(annotation=part, value=value):
+                parts = [part, value if ast.unparse(part) == "TypeAlias" else None]
+            case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Raise() | ast.JoinedStr():
+                parts = [node]
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="logger"))):
+                parts = [node]
+        for part in filter(None, parts):
+            yield from ast.walk(part)
+
+
+def mutants_of(path: str) -> Iterator[Mutant]:
+    """Yield all mutants of a file."""
+    text = (ROOT / path).read_bytes()
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line))
+    tree = ast.parse(text)
+    skipped = set(without_effect(tree))
+    for node in ast.walk(tree):
+        new = None if node in skipped else changed(node)
+        if new is not None:
+            start = starts[node.lineno - 1] + node.col_offset
+            end = starts[node.end_lineno - 1] + node.end_col_offset
+            after = ast.unparse(ast.fix_missing_locations(new))
+            after = after if isinstance(new, ast.Return) else f"({after})"
+            yield Mutant(path, node.lineno, start, end, text[start:end].decode(), after)
+
+
+def copy_of(folder: Path) -> Path:
+    """Copy the files of the checkout to a new folder."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    for name in listed.stdout.splitlines():
+        if (ROOT / name).is_file():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    return folder
+
+
+def run_tests(folder: Path, arguments: list[str]) -> bool:
+    """Run tests in a process of their own; return whether they all pass."""
+    process = os.fork()
+    if process == 0:
+        os.setsid()
+        os.chdir(folder)
+        os.environ["PYTHONPATH"] = str(folder / "src")
+        sys.dont_write_bytecode = True
+        quiet = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(quiet, 1), os.dup2(quiet, 2)
+        import pytest
+
+        os._exit(int(pytest.main(["-q", "-p", "no:cacheprovider", *arguments])))
+    until = time.monotonic() + TIMEOUT_SECONDS
+    while time.monotonic() < until:
+        ended, status = os.waitpid(process, os.WNOHANG)
+        if ended:
+            return status == 0
+        time.sleep(0.1)
+    os.killpg(process, signal.SIGKILL)
+    os.waitpid(process, 0)
+    return False
+
+
+def tests_by_line(folder: Path, package: str) -> dict[tuple[str, int], list[str]]:
+    """Return the tests that reach each line; a line of a module's top level is reached by all."""
+    from coverage import CoverageData
+
+    options = f"-q --cov=wefe.{package} --cov-context=test --cov-report= --cov-fail-under=0"
+    command = [sys.executable, "-m", "pytest", f"tests/{package}", *options.split()]
+    subprocess.run(command, cwd=folder, check=True)
+    data = CoverageData(str(folder / ".coverage"))
+    data.read()
+    found = {}
+    for file in data.measured_files():
+        name = str(Path(file).relative_to(folder.resolve()))
+        for line, contexts in data.contexts_by_lineno(file).items():
+            tests = {context.split("|")[0] for context in contexts}
+            found[name, line] = [f"tests/{package}"] if "" in tests else sorted(tests)
+    return found
+
+
+def start(folders: multiprocessing.Queue[Path]) -> None:
+    """Give a worker its copy, and import what the tests import, once for all its mutants."""
+    global FOLDER
+    FOLDER = folders.get()
+    for name in PRELOADED:
+        importlib.import_module(name)
+
+
+def is_killed(job: tuple[Mutant, list[str]]) -> bool:
+    """Return whether a test that reaches the mutant fails with it."""
+    mutant, tests = job
+    if len(tests) > MOST_TESTS:
+        tests = sorted({test.split("::")[0] for test in tests})
+    file = FOLDER / mutant.path
+    text = file.read_bytes()
+    file.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])
+    try:
+        return bool(tests) and not run_tests(FOLDER, ["-x", *tests])
+    finally:
+        file.write_bytes(text)
+
+
+def main() -> None:
+    """Draw mutants, run them, and print those that no test noticed."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("package", help="a package of src/wefe, for example metrics")
+    parser.add_argument("-n", type=int, default=300, help="number of mutants")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--out", type=Path, help="write the survivors to this file")
+    given = parser.parse_args()
+    files = sorted((ROOT / "src/wefe" / given.package).rglob("*.py"))
+    possible = [each for file in files for each in mutants_of(str(file.relative_to(ROOT)))]
+    drawn = random.Random(given.seed).sample(possible, min(given.n, len(possible)))
+    context = multiprocessing.get_context("fork")
+    with tempfile.TemporaryDirectory() as base:
+        folders = context.Queue()
+        for i in range(given.n_jobs):
+            folder = copy_of(Path(base).resolve() / f"{i}" / "main")
+            folders.put(folder)
+        reached = tests_by_line(folder, given.package)
+        jobs = [(mutant, reached.get((mutant.path, mutant.line), [])) for mutant in drawn]
+        survivors = []
+        with context.Pool(given.n_jobs, start, [folders]) as pool:
+            for i, killed in enumerate(pool.imap(is_killed, jobs)):
+                if not killed:
+                    survivors.append(str(drawn[i]))
+                    print(survivors[-1], flush=True)
+    n_killed = len(drawn) - len(survivors)
+    print(
+        f"{given.package}: {n_killed} of {len(drawn)} mutants killed ({n_killed / len(drawn):.0%})"
+    )
+    if given.out:
+        given.out.write_text("".join(f"{line}\n" for line in survivors), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
