@@ -472,7 +472,7 @@ def test_a_file_of_several_studies_asks_which(folder):
 def test_other_files_are_refused(folder):
     study = Study.from_file(folder / "study.toml")
     (folder / "text.db").write_text("she 0.1 0.2\n" * 100)
-    with pytest.raises(ValueError, match=r"text\.db cannot be opened as a results file"):
+    with pytest.raises(ValueError, match=r"text\.db cannot be read as a results file"):
         study.run(folder / "text.db")
     with contextlib.closing(sqlite3.connect(folder / "other.db")) as db:
         db.execute("CREATE TABLE something (a)")

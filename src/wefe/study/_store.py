@@ -78,7 +78,9 @@ class Store:
                     f"{self.path}: the results file cannot be written: {error}. Finished results "
                     "are kept. Choose another place for the file, or free some space."
                 ) from error
-            raise ValueError(f"{self.path} cannot be opened as a results file: {error}.") from error
+            raise ValueError(
+                f"{self.path} cannot be read as a results file of 'wefe run': {error}."
+            ) from error
 
     def _open_to_write(self) -> None:
         # Transactions begin explicitly.
