@@ -221,6 +221,8 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     assert percentages.details["left_out"] == {"boss": why, "job": why}
     with pytest.raises(UnanswerableError, match="nothing lacks words of 'Female'"):
         ProximityBias().run_query(six, toy_model, original=before(["nurse"], "nothing"))
+    with pytest.raises(TypeError, match="^original must be a WordEmbeddingModel"):
+        ProximityBias().run_query(six, toy_model, original="nothing")
     for metric in METRICS:
         options["original"] = before(OUTSIDE, "targets")
         result = metric().run_query(six, toy_model, **options)

@@ -349,7 +349,7 @@ def _check_words(name: str, words: Any) -> tuple[str, ...]:
 
 def _check_original(name: str, value: WordEmbeddingModel | None) -> WordEmbeddingModel | None:
     if value is not None:
-        check_model(value)
+        check_model(value, name)
         value.whole_table(name)
     return value
 

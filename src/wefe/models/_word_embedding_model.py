@@ -577,10 +577,10 @@ class WordEmbeddingModel:
         return html_table(self.name, [facts])
 
 
-def check_model(model: object) -> None:
+def check_model(model: object, name: str = "model") -> None:
     if not isinstance(model, WordEmbeddingModel):
         raise TypeError(
-            f"model must be a WordEmbeddingModel; got {found(model)}. Open a file first: "
+            f"{name} must be a WordEmbeddingModel; got {found(model)}. Open a file first: "
             "wefe.load(path); wrap vectors first: WordEmbeddingModel(vectors, name='...')."
         )
 
