@@ -1,4 +1,4 @@
-"""Mitigation methods, which lower bias, and :func:`compare`, which measures the effect."""
+"""Mitigation methods, which lower bias; :func:`wefe.debias.compare` measures the effect."""
 
 import lazy_loader as lazy
 

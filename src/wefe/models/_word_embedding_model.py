@@ -371,7 +371,7 @@ class WordEmbeddingModel:
         Notes
         -----
         All formats keep float32 numbers exactly. 'word2vec-binary' and 'native' round float64 to
-        float32, and so does :func:`load` when it reads text.
+        float32, and so does :func:`wefe.models.load` when it reads text.
 
         Examples
         --------
