@@ -6,12 +6,12 @@ import sys
 
 import numpy as np
 import pytest
-from mitigation import METHODS, NAMES, small, unit
+from mitigation import METHODS, NAMES, small
 
 from wefe import WEAT, Query, load_test_model
 from wefe.contextual import load_encoder
 from wefe.datasets import load_weat
-from wefe.debias import LEACE, HardDebias, debias_encoder
+from wefe.debias import LEACE, debias_encoder
 
 TEXTS = ["nurse", "engineer", "she", "The nurse asked the engineer for help."]
 WORDS = [*load_test_model().vocab][:400]
@@ -66,7 +66,11 @@ def test_layer_does_to_every_text_what_the_method_does_to_vectors(
         assert mitigated.name == "MiniLM_gender_debiased"
 
 
-def encoded_without_wefe(folder, tmp_path):
+def test_saved_folder_needs_sentence_transformers_only(pipeline, encoder, options, tmp_path):
+    folder, method = tmp_path / "mitigated", LEACE()
+    debias_encoder(method, encoder, folder, **options)
+    vectors = pipeline.encode(TEXTS).astype(np.float64)
+    expected = vectors @ method.projection_.T + method.shift_
     code = (
         "import sys, numpy; sys.modules['wefe'] = None\n"
         "from sentence_transformers import SentenceTransformer\n"
@@ -74,26 +78,11 @@ def encoded_without_wefe(folder, tmp_path):
         f"numpy.save({str(tmp_path / 'vectors.npy')!r}, model.encode({TEXTS!r}))"
     )
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-    return np.load(tmp_path / "vectors.npy")
-
-
-@pytest.mark.parametrize("method", [LEACE(), HardDebias()], ids=["LEACE", "HardDebias"])
-def test_saved_folder_needs_sentence_transformers_only(
-    method, pipeline, encoder, options, tmp_path
-):
-    folder, given = tmp_path / "mitigated", options | ABLE[type(method).__name__]
-    debias_encoder(method, encoder, folder, **given)
-    vectors = pipeline.encode(TEXTS).astype(np.float64)
-    if isinstance(method, HardDebias):
-        g = method.bias_direction_
-        expected = unit(vectors - np.outer(vectors @ g, g))
-    else:
-        expected = vectors @ method.projection_.T + method.shift_
-    np.testing.assert_allclose(encoded_without_wefe(folder, tmp_path), expected, atol=1e-6)
+    np.testing.assert_allclose(np.load(tmp_path / "vectors.npy"), expected, atol=1e-6)
     assert len(pipeline) == 3  # what was given stays as it is
     assert not list(folder.rglob("*.py"))
     with pytest.raises(FileExistsError, match="not empty"):
-        debias_encoder(method, encoder, folder, **given)
+        debias_encoder(method, encoder, folder, **options)
 
 
 def test_model_card_reports_gain_cost_and_what_is_left(encoder, options, tmp_path):
