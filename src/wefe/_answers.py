@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -220,41 +220,24 @@ def run_all(
     """Return the answers by metric, model and query, with bootstrap intervals if `wanted`."""
     import joblib
 
-    encoded = any(metric.encodes_texts for metric, _ in asked)
-    if encoded:  # the weights of an encoder are not sent to workers
-        n_jobs = 1
+    if any(metric.encodes_texts for metric, _ in asked):
+        n_jobs = 1  # the weights of an encoder are not sent to workers
     n_workers = joblib.effective_n_jobs(n_jobs)
     # Each query is looked up once for all metrics.
     places: dict[Query, list[tuple[int, int]]] = {}
     for number, (_, queries) in enumerate(asked):
         for position, query in enumerate(queries):
             places.setdefault(query, []).append((number, position))
-    if not encoded:
-        # A worker can only use forms prepared here; this process can add forms later.
-        forms = check_preprocessors(options.get("preprocessors"))
-        all_forms = n_workers > 1 or options.get("strategy") == "all"
-        for model in models:
-            model.prepare(places, forms if all_forms else forms[:1])
-    sent = list(models)
-    if n_workers > 1:
-        options = travelling(options)
-        metrics = [metric for metric, _ in asked]
-        sent = [for_worker(metrics, list(places), model, options) for model in models]
+    metrics = [metric for metric, _ in asked]
+    sent, options = _prepared(metrics, list(places), models, options, n_workers)
     options_of = [_options_of_calls(options, len(queries), len(models)) for _, queries in asked]
-    # In this process calls are short, so that the progress bar moves; workers get large ones.
-    n_models = min(_MODELS_AT_ONCE, -(-len(models) // n_workers))
-    n_queries = 1 if n_workers == 1 else -(-len(places) // -(-n_workers // len(models)))
-    blocks = [
-        (range(len(models))[i : i + n_models], list(places)[j : j + n_queries])
-        for i in range(0, len(models), n_models)
-        for j in range(0, len(places), n_queries)
-    ]
+    blocks = list(_blocks(len(models), list(places), n_workers))
     calls = (
         (
             [
                 _Asked(
                     query,
-                    [asked[number][0] for number, _ in places[query]],
+                    [metrics[number] for number, _ in places[query]],
                     [
                         [options_of[number][i][position] for i in block]
                         for number, position in places[query]
@@ -269,7 +252,7 @@ def run_all(
     )
     answers = [[[Answer(math.nan)] * len(queries) for _ in models] for _, queries in asked]
     total = len(models) * sum(len(queries) for _, queries in asked)
-    label = ", ".join(metric.metric_short_name for metric, _ in asked)
+    label = ", ".join(metric.metric_short_name for metric in metrics)
     with progress_bar(total, label, "query", progress) as bar:
         for (block, queries), results in zip(
             blocks, call_all(_answer_all, calls, n_jobs), strict=True
@@ -280,6 +263,41 @@ def run_all(
                         answers[number][i][position] = answer
                     bar.update(len(row))
     return answers
+
+
+def _prepared(
+    metrics: Sequence[BaseMetric],
+    queries: Sequence[Query],
+    models: Sequence[WordEmbeddingModel],
+    options: Mapping[str, Any],
+    n_workers: int,
+) -> tuple[Sequence[WordEmbeddingModel], Mapping[str, Any]]:
+    """Prepare the look-up of words; return the models and the options to send to workers."""
+    if any(metric.encodes_texts for metric in metrics):
+        return models, options
+    # A worker can only use forms prepared here; this process can add forms later.
+    forms = check_preprocessors(options.get("preprocessors"))
+    all_forms = n_workers > 1 or options.get("strategy") == "all"
+    for model in models:
+        model.prepare(queries, forms if all_forms else forms[:1])
+    if n_workers == 1:
+        return models, options
+    options = travelling(options)
+    return [for_worker(metrics, queries, model, options) for model in models], options
+
+
+def _blocks(
+    n_models: int, queries: Sequence[Query], n_workers: int
+) -> Iterator[tuple[range, Sequence[Query]]]:
+    """Split models and queries into calls.
+
+    In this process calls are short, so that the progress bar moves; workers get large ones.
+    """
+    of_models = min(_MODELS_AT_ONCE, -(-n_models // n_workers))
+    of_queries = 1 if n_workers == 1 else -(-len(queries) // -(-n_workers // n_models))
+    for i in range(0, n_models, of_models):
+        for j in range(0, len(queries), of_queries):
+            yield range(n_models)[i : i + of_models], queries[j : j + of_queries]
 
 
 def for_worker(
