@@ -3,7 +3,6 @@
 import copy
 import itertools
 import json
-import math
 import pickle
 
 import numpy as np
@@ -48,29 +47,6 @@ def query():
 # What it holds
 
 
-def test_documented_example():
-    query = Query(
-        [["male", "man", "boy"], ["female", "woman", "girl"]],
-        [["science", "technology", "physics"]],
-        ["Male terms", "Female terms"],
-        ["Science terms"],
-    )
-    assert query.target_sets == [["male", "man", "boy"], ["female", "woman", "girl"]]
-    assert query.attribute_sets == [["science", "technology", "physics"]]
-    assert query.target_sets_names == ["Male terms", "Female terms"]
-    assert query.attribute_sets_names == ["Science terms"]
-    assert query.query_name == "Male terms and Female terms wrt Science terms"
-    assert query.template == (2, 1)
-
-
-def test_repr_is_the_documented_text(query):
-    assert repr(query) == (
-        "<Query: Female and Male wrt Arts and Science\n"
-        "- Target sets: [['she', 'woman', 'girl'], ['he', 'man', 'boy']]\n"
-        "- Attribute sets:[['poetry', 'dance'], ['math', 'physics']]>"
-    )
-
-
 @pytest.mark.parametrize(
     ("n_targets", "n_attributes", "name"),
     [
@@ -87,12 +63,6 @@ def test_repr_is_the_documented_text(query):
 )
 def test_name_enumerates_the_sets_with_commas_before_the_last_and(n_targets, n_attributes, name):
     assert distinct_query(n_targets, n_attributes).query_name == name
-
-
-def test_words_are_kept_in_order_and_repetitions_too():
-    query = Query([["b", "a", "b"]], [["É", "é", "e\u0301", ""]])
-    assert query.target_sets == [["b", "a", "b"]]
-    assert query.attribute_sets == [["É", "é", "e\u0301", ""]]
 
 
 @pytest.mark.parametrize(
@@ -113,11 +83,6 @@ def test_sets_of_every_kind_give_the_same_query_of_plain_strings(sets):
     )
     assert {type(string) for string in strings} == {str}
     assert Query.from_json(query.to_json()) == query
-
-
-def test_a_target_and_an_attribute_set_may_have_one_name():
-    query = Query([FEMALE], [MALE], ["People"], ["People"])
-    assert query.query_name == "People wrt People"
 
 
 def test_changing_the_given_lists_or_the_returned_ones_changes_no_query():
@@ -170,29 +135,7 @@ def test_queries_that_differ_in_words_names_or_order_are_not_equal(query, other)
     assert query != other
 
 
-def test_a_query_equals_no_other_kind_of_thing(query):
-    assert query != query.dict()
-    assert query != query.query_name
-
-
-def test_where_targets_end_and_attributes_begin_matters():
-    sets = [["a"], ["b"], ["c"]]
-    names = ["x", "y", "z"]
-    one = Query(sets[:1], sets[1:], names[:1], names[1:])
-    assert one != Query(sets[:2], sets[2:], names[:2], names[2:])
-
-
 # Subqueries
-
-
-@settings(deadline=None)
-@given(st.integers(1, 5), st.integers(0, 5), st.integers(1, 6) | st.just("n"), st.integers(0, 6))
-def test_there_are_as_many_subqueries_as_the_binomials_say(n_targets, n_attributes, t, a):
-    subqueries = distinct_query(n_targets, n_attributes).get_subqueries((t, a))
-    t_sets = 1 if t == "n" else math.comb(n_targets, t)
-    assert len(subqueries) == t_sets * math.comb(n_attributes, a)
-    wanted = (n_targets if t == "n" else t, a)
-    assert {subquery.template for subquery in subqueries} <= {wanted}
 
 
 @settings(deadline=None)
@@ -209,28 +152,6 @@ def test_subqueries_are_the_combinations_in_order_without_repeated_content(query
                 seen.append(words)
                 expected.append(Query(*words, *names))
     assert query.get_subqueries((t, a)) == expected
-
-
-@settings(deadline=None)
-@given(queries())
-def test_the_only_subquery_of_the_same_template_is_the_query_itself(query):
-    assert query.get_subqueries(query.template) == [query]
-    assert query.get_subqueries(list(query.template)) == [query]
-
-
-def test_no_subquery_is_larger_than_its_query(query):
-    assert query.get_subqueries((3, 2)) == []
-    assert query.get_subqueries((2, 3)) == []
-
-
-def test_subqueries_keep_the_names_of_their_sets(query):
-    names = [subquery.query_name for subquery in query.get_subqueries((1, 1))]
-    assert names == [
-        "Female wrt Arts",
-        "Female wrt Science",
-        "Male wrt Arts",
-        "Male wrt Science",
-    ]
 
 
 def test_unnamed_queries_keep_all_their_subqueries():
@@ -305,29 +226,12 @@ def test_wrong_templates_are_refused(query, template, error, message):
 # Plain data
 
 
-def test_dict_has_the_documented_entries(query):
-    assert query.dict() == {
-        "target_sets": [FEMALE, MALE],
-        "attribute_sets": [ARTS, SCIENCE],
-        "target_sets_names": ["Female", "Male"],
-        "attribute_sets_names": ["Arts", "Science"],
-        "query_name": "Female and Male wrt Arts and Science",
-        "template": (2, 2),
-    }
-
-
 @settings(deadline=None)
 @given(queries(), st.none() | st.integers(0, 4))
 def test_queries_survive_dict_and_json(query, indent):
     assert Query.from_dict(query.dict()) == query
     assert Query.from_json(query.to_json(indent)) == query
     assert Query.from_dict(json.loads(json.dumps(query.dict()))) == query
-
-
-def test_json_is_readable_text():
-    text = Query([["él"]], [["niño"]]).to_json()
-    assert "él" in text
-    assert "niño" in text
 
 
 def test_names_and_what_is_generated_may_be_absent():
@@ -351,24 +255,6 @@ def test_names_and_what_is_generated_may_be_absent():
 def test_wrong_data_are_refused(query, change, error, message):
     with pytest.raises(error, match=message):
         Query.from_dict(query.dict() | change)
-
-
-def test_data_without_sets_are_refused(query):
-    data = query.dict()
-    del data["target_sets"]
-    with pytest.raises(ValueError, match="target_sets missing"):
-        Query.from_dict(data)
-
-
-@pytest.mark.parametrize("data", [[], "target_sets", None, [["target_sets", []]]])
-def test_only_a_dict_is_read(data):
-    with pytest.raises(TypeError, match="expected a dict with the query"):
-        Query.from_dict(data)
-
-
-def test_broken_json_is_refused():
-    with pytest.raises(ValueError, match="Expecting"):
-        Query.from_json("{")
 
 
 # What is refused; the message says which set and which element

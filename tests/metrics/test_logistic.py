@@ -70,13 +70,6 @@ def assert_optimal(x, signs, counts, atol=1e-7):
         assert np.linalg.norm(np.linalg.solve(hessian, gradient)) < atol
 
 
-def test_two_rows_of_one_feature_are_solved_by_hand():
-    # Symmetric, so the intercept is 0 and w = 2 a / (1 + exp(a w)).
-    (w,) = fit([[1.5], [-1.5]], [1, -1], np.ones((1, 2)))
-    assert w[1] == pytest.approx(0, abs=1e-9)
-    assert w[0] == pytest.approx(3 / (1 + np.exp(1.5 * w[0])), abs=1e-7)
-
-
 def test_a_single_fit_agrees_with_newton_and_with_liblinear():
     from sklearn.linear_model import LogisticRegression
 
@@ -103,12 +96,6 @@ def test_growing_and_drawn_subsets_are_fitted_to_the_optimum(norm, dim, caplog):
     assert not caplog.records
 
 
-def test_no_rows_at_all_mean_no_weights():
-    x, signs = data()
-    for n_cases in (1, 3):
-        np.testing.assert_allclose(fit(x, signs, np.zeros((n_cases, len(x)))), 0, atol=1e-6)
-
-
 @pytest.mark.parametrize(("n_rows", "dim"), [(80, 12), (30, 100), (1500, 40)])
 def test_batches_do_not_matter(n_rows, dim, monkeypatch):
     x, signs = data(n_rows, dim)
@@ -124,24 +111,6 @@ def test_batches_do_not_matter(n_rows, dim, monkeypatch):
     # Outputs of batches stand in the order of the cases.
     outputs = fit_cases(x, signs, lambda part: counts[part], len(counts), lambda w: w[:, -1:] + 1)
     np.testing.assert_allclose(outputs, apart[:, -1:] + 1, atol=1e-9)
-
-
-@pytest.mark.parametrize(
-    ("n_rows", "dim", "scale", "times"),
-    [(300, 50, 1, 300), (30, 10, 50, 40), (300, 50, 50, 300), (2000, 20, 1, 2000)],
-)
-def test_uneven_features_and_counts_reach_the_optimum(n_rows, dim, scale, times, caplog):
-    """One feature much longer than the others, and one row that counts often, another once."""
-    x, signs = data(n_rows, dim, scale)
-    x[:, 0] *= 20
-    counts = np.zeros((8, n_rows))
-    counts[:2, :2] = times, 1
-    counts[1:] += 1
-    for weights, row in zip(fit(x, signs, counts[:2]), counts, strict=False):
-        np.testing.assert_allclose(weights, optimum(x, signs, row), atol=1e-6)
-    counts[2:] = 1
-    assert_optimal(x, signs, counts)
-    assert not caplog.records
 
 
 HOSTILE = {

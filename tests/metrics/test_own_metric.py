@@ -9,7 +9,7 @@ from command_line import wefe
 
 from wefe import Query, WordEmbeddingModel
 from wefe.metrics import BaseMetric, get_metric, register
-from wefe.silhouette import bootstrap_interval, word_influence
+from wefe.silhouette import word_influence
 from wefe.study._entries import check_metric_params
 from wefe.study._schema import PlacedError
 
@@ -28,20 +28,6 @@ class Nearness(BaseMetric):
     def _scores(self, targets, attributes):
         (x, y), (a,) = targets, attributes
         return x.mean(a.mean_cosine(x)) - y.mean(a.mean_cosine(y)) + self.offset
-
-
-class Literally(BaseMetric):
-    """The same, for one case and word by word."""
-
-    metric_template = (2, 1)
-    metric_name = "Nearness, literally"
-    metric_short_name = "LIT"
-    value_range = (-2.0, 2.0)
-
-    offset: float = 0.0
-
-    def _compute(self, targets, attributes):
-        return by_hand(*(part.vectors for part in (*targets, *attributes))) + self.offset
 
 
 def by_hand(x, y, a):
@@ -65,18 +51,6 @@ def model_of(seed):
 
 def expected(model, sets=SETS):
     return by_hand(*(model.get_vectors(part) for part in sets))
-
-
-def test_interval_is_that_of_literal_resamples():
-    model = model_of(0)
-    interval, literal = (
-        bootstrap_interval(metric, QUERY, model, 100, random_state=1, metric_params=PARAMS)
-        for metric in (Nearness, Literally)
-    )
-    assert interval.score == pytest.approx(expected(model) + 0.5)
-    assert interval.lower < interval.score < interval.upper
-    ends = (literal.lower, literal.upper)
-    assert (interval.lower, interval.upper) == pytest.approx(ends, rel=1e-9)
 
 
 def test_influence_of_a_word_is_the_score_without_it():

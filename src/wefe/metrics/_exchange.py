@@ -11,7 +11,7 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,15 @@ from wefe._progress import progress_bar
 from wefe._wordset import Chosen, Vectors, WordSet
 from wefe.metrics._permutation import (
     Alternative,
-    Method,
     PermutationTest,
     flip_test,
     permutation_test,
     random_orders,
     sampled,
 )
+
+if TYPE_CHECKING:
+    from wefe.metrics._base import BaseMetric
 
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
 #: What may be exchanged if there is no bias: words between sets, or the two words of a pair.
@@ -56,27 +58,6 @@ _OPPOSITES: dict[Alternative, Alternative] = {"greater": "less", "less": "greate
 _Run: TypeAlias = Callable[[Alternative], PermutationTest]
 
 
-class Tested(Protocol):
-    metric_short_name: ClassVar[str]
-    null_exchange: ClassVar[Any]
-    pairs_targets: ClassVar[Any]
-    p_value_test_type: Any
-    p_value_method: Method
-    p_value_iterations: int
-    random_state: Any
-
-    def scale(self) -> Any:
-        """Return how to read scores."""
-
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors: ...
-
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None: ...
-
-    def _pair_values(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> Vectors: ...
-
-
 class Sums(NamedTuple):
     """A score that depends only on sums of word values over two sets."""
 
@@ -88,7 +69,7 @@ class Sums(NamedTuple):
 
 
 def exchange_test(
-    metric: Tested, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
+    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
 ) -> tuple[PermutationTest, bool]:
     """Test a score, and tell whether the test misses a strong effect in the opposite direction."""
     # Counted tests have the same null distribution in every call.
@@ -110,7 +91,9 @@ def exchange_test(
     return replace(test, statistic=score), missed and metric.p_value_test_type != "two-sided"
 
 
-def value_test(metric: Tested, x: Vectors, y: Vectors, seed: int) -> tuple[PermutationTest, bool]:
+def value_test(
+    metric: BaseMetric, x: Vectors, y: Vectors, seed: int
+) -> tuple[PermutationTest, bool]:
     """Test a difference of two sets of values; see :func:`exchange_test`."""
     return tested(_counting(metric, x, y, seed), ALTERNATIVES[metric.p_value_test_type])
 
@@ -123,7 +106,7 @@ def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
     return test, near_one and run(_OPPOSITES[alternative]).p_value <= _TAIL
 
 
-def _alternative(metric: Tested) -> Alternative:
+def _alternative(metric: BaseMetric) -> Alternative:
     """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
     scale = metric.scale()
     if metric.p_value_test_type == "two-sided" and scale.is_one_sided:
@@ -131,7 +114,7 @@ def _alternative(metric: Tested) -> Alternative:
     return ALTERNATIVES[metric.p_value_test_type]
 
 
-def _counting(metric: Tested, x: Vectors, y: Vectors, seed: int) -> _Run:
+def _counting(metric: BaseMetric, x: Vectors, y: Vectors, seed: int) -> _Run:
     return lambda alternative: permutation_test(
         x,
         y,
@@ -142,14 +125,14 @@ def _counting(metric: Tested, x: Vectors, y: Vectors, seed: int) -> _Run:
     )
 
 
-def _of_sums(metric: Tested, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
+def _of_sums(metric: BaseMetric, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
     values = np.concatenate([sums.x, sums.y])
     orders = random_orders(len(values), _N_NULL, seed)
     first = values[orders[:, : len(sums.x)]].sum(axis=1)
     return _counting(metric, sums.x, sums.y, seed), sums.score(first, values.sum() - first)
 
 
-def _of_pairs(metric: Tested, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
+def _of_pairs(metric: BaseMetric, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
     """Test a mean over pairs of values: (n_pairs, 2), as they are and with words exchanged."""
     half = (values[:, 0] - values[:, 1]) / 2
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
@@ -158,7 +141,7 @@ def _of_pairs(metric: Tested, values: Vectors, seed: int) -> tuple[_Run, Vectors
 
 
 def _of_sets(
-    metric: Tested,
+    metric: BaseMetric,
     targets: Sequence[WordSet],
     attributes: Sequence[WordSet],
     score: float,
@@ -190,7 +173,7 @@ def _of_sets(
 
 
 def _scores(
-    metric: Tested,
+    metric: BaseMetric,
     targets: Sequence[WordSet],
     attributes: Sequence[WordSet],
     n_random: int | None,
