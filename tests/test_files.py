@@ -81,6 +81,27 @@ def test_an_error_while_the_file_is_put_in_place_leaves_the_old_one(target, monk
 
 
 @posix
+def test_the_bytes_are_on_the_disk_before_the_name_and_the_name_after(target, monkeypatch):
+    steps = []
+    real_fsync, real_replace = os.fsync, os.replace
+
+    def fsync(descriptor):
+        kind = "folder" if stat.S_ISDIR(os.fstat(descriptor).st_mode) else "file"
+        steps.append((kind, os.fstat(descriptor).st_size if kind == "file" else None))
+        real_fsync(descriptor)
+
+    def replace(source, destination):
+        steps.append(("replace", None))
+        real_replace(source, destination)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(os, "replace", replace)
+    with atomic_file(target) as file:
+        file.write(NEW)
+    assert steps == [("file", len(NEW)), ("replace", None), ("folder", None)]
+
+
+@posix
 @pytest.mark.parametrize(("umask", "mode"), [(0o022, 0o644), (0o027, 0o640), (0o000, 0o666)])
 def test_a_new_file_gets_the_permissions_that_open_would_give(target, umask, mode):
     before = os.umask(umask)

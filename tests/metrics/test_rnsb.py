@@ -21,7 +21,6 @@ from wefe import Query, WordEmbeddingModel
 from wefe.metrics import (
     ECT,
     RNSB,
-    _rnsb,
     joint_negative_sentiment,
     negative_sentiment_correlation,
     negative_sentiment_probabilities,
@@ -201,6 +200,22 @@ def test_what_is_no_list_of_probabilities_is_refused(p):
         rnsb(p)
 
 
+def test_details_tell_every_iteration(sentiment, run):
+    query, _ = sentiment
+    result = run(n_iterations=6, random_state=1)
+    groups = zip("AB", query.target_sets, strict=True)
+    assert result.details["words"] == [(group, word) for group, words in groups for word in words]
+    probabilities = result.details["probabilities"]
+    # With a seed, too, hold-outs differ.
+    assert np.unique(probabilities.round(9), axis=0).shape == (6, 6)
+    assert [rnsb(row) for row in probabilities] == result.details["scores"]
+    assert result["rnsb"] == pytest.approx(np.mean(result.details["scores"]))
+    assert probabilities_of(result) == pytest.approx(probabilities.mean(axis=0))
+    for share in ("train_accuracy", "test_accuracy"):
+        assert len(result.details[share]) == 6
+        assert all(0.5 <= accuracy <= 1 for accuracy in result.details[share])
+
+
 # Iterations and seeds
 
 
@@ -362,29 +377,6 @@ def test_model_evaluation_is_printed_on_request_only(run, capsys):
     assert "-1.0" in printed
     run(holdout=False, print_model_evaluation=True)
     assert "holdout=False" in capsys.readouterr().out
-
-
-@both_ways
-def test_queries_with_the_same_attributes_are_trained_for_once(
-    holdout, query_of, toy_model, monkeypatch
-):
-    fits, fit = [], _rnsb.fit_cases
-    monkeypatch.setattr(
-        _rnsb, "fit_cases", lambda x, y, of, n_cases: fits.append(n_cases) or fit(x, y, of, n_cases)
-    )
-    _rnsb._fitted.cache_clear()
-    queries = [query_of(targets, [POSITIVE, NEGATIVE]) for targets in ([T1, T2], [T2, "they folk"])]
-    options = {"n_iterations": 3, "random_state": 1, "holdout": holdout}
-    together = [RNSB().run_query(query, toy_model, **options) for query in queries]
-    assert fits == [3 if holdout else 1]
-    for query, result in zip(queries, together, strict=True):
-        _rnsb._fitted.cache_clear()
-        assert RNSB().run_query(query, toy_model, **options) == result
-    n_fits = len(fits)
-    RNSB().run_query(query_of([T1, T2], ("home kids", "tree boss job pilot")), toy_model, **options)
-    RNSB().run_query(queries[0], toy_model, **{**options, "holdout": not holdout})
-    RNSB().run_query(queries[0], toy_model, **{**options, "random_state": 2, "holdout": True})
-    assert len(fits) == n_fits + 3
 
 
 # Correlation of negative sentiment, and its namesake

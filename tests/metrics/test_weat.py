@@ -174,6 +174,15 @@ def test_identical_attribute_sets_score_zero_and_leave_the_effect_size_undefined
     assert math.isnan(weat_effect_size(w * 3, w / 7, a, b))
 
 
+def test_word_in_both_target_sets_counts_twice(toy, vectors, literal):
+    words = ["she woman tree", "he man tree", A1, A2]
+    result = toy(WEAT, words[:2], words[2:], ddof=1, **EXACT)
+    sets = [vectors(part) for part in words]
+    assert result["effect_size"] == pytest.approx(literal.weat_effect_size(*sets, ddof=1))
+    assert result["p_value"] == pytest.approx(literal.weat_p_value(*sets, "right-sided"))
+    assert result.details["permutation_test"].n_splits == math.comb(6, 3)
+
+
 def test_two_sided_p_compares_means_where_the_sets_differ_in_size(word2vec, weat_sets):
     # Differences of sums are not centred at 0 under random splits: they gave 0.729.
     targets = [weat_sets["flowers"][:8], weat_sets["insects"][:16]]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -39,8 +39,6 @@ Exchange: TypeAlias = Literal["targets", "attributes", "pairs"]
 _MOST_LISTED = 20_000
 # Numbers of the matrices that are made for some splits: they stay in the cache of a core.
 _BLOCK_NUMBERS = 1 << 16
-# Weights of random splits (8 bytes each and set) that are kept for other models and metrics.
-_MOST_KEPT = 1 << 19
 # Splits that show what a counted score is without bias.
 _N_NULL = 1000
 # Scores that differ by less than this, relative to max(1, |score|), are ties.
@@ -152,8 +150,10 @@ def _of_sets(
     sizes = tuple(len(part) for part in exchanged)
     # For pairs, the order within the sets counts, too.
     listed = metric.p_value_method != "approximate" and not metric.pairs_targets
-    n_random = None if listed and all_orders(sizes) is not None else metric.p_value_iterations
-    scores = _scores(metric, targets, attributes, n_random, seed)
+    every = all_orders(sizes) if listed else None
+    drawn = sum(sizes), metric.p_value_iterations, seed
+    orders = random_orders(*drawn) if every is None else every
+    scores = _scores(metric, targets, attributes, orders)
     tie = _TIE * max(1.0, abs(score))
 
     def run(alternative: Alternative) -> PermutationTest:
@@ -164,63 +164,37 @@ def _of_sets(
             hits = scores >= score - tie if alternative == "greater" else scores <= score + tie
         # A split without a score counts as extreme, so that the test keeps its level.
         n_hits, n = int(np.count_nonzero(hits | np.isnan(scores))), len(scores)
-        if n_random is None:
-            share = n_hits / n
-            return PermutationTest(score, share, (share, share), "exact", alternative, n)
-        return sampled(score, n_hits, n, alternative)
+        if every is None:
+            return sampled(score, n_hits, n, alternative)
+        share = n_hits / n
+        return PermutationTest(score, share, (share, share), "exact", alternative, n)
 
     return run, scores
 
 
 def _scores(
-    metric: BaseMetric,
-    targets: Sequence[WordSet],
-    attributes: Sequence[WordSet],
-    n_random: int | None,
-    seed: int,
+    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], orders: Rows
 ) -> Vectors:
-    """Score splits of the pooled words, all of them or `n_random`: shape (n_splits,)."""
+    """Score splits, given as orders of the pooled words: shape (n_splits,)."""
     of_targets = metric.null_exchange == "targets"
     exchanged = targets if of_targets else attributes
     vectors = np.concatenate([part.vectors for part in exchanged])
     words = tuple(word for part in exchanged for word in part.words)
     pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
     pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
-    sizes = tuple(len(part) for part in exchanged)
-    at_once = max(1, _BLOCK_NUMBERS // sum(vectors.shape))
-    is_kept = (n_random or 0) * len(pooled) <= _MOST_KEPT
-    splits = (_kept_splits if is_kept else _splits)(sizes, n_random, seed, at_once)
-    scores = []
-    n_splits = len(_orders(sizes, n_random, seed))
-    with progress_bar(n_splits, metric.metric_short_name, "split") as bar:
-        for weights in splits:
-            pairs = zip(weights, exchanged, strict=True)
-            parts = [pooled.weighted(chosen, part.name) for chosen, part in pairs]
+    ends = np.cumsum([len(part) for part in exchanged])[:-1]
+    at_once, scores = max(1, _BLOCK_NUMBERS // sum(vectors.shape)), []
+    with progress_bar(len(orders), metric.metric_short_name, "split") as bar:
+        for start in range(0, len(orders), at_once):
+            rows = np.split(orders[start : start + at_once], ends, axis=1)
+            parts = [
+                pooled.weighted(Chosen(own, len(pooled)), part.name)
+                for own, part in zip(rows, exchanged, strict=True)
+            ]
             sides = (parts, attributes) if of_targets else (targets, parts)
-            n_cases = weights[0].n_cases
-            scores.append(np.broadcast_to(metric._scores(*sides), n_cases))
-            bar.update(n_cases)
+            scores.append(np.broadcast_to(metric._scores(*sides), len(rows[0])))
+            bar.update(len(rows[0]))
     return np.concatenate(scores)
-
-
-def _splits(
-    sizes: tuple[int, ...], n_random: int | None, seed: int, at_once: int
-) -> Iterator[list[Chosen]]:
-    """Yield the sets of some splits, as weights of the pooled words."""
-    orders = _orders(sizes, n_random, seed)
-    for start in range(0, len(orders), at_once):
-        sets = np.split(orders[start : start + at_once], np.cumsum(sizes)[:-1], axis=1)
-        yield [Chosen(rows, sum(sizes)) for rows in sets]
-
-
-@functools.lru_cache(maxsize=4)  # many models and metrics share the splits of a query
-def _kept_splits(*args: Any) -> list[list[Chosen]]:
-    return list(_splits(*args))
-
-
-def _orders(sizes: tuple[int, ...], n_random: int | None, seed: int) -> Rows:
-    every = all_orders(sizes) if n_random is None else None
-    return random_orders(sum(sizes), n_random or 0, seed) if every is None else every
 
 
 def all_orders(sizes: tuple[int, ...]) -> Rows | None:
