@@ -6,6 +6,7 @@ import json
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -72,8 +73,9 @@ def test_name_enumerates_the_sets_with_commas_before_the_last_and(n_targets, n_a
         (np.array([FEMALE, MALE]), np.array([SCIENCE])),
         ([np.array(FEMALE), tuple(MALE)], np.array([SCIENCE], dtype=object)),
         ([[np.str_(word) for word in FEMALE], MALE], [SCIENCE]),
+        ([pd.Series(FEMALE, [7, 8, 9]), pd.Index(MALE)], [SCIENCE]),
     ],
-    ids=["tuples", "arrays", "mixed", "numpy strings"],
+    ids=["tuples", "arrays", "mixed", "numpy strings", "columns"],
 )
 def test_sets_of_every_kind_give_the_same_query_of_plain_strings(sets):
     query = Query(*sets, np.array(["F", "M"]), ("S",))
@@ -180,13 +182,6 @@ def test_n_keeps_all_sets_of_its_side():
     assert [part.template for part in parts] == [(3, 1), (3, 1)]
 
 
-def test_n_asks_for_its_minimum():
-    query = distinct_query(1, 0)
-    assert query.get_subqueries(("n", 0), minimum=(2, 0)) == []
-    assert query.get_subqueries((1, "n")) == []
-    assert query.get_subqueries((1, "n"), minimum=(1, 0)) == [query]
-
-
 @pytest.mark.parametrize(
     ("template", "minimum", "expected"),
     [
@@ -205,9 +200,7 @@ def test_a_query_knows_which_templates_it_satisfies(query, template, minimum, ex
     ("template", "error", "message"),
     [
         ((2,), TypeError, "a template is a pair"),
-        ((2, 1, 1), TypeError, "a template is a pair"),
         ("21", TypeError, "a template is a pair"),
-        (2, TypeError, "a template is a pair"),
         ((2, -1), ValueError, "integers or 'n'"),
         ((2, 1.0), ValueError, "got tuple .2, 1.0"),
         ((True, 1), ValueError, "got tuple .True"),
@@ -246,6 +239,7 @@ def test_names_and_what_is_generated_may_be_absent():
     [
         ({"template": (2, 1)}, ValueError, r"template is \(2, 1\), but the sets make it \(2, 2\)"),
         ({"template": 22}, TypeError, "a template is a pair"),
+        ({"query_name": "My query"}, ValueError, "is 'My query', but the sets make it 'Female"),
         ({"targets": [FEMALE]}, ValueError, "unknown option 'targets'.*Did you mean 'target_sets'"),
         ({"target_sets": "she"}, TypeError, "target_sets must be a list"),
         ({"attribute_sets": [ARTS, []]}, ValueError, r"attribute set 1 \('Science'\) is empty"),
@@ -265,19 +259,11 @@ def test_wrong_data_are_refused(query, change, error, message):
     ("sets", "error", "message"),
     [
         ("she", TypeError, "{side}_sets must be a list.*got str 'she'"),
-        (None, TypeError, "{side}_sets must be a list.*got NoneType"),
-        ({"a": ["she"]}, TypeError, "{side}_sets must be a list.*got dict"),
         ((words for words in [FEMALE]), TypeError, "{side}_sets must be a list.*generator"),
-        (["she", "he"], TypeError, r"{side} set 0 \('{Side} set 0'\) must be a list.*'she'"),
-        ([FEMALE, "he"], TypeError, r"{side} set 1 \('{Side} set 1'\) must be a list.*'he'"),
+        ([FEMALE, "he"], TypeError, r"{side} set 1 .*must be a list.*Put it in a list: \['he'\]"),
         ([FEMALE, {"he"}], TypeError, r"{side} set 1 .* must be a list.*got set"),
-        ([FEMALE, (w for w in MALE)], TypeError, r"{side} set 1 .* must be a list.*generator"),
-        (np.array(FEMALE), TypeError, r"{side} set 0 .* must be a list"),
         ([FEMALE, []], ValueError, r"{side} set 1 \('{Side} set 1'\) is empty"),
         ([FEMALE, ["he", None]], TypeError, r"{side} set 1 .*element 1 must be a string.*None"),
-        ([["she", 3]], TypeError, r"{side} set 0 .*element 1 must be a string; got int 3"),
-        ([["she", b"her"]], TypeError, r"element 1 must be a string; got bytes"),
-        ([["she", ["her"]]], TypeError, r"element 1 must be a string; got list"),
         (np.array([[1, 2]]), TypeError, r"element 0 must be a string; got int"),
     ],
 )
@@ -286,11 +272,6 @@ def test_wrong_sets_are_refused(side, sets, error, message):
     pattern = message.replace("{side}", side).replace("{Side}", side.capitalize())
     with pytest.raises(error, match=pattern):
         Query(*arguments)
-
-
-def test_message_calls_the_set_by_its_name():
-    with pytest.raises(TypeError, match=r"target set 1 \('Men'\): element 2 must be a string"):
-        Query([FEMALE, ["he", "man", 1.5]], [ARTS], ["Women", "Men"])
 
 
 def test_a_query_has_at_least_one_target_set():
@@ -310,11 +291,8 @@ def test_a_query_may_have_no_attribute_sets():
     [
         (["Same", "Same"], ValueError, "{side}_sets_names must have one name.*'Same'"),
         (["One"], ValueError, "{side}_sets_names must have one name.*2 sets, 1 names"),
-        (["1", "2", "3"], ValueError, "2 sets, 3 names"),
-        ([], ValueError, "2 sets, 0 names"),
         ("AB", TypeError, "{side}_sets_names must be a list"),
         (["One", None], TypeError, "{side}_sets_names: element 1 must be a string"),
-        (["One", 2], TypeError, "{side}_sets_names: element 1 must be a string; got int 2"),
         (["", "Two"], ValueError, "{side}_sets_names must have one name.*''"),
     ],
 )
@@ -322,22 +300,3 @@ def test_wrong_names_are_refused(side, names, error, message):
     # Two sets with one name overwrote each other in older releases.
     with pytest.raises(error, match=message.replace("{side}", side)):
         Query([FEMALE, MALE], [ARTS, SCIENCE], **{f"{side}_sets_names": names})
-
-
-def test_columns_of_a_table_are_word_lists():
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"female": ["she", "her"], "male": ["he", "him"]}, index=[7, 8])
-    query = Query([table["female"], table["male"]], [pandas.Index(["math"])])
-    assert query.target_sets == [["she", "her"], ["he", "him"]]
-    assert query.attribute_sets == [["math"]]
-
-
-def test_string_in_place_of_a_list_is_refused_with_the_way_out():
-    with pytest.raises(TypeError, match=r"Put it in a list: \['she'\]"):
-        Query(["she", "woman"], [["math"]])
-
-
-def test_stated_name_that_is_not_the_generated_one_is_refused():
-    data = {"target_sets": [["she"]], "attribute_sets": [["math"]], "query_name": "My query"}
-    with pytest.raises(ValueError, match="query_name is 'My query', but the sets make it 'Target"):
-        Query.from_dict(data)
