@@ -62,9 +62,6 @@ def cells(line):
     return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
 
 
-# The table
-
-
 # The runner
 
 

@@ -374,9 +374,6 @@ def test_a_word_too_short_for_subwords_is_lost_and_stops_no_query(subwords, capl
     assert "subwords lacks 1 words of 'Target': ['']" in caplog.text
 
 
-# What is refused
-
-
 # What a result keeps of the look-up
 
 

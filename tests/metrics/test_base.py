@@ -1,12 +1,14 @@
 """Metrics of users' own, the registry, scales, results and what metrics declare."""
 
 import inspect
+import json
 import math
 import re
 from functools import partial
 
 import numpy as np
 import pytest
+from command_line import wefe as run_wefe
 from scipy.spatial import distance
 
 import wefe
@@ -23,6 +25,8 @@ from wefe.metrics import (
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.report._provenance import METHODS
+from wefe.study._entries import check_metric_params
+from wefe.study._schema import PlacedError
 
 
 class ShortMetric(BaseMetric):
@@ -195,6 +199,40 @@ def test_metrics_of_other_packages_are_found_through_entry_points(tmp_path, monk
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr("wefe.metrics._registry._registry", dict(_registry))
     assert get_metric("theirs").metric_name == "Theirs"
+
+
+class Nearness(BaseMetric):
+    """How much nearer the first target set is to the attribute words."""
+
+    metric_template = (2, 1)
+    metric_name = "Nearness"
+    metric_short_name = "NEAR"
+    value_range = (-2.0, 2.0)
+    question = "which target set is nearer to the attribute words?"
+
+    offset: float = 0.0
+
+    def _scores(self, targets, attributes):
+        (x, y), (a,) = targets, attributes
+        return x.mean(a.mean_cosine(x)) - y.mean(a.mean_cosine(y)) + self.offset
+
+
+@pytest.mark.usefixtures("registry")
+def test_registered_metric_is_one_of_studies_and_of_the_command_line():
+    register(Nearness)
+    assert get_metric("near") is Nearness
+    check_metric_params("near", {"offset": 1})
+    for params in ({"offset": "far"}, {"offsets": 1}):
+        with pytest.raises(PlacedError, match="offset"):
+            check_metric_params("near", params)
+    options = ["--model", "demo", "--queries", "gender", "--offline", "--format", "json"]
+    results = [
+        json.loads(run_wefe("measure", *options, "--metric", "near", *more).stdout)["results"]
+        for more in ([], ["--param", "near.offset=1"])
+    ]
+    plain, moved = ([row["score"] for row in rows] for rows in results)
+    assert len(plain) > 0
+    assert moved == pytest.approx([score + 1 for score in plain])
 
 
 # Scales, and results that share a shape

@@ -80,9 +80,6 @@ small_sets = st.lists(
 )
 
 
-# Worked examples
-
-
 # Comparing with the signed statistic, as WEFE 1.0.1 did, gives 1 for a negative one.
 @pytest.mark.parametrize(
     ("x", "y", "alternative", "expected"),

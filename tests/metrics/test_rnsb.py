@@ -216,9 +216,6 @@ def test_details_tell_every_iteration(sentiment, run):
         assert all(0.5 <= accuracy <= 1 for accuracy in result.details[share])
 
 
-# Iterations and seeds
-
-
 # Classifiers
 
 FOREST = RandomForestClassifier(n_estimators=5)
