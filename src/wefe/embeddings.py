@@ -10,7 +10,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
@@ -462,7 +462,7 @@ def embed_sets(
         logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
     if not _usable(embedded):
         _refuse_unusable(model, embedded)
-    return tuple(part.with_vectors(part.unit) if normalize else part for part in embedded)
+    return tuple(replace(part, vectors=part.unit) if normalize else part for part in embedded)
 
 
 def embed_models(
@@ -489,7 +489,7 @@ def embed_models(
         sets = _word_sets([name for name, _ in sides], found, vectors)
         if _why_undefined(models[0], sets, threshold) is None and _usable(sets):
             if normalize:
-                sets = [part.with_vectors(part.unit) for part in sets]
+                sets = [replace(part, vectors=part.unit) for part in sets]
             n_targets = len(targets)
             yield (
                 list(members),
