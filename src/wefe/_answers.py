@@ -197,7 +197,10 @@ def _at_once(
                 plain.append((each.number, own))
     for members, embedded in embed_models(models, query, lookup) if plain else ():
         lost = [word for part in embedded.sets for word in part.lost]
-        words = {"words_used": sum(map(len, embedded.sets)), "words_lost": len(lost)}
+        words: dict[str, Any] = {
+            "words_used": sum(map(len, embedded.sets)),
+            "words_lost": len(lost),
+        }
         for number, metric in plain:
             scores = metric._scores(embedded.targets, embedded.attributes).tolist()
             for member, score in zip(members, scores, strict=True):

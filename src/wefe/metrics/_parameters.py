@@ -54,9 +54,13 @@ def _check_of(hint: Any) -> Callable[[str, Any], Any]:
     return next(iter([*checks, *own]), lambda _, value: value)
 
 
-@functools.cache
 def hints_of(metric: Any) -> dict[str, Any]:
     """Return the parameters of a metric, its own first, with their annotations."""
+    return _hints_of(metric)
+
+
+@functools.cache
+def _hints_of(metric: Any) -> dict[str, Any]:
     own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
     names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
     hints = get_type_hints(metric, include_extras=True) if names else {}
