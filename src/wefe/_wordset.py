@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -381,7 +382,7 @@ def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
             raise ValueError(f"{name} is empty; expected one array of vectors or more.")
     flat = {f"{name}[{i}]": a for name, arrays in lists.items() for i, a in enumerate(arrays)}
     sets = iter(word_sets(**flat))
-    return [[next(sets) for _ in arrays] for arrays in lists.values()]
+    return [list(itertools.islice(sets, len(arrays))) for arrays in lists.values()]
 
 
 def n_cases_of(sets: Iterable[WordSet]) -> int:
