@@ -153,11 +153,12 @@ def test_a_missing_folder_is_named(tmp_path):
 
 
 @posix
-def test_a_pipe_or_device_is_not_replaced_by_a_file(target):
-    os.mkfifo(target)
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
+def test_a_pipe_or_folder_is_not_replaced_by_a_file(target, make):
+    make(target)
     with pytest.raises(OSError, match="not a regular file"), atomic_file(target):
         pass
-    assert stat.S_ISFIFO(target.stat().st_mode)
+    assert not target.is_file()
 
 
 def test_a_write_protected_file_stays(target, monkeypatch):

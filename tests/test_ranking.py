@@ -212,6 +212,11 @@ def test_query_sets_weigh_alike_for_metrics_that_take_them_apart(packaged_model)
         assert overall_scores(parts)["score"].item() == pytest.approx(expected)
 
 
+def test_equal_headings_stay_apart():
+    table = score_column(M1, "x", 0)
+    assert list(create_ranking([table, table]).columns) == ["x", "x (2)"]
+
+
 def test_model_without_score_has_no_rank(caplog):
     tables = [
         score_column({"a": 1.0, "b": 2.0}, "x", 0),

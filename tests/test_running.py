@@ -99,6 +99,13 @@ def test_queries_of_one_name_and_different_words_stay_apart(toy_model, caplog):
     assert "queries are called" in caplog.text
 
 
+def test_query_that_is_asked_twice_is_run_once_but_keeps_another_name(toy_model):
+    one, renamed = query(HOME, WORK), query(HOME, WORK, names=["H", "W"])
+    table = run_queries(WEAT, [one, one, renamed], [toy_model])
+    assert table.shape == (1, 2)
+    assert table.iloc[0, 0] == table.iloc[0, 1]
+
+
 def test_query_without_fitting_subquery_keeps_its_column(toy_model):
     small = Query([FEMALE, MALE], [HOME], ["Female", "Male"], ["Home"])
     scores = measure(WEAT, [query(HOME, WORK), small], [toy_model], generate_subqueries=True)

@@ -42,6 +42,9 @@ options = st.sampled_from(OPTIONS)
         ({"lowercase": False, "strip_accents": False}, "Ñandú"),
         ({"preprocessor": lambda word: word[::-1]}, "údnaÑ"),
         ({"preprocessor": None, "lowercase": True}, "ñandú"),
+        # A function switches the others off; the last of several cases wins.
+        ({"lowercase": True, "preprocessor": lambda word: word + "!"}, "Ñandú!"),
+        ({"lowercase": True, "uppercase": True, "titlecase": True}, "Ñandú"),
     ],
 )
 def test_each_documented_option_does_what_it_says(options, expected):
@@ -57,6 +60,7 @@ def test_each_documented_option_does_what_it_says(options, expected):
         ("ﬁn", "fin", "fin"),
         ("Ελένη", "Ελενη", ""),
         ("i\u0307", "i", "i"),
+        ("여자", "여자", ""),  # syllables that decompose into letters
     ],
 )
 def test_unicode_removes_marks_and_ascii_removes_what_is_left(word, unicode, ascii):  # noqa: A002
@@ -112,6 +116,8 @@ def test_variants_are_the_distinct_forms_in_the_order_of_the_preprocessors(word,
         ({"titlecase": None}, TypeError, "'titlecase' must be True or False"),
         ({"strip_accents": "asci"}, ValueError, "Did you mean 'ascii'"),
         ({"strip_accents": 1}, ValueError, "strip_accents must be one of 'ascii', 'unicode'"),
+        ({"unicode_form": "nfc"}, ValueError, "'NFC', 'NFD', 'NFKC', 'NFKD'; got str 'nfc'"),
+        ({"apostrophes": "curly"}, ValueError, "one of 'straight', 'typographic'"),
         ({"preprocessor": "lower"}, TypeError, "must be a callable; got str 'lower'"),
         ("lowercase", TypeError, "must be a dict of options"),
         (["lowercase"], TypeError, "must be a dict of options"),
