@@ -91,50 +91,40 @@ def _score(
         result = result_of(metric, query, model, **options)
     except UnanswerableError as error:
         return Answer(math.nan, nan_reason=str(error))
-    score = _number(metric, result, "result")
+    facts: dict[str, Any] = {"score": _number(metric, result, "result")}
+    if result.get("p_value") is not None:
+        facts["p_value"] = _number(metric, result, "p_value")
+    if math.isnan(facts["score"]):
+        facts["nan_reason"] = getattr(result, "nan_reason", None) or "the metric returned NaN"
     # A user's own run_query may return a plain dictionary.
-    p_value = math.nan if result.get("p_value") is None else _number(metric, result, "p_value")
-    answer = Answer(score, p_value=p_value)
-    if math.isnan(score):
-        reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
-        answer = answer._replace(nan_reason=reason)
-    if not isinstance(result, MetricResult):
-        return answer
-    test = result.details.get("permutation_test")
-    if test is not None:
-        lower, upper = test.p_value_bounds
-        null_lower, null_median, null_upper = test.null_quantiles
-        answer = answer._replace(
-            null_mean=test.null_mean,
-            null_lower=null_lower,
-            null_median=null_median,
-            null_upper=null_upper,
-            p_value_lower=lower,
-            p_value_upper=upper,
-            p_value_test=_SIDES[test.alternative],
-            p_value_method=test.method,
-        )
+    if isinstance(result, MetricResult):
+        facts |= _facts_of(result)
+    return Answer(**facts)
+
+
+def _facts_of(result: MetricResult) -> dict[str, Any]:
     uses = result.targets + result.attributes
     lost = [word for use in uses for word in use.lost]
-    return answer._replace(
-        words_used=sum(len(use.used) for use in uses),
-        words_lost=len(lost),
-        lost_words=lost or None,
-        warnings=list(result.warnings) or None,
-        negative_sentiment=result.get("negative_sentiment_distribution"),
-        words=_words(result),
-    )
-
-
-def _words(result: MetricResult) -> dict[str, list[Any]] | None:
-    tests = result.details.get("permutation_tests", {})
-    return {
-        word: [
-            effect_size,
-            *((test.p_value, test.method) if (test := tests.get(word)) else (None, None)),
-        ]
-        for word, effect_size in result.get("effect_sizes", {}).items()
-    } or None
+    facts = {
+        "words_used": sum(len(use.used) for use in uses),
+        "words_lost": len(lost),
+        "lost_words": lost or None,
+        "warnings": list(result.warnings) or None,
+        "negative_sentiment": result.get("negative_sentiment_distribution"),
+    }
+    if test := result.details.get("permutation_test"):
+        names = ("null_lower", "null_median", "null_upper", "p_value_lower", "p_value_upper")
+        facts |= zip(names, (*test.null_quantiles, *test.p_value_bounds), strict=True)
+        facts |= {"null_mean": test.null_mean, "p_value_method": test.method}
+        facts["p_value_test"] = _SIDES[test.alternative]
+    if effect_sizes := result.get("effect_sizes"):
+        tests = result.details.get("permutation_tests", {}).items()
+        tested = {word: (test.p_value, test.method) for word, test in tests}
+        facts["words"] = {
+            word: [effect_size, *tested.get(word, (None, None))]
+            for word, effect_size in effect_sizes.items()
+        }
+    return facts
 
 
 def _number(metric: BaseMetric, result: object, key: str) -> float:
