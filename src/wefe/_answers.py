@@ -211,12 +211,14 @@ def run_all(
     import joblib
 
     metrics = [metric for metric, _ in asked]
-    if any(metric.encodes_texts for metric in metrics):
-        n_jobs = 1  # the weights of an encoder are not sent to workers
+    encodes = any(metric.encodes_texts for metric in metrics)
+    n_jobs = 1 if encodes else n_jobs  # the weights of an encoder are not sent to workers
     n_workers = joblib.effective_n_jobs(n_jobs)
     # Each query is looked up once for all metrics.
     by_query: dict[Query, list[_Asked]] = {query: [] for _, own in asked for query in own}
-    sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
+    sent = models
+    if not encodes:
+        sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
     for number, (metric, queries) in enumerate(asked):
         of_calls = _options_of_calls(options, len(queries), len(models))
         for position, query in enumerate(queries):
@@ -245,8 +247,6 @@ def _prepared(
     n_workers: int,
 ) -> tuple[Sequence[WordEmbeddingModel], Mapping[str, Any]]:
     """Prepare the look-up of words; return the models and the options to send to workers."""
-    if any(metric.encodes_texts for metric in metrics):
-        return models, options
     # A worker can only use forms prepared here; this process can add forms later.
     forms = check_preprocessors(options.get("preprocessors"))
     all_forms = n_workers > 1 or options.get("strategy") == "all"
