@@ -1,17 +1,19 @@
 """Many logistic regressions on the same words, each with its own weights of the words.
 
 As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i log(1
-+ exp(-sign_i x_i w)), with a constant 1 appended to x. Newton's method fits all at once. Conjugate
-gradients find its steps, in single precision and preconditioned by the Hessian for the mean
-weights.
++ exp(-sign_i x_i w)), with a constant 1 appended to x. Newton's method fits all at once, first in
+single, then in double precision. Conjugate gradients find its steps, preconditioned by the Hessian
+for the mean weights.
 """
 
 from __future__ import annotations
 
 import functools
 import logging
+import math
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import Any, TypeAlias
 
@@ -28,9 +30,13 @@ logger = logging.getLogger(__name__)
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.
 _TOLERANCE = 1e-7
-# Numbers of a matrix of cases x words; some ten of these exist at once.
+# Numbers of a matrix of cases x words; some ten of these exist at once in each thread.
 _BATCH_NUMBERS = 1 << 20
+_MAX_THREADS = 8
 _MAX_NEWTON_STEPS = 200
+# Single precision stops at this length of the gradient, or after so many steps, because it may not
+# get there.
+_NEAR, _MAX_SINGLE_STEPS = 1e-3, 10
 _MAX_HALVINGS = 40
 # While no margin changes by more than this, a full Newton step goes down: the curvature grows by a
 # factor of exp(change) at most, and (exp(change) - change - 1) / change^2 is below 1.
@@ -63,17 +69,20 @@ def fit_cases(
             f"of at most {_LARGEST:.0e}. Scale the vectors, for example with normalize=True."
         )
     data *= np.asarray(signs, dtype=np.float64)[:, None]
-    basis = None
-    if len(data) < data.shape[1]:
-        # The optimum is a combination of the rows: there are fewer coordinates than features.
-        axes, coordinates = np.linalg.qr(data.T)
-        data, basis = np.ascontiguousarray(coordinates.T), axes.T
-    size, fitted = max(1, _BATCH_NUMBERS // len(data)), []
-    with one_blas_thread():
-        for start in range(0, n_cases, size):
-            coefficients = _fit_batch(data, weights_of(slice(start, min(start + size, n_cases))))
-            fitted.append(output(coefficients if basis is None else coefficients @ basis))
-    return np.concatenate(fitted)
+    with one_blas_thread() as n_threads, ThreadPoolExecutor(n_threads) as pool:
+        basis = None
+        if len(data) < data.shape[1]:
+            # The optimum is a combination of the rows: there are fewer coordinates than features.
+            axes, coordinates = np.linalg.qr(data.T)
+            data, basis = np.ascontiguousarray(coordinates.T), axes.T
+
+        def fit(cases: slice) -> Vectors:
+            coefficients = _fit_batch(data, weights_of(cases))
+            return output(coefficients if basis is None else coefficients @ basis)
+
+        size = max(1, min(_BATCH_NUMBERS // len(data), math.ceil(n_cases / n_threads)))
+        batches = [slice(i, min(i + size, n_cases)) for i in range(0, n_cases, size)]
+        return np.concatenate(list(pool.map(fit, batches)))
 
 
 def sigmoid(values: Vectors) -> Vectors:
@@ -90,10 +99,13 @@ def _fit_batch(x: Vectors, weights: Vectors) -> Vectors:
     used = weights.any(axis=0)
     x, weights = x[used], weights[:, used]
     mean, w = weights.mean(axis=0, keepdims=True), np.zeros((1, x.shape[1]))
-    # All cases start from a fit of their mean weights.
+    single = x.astype(np.float32)
+    # All cases start from a fit of their mean weights, and come near in single precision.
     for part in (mean, weights):
-        factor = _preconditioner(x, mean, w)
-        w, n_left = _newton(x, part, w.repeat(len(part), axis=0), factor)
+        factor = _preconditioner(x, mean, w[:1])
+        w = w.repeat(len(part), axis=0)
+        w, _ = _newton(single, single, part, w, factor, _NEAR, _MAX_SINGLE_STEPS)
+    w, n_left = _newton(x, single, weights, w, factor, _TOLERANCE, _MAX_NEWTON_STEPS)
     if n_left:
         logger.warning("%d logistic regressions did not converge.", n_left)
     return w
@@ -109,21 +121,32 @@ def _preconditioner(x: Vectors, weights: Vectors, w: Vectors) -> Numbers:
     return np.asarray(lapack.dtrtri(factor)[0], dtype=np.float32)
 
 
-def _newton(x: Vectors, weights: Vectors, w: Vectors, factor: Numbers) -> tuple[Vectors, int]:
-    """Improve coefficients; also return how many cases did not converge."""
-    single, active, margins = x.astype(np.float32), np.arange(len(w)), w @ x.T
-    for _ in range(_MAX_NEWTON_STEPS):
-        shares = _shares(margins)
-        gradient = w[active] - (weights * shares) @ x
-        running = ~(np.linalg.norm(gradient, axis=1) <= _TOLERANCE)
-        if not running.all():
-            active, weights, margins, shares, gradient = (
-                each[running] for each in (active, weights, margins, shares, gradient)
-            )
+def _newton(
+    x: Numbers,
+    single: Numbers,
+    weights: Numbers,
+    start: Numbers,
+    factor: Numbers,
+    tolerance: float,
+    n_steps: int,
+) -> tuple[Numbers, int]:
+    """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
+    weights, w = weights.astype(x.dtype, copy=False), start.astype(x.dtype)
+    active, margins = np.arange(len(w)), w @ x.T
+    shares = _shares(margins)
+    gradient = w - (weights * shares) @ x
+    rounding = np.finfo(np.float32).eps * np.linalg.norm(single, axis=1).max(initial=0)
+    for _ in range(n_steps):
+        running = ~(np.linalg.norm(gradient, axis=1) <= tolerance)
+        state = (active, weights, margins, shares, gradient)
+        active, weights, margins, shares, gradient = (
+            state if running.all() else (each[running] for each in state)
+        )
         if not len(active):
             break
-        step = _newton_step(single, factor, gradient, weights * shares * (1 - shares))
-        change, length = step @ x.T, np.ones((len(step), 1))
+        residuals = weights * shares
+        step = _newton_step(single, factor, gradient, residuals * (1 - shares)).astype(x.dtype)
+        change, length = step @ x.T, np.ones((len(step), 1), x.dtype)
         far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1) > _SURE_CHANGE)
         for _ in range(_MAX_HALVINGS):
             # A step is too long if the function rises at its end.
@@ -134,7 +157,14 @@ def _newton(x: Vectors, weights: Vectors, w: Vectors, factor: Numbers) -> tuple[
                 break
             length[far] /= 2
         w[active] -= length * step
-        margins = margins - length * change
+        margins -= length * change
+        shares = _shares(margins)
+        added = residuals - weights * shares
+        if rounding * np.abs(added).sum(axis=1).max() < tolerance / 2:
+            # Single precision is enough for the product of what changes little.
+            gradient = gradient - length * step + added.astype(np.float32) @ single
+        else:
+            gradient = w[active] - (weights * shares) @ x
     return w, len(active)
 
 
@@ -178,13 +208,18 @@ def _blas() -> Any:
 
 
 @contextmanager
-def one_blas_thread() -> Iterator[None]:
-    """Limit BLAS to one thread: products this small take ten times as long with several.
+def one_blas_thread() -> Iterator[int]:
+    """Limit BLAS to one thread, and yield how many it had, to use for batches of cases.
 
-    The limit is global to the process, hence the lock.
+    The products are too small to gain from several threads. The limit is global to the process,
+    hence the lock.
     """
+    n_threads = max((each.num_threads for each in _blas().lib_controllers), default=1)
+    if n_threads == 1:
+        yield 1
+        return
     with _blas_lock, _blas().limit(limits=1):
-        yield
+        yield min(_MAX_THREADS, n_threads)
 
 
 def _dots(first: Numbers, second: Numbers) -> Numbers:
