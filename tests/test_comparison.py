@@ -214,11 +214,6 @@ def test_random_metrics_and_metrics_without_repeated_words_say_what_to_do():
         compare_models(Own(), QUERIES[:1], ONE, OTHER, 40)
 
 
-def test_too_few_resamples_for_the_confidence_are_refused():
-    with pytest.raises(ValueError, match="needs n_bootstrap=40 or more"):
-        compare_models("weat", QUERIES, ONE, OTHER, 39)
-
-
 def test_fractions_of_words_are_never_cut_off():
     part = WordSet("X", ("a", "b"), np.eye(2))
     halves = part.weighted(Weights([[0.5, 1.5]]))

@@ -44,10 +44,6 @@ COMMANDS = sorted(
 )
 
 
-def test_the_pages_have_commands():
-    assert len(COMMANDS) > 40
-
-
 def parse(command):
     """Parse what stands behind "wefe", as the command line does; say what is wrong with it."""
     group = typer.main.get_command(application())
@@ -70,31 +66,6 @@ def parse(command):
 @pytest.mark.parametrize(("page", "command"), COMMANDS)
 def test_a_command_of_a_page_can_be_parsed(page, command):
     parse(command)
-
-
-@pytest.mark.parametrize("command", ["measure --help", "--help", "--version", "demo --help"])
-def test_help_can_be_asked_for(command):
-    parse(command)
-
-
-@pytest.mark.parametrize(
-    "command",
-    [
-        "measure --queries weat --modle demo",
-        "measure --bogus --help",
-        "measure --help --bogus",
-        "measure --queries weat --modle demo --help",
-    ],
-)
-def test_an_option_that_does_not_exist_is_found(command):
-    with pytest.raises(Exception, match="No such option"):
-        parse(command)
-
-
-@pytest.mark.parametrize("command", ["mesure --help", "--help --bogus", "--verbose"])
-def test_a_command_that_does_not_exist_is_found(command):
-    with pytest.raises(AssertionError):
-        parse(command)
 
 
 # Commands of a clone: benchmarks and scripts, make, and what is installed.
@@ -132,21 +103,6 @@ def test_a_call_of_the_benchmarks_can_be_parsed(page, call, parse_benchmarks):
             parse_benchmarks(["--help"])
         assert ended.value.code == 0
     parse_benchmarks([word for word in words if word != "--help"])
-
-
-def test_the_calls_of_the_benchmarks_are_found():
-    if not (ROOT / "benchmarks").is_dir():
-        pytest.skip("the benchmarks are not here")
-    calls = dict(benchmark_calls())
-    assert {"docs/about/benchmarks.md", "benchmarks/__main__.py"} <= {*calls}
-    assert any("--page docs/about/benchmarks.md" in call for _, call in benchmark_calls())
-
-
-def test_an_option_that_the_benchmarks_do_not_have_is_found(parse_benchmarks, capsys):
-    with pytest.raises(SystemExit) as ended:
-        parse_benchmarks(["--bogus"])
-    assert ended.value.code == 2
-    assert "unrecognized arguments: --bogus" in capsys.readouterr().err
 
 
 def test_scripts_that_pages_name_exist():

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from wefe import Query, WordEmbeddingModel, _compat
-from wefe.metrics import RNSB, WEAT
+from wefe.metrics import RNSB
 
 PAGE = Path(__file__).parents[1] / "docs" / "about" / "moving.md"
 if not PAGE.is_file():
@@ -103,45 +103,6 @@ def query_of(*sets):
 SETS = tuple([f"{kind}{i}" for i in range(4)] for kind in "xyab")
 
 
-def test_what_was_ignored_is_refused(model):
-    query = query_of(*SETS)
-    with pytest.raises(TypeError, match="return_effect_size"):
-        WEAT().run_query(query, model, return_effectsize=True)
-    with pytest.raises(ValueError, match="lowercas"):
-        WEAT().run_query(query, model, preprocessors=[{"lowercas": True}])
-
-
-def test_threshold_may_be_an_integer(model):
-    assert np.isfinite(
-        WEAT().run_query(query_of(*SETS), model, lost_vocabulary_threshold=0)["weat"]
-    )
-
-
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: query_of([], *SETS[1:]),
-        lambda: Query(SETS[:2], SETS[2:], ["same", "same"]),
-    ],
-    ids=["empty set", "one name twice"],
-)
-def test_query_that_cannot_be_answered_is_refused_at_once(make):
-    with pytest.raises(ValueError, match=r"."):
-        make()
-
-
-def test_numbers_that_are_none_are_named_with_their_word(model):
-    model.vectors[0] = np.nan
-    with pytest.raises(ValueError, match="x0"):
-        WEAT().run_query(query_of(*SETS), model)
-
-
-def test_zero_vector_stays_zero(model):
-    model.update("x0", np.zeros(4, dtype=np.float32))
-    model.normalize()
-    assert not model["x0"].any()
-
-
 def test_error_of_a_classifier_is_raised(model):
     from sklearn.linear_model import LogisticRegression
 
@@ -151,14 +112,6 @@ def test_error_of_a_classifier_is_raised(model):
 
     with pytest.raises(RuntimeError, match="no fit"):
         RNSB().run_query(query_of(*SETS), model, estimator=Failing, estimator_params={})
-
-
-def test_heat_map_has_colours_for_negative_correlations():
-    import pandas as pd
-    from wefe.utils import plot_ranking_correlations
-
-    table = pd.DataFrame([[1, -0.5], [-0.5, 1]], index=["a", "b"], columns=["a", "b"])
-    assert plot_ranking_correlations(table).data[0].zmin == -1
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float16])

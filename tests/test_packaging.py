@@ -180,26 +180,11 @@ def test_sdist_has_what_builds_tests_and_documents_the_package_and_nothing_else(
     assert in_sdist == wanted | {"PKG-INFO"}
 
 
-def test_no_litter_is_packed(in_sdist, in_wheel):
-    packed = in_sdist | in_wheel
-    assert not packed & {*LITTER}
-    assert not [name for name in packed if name.endswith((".pyc", ".txt.gz", ".db", ".html"))]
-    assert not [name for name in packed if name.split("/")[0] in ("shared", "data", "build")]
-
-
 def test_the_same_files_build_the_same_archives(littered, sdist, unpacked, wheel, tmp_path):
     for path in (*littered.rglob("*"), *unpacked.rglob("*")):
         os.utime(path, (1e9, 1e9))  # files checked out at another time
     assert build(littered, "sdist", tmp_path).read_bytes() == sdist.read_bytes()
     assert build(unpacked, "wheel", tmp_path).read_bytes() == wheel.read_bytes()
-
-
-def test_build_tools_are_pinned():
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        settings = tomllib.load(file)
-    tools = settings["project"]["optional-dependencies"]["dist"]
-    assert {*settings["build-system"]["requires"]} <= {*tools}
-    assert all(re.fullmatch(r"\w+==[\d.]+", tool) for tool in tools)
 
 
 def test_papers_behind_metrics_stand_in_the_citation_file():
@@ -407,15 +392,6 @@ def test_a_release_has_the_address_of_the_repository(step, tmp_path):
     assert "no [project.urls]" in done.stdout
 
 
-def test_the_page_is_read_from_the_wheel_that_hatchling_builds(step, tmp_path, wheel):
-    (tmp_path / "dist").mkdir()
-    shutil.copy(wheel, tmp_path / "dist")
-    done = step(NO_DEAD_LINKS)
-    relative = re.findall(r"\]\((?!https?:|#)([^)\s]+)", (ROOT / "README.md").read_text("utf-8"))
-    assert all(target in done.stdout for target in relative)
-    assert done.stderr == ""
-
-
 def test_what_is_uploaded_was_tested_and_checked(workflows):
     jobs = workflows["publish"]["jobs"]
     assert jobs["tests"]["uses"] == "./.github/workflows/tests.yml"
@@ -424,12 +400,6 @@ def test_what_is_uploaded_was_tested_and_checked(workflows):
     order = [step.get("name") or step.get("run") or step["uses"] for step in jobs["build"]["steps"]]
     kept = order.index("actions/upload-artifact@v4.6.2")
     assert max(map(order.index, (ON_MAIN, THE_VERSION, NO_DEAD_LINKS))) < kept
-
-
-def test_a_workflow_that_is_called_does_not_wait_for_its_caller(workflows):
-    groups = [flow["concurrency"]["group"] for flow in workflows.values()]
-    assert not [group for group in groups if "github.workflow" in group]
-    assert len({*groups}) == len(groups)
 
 
 def test_workflows_may_do_no_more_than_they_must(workflows):
@@ -467,31 +437,6 @@ def test_actions_are_pinned_to_a_release_or_a_commit(workflows):
     assert not [action for action in used if not pinned.fullmatch(action)]
 
 
-def test_no_job_takes_pytorch_for_graphics_cards_where_another_is_given(workflows):
-    installs = 0
-    for name in ("tests", "docs"):
-        flow = workflows[name]
-        assert flow["env"]["TORCH_INDEX"] == "${{ vars.TORCH_INDEX }}"
-        for job in flow["jobs"].values():
-            runs = [step.get("run", "") for step in job["steps"]]
-            brings_torch = re.compile(r'install .*"\.\[(dev|docs|\$)')
-            with_extras = [i for i, run in enumerate(runs) if brings_torch.search(run)]
-            if with_extras:
-                assert "pip install torch --index-url" in runs[with_extras[0] - 1], name
-                installs += 1
-    assert installs == 4
-
-
-def test_workflows_test_what_makes_pages_and_packages_and_check_each_commit(workflows):
-    jobs = workflows["tests"]["jobs"]
-    matrix = jobs["test"]["strategy"]["matrix"]
-    assert {"system": "ubuntu-latest", "python": "3.12", "extra": "dev"} in matrix["include"]
-    runs = [step.get("run", "") for step in jobs["test"]["steps"]]
-    assert "pip install \".[${{ matrix.extra || 'test' }}]\"" in runs
-    checks = [step.get("run", "") for step in jobs["check"]["steps"]]
-    assert [run for run in checks if run.startswith("pre-commit run --all-files")]
-
-
 def test_the_matrix_has_every_python_that_the_package_names(workflows):
     tested = {*workflows["tests"]["jobs"]["test"]["strategy"]["matrix"]["python"]}
     with (ROOT / "pyproject.toml").open("rb") as file:
@@ -500,21 +445,3 @@ def test_the_matrix_has_every_python_that_the_package_names(workflows):
     named = {c.removeprefix(heads) for c in project["classifiers"] if c.startswith(f"{heads}3.")}
     assert project["requires-python"].removeprefix(">=") in tested
     assert named <= tested
-
-
-def test_who_has_something_to_report_in_private_is_told_where(workflows):
-    texts = {n: (ROOT / n).read_text("utf-8") for n in ("SECURITY.md", "CODE_OF_CONDUCT.md")}
-    for name, text in texts.items():
-        assert "*Report a vulnerability*" in text, name
-        assert "`CITATION.cff`" in text, name
-    # About maintainers, one may speak to somebody else.
-    assert "*Report abuse*" in texts["CODE_OF_CONDUCT.md"]
-    assert "`SECURITY.md`" in (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-
-
-def test_what_a_release_needs_once_is_written_down(workflows):
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    for flow in workflows.values():
-        for name in re.findall(r"\bvars\.(\w+)", str(flow)):
-            assert f"`{name}`" in text, name
-    assert "`[project.urls]`" in text

@@ -3,10 +3,10 @@
 import copy
 import itertools
 import json
-import math
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -48,29 +48,6 @@ def query():
 # What it holds
 
 
-def test_documented_example():
-    query = Query(
-        [["male", "man", "boy"], ["female", "woman", "girl"]],
-        [["science", "technology", "physics"]],
-        ["Male terms", "Female terms"],
-        ["Science terms"],
-    )
-    assert query.target_sets == [["male", "man", "boy"], ["female", "woman", "girl"]]
-    assert query.attribute_sets == [["science", "technology", "physics"]]
-    assert query.target_sets_names == ["Male terms", "Female terms"]
-    assert query.attribute_sets_names == ["Science terms"]
-    assert query.query_name == "Male terms and Female terms wrt Science terms"
-    assert query.template == (2, 1)
-
-
-def test_repr_is_the_documented_text(query):
-    assert repr(query) == (
-        "<Query: Female and Male wrt Arts and Science\n"
-        "- Target sets: [['she', 'woman', 'girl'], ['he', 'man', 'boy']]\n"
-        "- Attribute sets:[['poetry', 'dance'], ['math', 'physics']]>"
-    )
-
-
 @pytest.mark.parametrize(
     ("n_targets", "n_attributes", "name"),
     [
@@ -89,12 +66,6 @@ def test_name_enumerates_the_sets_with_commas_before_the_last_and(n_targets, n_a
     assert distinct_query(n_targets, n_attributes).query_name == name
 
 
-def test_words_are_kept_in_order_and_repetitions_too():
-    query = Query([["b", "a", "b"]], [["É", "é", "e\u0301", ""]])
-    assert query.target_sets == [["b", "a", "b"]]
-    assert query.attribute_sets == [["É", "é", "e\u0301", ""]]
-
-
 @pytest.mark.parametrize(
     "sets",
     [
@@ -102,8 +73,9 @@ def test_words_are_kept_in_order_and_repetitions_too():
         (np.array([FEMALE, MALE]), np.array([SCIENCE])),
         ([np.array(FEMALE), tuple(MALE)], np.array([SCIENCE], dtype=object)),
         ([[np.str_(word) for word in FEMALE], MALE], [SCIENCE]),
+        ([pd.Series(FEMALE, [7, 8, 9]), pd.Index(MALE)], [SCIENCE]),
     ],
-    ids=["tuples", "arrays", "mixed", "numpy strings"],
+    ids=["tuples", "arrays", "mixed", "numpy strings", "columns"],
 )
 def test_sets_of_every_kind_give_the_same_query_of_plain_strings(sets):
     query = Query(*sets, np.array(["F", "M"]), ("S",))
@@ -113,11 +85,6 @@ def test_sets_of_every_kind_give_the_same_query_of_plain_strings(sets):
     )
     assert {type(string) for string in strings} == {str}
     assert Query.from_json(query.to_json()) == query
-
-
-def test_a_target_and_an_attribute_set_may_have_one_name():
-    query = Query([FEMALE], [MALE], ["People"], ["People"])
-    assert query.query_name == "People wrt People"
 
 
 def test_changing_the_given_lists_or_the_returned_ones_changes_no_query():
@@ -170,29 +137,7 @@ def test_queries_that_differ_in_words_names_or_order_are_not_equal(query, other)
     assert query != other
 
 
-def test_a_query_equals_no_other_kind_of_thing(query):
-    assert query != query.dict()
-    assert query != query.query_name
-
-
-def test_where_targets_end_and_attributes_begin_matters():
-    sets = [["a"], ["b"], ["c"]]
-    names = ["x", "y", "z"]
-    one = Query(sets[:1], sets[1:], names[:1], names[1:])
-    assert one != Query(sets[:2], sets[2:], names[:2], names[2:])
-
-
 # Subqueries
-
-
-@settings(deadline=None)
-@given(st.integers(1, 5), st.integers(0, 5), st.integers(1, 6) | st.just("n"), st.integers(0, 6))
-def test_there_are_as_many_subqueries_as_the_binomials_say(n_targets, n_attributes, t, a):
-    subqueries = distinct_query(n_targets, n_attributes).get_subqueries((t, a))
-    t_sets = 1 if t == "n" else math.comb(n_targets, t)
-    assert len(subqueries) == t_sets * math.comb(n_attributes, a)
-    wanted = (n_targets if t == "n" else t, a)
-    assert {subquery.template for subquery in subqueries} <= {wanted}
 
 
 @settings(deadline=None)
@@ -209,28 +154,6 @@ def test_subqueries_are_the_combinations_in_order_without_repeated_content(query
                 seen.append(words)
                 expected.append(Query(*words, *names))
     assert query.get_subqueries((t, a)) == expected
-
-
-@settings(deadline=None)
-@given(queries())
-def test_the_only_subquery_of_the_same_template_is_the_query_itself(query):
-    assert query.get_subqueries(query.template) == [query]
-    assert query.get_subqueries(list(query.template)) == [query]
-
-
-def test_no_subquery_is_larger_than_its_query(query):
-    assert query.get_subqueries((3, 2)) == []
-    assert query.get_subqueries((2, 3)) == []
-
-
-def test_subqueries_keep_the_names_of_their_sets(query):
-    names = [subquery.query_name for subquery in query.get_subqueries((1, 1))]
-    assert names == [
-        "Female wrt Arts",
-        "Female wrt Science",
-        "Male wrt Arts",
-        "Male wrt Science",
-    ]
 
 
 def test_unnamed_queries_keep_all_their_subqueries():
@@ -259,13 +182,6 @@ def test_n_keeps_all_sets_of_its_side():
     assert [part.template for part in parts] == [(3, 1), (3, 1)]
 
 
-def test_n_asks_for_its_minimum():
-    query = distinct_query(1, 0)
-    assert query.get_subqueries(("n", 0), minimum=(2, 0)) == []
-    assert query.get_subqueries((1, "n")) == []
-    assert query.get_subqueries((1, "n"), minimum=(1, 0)) == [query]
-
-
 @pytest.mark.parametrize(
     ("template", "minimum", "expected"),
     [
@@ -284,9 +200,7 @@ def test_a_query_knows_which_templates_it_satisfies(query, template, minimum, ex
     ("template", "error", "message"),
     [
         ((2,), TypeError, "a template is a pair"),
-        ((2, 1, 1), TypeError, "a template is a pair"),
         ("21", TypeError, "a template is a pair"),
-        (2, TypeError, "a template is a pair"),
         ((2, -1), ValueError, "integers or 'n'"),
         ((2, 1.0), ValueError, "got tuple .2, 1.0"),
         ((True, 1), ValueError, "got tuple .True"),
@@ -305,29 +219,12 @@ def test_wrong_templates_are_refused(query, template, error, message):
 # Plain data
 
 
-def test_dict_has_the_documented_entries(query):
-    assert query.dict() == {
-        "target_sets": [FEMALE, MALE],
-        "attribute_sets": [ARTS, SCIENCE],
-        "target_sets_names": ["Female", "Male"],
-        "attribute_sets_names": ["Arts", "Science"],
-        "query_name": "Female and Male wrt Arts and Science",
-        "template": (2, 2),
-    }
-
-
 @settings(deadline=None)
 @given(queries(), st.none() | st.integers(0, 4))
 def test_queries_survive_dict_and_json(query, indent):
     assert Query.from_dict(query.dict()) == query
     assert Query.from_json(query.to_json(indent)) == query
     assert Query.from_dict(json.loads(json.dumps(query.dict()))) == query
-
-
-def test_json_is_readable_text():
-    text = Query([["él"]], [["niño"]]).to_json()
-    assert "él" in text
-    assert "niño" in text
 
 
 def test_names_and_what_is_generated_may_be_absent():
@@ -342,6 +239,7 @@ def test_names_and_what_is_generated_may_be_absent():
     [
         ({"template": (2, 1)}, ValueError, r"template is \(2, 1\), but the sets make it \(2, 2\)"),
         ({"template": 22}, TypeError, "a template is a pair"),
+        ({"query_name": "My query"}, ValueError, "is 'My query', but the sets make it 'Female"),
         ({"targets": [FEMALE]}, ValueError, "unknown option 'targets'.*Did you mean 'target_sets'"),
         ({"target_sets": "she"}, TypeError, "target_sets must be a list"),
         ({"attribute_sets": [ARTS, []]}, ValueError, r"attribute set 1 \('Science'\) is empty"),
@@ -353,24 +251,6 @@ def test_wrong_data_are_refused(query, change, error, message):
         Query.from_dict(query.dict() | change)
 
 
-def test_data_without_sets_are_refused(query):
-    data = query.dict()
-    del data["target_sets"]
-    with pytest.raises(ValueError, match="target_sets missing"):
-        Query.from_dict(data)
-
-
-@pytest.mark.parametrize("data", [[], "target_sets", None, [["target_sets", []]]])
-def test_only_a_dict_is_read(data):
-    with pytest.raises(TypeError, match="expected a dict with the query"):
-        Query.from_dict(data)
-
-
-def test_broken_json_is_refused():
-    with pytest.raises(ValueError, match="Expecting"):
-        Query.from_json("{")
-
-
 # What is refused; the message says which set and which element
 
 
@@ -379,19 +259,11 @@ def test_broken_json_is_refused():
     ("sets", "error", "message"),
     [
         ("she", TypeError, "{side}_sets must be a list.*got str 'she'"),
-        (None, TypeError, "{side}_sets must be a list.*got NoneType"),
-        ({"a": ["she"]}, TypeError, "{side}_sets must be a list.*got dict"),
         ((words for words in [FEMALE]), TypeError, "{side}_sets must be a list.*generator"),
-        (["she", "he"], TypeError, r"{side} set 0 \('{Side} set 0'\) must be a list.*'she'"),
-        ([FEMALE, "he"], TypeError, r"{side} set 1 \('{Side} set 1'\) must be a list.*'he'"),
+        ([FEMALE, "he"], TypeError, r"{side} set 1 .*must be a list.*Put it in a list: \['he'\]"),
         ([FEMALE, {"he"}], TypeError, r"{side} set 1 .* must be a list.*got set"),
-        ([FEMALE, (w for w in MALE)], TypeError, r"{side} set 1 .* must be a list.*generator"),
-        (np.array(FEMALE), TypeError, r"{side} set 0 .* must be a list"),
         ([FEMALE, []], ValueError, r"{side} set 1 \('{Side} set 1'\) is empty"),
         ([FEMALE, ["he", None]], TypeError, r"{side} set 1 .*element 1 must be a string.*None"),
-        ([["she", 3]], TypeError, r"{side} set 0 .*element 1 must be a string; got int 3"),
-        ([["she", b"her"]], TypeError, r"element 1 must be a string; got bytes"),
-        ([["she", ["her"]]], TypeError, r"element 1 must be a string; got list"),
         (np.array([[1, 2]]), TypeError, r"element 0 must be a string; got int"),
     ],
 )
@@ -400,11 +272,6 @@ def test_wrong_sets_are_refused(side, sets, error, message):
     pattern = message.replace("{side}", side).replace("{Side}", side.capitalize())
     with pytest.raises(error, match=pattern):
         Query(*arguments)
-
-
-def test_message_calls_the_set_by_its_name():
-    with pytest.raises(TypeError, match=r"target set 1 \('Men'\): element 2 must be a string"):
-        Query([FEMALE, ["he", "man", 1.5]], [ARTS], ["Women", "Men"])
 
 
 def test_a_query_has_at_least_one_target_set():
@@ -424,11 +291,8 @@ def test_a_query_may_have_no_attribute_sets():
     [
         (["Same", "Same"], ValueError, "{side}_sets_names must have one name.*'Same'"),
         (["One"], ValueError, "{side}_sets_names must have one name.*2 sets, 1 names"),
-        (["1", "2", "3"], ValueError, "2 sets, 3 names"),
-        ([], ValueError, "2 sets, 0 names"),
         ("AB", TypeError, "{side}_sets_names must be a list"),
         (["One", None], TypeError, "{side}_sets_names: element 1 must be a string"),
-        (["One", 2], TypeError, "{side}_sets_names: element 1 must be a string; got int 2"),
         (["", "Two"], ValueError, "{side}_sets_names must have one name.*''"),
     ],
 )
@@ -436,22 +300,3 @@ def test_wrong_names_are_refused(side, names, error, message):
     # Two sets with one name overwrote each other in older releases.
     with pytest.raises(error, match=message.replace("{side}", side)):
         Query([FEMALE, MALE], [ARTS, SCIENCE], **{f"{side}_sets_names": names})
-
-
-def test_columns_of_a_table_are_word_lists():
-    pandas = pytest.importorskip("pandas")
-    table = pandas.DataFrame({"female": ["she", "her"], "male": ["he", "him"]}, index=[7, 8])
-    query = Query([table["female"], table["male"]], [pandas.Index(["math"])])
-    assert query.target_sets == [["she", "her"], ["he", "him"]]
-    assert query.attribute_sets == [["math"]]
-
-
-def test_string_in_place_of_a_list_is_refused_with_the_way_out():
-    with pytest.raises(TypeError, match=r"Put it in a list: \['she'\]"):
-        Query(["she", "woman"], [["math"]])
-
-
-def test_stated_name_that_is_not_the_generated_one_is_refused():
-    data = {"target_sets": [["she"]], "attribute_sets": [["math"]], "query_name": "My query"}
-    with pytest.raises(ValueError, match="query_name is 'My query', but the sets make it 'Target"):
-        Query.from_dict(data)

@@ -104,16 +104,6 @@ def test_ties_are_ranked_as_asked(method, expected):
     assert ranking["m2"].tolist() == [3, 1, 4, 2]
 
 
-def test_correlation_of_the_worked_example_depends_on_how_ties_were_broken():
-    tables = [score_column(M1, "m1", 0), score_column(M2, "m2", 0)]
-    average = create_ranking(tables, method="average")
-    assert calculate_ranking_correlations(average).iloc[0, 1] == pytest.approx(0.105409, abs=1e-6)
-    kendall = calculate_ranking_correlations(average, method="kendall")
-    assert kendall.iloc[0, 1] == pytest.approx(0.182574, abs=1e-6)
-    first = create_ranking(tables)
-    assert calculate_ranking_correlations(first).iloc[0, 1] == pytest.approx(0.4)
-
-
 @pytest.mark.parametrize(
     ("best", "expected"),
     [(0, [2, 1, 3]), (1, [2, 3, 1]), ("higher", [2, 3, 1]), ("lower", [2, 1, 3])],
@@ -131,32 +121,6 @@ def three_models(toy_model):
         WordEmbeddingModel.from_arrays(words, vectors * [s, 1, 1], f"x{s}") for s in (0.3, 0.05)
     ]
     return [toy_model, *shrunk]
-
-
-@pytest.mark.parametrize("metric", [WEAT, ECT, MAC])
-def test_metrics_are_ranked_by_their_own_order(three_models, metric):
-    """ECT is better when higher and MAC when nearer to 1; ascending would put the worst first."""
-    q = Query(
-        [["she", "woman"], ["he", "man"]],
-        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
-    )
-    table = run_queries(
-        metric,
-        [q],
-        three_models,
-        aggregate_results=True,
-        aggregation_function="avg",
-        generate_subqueries=True,
-    )
-    scale = metric().scale()
-    by_hand = scipy.stats.rankdata(scale.bias(table.iloc[:, -1]), method="ordinal")
-    assert create_ranking([table]).iloc[:, 0].tolist() == by_hand.tolist()
-
-
-def test_documented_ascending_still_overrides():
-    table = score_column({"a": 0.3, "b": -0.1, "c": 0.9}, "x", best="higher")
-    assert create_ranking([table], ascending=True)["x"].tolist() == [2, 1, 3]
-    assert create_ranking([table], ascending=False)["x"].tolist() == [2, 3, 1]
 
 
 @pytest.mark.parametrize(
@@ -212,16 +176,6 @@ def test_ranking_survives_a_file(three_models, metric, function, tmp_path, caplo
     assert create_ranking([read]).iloc[:, 0].tolist() == expected
 
 
-def test_order_belongs_to_the_column_not_to_the_table(three_models):
-    """A column of plain scores is none that was aggregated."""
-    q = Query([["she", "woman"], ["he", "man"]], [["home", "kids"]])
-    table = run_queries(
-        MAC, [q], three_models, aggregation_function="bias_avg", aggregate_results=True
-    )
-    with pytest.raises(ValueError, match="must end with an aggregated column"):
-        create_ranking([table.iloc[:, :1]])
-
-
 @pytest.mark.parametrize("function", ["sum", "abs_sum", "avg", "bias_avg"])
 @pytest.mark.parametrize("metric", [WEAT, ECT, MAC])
 def test_matrix_and_totals_are_ranked_alike(three_models, metric, function):
@@ -232,13 +186,6 @@ def test_matrix_and_totals_are_ranked_alike(three_models, metric, function):
     )
     totals = aggregate(measure(metric, [q], three_models, **asked), function)
     pd.testing.assert_frame_equal(create_ranking([matrix]), create_ranking(totals))
-
-
-def test_appended_column_is_not_taken_for_the_aggregated_one(three_models, toy_query):
-    table = run_queries(WEAT, [toy_query], three_models, aggregate_results=True)
-    table["quality"] = [0.9, 0.5, 0.1]
-    with pytest.raises(ValueError, match="must end with an aggregated column"):
-        create_ranking([table])
 
 
 def test_overall_score_of_sums_is_best_at_the_weighted_sum():
@@ -280,12 +227,6 @@ def test_model_without_score_has_no_rank(caplog):
     assert np.isnan(ranking.loc["a", "y"])
     assert ranking.loc["c", "y"] == 1
     assert "no rank" in caplog.text
-
-
-@given(st.lists(st.floats(-10, 10), min_size=1, max_size=8))
-def test_ranking_is_a_permutation(scores):
-    table = score_column({f"m{i}": score for i, score in enumerate(scores)}, "x", 0)
-    assert sorted(create_ranking([table])["x"]) == list(range(1, len(scores) + 1))
 
 
 @pytest.mark.parametrize(
@@ -370,20 +311,6 @@ def test_overall_score_weighs_query_sets_by_their_queries():
     assert overall_scores(parts, weights=one)["score"].item() == pytest.approx(0.3)
 
 
-def test_overall_score_is_the_mean_over_all_queries(packaged_model):
-    """For the mean of absolute values, weights are the numbers of queries."""
-    from wefe.datasets import load_weat_queries
-
-    queries = load_weat_queries()
-    parts = {"one": queries[:3], "other": queries[3:]}
-    overall = overall_scores(aggregate(measure(WEAT, parts, [packaged_model]), "abs_avg"), "All")
-    together = run_queries(WEAT, queries, [packaged_model], aggregate_results=True)
-    assert overall["score"].item() == pytest.approx(together.iloc[0, -1])
-    ranking = create_ranking(overall)
-    assert ranking.columns[0] == "WEAT: All weighted average of abs values score"
-    assert ranking.iloc[0, 0] == 1
-
-
 def test_overall_columns_of_the_papers_table_are_weighted_means():
     """RNSB columns of Table 1: gender, ethnicity, religion -> overall, within rounding."""
     gender = [0.02, 0.02, 0.23, 0.29, 0.32, 0.03, 0.14]
@@ -417,44 +344,17 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
         create_ranking([table])
 
 
+UNAGGREGATED = {"query_name": ["q"], "score": [1.0]}
+
+
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
         (lambda: create_ranking([{"a": 1}]), TypeError, "element 0 must be a DataFrame"),
-        (lambda: create_ranking([]), ValueError, "empty"),
-        (lambda: create_ranking(None), TypeError, "list"),
-        (
-            lambda: create_ranking(pd.DataFrame({"query_name": ["q"], "score": [1.0]})),
-            ValueError,
-            "wefe.aggregate",
-        ),
-        (lambda: create_ranking([score_column(M1, "x", 0)], method="best"), ValueError, "method"),
-        (
-            lambda: create_ranking([pd.DataFrame(index=["a"])]),
-            ValueError,
-            "element 0 must have aggregated",
-        ),
-        (
-            lambda: create_ranking([pd.DataFrame({"x": [1.0, 2.0]}, index=["a", "a"])]),
-            ValueError,
-            "repeats models",
-        ),
-        (lambda: score_column(M1, "x", "best"), ValueError, "higher"),
-        (lambda: score_column(M1, "x", None), TypeError, "best"),
-        (lambda: score_column(M1, "x", True), TypeError, "best"),
-        (lambda: score_column(M1, "x", math.nan), ValueError, "finite"),
+        (lambda: create_ranking(pd.DataFrame(UNAGGREGATED)), ValueError, "wefe.aggregate"),
+        (lambda: create_ranking([pd.DataFrame(index=["a"])]), ValueError, "element 0 must have"),
+        (lambda: create_ranking([pd.DataFrame({"x": [1, 2]}, ["a", "a"])]), ValueError, "repeats"),
         (lambda: score_column({"a": "x"}, "x", 0), TypeError, "scores must be numbers"),
-        (
-            lambda: create_ranking([score_column(M1, "x", 0)], ascending="no"),
-            TypeError,
-            "ascending must be True or False",
-        ),
-        (lambda: calculate_ranking_correlations([1]), TypeError, "DataFrame"),
-        (
-            lambda: calculate_ranking_correlations(ranks_of("gender"), method="cosine"),
-            ValueError,
-            "method must be one of",
-        ),
         (lambda: overall_scores([score_column(M1, "x", 0)]), TypeError, "aggregate"),
         (lambda: overall_scores(totals(M1, "x"), weights={"x": -1}), ValueError, "at least 0"),
         (lambda: overall_scores(totals(M1, "x"), weights={"y": 1}), ValueError, "for each of"),
@@ -463,11 +363,3 @@ def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
 def test_wrong_arguments_say_what_is_wanted(call, error, text):
     with pytest.raises(error, match=text):
         call()
-
-
-def test_inputs_are_not_changed():
-    table = totals(M1, "x")
-    before = table.copy()
-    create_ranking([table])
-    overall_scores([table])
-    pd.testing.assert_frame_equal(table, before)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -91,50 +91,40 @@ def _score(
         result = result_of(metric, query, model, **options)
     except UnanswerableError as error:
         return Answer(math.nan, nan_reason=str(error))
-    score = _number(metric, result, "result")
+    facts: dict[str, Any] = {"score": _number(metric, result, "result")}
+    if result.get("p_value") is not None:
+        facts["p_value"] = _number(metric, result, "p_value")
+    if math.isnan(facts["score"]):
+        facts["nan_reason"] = getattr(result, "nan_reason", None) or "the metric returned NaN"
     # A user's own run_query may return a plain dictionary.
-    p_value = math.nan if result.get("p_value") is None else _number(metric, result, "p_value")
-    answer = Answer(score, p_value=p_value)
-    if math.isnan(score):
-        reason = getattr(result, "nan_reason", None) or "the metric returned NaN"
-        answer = answer._replace(nan_reason=reason)
-    if not isinstance(result, MetricResult):
-        return answer
-    test = result.details.get("permutation_test")
-    if test is not None:
-        lower, upper = test.p_value_bounds
-        null_lower, null_median, null_upper = test.null_quantiles
-        answer = answer._replace(
-            null_mean=test.null_mean,
-            null_lower=null_lower,
-            null_median=null_median,
-            null_upper=null_upper,
-            p_value_lower=lower,
-            p_value_upper=upper,
-            p_value_test=_SIDES[test.alternative],
-            p_value_method=test.method,
-        )
+    if isinstance(result, MetricResult):
+        facts |= _facts_of(result)
+    return Answer(**facts)
+
+
+def _facts_of(result: MetricResult) -> dict[str, Any]:
     uses = result.targets + result.attributes
     lost = [word for use in uses for word in use.lost]
-    return answer._replace(
-        words_used=sum(len(use.used) for use in uses),
-        words_lost=len(lost),
-        lost_words=lost or None,
-        warnings=list(result.warnings) or None,
-        negative_sentiment=result.get("negative_sentiment_distribution"),
-        words=_words(result),
-    )
-
-
-def _words(result: MetricResult) -> dict[str, list[Any]] | None:
-    tests = result.details.get("permutation_tests", {})
-    return {
-        word: [
-            effect_size,
-            *((test.p_value, test.method) if (test := tests.get(word)) else (None, None)),
-        ]
-        for word, effect_size in result.get("effect_sizes", {}).items()
-    } or None
+    facts = {
+        "words_used": sum(len(use.used) for use in uses),
+        "words_lost": len(lost),
+        "lost_words": lost or None,
+        "warnings": list(result.warnings) or None,
+        "negative_sentiment": result.get("negative_sentiment_distribution"),
+    }
+    if test := result.details.get("permutation_test"):
+        names = ("null_lower", "null_median", "null_upper", "p_value_lower", "p_value_upper")
+        facts |= zip(names, (*test.null_quantiles, *test.p_value_bounds), strict=True)
+        facts |= {"null_mean": test.null_mean, "p_value_method": test.method}
+        facts["p_value_test"] = _SIDES[test.alternative]
+    if effect_sizes := result.get("effect_sizes"):
+        tests = result.details.get("permutation_tests", {}).items()
+        tested = {word: (test.p_value, test.method) for word, test in tests}
+        facts["words"] = {
+            word: [effect_size, *tested.get(word, (None, None))]
+            for word, effect_size in effect_sizes.items()
+        }
+    return facts
 
 
 def _number(metric: BaseMetric, result: object, key: str) -> float:
@@ -149,63 +139,63 @@ def _number(metric: BaseMetric, result: object, key: str) -> float:
 
 
 class _Asked(NamedTuple):
-    """A query, the metrics to run on it, and the options of each metric by model."""
+    """A metric to run on a query, with its options for each model, and its place in the answers."""
 
-    query: Query
-    metrics: list[BaseMetric]
-    options: list[Sequence[Mapping[str, Any]]]
+    metric: BaseMetric
+    options: Sequence[Mapping[str, Any]]
+    number: int
+    position: int
+
+
+# Numbers of the metric, of the model and of the query, and the answer.
+_Placed: TypeAlias = tuple[int, int, int, Answer]
 
 
 def _answer_all(
-    asked: Sequence[_Asked], models: Sequence[WordEmbeddingModel], wanted: Resampling | None
-) -> list[list[list[Answer]]]:
-    """Return the answers by query, metric and model."""
+    asked: Sequence[tuple[Query, Sequence[_Asked]]],
+    block: range,
+    models: Sequence[WordEmbeddingModel],
+    wanted: Resampling | None,
+) -> list[_Placed]:
+    """Answer queries with a block of all models."""
     answers = []
-    for query, metrics, options in asked:
-        known = [{}] * len(metrics) if wanted else _at_once(query, metrics, options, models)
-        answers.append(
-            [
-                [
-                    own.get(i) or answer_of(metric, query, model, params[i], wanted)
-                    for i, model in enumerate(models)
-                ]
-                for metric, params, own in zip(metrics, options, known, strict=True)
-            ]
-        )
+    for query, every in asked:
+        known = {} if wanted else _at_once(query, every, models)
+        for each in every:
+            for k, (i, model) in enumerate(zip(block, models, strict=True)):
+                answer = known.get((each.number, k)) or answer_of(
+                    each.metric, query, model, each.options[i], wanted
+                )
+                answers.append((each.number, i, each.position, answer))
     return answers
 
 
 def _at_once(
-    query: Query,
-    metrics: Sequence[BaseMetric],
-    options: Sequence[Sequence[Mapping[str, Any]]],
-    models: Sequence[WordEmbeddingModel],
-) -> list[dict[int, Answer]]:
+    query: Query, every: Sequence[_Asked], models: Sequence[WordEmbeddingModel]
+) -> dict[tuple[int, int], Answer]:
     """Score models that find the same words in one computation, one case of the weights per model.
 
     Only plain numbers: p-values, NaN scores and everything else is left to :func:`answer_of`.
     """
-    answers: list[dict[int, Answer]] = [{} for _ in metrics]
+    answers: dict[tuple[int, int], Answer] = {}
     plain = []
-    for known, metric, params in zip(answers, metrics, options, strict=True):
+    for each in every:
         # Not inherited, because a subclass may have another formula.
-        if vars(type(metric)).get("scores_many_models") and metric.accepts(query):
-            own, lookup = metric.with_params(**params[0])
+        if vars(type(each.metric)).get("scores_many_models") and each.metric.accepts(query):
+            own, lookup = each.metric.with_params(**each.options[0])
             if not own._asks_more():
-                plain.append((known, own))
+                plain.append((each.number, own))
     for members, embedded in embed_models(models, query, lookup) if plain else ():
-        sets = embedded.sets
-        lost = [word for part in sets for word in part.lost]
-        n_used = sum(len(part) for part in sets)
-        for known, metric in plain:
+        lost = [word for part in embedded.sets for word in part.lost]
+        words: dict[str, Any] = {
+            "words_used": sum(map(len, embedded.sets)),
+            "words_lost": len(lost),
+        }
+        for number, metric in plain:
             scores = metric._scores(embedded.targets, embedded.attributes).tolist()
-            known |= {
-                member: Answer(
-                    score, words_used=n_used, words_lost=len(lost), lost_words=lost or None
-                )
-                for member, score in zip(members, scores, strict=True)
-                if score == score
-            }
+            for member, score in zip(members, scores, strict=True):
+                if score == score:
+                    answers[number, member] = Answer(score, **words, lost_words=lost or None)
     return answers
 
 
@@ -220,48 +210,32 @@ def run_all(
     """Return the answers by metric, model and query, with bootstrap intervals if `wanted`."""
     import joblib
 
-    if any(metric.encodes_texts for metric, _ in asked):
-        n_jobs = 1  # the weights of an encoder are not sent to workers
+    metrics = [metric for metric, _ in asked]
+    encodes = any(metric.encodes_texts for metric in metrics)
+    n_jobs = 1 if encodes else n_jobs  # the weights of an encoder are not sent to workers
     n_workers = joblib.effective_n_jobs(n_jobs)
     # Each query is looked up once for all metrics.
-    places: dict[Query, list[tuple[int, int]]] = {}
-    for number, (_, queries) in enumerate(asked):
+    by_query: dict[Query, list[_Asked]] = {query: [] for _, own in asked for query in own}
+    sent = models
+    if not encodes:
+        sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
+    for number, (metric, queries) in enumerate(asked):
+        of_calls = _options_of_calls(options, len(queries), len(models))
         for position, query in enumerate(queries):
-            places.setdefault(query, []).append((number, position))
-    metrics = [metric for metric, _ in asked]
-    sent, options = _prepared(metrics, list(places), models, options, n_workers)
-    options_of = [_options_of_calls(options, len(queries), len(models)) for _, queries in asked]
-    blocks = list(_blocks(len(models), list(places), n_workers))
+            own = [of_model[position] for of_model in of_calls]
+            by_query[query].append(_Asked(metric, own, number, position))
     calls = (
-        (
-            [
-                _Asked(
-                    query,
-                    [metrics[number] for number, _ in places[query]],
-                    [
-                        [options_of[number][i][position] for i in block]
-                        for number, position in places[query]
-                    ],
-                )
-                for query in queries
-            ],
-            [sent[i] for i in block],
-            wanted,
-        )
-        for block, queries in blocks
+        ([(query, by_query[query]) for query in queries], block, [sent[i] for i in block], wanted)
+        for block, queries in _blocks(len(models), list(by_query), n_workers)
     )
     answers = [[[Answer(math.nan)] * len(queries) for _ in models] for _, queries in asked]
     total = len(models) * sum(len(queries) for _, queries in asked)
     label = ", ".join(metric.metric_short_name for metric in metrics)
     with progress_bar(total, label, "query", progress) as bar:
-        for (block, queries), results in zip(
-            blocks, call_all(_answer_all, calls, n_jobs), strict=True
-        ):
-            for query, by_metric in zip(queries, results, strict=True):
-                for (number, position), row in zip(places[query], by_metric, strict=True):
-                    for i, answer in zip(block, row, strict=True):
-                        answers[number][i][position] = answer
-                    bar.update(len(row))
+        for placed in call_all(_answer_all, calls, n_jobs):
+            for number, i, position, answer in placed:
+                answers[number][i][position] = answer
+            bar.update(len(placed))
     return answers
 
 
@@ -273,8 +247,6 @@ def _prepared(
     n_workers: int,
 ) -> tuple[Sequence[WordEmbeddingModel], Mapping[str, Any]]:
     """Prepare the look-up of words; return the models and the options to send to workers."""
-    if any(metric.encodes_texts for metric in metrics):
-        return models, options
     # A worker can only use forms prepared here; this process can add forms later.
     forms = check_preprocessors(options.get("preprocessors"))
     all_forms = n_workers > 1 or options.get("strategy") == "all"

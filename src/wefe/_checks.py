@@ -66,8 +66,12 @@ def check_positive_int(name: str, value: object) -> int:
     """Return an integer of at least 1; reject floats and bools."""
     if _is_whole(value) and int(value) >= 1:
         return int(value)
-    kind = ValueError if _is_whole(value) else TypeError
-    raise kind(f"{name} must be an integer of at least 1; got {found(value)}.")
+    raise _refusal(name, value, "an integer of at least 1", _is_whole(value))
+
+
+def _refusal(name: str, value: object, wanted: str, is_right_type: bool) -> Exception:
+    kind = ValueError if is_right_type else TypeError
+    return kind(f"{name} must be {wanted}; got {found(value)}.")
 
 
 def _is_whole(value: object) -> TypeGuard[int]:
@@ -84,8 +88,7 @@ def check_number(name: str, value: object, at_least: float = -math.inf) -> float
         if _is_real(value) and math.isfinite(value) and value >= at_least:
             return float(value)
     bound = "" if math.isinf(at_least) else f" of at least {at_least:g}"
-    kind = ValueError if _is_real(value) else TypeError
-    raise kind(f"{name} must be a finite number{bound}; got {found(value)}.")
+    raise _refusal(name, value, f"a finite number{bound}", _is_real(value))
 
 
 def check_array(
@@ -126,10 +129,8 @@ def check_random_state(value: object) -> int | np.random.Generator | None:
         return value
     if _is_whole(value) and 0 <= value < 2**32:
         return int(value)
-    raise (ValueError if _is_whole(value) else TypeError)(
-        "random_state must be an integer from 0 to 2**32 - 1, a numpy.random.Generator or None; "
-        f"got {found(value)}. Use for example 42."
-    )
+    wanted = "an integer from 0 to 2**32 - 1, a numpy.random.Generator or None"
+    raise _refusal("random_state", value, wanted, _is_whole(value))
 
 
 def as_seed(random_state: object) -> int:
@@ -143,7 +144,7 @@ def as_seed(random_state: object) -> int:
 def check_share(name: str, value: object) -> float:
     """Return a number between 0 and 1 as float."""
     if not _is_real(value):
-        raise TypeError(f"{name} must be a number between 0 and 1; got {found(value)}.")
+        raise _refusal(name, value, "a number between 0 and 1", is_right_type=False)
     if not 0 <= value <= 1:
         raise ValueError(f"{name} is a share between 0 and 1; got {value!r}.")
     return float(value)
@@ -198,9 +199,8 @@ def check_n_jobs(n_jobs: object) -> int | None:
     """Return a number of workers as in joblib: positive, negative or None, but not 0."""
     if n_jobs is None or (_is_whole(n_jobs) and n_jobs != 0):
         return n_jobs
-    raise (ValueError if _is_whole(n_jobs) else TypeError)(
-        f"n_jobs must be a number of workers, -1 for one per core, or None; got {found(n_jobs)}."
-    )
+    wanted = "a number of workers, -1 for one per core, or None"
+    raise _refusal("n_jobs", n_jobs, wanted, _is_whole(n_jobs))
 
 
 def import_library(name: str, extra: str, label: str) -> Any:

@@ -52,21 +52,15 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 def _mode_of(target: Path, given: str) -> int | None:
     """Return the permissions of the file to replace; None if it does not exist."""
-    try:
-        target.stat()
-    except FileNotFoundError:
-        if target.parent.is_dir():
-            return None
+    if not target.parent.is_dir():
         what = "there is no such folder to write into"
-        raise FileNotFoundError(errno.ENOENT, what, str(target.parent)) from None
-    except NotADirectoryError:
-        what = "there is a file where a folder should be"
-        raise NotADirectoryError(errno.ENOTDIR, what, str(target.parent)) from None
-    if target.is_dir():
-        raise IsADirectoryError(errno.EISDIR, "is a folder; expected the name of a file", given)
+        raise FileNotFoundError(errno.ENOENT, what, str(target.parent))
+    if not target.exists():
+        return None
     if not target.is_file():
         # Otherwise root could replace /dev/null.
-        raise OSError(errno.EINVAL, "is not a regular file, so it cannot be replaced", given)
+        what = "is a folder or a device, and not a regular file that can be replaced"
+        raise OSError(errno.EINVAL, what, given)
     if not os.access(target, os.W_OK):
         # The folder's permissions would allow it, but a protected file should not change.
         raise PermissionError(errno.EACCES, "is write-protected", given)

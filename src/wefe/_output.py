@@ -219,13 +219,11 @@ def _as_cells(frame: pd.DataFrame, p_value: Any = p_value_text) -> pd.DataFrame:
 
 def _column(name: str, column: pd.Series, p_value: Any = p_value_text) -> list[str]:
     """Return the heading and the cells of a column; cells without a value are empty."""
+    write = number_text if pd.api.types.is_float_dtype(column) else lambda x: visible(str(x))
     if name.startswith("p_value"):
-        cells = [p_value(p) for p in column.astype(float)]
-    elif pd.api.types.is_float_dtype(column):
-        cells = [number_text(x) for x in column]
-    else:
-        cells = [visible(str(x)) for x in column]
-    shown = ["" if missing else cell for cell, missing in zip(cells, column.isna(), strict=True)]
+        write, column = p_value, column.astype(float)
+    cells = zip(column, column.isna(), strict=True)
+    shown = ["" if is_missing else write(cell) for cell, is_missing in cells]
     return [visible(name).replace("_", " "), *shown]
 
 

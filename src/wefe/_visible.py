@@ -67,17 +67,21 @@ def unique_labels(names: Sequence[str], what: str) -> list[str]:
     >>> unique_labels(["w2v", "glove", "w2v"], "models")
     ['w2v', 'glove', 'w2v (2)']
     """
+    labels = numbered(names)
+    for name, label in zip(names, labels, strict=True):
+        if label != name:
+            logger.warning("two %s are called %r; the second is renamed to %r", what, name, label)
+    return labels
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Number repeated names; no number makes a name that occurs already."""
     labels: list[str] = []
-    taken = set(names)
-    seen: set[str] = set()
     for name in names:
         label, number = name, 1
-        while label in seen or (number > 1 and label in taken):
+        while label in labels or (number > 1 and label in names):
             number += 1
             label = f"{name} ({number})"
-        if number > 1:
-            logger.warning("two %s are called %r; the second is renamed to %r", what, name, label)
-        seen.add(label)
         labels.append(label)
     return labels
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -241,36 +242,6 @@ class WordSet:
         """
         return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
 
-    def mean_dot(self, other: WordSet) -> Vectors:
-        """Compute inner products of the mean vector with the vectors of another set.
-
-        Parameters
-        ----------
-        other : WordSet
-            The other set; its weights are ignored.
-
-        Returns
-        -------
-        ndarray of shape (n_cases, n_words)
-            One inner product per word of the other set.
-        """
-        if self.weights.n_cases == 1:
-            return other.dot(self.mean_vector())
-        return self.average(self.vectors @ other.vectors.T)
-
-    def mean_length(self) -> Vectors:
-        """Compute the length of the mean vector.
-
-        Returns
-        -------
-        ndarray of shape (n_cases,)
-            One length per case, at least 0.
-        """
-        if self.weights.n_cases == 1:
-            return np.asarray(np.linalg.norm(self.mean_vector(), axis=1))
-        sums = self.weights.sums(self.vectors @ self.vectors.T)
-        return np.sqrt(np.maximum(self.weights.sums_by_case(sums), 0.0)) / self.total
-
     def mean_unit(self) -> Vectors:
         """Average the unit vectors of the words.
 
@@ -302,22 +273,11 @@ class WordSet:
             One mean cosine per word of the other set, from -1 to 1.
         """
         if self.weights.n_cases == 1:
-            return other.dot(self.mean_unit()) / other.lengths
+            return other._dot(self.mean_unit()) / other.lengths
         return self.average(self.unit @ other.unit.T)
 
-    def dot(self, rows: Vectors) -> Vectors:
-        """Compute inner products with the vectors of the words.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_cases, dim)
-            One vector per case.
-
-        Returns
-        -------
-        ndarray of shape (n_cases, n_words)
-            One inner product per word.
-        """
+    def _dot(self, rows: Vectors) -> Vectors:
+        """Inner products of one vector per case with the words: (n_cases, n_words)."""
         if self.vectors.ndim == 2:
             return np.asarray(rows @ self.vectors.T)
         return np.asarray((self.vectors @ rows[:, :, None])[:, :, 0])
@@ -404,21 +364,6 @@ class WordSet:
         """
         return self.take(self.weights.rows(case))
 
-    def with_vectors(self, vectors: Vectors) -> WordSet:
-        """Replace the vectors of the words.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_words, dim)
-            New vectors.
-
-        Returns
-        -------
-        WordSet
-            The same words, each counted once.
-        """
-        return replace(self, vectors=vectors)
-
 
 def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
     """Turn arrays of vectors into word sets; all must have the same dimension."""
@@ -437,7 +382,7 @@ def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
             raise ValueError(f"{name} is empty; expected one array of vectors or more.")
     flat = {f"{name}[{i}]": a for name, arrays in lists.items() for i, a in enumerate(arrays)}
     sets = iter(word_sets(**flat))
-    return [[next(sets) for _ in arrays] for arrays in lists.values()]
+    return [list(itertools.islice(sets, len(arrays))) for arrays in lists.values()]
 
 
 def n_cases_of(sets: Iterable[WordSet]) -> int:

@@ -189,9 +189,10 @@ def _total(
         if answered.empty:
             return pd.Series(math.nan, index=answered.index), mean, _CUSTOM
         return _check_column(function(answered), answered), mean, _CUSTOM
-    way = DESCRIPTIONS[function] + _caution(function, scale, notes)
+    way = DESCRIPTIONS[function]
     if function == "bias_avg":
         return (answered - no_bias[answered.columns]).abs().mean(axis=1), 0.0, way
+    way += _caution(function, scale, notes)
     values = answered.abs() if function.startswith("abs") else answered
     if function.endswith("avg"):
         return values.mean(axis=1), mean, way
@@ -249,8 +250,6 @@ def _caution(function: str, scale: Scale, notes: list[str]) -> str:
     """
     low, high = scale.value_range
     two_sided = low < scale.no_bias_value < high
-    if function == "bias_avg":
-        return ""
     if scale.no_bias_value != 0:
         folds = low < 0 and function.startswith("abs")
         return CAUTION if two_sided or folds else ""

@@ -10,7 +10,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
@@ -462,7 +462,7 @@ def embed_sets(
         logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
     if not _usable(embedded):
         _refuse_unusable(model, embedded)
-    return tuple(part.with_vectors(part.unit) if normalize else part for part in embedded)
+    return tuple(replace(part, vectors=part.unit) if normalize else part for part in embedded)
 
 
 def embed_models(
@@ -489,7 +489,7 @@ def embed_models(
         sets = _word_sets([name for name, _ in sides], found, vectors)
         if _why_undefined(models[0], sets, threshold) is None and _usable(sets):
             if normalize:
-                sets = [part.with_vectors(part.unit) for part in sets]
+                sets = [replace(part, vectors=part.unit) for part in sets]
             n_targets = len(targets)
             yield (
                 list(members),
@@ -525,12 +525,8 @@ def forms_found(
     how = check_preprocessors(preprocessors)
     only_first = check_choice("strategy", strategy, ("first", "all")) == "first"
     prefix, vocab = model.vocab_prefix or "", model.vocab
-    as_written = only_first and not how[0]
     found = {}
     for word in words:
-        if as_written and prefix + word in vocab:  # no need to make the other forms
-            found[word] = [prefix + word]
-            continue
         forms = variants(word, how, prefix)
         hits = [form for form in forms if form in vocab]
         if not hits and model.use_subwords:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_bool, check_choice, check_number, check_sequence, check_text, found
+from wefe._visible import numbered
 from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, metric_of_label
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
@@ -145,13 +146,9 @@ def ranked(
     """Rank like :func:`create_ranking`, without a warning about models without a score."""
     columns = list(_columns(tables, order_needed=ascending is None))
     models = list(dict.fromkeys(name for column, _ in columns for name in column.index))
-    ranks: dict[str, pd.Series] = {}
-    for column, best in columns:
+    labels, ranks = numbered([str(column.name) for column, _ in columns]), {}
+    for label, (column, best) in zip(labels, columns, strict=True):
         order = without_noise(column.reindex(models), best if ascending is None else "lower")
-        label, number = str(column.name), 1
-        while label in ranks:
-            number += 1
-            label = f"{column.name} ({number})"
         ranks[label] = order.rank(method=method, ascending=ascending is not False)
     return pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
 

@@ -147,14 +147,14 @@ def measure(
     [['WEAT-ES', 1.04, 0.0, 32], ['MAC', 0.97, 1.0, 32]]
     """
     one = isinstance(metrics, str | type | BaseMetric)
-    every = [metrics] if one else check_sequence("metrics", metrics)
-    instances = [as_metric(metric) for metric in every]
+    instances = list(map(as_metric, [metrics] if one else check_sequence("metrics", metrics)))
     name = check_text("queries_set_name", queries_set_name)
     sets = queries if isinstance(queries, Mapping) else {name: queries}
     if not instances or not sets:
         raise ValueError("measure needs at least one metric and one set of queries.")
     check_n_jobs(n_jobs)
     check_bool("progress", progress)
+    check_bool("audit", audit)
     compared = check_models(models)
     params = _check_params(metric_params)
     options = {
@@ -166,22 +166,21 @@ def measure(
     if type(n_bootstrap) is not int or n_bootstrap != 0:
         wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
     with_subqueries = check_bool("generate_subqueries", generate_subqueries)
-    check_bool("audit", audit)
-    tasks = []
-    for query_set, given in sets.items():
-        asked = list(dict.fromkeys(check_queries(given)))
-        for instance in instances:
-            fitting = _fitting(instance, asked, compared[0], with_subqueries)
-            tasks.append((query_set, len(asked), instance, fitting))
-    model_names = unique_labels([model.name for model in compared], "models")
-    runs = [(instance, fitting) for *_, instance, fitting in tasks]
+    asked = {name: list(dict.fromkeys(check_queries(own))) for name, own in sets.items()}
+    tasks = [
+        (query_set, metric, _fitting(metric, own, compared[0], with_subqueries))
+        for query_set, own in asked.items()
+        for metric in instances
+    ]
+    runs = [(metric, fitting) for _, metric, fitting in tasks]
     every = run_all(runs, compared, options, n_jobs, progress, wanted)
+    model_names = unique_labels([model.name for model in compared], "models")
     rows: list[dict[str, Any]] = []
-    for (query_set, n_queries, instance, fitting), answers in zip(tasks, every, strict=True):
+    for (query_set, metric, fitting), answers in zip(tasks, every, strict=True):
         if audit:
             answers = [
                 [
-                    audited(answer, instance, query, model, options)
+                    audited(answer, metric, query, model, options)
                     for query, answer in zip(fitting, row, strict=True)
                 ]
                 for model, row in zip(compared, answers, strict=True)
@@ -190,10 +189,10 @@ def measure(
             answers,
             model_names,
             unique_labels([query.query_name for query in fitting], "queries"),
-            [instance.scale(query, **params) for query in fitting],
+            [metric.scale(query, **params) for query in fitting],
             query_set=query_set,
-            n_queries=n_queries,
-            metric=instance.scale(None, **params).label,
+            n_queries=len(asked[query_set]),
+            metric=metric.scale(None, **params).label,
         )
     scores = tidy_frame(rows)
     _log(scores, with_lost_words=options["warn_not_found_words"])

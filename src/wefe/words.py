@@ -117,10 +117,11 @@ def check_preprocessor(options: object) -> Preprocessor:
     for option, value in options.items():
         if option in _CASES:
             check_bool(f"the option {option!r}", value)
-        elif option in _CHOICES and not (option == "strip_accents" and isinstance(value, bool)):
+        elif option == "preprocessor":
+            if not callable(value) and value is not None:
+                raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
+        elif option != "strip_accents" or not isinstance(value, bool):
             check_choice(option, value, _CHOICES[option])
-        elif option == "preprocessor" and value is not None and not callable(value):
-            raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
     return options  # type: ignore[return-value]
 
 

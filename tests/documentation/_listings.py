@@ -344,14 +344,11 @@ class Guide:
     ----------
     text : str
         What was extracted.
-    repaired : bool, default=True
-        Whether the tables of this module apply, which are about one edition.
     """
 
-    def __init__(self, text: str, *, repaired: bool = True) -> None:
+    def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
-        self._repairs = {repair.line: repair for repair in REPAIRS} if repaired else {}
-        self._repaired = repaired
+        self._repairs = {repair.line: repair for repair in REPAIRS}
         #: The lines of the tables that were used so far.
         self.used: set[int] = set()
 
@@ -390,7 +387,7 @@ class Guide:
             for part in repaired.split("\n"):
                 if is_code or part.strip():
                     yield _Line(number, part, "code" if is_code else "prose")
-            if self._repaired and number in LOST:
+            if number in LOST:
                 self.used.add(number)
                 for part in LOST[number][0].split("\n"):
                     yield _Line(number, part, "code")
@@ -400,7 +397,7 @@ class Guide:
         stripped = text.strip()
         if stripped in _LONE:
             return text.replace(stripped, _LONE[stripped])
-        for (first, last), (spaces, _) in (INDENTS if self._repaired else {}).items():
+        for (first, last), (spaces, _) in INDENTS.items():
             if first <= number <= last:
                 self.used.add(first)
                 text = " " * spaces + text
@@ -415,7 +412,7 @@ class Guide:
                 text = text.replace(r"\_", "_")
                 return text.replace(old, new.replace(r"\n", "\n")) if old else text
             return text[: len(text) - len(text.lstrip())] + repair.put
-        for table in (ERRORS, SHORTENED) if self._repaired else ():
+        for table in (ERRORS, SHORTENED):
             if number in table:
                 self.used.add(number)
                 put = table[number][0]

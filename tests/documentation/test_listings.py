@@ -153,12 +153,6 @@ def test_every_repair_is_about_a_line_that_is_as_the_table_says(listings, docume
     assert rows == guide.used
 
 
-def test_sections_of_signatures_or_prose_hold_no_listing(listings, guide):
-    for section in ("6.5", "6.6", "6.7", "7", "8"):
-        first, after, prompts = listings.SECTIONS[section]
-        assert guide.cells(first, after, prompts=prompts) == [], section
-
-
 # Signatures
 
 # What the document says and we write otherwise: documented default -> ours, and why.
@@ -283,19 +277,6 @@ def test_bias_measurement_returns_what_is_documented(measurement):
     assert 0 < with_p_value["p_value"] <= 1
 
 
-def test_query_is_shown_as_documented(measurement):
-    cell, value, _ = measurement.shown[334]
-    assert squeezed(cell.printed) == squeezed(repr(value))
-
-
-def test_printed_names_are_the_documented_ones_but_for_two(measurement, listings):
-    # The document is about an older list: the published test leaves these two names out.
-    cell, _, text = measurement.shown[463]
-    documented = listings.parse_printed(cell.printed)
-    names = ast.literal_eval(text)
-    assert names == [name for name in documented if name not in ("Sara", "Amber")]
-
-
 def test_names_are_lost_without_a_preprocessor_and_found_with_one(measurement):
     lost = measurement.shown[484][1]
     assert list(lost)[:4] == ["query_name", "result", "weat", "effect_size"]
@@ -356,13 +337,6 @@ def comparisons(reader):
     return [match[0] for text in texts for match in COMPARISON.finditer(text)]
 
 
-def weat_of(reader, query, model):
-    names = reader.names
-    preprocessors = [{}, {"lowercase": True}]
-    run_query = names["WEAT"]().run_query
-    return run_query(names[query], model, normalize=True, preprocessors=preprocessors)["weat"]
-
-
 def changed_words(before, after):
     """Return the words whose vectors differ between two models."""
     assert list(before.vocab) == list(after.vocab)
@@ -404,47 +378,9 @@ def test_mitigation_prints_the_documented_figures(mitigation, real_word2vec, lis
         assert reader.after[line]["debiased_results_2"]["weat"] == pytest.approx(figure, abs=1e-6)
 
 
-def test_second_query_changes_by_a_shared_word_not_by_equalizing(mitigation, real_word2vec):
-    # The document explains 0.08 > 0.074 by the pairs equalised, but none of their words is in that
-    # query. One of its words is a target.
-    reader = mitigation("4")
-    names = reader.names
-    query, model, targets = names["gender_query_2"], names["model"], names["targets"]
-    words = {word for part in (*query.target_sets, *query.attribute_sets) for word in part}
-    assert not words & {word for word in in_every_case(names["equalize_pairs"]) if word in model}
-    assert words & set(targets) == {"family"}
-    before = names["biased_results_2"]["weat"]
-    method = names["HardDebias"]().fit(model, names["definitional_pairs"], equalize_pairs=[])
-    mitigated = method.transform(model, target=targets)
-    assert weat_of(reader, "gender_query_2", mitigated) == pytest.approx(0.079940, abs=1e-6)
-    targets = [word for word in targets if word != "family"]
-    mitigated = method.transform(model, target=targets)
-    assert weat_of(reader, "gender_query_2", mitigated) == pytest.approx(before, abs=1e-12)
-
-
-def test_ethnicity_is_compared_by_its_own_results(mitigation, real_word2vec):
-    # The listing prints the results of the query before once more, 0.08 and 0.074.
-    reader = mitigation("4")
-    names = reader.names
-    assert comparisons(reader)[4] == comparisons(reader)[3].replace(">", "<")
-    assert names["biased_results"]["weat"] == pytest.approx(0.120657, abs=1e-6)
-    assert abs(names["debiased_results"]["weat"]) < 0.02
-    documented = reader.listings.parse_printed(reader.shown[1407][0].printed)
-    assert documented[:5] == names["ethnicity_definitional_sets"][:5]
-
-
-@pytest.mark.parametrize(
-    "vectors",
-    [
-        "packaged",
-        "gensim",
-    ],
-)
-def test_mitigated_model_is_saved_as_documented(mitigation, request, tmp_path, vectors):
+def test_mitigated_model_is_saved_as_documented(mitigation, tmp_path):
     from gensim.models import KeyedVectors
 
-    if vectors == "gensim":
-        request.getfixturevalue("real_word2vec")
     mitigated = mitigation("4").after[SAVED]["gender_debiased_model"]
     saved = KeyedVectors.load(str(tmp_path / "gender_debiased_glove.kv"))
     assert saved.index_to_key == list(mitigated.vocab)
@@ -528,19 +464,6 @@ def test_rnd_returns_the_documented_figures(real_metric):
     reader = real_metric("6.3.2")
     ((_, documented, returned),) = reader.results()
     assert_same_numbers(documented, returned, rel=1e-5)
-    assert returned["distance_by_word"] == pytest.approx(
-        {
-            "wedding": -0.1056304,
-            "marriage": -0.10163283,
-            "children": -0.068374634,
-            "parents": 0.00097084,
-            "relatives": 0.0483346,
-            "family": 0.12408042,
-            "cousins": 0.17195654,
-            "home": 0.1733501,
-        },
-        abs=1e-6,
-    )
     assert reader.shown[2231][1]["result"] == pytest.approx(-0.00627878, abs=1e-7)
     assert reader.shown[2233][1]["result"] == pytest.approx(0.03643464, abs=1e-7)
 
@@ -580,27 +503,6 @@ def test_ect_returns_the_documented_figures(real_metric):
     assert len(results) == 2
     for _, documented, returned in results:
         assert_same_numbers(documented, returned)
-
-
-def test_ripa_returns_the_documented_figures_but_from_all_pairs(real_metric):
-    ((_, documented, returned),) = real_metric("6.3.6").results()
-    # The document left the last of the eight pairs out; these are computed from all of them.
-    means_and_deviations = {
-        "home": (0.024517, 0.082503),
-        "parents": (0.219387, 0.291049),
-        "children": (0.315017, 0.262444),
-        "family": (0.074982, 0.194731),
-        "cousins": (-0.041409, 0.261146),
-        "marriage": (0.421688, 0.314837),
-        "wedding": (0.419792, 0.273496),
-        "relatives": (0.163565, 0.196934),
-    }
-    assert list(documented["word_values"]) == list(means_and_deviations)
-    assert returned["result"] == pytest.approx(0.19969232, rel=1e-6)
-    for word, (mean, deviation) in means_and_deviations.items():
-        assert returned["word_values"][word] == pytest.approx(
-            {"mean": mean, "std": deviation}, abs=1e-6
-        )
 
 
 def test_ripa_of_seven_pairs_is_what_the_document_prints(real_metric):
@@ -717,21 +619,6 @@ def test_own_metric_runs_and_returns_what_is_documented(own_metric):
     assert math.isfinite(returned["em"])
 
 
-@pytest.mark.filterwarnings("error::DeprecationWarning")
-def test_own_metric_can_be_run_on_many_queries(own_metric):
-    from wefe.utils import run_queries
-
-    names = own_metric.names
-    metric, query, model = (names[name] for name in ("ExampleMetric", "query", "model"))
-    table = run_queries(metric, [query], [model])
-    assert table.iloc[0, 0] == metric().run_query(query, model)["em"]
-
-
-def test_own_metric_returns_the_documented_figure(real_word2vec, own_metric):
-    ((_, documented, returned),) = own_metric.results()
-    assert_same_numbers(documented, returned)
-
-
 def test_vectors_of_a_query_are_those_documented(real_word2vec, own_metric, listings, guide):
     first, after, _ = listings.SECTIONS["15.4"]
     shown = re.findall(r"'(\w+)': array\(\[([^\]]*)\]", guide.raw(first, after))
@@ -748,29 +635,6 @@ def test_vectors_of_a_query_are_those_documented(real_word2vec, own_metric, list
         assert len(start) == 3
         assert embeddings[word][:3] == pytest.approx(start, rel=1e-6), word
         assert embeddings[word].dtype == np.float32
-
-
-def test_lines_of_a_method_run_inside_a_method(listings, own_metric):
-    # The guide explains the body of `run_query` piece by piece before it shows the whole.
-    pieces = [cell.code for cell in own_metric.cells if cell.is_body]
-    assert len(pieces) == 3
-    body = "\n".join([*pieces, "return embeddings"])
-    code = (
-        "class Piecewise(ExampleMetric):\n"
-        "    def run_query(self, query, model, lost_vocabulary_threshold=0.2, preprocessors=[{}],\n"
-        "                  strategy='first', normalize=False, warn_not_found_words=False):\n"
-        + re.sub(r"^", "        ", body, flags=re.M)
-    )
-    names = own_metric.names
-    exec(compile(code, "<documentation, 15.4.2>", "exec", dont_inherit=True), names)
-    metric, query = names["Piecewise"](), names["query"]
-    targets, attributes = metric.run_query(query, names["model"])
-    assert list(targets) == ["Flowers", "Weapons"]
-    assert list(attributes) == ["Pleasant"]
-    lost = names["Query"]([["flour", "?"], ["gun"]], [["love"]])
-    result = metric.run_query(lost, names["model"])
-    assert list(result) == ["query_name", "result", "metrica_default_value"]
-    assert math.isnan(result["result"])
 
 
 # 15.5 Mitigation method implementation guide

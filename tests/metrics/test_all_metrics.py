@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import wefe.metrics
 from wefe import MetricResult, Query, WordEmbeddingModel
 from wefe.embeddings import UnusableVectorError
-from wefe.metrics import get_metric, list_metrics
+from wefe.metrics import list_metrics
 
 # Metrics that other tests or users have registered are none of our business.
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
@@ -444,15 +444,3 @@ def test_model_query_instance_and_global_generator_are_left_as_they_were(metric)
     assert vars(instance) == vars(metric())
     run(metric, query, model, normalize=True)
     assert state() == before
-
-
-@each_metric
-def test_metric_introduces_itself_and_is_found_by_its_names(metric):
-    assert repr(metric()) == f"{metric.__name__}()"
-    assert "References" in metric.__doc__
-    assert "Examples" in metric.__doc__
-    for name in (metric.__name__, metric.metric_short_name, metric.metric_name):
-        assert name
-    for name in (metric.__name__, metric.metric_short_name):
-        for spelling in (name, name.lower(), name.upper().replace(" ", "-")):
-            assert get_metric(spelling) is metric

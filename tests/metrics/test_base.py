@@ -1,23 +1,23 @@
 """Metrics of users' own, the registry, scales, results and what metrics declare."""
 
 import inspect
+import json
 import math
 import re
 from functools import partial
 
 import numpy as np
 import pytest
+from command_line import wefe as run_wefe
 from scipy.spatial import distance
 
 import wefe
-from wefe import MetricResult, Query, WordEmbeddingModel, measure, run_queries
+from wefe import Query, WordEmbeddingModel, measure, run_queries
 from wefe.embeddings import get_embeddings_from_query
 from wefe.metrics import (
-    MAC,
     WEAT,
     BaseMetric,
     Measurement,
-    Scale,
     get_metric,
     list_metrics,
     register,
@@ -25,6 +25,8 @@ from wefe.metrics import (
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.report._provenance import METHODS
+from wefe.study._entries import check_metric_params
+from wefe.study._schema import PlacedError
 
 
 class ShortMetric(BaseMetric):
@@ -93,19 +95,6 @@ def test_metrics_of_users_work_with_run_queries(metric, query, query_of, toy_mod
     assert table.columns.name == metric.metric_short_name
     reasons = measure(metric, [query, lost], [toy_model]).set_index("query_name")["nan_reason"]
     assert list(reasons.dropna().index) == ["F and M wrt Work"]
-
-
-def test_short_style_gets_keys_reasons_and_a_scale(query, toy, toy_model):
-    result = ShortMetric().run_query(query, toy_model)
-    assert isinstance(result, MetricResult)
-    assert list(result) == ["query_name", "result", "sm"]
-    assert result["sm"] == result["result"]
-    lost = toy(ShortMetric, ["she xyzzy", "he"], ["home"])
-    assert list(lost) == ["query_name", "result", "sm"]
-    assert lost.nan_reason.startswith("'Target set 0' lost 50% of its words (xyzzy)")
-    assert ShortMetric().scale() == Scale("SM", (-math.inf, math.inf), 0.0)
-    undefined = declared("UNDEF", _compute=lambda *_: math.nan)
-    assert undefined().run_query(query, toy_model).nan_reason.startswith("UNDEF is undefined")
 
 
 def test_measurement_has_the_last_word(query, toy_model):
@@ -189,22 +178,10 @@ def test_registered_metric_is_found_by_its_names(query, toy_model):
     assert list_metrics().count(ShortMetric) == 0
 
 
-def test_unknown_metric_is_refused_with_the_nearest_name():
-    with pytest.raises(ValueError, match="metric must be one of .*Did you mean 'weat'"):
-        get_metric("weta")
-
-
 @pytest.mark.parametrize(("name", "short_name"), [("WEAT", "W2"), ("Mine", "weat"), ("ect", "E")])
 def test_names_that_are_taken_are_refused(name, short_name):
     with pytest.raises(ValueError, match="is already registered"):
         register(declared(name, metric_short_name=short_name))
-
-
-def test_all_documented_metrics_are_registered_in_alphabetical_order():
-    names = [metric.__name__ for metric in list_metrics() if metric.__module__.startswith("wefe.")]
-    assert names == sorted(names, key=str.lower)
-    assert {"WEAT", "RND", "RNSB", "MAC", "ECT", "RIPA"} < set(names)
-    assert all(hasattr(wefe, name) for name in names)
 
 
 def test_metrics_of_other_packages_are_found_through_entry_points(tmp_path, monkeypatch):
@@ -224,13 +201,41 @@ def test_metrics_of_other_packages_are_found_through_entry_points(tmp_path, monk
     assert get_metric("theirs").metric_name == "Theirs"
 
 
+class Nearness(BaseMetric):
+    """How much nearer the first target set is to the attribute words."""
+
+    metric_template = (2, 1)
+    metric_name = "Nearness"
+    metric_short_name = "NEAR"
+    value_range = (-2.0, 2.0)
+    question = "which target set is nearer to the attribute words?"
+
+    offset: float = 0.0
+
+    def _scores(self, targets, attributes):
+        (x, y), (a,) = targets, attributes
+        return x.mean(a.mean_cosine(x)) - y.mean(a.mean_cosine(y)) + self.offset
+
+
+@pytest.mark.usefixtures("registry")
+def test_registered_metric_is_one_of_studies_and_of_the_command_line():
+    register(Nearness)
+    assert get_metric("near") is Nearness
+    check_metric_params("near", {"offset": 1})
+    for params in ({"offset": "far"}, {"offsets": 1}):
+        with pytest.raises(PlacedError, match="offset"):
+            check_metric_params("near", params)
+    options = ["--model", "demo", "--queries", "gender", "--offline", "--format", "json"]
+    results = [
+        json.loads(run_wefe("measure", *options, "--metric", "near", *more).stdout)["results"]
+        for more in ([], ["--param", "near.offset=1"])
+    ]
+    plain, moved = ([row["score"] for row in rows] for rows in results)
+    assert len(plain) > 0
+    assert moved == pytest.approx([score + 1 for score in plain])
+
+
 # Scales, and results that share a shape
-
-
-def test_bias_is_the_distance_from_no_bias():
-    assert WEAT().scale().bias(-0.4) == 0.4
-    table = np.array([[0.5, 1.5], [1.0, 0.0]])
-    assert MAC().scale().bias(table).tolist() == [[0.5, 0.5], [0.0, 1.0]]
 
 
 def test_strategy_all_uses_every_variant_and_keeps_pairs_by_the_first():

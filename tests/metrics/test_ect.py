@@ -17,12 +17,6 @@ def by_scipy(t1, t2, a):
     return stats.spearmanr(words @ means.T)
 
 
-@pytest.mark.parametrize("normalize", [False, True])
-def test_toy_score(normalize, toy):
-    result = toy(ECT, [T1, T2], [ATTRIBUTES], normalize=normalize)
-    assert result["ect"] == pytest.approx(-0.607143, abs=1e-6)
-
-
 @pytest.mark.parametrize(
     ("normalize", "expected", "p_value"),
     [(False, 0.6190476190476191, 0.101733), (True, 0.7619047619047621, 0.028005)],

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pytest
 
-import wefe
 from wefe import Query, WordEmbeddingModel
 from wefe.metrics import EQT, eqt, eqt_by_question
 
@@ -67,25 +66,7 @@ def test_score_agrees_with_its_definition(literal, seed, both):
         assert result["eqt"] == pytest.approx(np.mean(expected))
 
 
-def test_arrays_agree_with_the_metric():
-    model = model_of(seed=4)
-    m, f, words, rest = (
-        names(*part) for part in (range(3), range(3, 6), range(6, 12), range(6, 40))
-    )
-    result = EQT().run_query(Query([m, f], [words]), model, k=2, both_directions=True)
-    score = eqt(*map(model.get_vectors, (m, f, words, rest)), k=2, both_directions=True)
-    assert 0 < score < 1
-    assert result["eqt"] == pytest.approx(score)
-
-
 # What may be an answer
-
-
-def test_candidates_without_a_word_of_the_query_are_scored_as_with_it():
-    model, without = model_of(seed=2), names(*range(9, 40))
-    query = Query([names(0, 1), names(2, 3)], [["w5"]])
-    score = EQT().run_query(query, model, candidates=without)["eqt"]
-    assert EQT().run_query(query, model, candidates=["w5", *without])["eqt"] == score
 
 
 def test_words_of_pairs_are_no_answers_but_the_word_asked_about_always_is():
@@ -144,31 +125,6 @@ def test_models_with_fewer_candidates_than_k_are_answered(literal, k, candidates
     n_short = (k > 2) + (k > 3)
     told = f"{n_short} of 2 questions have fewer candidates than k={k}" in caplog.text
     assert told == (n_short > 0)
-
-
-def test_a_question_with_few_candidates_does_not_limit_another():
-    """Of k=3 candidates two or three are nearer, although another question has one only."""
-    vectors = np.array([[1, 0, 0], [0, 1, 0], [0.1, 0.1, 1], [0, 1, 0.9], [0, 1, 0.8], [0, 1, 0.7]])
-    words = ["he", "she", "book", "lady", "girl", "aunt"]
-    model = WordEmbeddingModel((words, vectors))
-    query = Query([["he"], ["she"]], [["book", "lady"]])
-    result = EQT().run_query(query, model, k=3, variants={"lady": ["girl", "aunt"]})
-    assert result.details["by_word"] == {"book": 0, "lady": 1}
-
-
-def test_mapped_model_gives_the_same_and_one_opened_for_some_words_says_why_it_cannot(
-    tmp_path, query_of, toy_model
-):
-    query = query_of([MALE, FEMALE], [NEUTRAL])
-    toy_model.save(tmp_path / "toy.txt", "word2vec")
-    few = wefe.load(tmp_path / "toy.txt", words=f"{MALE} {FEMALE} {NEUTRAL}".split())
-    result = EQT().run_query(query, few)
-    assert math.isnan(result["eqt"])
-    assert "was opened for 8 words only" in result.nan_reason
-    toy_model.save(tmp_path / "native", "native")
-    mapped = wefe.load(tmp_path / "native")
-    assert mapped.held == "mapped"
-    assert EQT().run_query(query, mapped)["eqt"] == 0.375
 
 
 def test_question_without_a_direction_is_nan_with_a_reason():

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from wefe import Query, WordEmbeddingModel
+from wefe import Query
 from wefe.datasets import fetch_debias_multiclass
-from wefe.metrics import MAC, mac, mac_by_word
+from wefe.metrics import MAC, mac_by_word
 
 T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
 
@@ -84,17 +84,3 @@ def test_published_score_for_ethnicity_and_distances_for_religion(word2vec):
     by_word = mac_by_word(word2vec.get_vectors(["judaism", "jew"]), sets)
     expected = np.array([[0.874468, 0.889447], [0.781028, 0.841066]])
     assert by_word == pytest.approx(expected, abs=1e-6)
-
-
-def test_every_target_word_weighs_the_same_whatever_its_set():
-    he, she = [1.0, 0.0], [0.0, 1.0]
-    assert mac([[he, he, he], [she]], [[he]]) == pytest.approx(1 / 4)
-
-
-def test_mean_hides_opposite_deviations_that_the_table_shows():
-    model = WordEmbeddingModel((["he", "she", "math"], np.array([[1, 0.2], [-1, -0.2], [1, 0.0]])))
-    result = MAC().run_query(Query([["he", "she"]], [["math"]]), model)
-    assert result["mac"] == pytest.approx(1.0)
-    by_word = result["targets_eval"]["Target set 0"]
-    assert by_word["he"]["Attribute set 0"] < 0.1
-    assert by_word["she"]["Attribute set 0"] > 1.9

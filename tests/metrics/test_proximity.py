@@ -234,15 +234,6 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
 # Neighbours
 
 
-def test_no_word_is_its_own_neighbour(toy_model, g, six):
-    near = neighborhoods(toy_model, list(toy_model.vocab), g, [g[0]], k=12)
-    assert all(word not in names for word, names in zip(near.words, near.names, strict=True))
-    for metric in METRICS:
-        details = metric().run_query(six, toy_model).details["neighborhoods"]
-        assert details.k == 12
-        assert not (details.rows == details.word_rows[:, None]).any()
-
-
 @pytest.mark.parametrize(
     ("words", "rows", "betas", "weights", "score"),
     [
@@ -259,11 +250,6 @@ def test_gipe_of_given_neighbours(words, rows, betas, weights, score):
     found, of_words = gipe(words, rows, betas)
     assert found == pytest.approx(score, nan_ok=True)
     assert weights is None or of_words.tolist() == weights
-
-
-def test_indirect_bias_at_the_threshold_is_not_above_it():
-    assert proximity_bias([[0.05, 0.05000001, -9.0, 0.0]]) == pytest.approx([0.25])
-    assert proximity_bias([[0.05, 0.05]], theta=0.0499).tolist() == [1]
 
 
 def test_neighbours_of_which_nothing_is_known_are_left_out():
@@ -319,15 +305,6 @@ def test_small_models_give_the_neighbours_that_they_have(six, toy_model):
     assert "tree" not in near.names
     with pytest.raises(UnanswerableError, match="toy has no words that could be neighbours"):
         ProximityBias().run_query(six, toy_model, exclude=list(toy_model.vocab))
-
-
-def test_a_model_most_of_which_has_no_direction_gives_the_neighbours_that_it_has():
-    vectors = np.zeros((1000, 5))
-    vectors[:12] = np.random.default_rng(0).normal(size=(12, 5))
-    model = WordEmbeddingModel(([f"w{i}" for i in range(1000)], vectors), "empty")
-    query = Query([["w0", "w1"], ["w2", "w3"]], [["w4", "w5"]])
-    result = ProximityBias().run_query(query, model, k=20)
-    assert result.details["neighborhoods"].k == 11
 
 
 # In the framework

@@ -132,22 +132,6 @@ def test_rotations_lengths_and_exchanged_sides_change_signs_only(nine, bias, toy
         assert cluster_alignment(vectors[4:], vectors[:4]) == pytest.approx(expected)
 
 
-def test_against_several_words_the_mean_of_the_cosines_counts(nine, bias, toy_model):
-    he, she = toy_model["he"], toy_model["she"]
-    both = bias_by_projection(nine, he, [she, 2 * toy_model["woman"]])
-    mean = (bias + bias_by_projection(nine, he, toy_model["woman"])) / 2
-    np.testing.assert_allclose(both, mean, atol=1e-15)
-
-
-def test_two_columns_that_mirror_each_other_are_one(nine, bias):
-    both = np.stack([bias, -bias], axis=1)
-    shares = bias_by_neighbors(nine, both, range(9), 3)
-    np.testing.assert_array_equal(shares[:, 0], bias_by_neighbors(nine, bias, range(9), 3))
-    np.testing.assert_allclose(shares.sum(axis=1), 1)
-    correlations = neighbor_correlation(nine, both, range(9), 3)
-    assert correlations == pytest.approx(0.806600, abs=5e-7)
-
-
 # Second implementations: values, chance and p-values
 
 
@@ -314,26 +298,6 @@ def test_the_interval_of_a_share_is_wilsons():
         none, every = (recovery.wilson(share, n, 0.95) for share in (0.0, 1.0))
         assert none[0] == 0 < none[1] < 1
         assert 0 < every[0] < every[1] == 1
-
-
-def test_twenty_divisions_do_not_make_more_words():
-    vectors = np.random.default_rng(0).normal(size=(2, 50, 5))
-    many, one = (classification_test(vectors, n_repeats=n) for n in (20, 1))
-    widths = [high - low for low, high in (many.interval, one.interval)]
-    assert widths[0] == pytest.approx(widths[1], rel=0.05)
-    assert many.p_value > 0.05
-
-
-def test_a_seed_gives_the_same_and_another_one_others(three):
-    for run in (
-        lambda seed: classification_test(three, n_repeats=3, n_permutations=9, random_state=seed),
-        lambda seed: cluster_test(three, n_permutations=9, random_state=seed),
-    ):
-        assert run(1) == run(1)
-        assert run(np.random.default_rng(1)) == run(np.random.default_rng(1))
-    y = [0, 2, 1, 5, 3, 4, 9, 6, 0]
-    p_values = {projection_test(range(9), y, random_state=seed).p_value for seed in (1, 2)}
-    assert len(p_values) == 2
 
 
 # Results, and what is undefined or refused

@@ -33,11 +33,6 @@ def test_toy_distances_by_word(distance, expected, toy, vectors):
     assert by_word == pytest.approx(sorted(expected), abs=1e-6)
 
 
-def test_means_of_unit_vectors_are_not_renormalised(toy):
-    result = toy(RND, [T1, T2], [ATTRIBUTES], normalize=True)
-    assert result["rnd"] == pytest.approx(0.025912, abs=1e-6)
-
-
 # Published figures
 
 

@@ -21,7 +21,6 @@ from wefe import Query, WordEmbeddingModel
 from wefe.metrics import (
     ECT,
     RNSB,
-    _rnsb,
     joint_negative_sentiment,
     negative_sentiment_correlation,
     negative_sentiment_probabilities,
@@ -110,14 +109,6 @@ def test_toy_example_with_both_objectives(
         assert result["rnsb"] == pytest.approx(rnsb(exact), abs=error)
     assert result.details["train_accuracy"] == [1.0]
     assert np.isnan(result.details["test_accuracy"]).all()
-
-
-@pytest.mark.parametrize(("solver", "expected"), [("liblinear", 0.075749), ("lbfgs", 0.082185)])
-def test_averaged_target_sets_are_another_reading(solver, expected, vectors):
-    means = [vectors(words).mean(axis=0) for words in (T1, T2)]
-    sets = vectors(POSITIVE), vectors(NEGATIVE)
-    p = negative_sentiment_probabilities(means, *sets, estimator_params={"solver": solver})
-    assert rnsb(p) == pytest.approx(expected, abs=2e-5)
 
 
 # Published figures
@@ -209,9 +200,6 @@ def test_what_is_no_list_of_probabilities_is_refused(p):
         rnsb(p)
 
 
-# Iterations and seeds
-
-
 def test_details_tell_every_iteration(sentiment, run):
     query, _ = sentiment
     result = run(n_iterations=6, random_state=1)
@@ -226,28 +214,6 @@ def test_details_tell_every_iteration(sentiment, run):
     for share in ("train_accuracy", "test_accuracy"):
         assert len(result.details[share]) == 6
         assert all(0.5 <= accuracy <= 1 for accuracy in result.details[share])
-
-
-def test_default_parameters_are_not_mutated(run):
-    before, unseeded = dict(_rnsb._DEFAULT_PARAMS), run(holdout=False)
-    parameters = {"solver": "liblinear", "C": 10}
-    run(estimator_params=parameters, random_state=1)
-    assert parameters == {"solver": "liblinear", "C": 10}
-    assert before == _rnsb._DEFAULT_PARAMS
-    assert run(holdout=False) == unseeded
-    # Without a seed, hold-outs go on to differ.
-    assert len({run()["rnsb"] for _ in range(5)}) > 1
-
-
-def test_word_in_two_target_sets_counts_twice(toy, literal):
-    result = toy(RNSB, ["she tree", "he tree"], [POSITIVE, NEGATIVE], holdout=False)
-    assert [word for _, word in result.details["words"]] == ["she", "tree", "he", "tree"]
-    (row,) = result.details["probabilities"]
-    assert row[1] == row[3]
-    assert result["rnsb"] == pytest.approx(literal.kl_from_uniform(row.tolist()), abs=1e-12)
-    distribution = result["negative_sentiment_distribution"]
-    assert list(distribution) == ["she", "tree", "he"]
-    assert sum(distribution.values()) + distribution["tree"] == pytest.approx(1.0)
 
 
 # Classifiers
@@ -333,18 +299,6 @@ def test_instance_is_neither_fitted_nor_seeded_and_a_seed_that_it_has_stays(run)
     assert len({forest() for _ in range(5)}) > 1
 
 
-class Broken(GaussianNB):
-    def fit(self, x, y):
-        raise RuntimeError("out of order")
-
-
-def test_exceptions_of_the_classifier_are_not_swallowed(run):
-    with pytest.raises(RuntimeError, match="out of order"):
-        run(estimator=Broken, n_iterations=3)
-    with pytest.raises(ValueError, match="solver"):
-        run(estimator_params={"solver": "no such solver"})
-
-
 @pytest.mark.parametrize("estimator", [LinearSVC, LinearSVC(), SVC(), dict], ids=repr)
 def test_classifier_without_probabilities_is_refused(estimator, run):
     with pytest.raises(TypeError, match="estimator must be .* with predict_proba"):
@@ -420,35 +374,6 @@ def test_model_evaluation_is_printed_on_request_only(run, capsys):
     assert "-1.0" in printed
     run(holdout=False, print_model_evaluation=True)
     assert "holdout=False" in capsys.readouterr().out
-
-
-@both_ways
-def test_queries_with_the_same_attributes_are_trained_for_once(
-    holdout, query_of, toy_model, monkeypatch
-):
-    fits, fit = [], _rnsb.fit_cases
-    monkeypatch.setattr(
-        _rnsb, "fit_cases", lambda x, y, of, n_cases: fits.append(n_cases) or fit(x, y, of, n_cases)
-    )
-    _rnsb._fitted.cache_clear()
-    queries = [query_of(targets, [POSITIVE, NEGATIVE]) for targets in ([T1, T2], [T2, "they folk"])]
-    options = {"n_iterations": 3, "random_state": 1, "holdout": holdout}
-    together = [RNSB().run_query(query, toy_model, **options) for query in queries]
-    assert fits == [3 if holdout else 1]
-    for query, result in zip(queries, together, strict=True):
-        _rnsb._fitted.cache_clear()
-        assert RNSB().run_query(query, toy_model, **options) == result
-    n_fits = len(fits)
-    RNSB().run_query(query_of([T1, T2], ("home kids", "tree boss job pilot")), toy_model, **options)
-    RNSB().run_query(queries[0], toy_model, **{**options, "holdout": not holdout})
-    RNSB().run_query(queries[0], toy_model, **{**options, "random_state": 2, "holdout": True})
-    assert len(fits) == n_fits + 3
-
-
-def test_changed_vectors_are_trained_for_anew(query, toy_model):
-    before = RNSB().run_query(query, toy_model, holdout=False)["rnsb"]
-    toy_model.update("tree", toy_model["tree"] * 3)
-    assert RNSB().run_query(query, toy_model, holdout=False)["rnsb"] != before
 
 
 # Correlation of negative sentiment, and its namesake

@@ -88,15 +88,6 @@ def test_sum_may_exceed_one_and_its_scale_says_so(query_of):
     assert SAME().scale().value_range == (0.0, math.inf)
 
 
-@both_ways
-def test_group_with_the_mean_of_another_adds_no_direction(combine, toy):
-    two = toy(SAME, [T1, T2], [NEUTRAL], combine=combine)
-    three = toy(SAME, [T1, T2, "man he"], [NEUTRAL], combine=combine)
-    assert three["same"] == pytest.approx(two["same"], abs=1e-9)
-    undefined = three["pairwise"]["Target set 1 - Target set 2"]
-    assert all(math.isnan(value) for value in undefined.values())
-
-
 @pytest.mark.parametrize("targets", [(T1, T1), ("she woman tree", "tree she woman"), (T1, T1, T1)])
 def test_groups_of_one_mean_are_nan_with_a_reason(targets, toy, vectors):
     result = toy(SAME, targets, [NEUTRAL])

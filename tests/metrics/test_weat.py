@@ -1,13 +1,12 @@
 """Word Embedding Association Test: statistic, effect size, and the p-value of `run_query`."""
 
-import logging
 import math
 
 import numpy as np
 import pytest
 
 from wefe import Query
-from wefe.datasets import fetch_debias_multiclass, load_query_set, load_weat_queries
+from wefe.datasets import load_query_set, load_weat_queries
 from wefe.metrics import WEAT, weat, weat_effect_size
 
 T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
@@ -124,17 +123,6 @@ def test_variants_of_published_tests_on_word2vec(
     found = result["weat"], result["effect_size"], other["effect_size"]
     for number, published in zip(found, expected, strict=False):
         assert published is None or number == pytest.approx(published, abs=1e-5)
-
-
-def test_ethnicity_with_the_templates_of_manzini(word2vec):
-    templates = fetch_debias_multiclass()
-    query = Query(
-        [["america", "caucasian", "europe", "white"], ["africa", "african", "black"]],
-        [templates["white_biased_words"], templates["black_biased_words"]],
-    )
-    result = WEAT().run_query(query, word2vec)
-    assert result["weat"] == pytest.approx(0.120657, abs=1e-5)
-    assert result["effect_size"] == pytest.approx(1.564413, abs=1e-5)
 
 
 # Bounds
@@ -257,9 +245,3 @@ def test_options_of_a_test_that_is_not_run_are_logged(options, toy_query, toy_mo
     WEAT().run_query(toy_query, toy_model)
     WEAT().run_query(toy_query, toy_model, calculate_p_value=True, **options)
     assert caplog.text == ""
-
-
-def test_verbose_logs_the_outcome_of_the_permutation_test(toy_query, toy_model, caplog):
-    with caplog.at_level(logging.INFO, logger="wefe"):
-        WEAT().run_query(toy_query, toy_model, p_value_verbose=True, **EXACT)
-    assert "p_value=0.1666" in caplog.text

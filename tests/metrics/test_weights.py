@@ -210,12 +210,6 @@ def test_other_classifiers_of_rnsb_are_trained_for_each_case(params):
     assert scores == slow
 
 
-def test_tied_words_share_their_rank():
-    ties = X.take([0, 1, 2, 2, 3, 4, 4]).weighted(Nested([rng().permutation(7)], np.arange(3, 8)))
-    expected = BaseMetric._scores(ECT(), [A, B], [ties])
-    np.testing.assert_allclose(ECT()._scores([A, B], [ties]), expected, atol=1e-12)
-
-
 def test_words_of_nearly_one_direction_do_not_lose_their_deviation_to_rounding():
     base = rng(9).normal(size=12)
     near = base + 1e-7 * rng(3).normal(size=(6, 12))

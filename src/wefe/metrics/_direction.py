@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -117,7 +117,7 @@ def in_span(sets: Sequence[WordSet]) -> tuple[list[WordSet], Vectors]:
     # Sets that are taken from one pool share its vectors.
     different = {id(part.unit): part.unit for part in sets}
     basis, _ = np.linalg.qr(np.concatenate(list(different.values())).T)
-    placed = [part.with_vectors(part.unit @ basis).weighted(part.weights) for part in sets]
+    placed = [replace(part, vectors=part.unit @ basis).weighted(part.weights) for part in sets]
     return placed, np.asarray(basis)
 
 

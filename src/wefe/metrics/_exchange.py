@@ -9,9 +9,9 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -21,13 +21,15 @@ from wefe._progress import progress_bar
 from wefe._wordset import Chosen, Vectors, WordSet
 from wefe.metrics._permutation import (
     Alternative,
-    Method,
     PermutationTest,
     flip_test,
     permutation_test,
     random_orders,
     sampled,
 )
+
+if TYPE_CHECKING:
+    from wefe.metrics._base import BaseMetric
 
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
 #: What may be exchanged if there is no bias: words between sets, or the two words of a pair.
@@ -37,8 +39,6 @@ Exchange: TypeAlias = Literal["targets", "attributes", "pairs"]
 _MOST_LISTED = 20_000
 # Numbers of the matrices that are made for some splits: they stay in the cache of a core.
 _BLOCK_NUMBERS = 1 << 16
-# Weights of random splits (8 bytes each and set) that are kept for other models and metrics.
-_MOST_KEPT = 1 << 19
 # Splits that show what a counted score is without bias.
 _N_NULL = 1000
 # Scores that differ by less than this, relative to max(1, |score|), are ties.
@@ -56,27 +56,6 @@ _OPPOSITES: dict[Alternative, Alternative] = {"greater": "less", "less": "greate
 _Run: TypeAlias = Callable[[Alternative], PermutationTest]
 
 
-class Tested(Protocol):
-    metric_short_name: ClassVar[str]
-    null_exchange: ClassVar[Any]
-    pairs_targets: ClassVar[Any]
-    p_value_test_type: Any
-    p_value_method: Method
-    p_value_iterations: int
-    random_state: Any
-
-    def scale(self) -> Any:
-        """Return how to read scores."""
-
-    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors: ...
-
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None: ...
-
-    def _pair_values(
-        self, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> Vectors: ...
-
-
 class Sums(NamedTuple):
     """A score that depends only on sums of word values over two sets."""
 
@@ -88,7 +67,7 @@ class Sums(NamedTuple):
 
 
 def exchange_test(
-    metric: Tested, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
+    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
 ) -> tuple[PermutationTest, bool]:
     """Test a score, and tell whether the test misses a strong effect in the opposite direction."""
     # Counted tests have the same null distribution in every call.
@@ -110,7 +89,9 @@ def exchange_test(
     return replace(test, statistic=score), missed and metric.p_value_test_type != "two-sided"
 
 
-def value_test(metric: Tested, x: Vectors, y: Vectors, seed: int) -> tuple[PermutationTest, bool]:
+def value_test(
+    metric: BaseMetric, x: Vectors, y: Vectors, seed: int
+) -> tuple[PermutationTest, bool]:
     """Test a difference of two sets of values; see :func:`exchange_test`."""
     return tested(_counting(metric, x, y, seed), ALTERNATIVES[metric.p_value_test_type])
 
@@ -123,7 +104,7 @@ def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
     return test, near_one and run(_OPPOSITES[alternative]).p_value <= _TAIL
 
 
-def _alternative(metric: Tested) -> Alternative:
+def _alternative(metric: BaseMetric) -> Alternative:
     """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
     scale = metric.scale()
     if metric.p_value_test_type == "two-sided" and scale.is_one_sided:
@@ -131,7 +112,7 @@ def _alternative(metric: Tested) -> Alternative:
     return ALTERNATIVES[metric.p_value_test_type]
 
 
-def _counting(metric: Tested, x: Vectors, y: Vectors, seed: int) -> _Run:
+def _counting(metric: BaseMetric, x: Vectors, y: Vectors, seed: int) -> _Run:
     return lambda alternative: permutation_test(
         x,
         y,
@@ -142,14 +123,14 @@ def _counting(metric: Tested, x: Vectors, y: Vectors, seed: int) -> _Run:
     )
 
 
-def _of_sums(metric: Tested, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
+def _of_sums(metric: BaseMetric, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
     values = np.concatenate([sums.x, sums.y])
     orders = random_orders(len(values), _N_NULL, seed)
     first = values[orders[:, : len(sums.x)]].sum(axis=1)
     return _counting(metric, sums.x, sums.y, seed), sums.score(first, values.sum() - first)
 
 
-def _of_pairs(metric: Tested, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
+def _of_pairs(metric: BaseMetric, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
     """Test a mean over pairs of values: (n_pairs, 2), as they are and with words exchanged."""
     half = (values[:, 0] - values[:, 1]) / 2
     signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
@@ -158,7 +139,7 @@ def _of_pairs(metric: Tested, values: Vectors, seed: int) -> tuple[_Run, Vectors
 
 
 def _of_sets(
-    metric: Tested,
+    metric: BaseMetric,
     targets: Sequence[WordSet],
     attributes: Sequence[WordSet],
     score: float,
@@ -169,8 +150,10 @@ def _of_sets(
     sizes = tuple(len(part) for part in exchanged)
     # For pairs, the order within the sets counts, too.
     listed = metric.p_value_method != "approximate" and not metric.pairs_targets
-    n_random = None if listed and all_orders(sizes) is not None else metric.p_value_iterations
-    scores = _scores(metric, targets, attributes, n_random, seed)
+    every = all_orders(sizes) if listed else None
+    drawn = sum(sizes), metric.p_value_iterations, seed
+    orders = random_orders(*drawn) if every is None else every
+    scores = _scores(metric, targets, attributes, orders)
     tie = _TIE * max(1.0, abs(score))
 
     def run(alternative: Alternative) -> PermutationTest:
@@ -181,63 +164,37 @@ def _of_sets(
             hits = scores >= score - tie if alternative == "greater" else scores <= score + tie
         # A split without a score counts as extreme, so that the test keeps its level.
         n_hits, n = int(np.count_nonzero(hits | np.isnan(scores))), len(scores)
-        if n_random is None:
-            share = n_hits / n
-            return PermutationTest(score, share, (share, share), "exact", alternative, n)
-        return sampled(score, n_hits, n, alternative)
+        if every is None:
+            return sampled(score, n_hits, n, alternative)
+        share = n_hits / n
+        return PermutationTest(score, share, (share, share), "exact", alternative, n)
 
     return run, scores
 
 
 def _scores(
-    metric: Tested,
-    targets: Sequence[WordSet],
-    attributes: Sequence[WordSet],
-    n_random: int | None,
-    seed: int,
+    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], orders: Rows
 ) -> Vectors:
-    """Score splits of the pooled words, all of them or `n_random`: shape (n_splits,)."""
+    """Score splits, given as orders of the pooled words: shape (n_splits,)."""
     of_targets = metric.null_exchange == "targets"
     exchanged = targets if of_targets else attributes
     vectors = np.concatenate([part.vectors for part in exchanged])
     words = tuple(word for part in exchanged for word in part.words)
     pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
     pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
-    sizes = tuple(len(part) for part in exchanged)
-    at_once = max(1, _BLOCK_NUMBERS // sum(vectors.shape))
-    is_kept = (n_random or 0) * len(pooled) <= _MOST_KEPT
-    splits = (_kept_splits if is_kept else _splits)(sizes, n_random, seed, at_once)
-    scores = []
-    n_splits = len(_orders(sizes, n_random, seed))
-    with progress_bar(n_splits, metric.metric_short_name, "split") as bar:
-        for weights in splits:
-            pairs = zip(weights, exchanged, strict=True)
-            parts = [pooled.weighted(chosen, part.name) for chosen, part in pairs]
+    ends = np.cumsum([len(part) for part in exchanged])[:-1]
+    at_once, scores = max(1, _BLOCK_NUMBERS // sum(vectors.shape)), []
+    with progress_bar(len(orders), metric.metric_short_name, "split") as bar:
+        for start in range(0, len(orders), at_once):
+            rows = np.split(orders[start : start + at_once], ends, axis=1)
+            parts = [
+                pooled.weighted(Chosen(own, len(pooled)), part.name)
+                for own, part in zip(rows, exchanged, strict=True)
+            ]
             sides = (parts, attributes) if of_targets else (targets, parts)
-            n_cases = weights[0].n_cases
-            scores.append(np.broadcast_to(metric._scores(*sides), n_cases))
-            bar.update(n_cases)
+            scores.append(np.broadcast_to(metric._scores(*sides), len(rows[0])))
+            bar.update(len(rows[0]))
     return np.concatenate(scores)
-
-
-def _splits(
-    sizes: tuple[int, ...], n_random: int | None, seed: int, at_once: int
-) -> Iterator[list[Chosen]]:
-    """Yield the sets of some splits, as weights of the pooled words."""
-    orders = _orders(sizes, n_random, seed)
-    for start in range(0, len(orders), at_once):
-        sets = np.split(orders[start : start + at_once], np.cumsum(sizes)[:-1], axis=1)
-        yield [Chosen(rows, sum(sizes)) for rows in sets]
-
-
-@functools.lru_cache(maxsize=4)  # many models and metrics share the splits of a query
-def _kept_splits(*args: Any) -> list[list[Chosen]]:
-    return list(_splits(*args))
-
-
-def _orders(sizes: tuple[int, ...], n_random: int | None, seed: int) -> Rows:
-    every = all_orders(sizes) if n_random is None else None
-    return random_orders(sum(sizes), n_random or 0, seed) if every is None else every
 
 
 def all_orders(sizes: tuple[int, ...]) -> Rows | None:

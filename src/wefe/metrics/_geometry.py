@@ -66,11 +66,26 @@ def unit_rows(vectors: Vectors) -> Vectors:
     return np.asarray(vectors / lengths)
 
 
+def _mean_dot(part: WordSet, words: WordSet) -> Vectors:
+    """Inner product of the mean vector of each case with each word: (n_cases, n_words)."""
+    if part.weights.n_cases == 1:
+        return words._dot(part.mean_vector())
+    return part.average(part.vectors @ words.vectors.T)
+
+
+def _mean_length(part: WordSet) -> Vectors:
+    """Length of the mean vector of each case: (n_cases, 1)."""
+    if part.weights.n_cases == 1:
+        return np.asarray(np.linalg.norm(part.mean_vector(), axis=1, keepdims=True))
+    sums = part.weights.sums(part.vectors @ part.vectors.T)
+    return (np.sqrt(np.maximum(part.sum(sums), 0.0)) / part.total)[:, None]
+
+
 def distances(part: WordSet, words: WordSet) -> Vectors:
     """Distance between the mean vector of each case and each word: (n_cases, n_words)."""
     of_words = np.einsum("...ij,...ij->...i", words.vectors, words.vectors)
-    both = part.mean_length()[:, None] ** 2 + of_words
-    squares = both - 2 * part.mean_dot(words)
+    both = _mean_length(part) ** 2 + of_words
+    squares = both - 2 * _mean_dot(part, words)
     result = np.sqrt(np.maximum(squares, 0))
     near = squares < 1e-4 * both
     means = part.mean_vector() if near.any() else result
@@ -82,8 +97,8 @@ def distances(part: WordSet, words: WordSet) -> Vectors:
 
 def mean_cosines(part: WordSet, words: WordSet) -> Vectors:
     """Cosine of the mean vector of each case with each word: (n_cases, n_words); NaN for zero."""
-    lengths = part.mean_length()[:, None]
-    return part.mean_dot(words) / np.where(lengths > 0, lengths, math.nan) / words.lengths
+    lengths = _mean_length(part)
+    return _mean_dot(part, words) / np.where(lengths > 0, lengths, math.nan) / words.lengths
 
 
 def cosine(u: Vectors, v: Vectors) -> float:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import functools
 import logging
-import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -30,8 +29,10 @@ logger = logging.getLogger(__name__)
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.
 _TOLERANCE = 1e-7
-# Numbers of a matrix of cases x words; some ten of these exist at once in each thread.
-_BATCH_NUMBERS = 1 << 20
+# Cases that are fitted together, and numbers of their matrix of cases x words; some ten of these
+# exist at once in each thread. How cases are divided changes the last digits, so it must not depend
+# on the number of threads.
+_BATCH_CASES, _BATCH_NUMBERS = 512, 1 << 19
 _MAX_THREADS = 8
 _MAX_NEWTON_STEPS = 200
 # Single precision stops at this length of the gradient, or after so many steps, because it may not
@@ -80,7 +81,7 @@ def fit_cases(
             coefficients = _fit_batch(data, weights_of(cases))
             return output(coefficients if basis is None else coefficients @ basis)
 
-        size = max(1, min(_BATCH_NUMBERS // len(data), math.ceil(n_cases / n_threads)))
+        size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // len(data)))
         batches = [slice(i, min(i + size, n_cases)) for i in range(0, n_cases, size)]
         return np.concatenate(list(pool.map(fit, batches)))
 

@@ -355,17 +355,11 @@ def _count_splits(
         return n_splits, n_splits
     fewest, most = count_at_least(values, size, high, relative_gap=relative_gap)
     if low is not None:
-        if 2 * size == len(values):
-            # Exchanging the sets of a split changes the sign of its statistic.
-            fewest, most = 2 * fewest, 2 * most
-        else:
-            from fractions import Fraction
-
-            # The second tail may use what the first leaves of the permitted gap. (Fractions,
-            # because floats end at 1e308 splits.)
-            slack = max(0, math.floor(Fraction(relative_gap) * most) - (most - fewest))
-            others = count_at_least(-values, size, -low, relative_gap=relative_gap, slack=slack)
-            fewest, most = fewest + others[0], most + others[1]
+        # Exchanging the sets of a split changes the sign of its statistic.
+        others = (fewest, most)
+        if 2 * size != len(values):
+            others = count_at_least(-values, size, -low, relative_gap=relative_gap)
+        fewest, most = fewest + others[0], most + others[1]
     # The observed split is one of them.
     return max(fewest, 1), most
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
+from itertools import compress
 from operator import add
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
 
@@ -38,8 +39,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Rows = npt.NDArray[np.int64]
-# Words, their rows, and rows, names and cosines of their neighbours: `Neighborhoods` begins so.
-_Neighbors: TypeAlias = tuple[npt.NDArray[Any], ...]
 # Places of edges among the neighbours, and which of them lead to each word: see `_edges`.
 _Edges: TypeAlias = tuple[tuple[npt.NDArray[np.intp], ...], csr_array]
 # Scores, values of the words (NaN if unknown) in each case, and further entries of a result.
@@ -625,7 +624,7 @@ def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
 
 def _of_known(cases: _Cases, numbers: Vectors, values: Vectors) -> dict[str, float]:
     """Return, for the first case, the numbers of the words whose value is known."""
-    every = zip(cases.placed.near[0], numbers[:, 0], values[:, 0], strict=True)
+    every = zip(cases.placed.near.words, numbers[:, 0], values[:, 0], strict=True)
     return {word: float(number) for word, number, value in every if not np.isnan(value)}
 
 
@@ -644,12 +643,12 @@ def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
         which = f"words of {part.name!r} ({', '.join(missing)})"
         raise UnanswerableError(f"{original.name} lacks {which}, so it gives no bias direction.")
     vectors = original.get_vectors(part.words).astype(np.float64)
-    return part.with_vectors(vectors).weighted(part.weights)
+    return replace(part, vectors=vectors).weighted(part.weights)
 
 
 def _nearest(
     model: WordEmbeddingModel, words: Sequence[str], k: int, exclude: Sequence[str]
-) -> _Neighbors:
+) -> Neighborhoods:
     check_model(model)
     table = model.whole_table("neighborhoods")
     words = check_word_set("words", words)
@@ -665,9 +664,9 @@ def _nearest(
     k = int((rows >= 0).sum(axis=1).min())
     if k < 1:
         raise UnanswerableError(f"{model.name} has no words that could be neighbours.")
-    names = np.array(model.table.words_at(rows[:, :k].ravel()), dtype=object).reshape(-1, k)
-    every = np.array(words, dtype=object), np.array(word_rows, dtype=np.int64)
-    return *every, rows[:, :k], names, cosines[:, :k]
+    rows, cosines, unknown = rows[:, :k], cosines[:, :k], np.empty(0)
+    names = np.array(model.table.words_at(rows.ravel()), dtype=object).reshape(-1, k)
+    return Neighborhoods(words, np.array(word_rows), rows, names, cosines, unknown, unknown)
 
 
 @dataclass(frozen=True)
@@ -675,7 +674,7 @@ class _Placed:
     """Words, neighbours and their unit vectors in the model of the directions (not projected)."""
 
     #: As `_nearest` returns them.
-    near: _Neighbors
+    near: Neighborhoods
     #: Cosines of words and neighbours in that space.
     cosines: Vectors
     #: Unit vectors of the words, and of all different neighbours; NaN if that space lacks them.
@@ -686,7 +685,7 @@ class _Placed:
 
     @cached_property
     def edges(self) -> _Edges:
-        return _edges(self.near[1], self.near[2])
+        return _edges(self.near.word_rows, self.near.rows)
 
     def cases(self, directions: Vectors, counts: Vectors) -> _Cases:
         """Project on directions of shape (n_cases, n_directions, dim)."""
@@ -716,12 +715,15 @@ class _Cases:
         return share_lost(cosines, cosines - both, first[:, None], second.take(place, axis=0))
 
 
-def _placed(near: _Neighbors, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
+def _placed(near: Neighborhoods, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
     """Look up words and neighbours in another model."""
-    words, _, rows, names, cosines = near
-    _, first, place = np.unique(rows, return_index=True, return_inverse=True)
-    units, of_words = _units(space, names.ravel()[first], space.vocab), _units(space, words, space)
-    place = place.reshape(rows.shape)
+    _, first, place = np.unique(near.rows, return_index=True, return_inverse=True)
+    units = _units(space, near.names.ravel()[first].tolist(), space.vocab)
+    of_words, place, cosines = (
+        _units(space, near.words, space),
+        place.reshape(near.rows.shape),
+        near.cosines,
+    )
     if space is not model:
         pairs = zip(place, of_words, strict=True)
         cosines = np.stack([units[of_word] @ word for of_word, word in pairs])
@@ -731,19 +733,17 @@ def _placed(near: _Neighbors, model: WordEmbeddingModel, space: WordEmbeddingMod
 @np.errstate(all="ignore")  # vectors without a direction make NaN
 def _annotated(cases: _Cases, towards: Vectors) -> Neighborhoods:
     """Return the neighbourhoods of the first case, with the leaning of the neighbours."""
-    words, word_rows, rows, names, cosines = cases.placed.near
-    along = (cases.placed.units @ towards.T)[cases.placed.place]
-    lacking = {*names[np.isnan(along[..., 0])], *words[np.isnan(cases.placed.of_words[:, 0])]}
-    found = word_rows, rows, names, cosines, cases.indirect_bias[..., 0]
-    return Neighborhoods(tuple(words), *found, along, len(lacking))
+    near, along = cases.placed.near, (cases.placed.units @ towards.T)[cases.placed.place]
+    words = np.array(near.words)[np.isnan(cases.placed.of_words[:, 0])]
+    n_missing = len({*near.names[np.isnan(along[..., 0])], *words.tolist()})
+    indirect = cases.indirect_bias[..., 0]
+    return replace(near, indirect_bias=indirect, along=along, n_missing=n_missing)
 
 
-def _units(
-    space: WordEmbeddingModel, words: npt.NDArray[np.object_], known: Container[str]
-) -> Vectors:
+def _units(space: WordEmbeddingModel, words: Sequence[str], known: Container[str]) -> Vectors:
     """Unit vectors of words; NaN for unknown words."""
     there = np.array([word in known for word in words], dtype=bool)
     units = np.full((len(words), space.dim), np.nan)
-    vectors, directed = directions_of(space.get_vectors(words[there].tolist()))
+    vectors, directed = directions_of(space.get_vectors(list(compress(words, there))))
     units[there] = np.where(directed[:, None], vectors, np.nan)
     return units

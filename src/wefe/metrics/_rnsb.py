@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -266,14 +265,19 @@ class RNSB(BaseMetric):
     def _train(self, x: Vectors, y: Vectors, vectors: Vectors) -> _Iterations:
         """Return probabilities of being negative, predicted classes, and held-out words."""
         seeds = _seeds(self.random_state, self.n_iterations)
-        if self._is_default:
-            fits = _fitted(x.tobytes(), y.tobytes(), tuple(seeds) if self.holdout else ())
-            coefficients, predicted, held_out = (
-                each.repeat(len(seeds) // len(each), 0) for each in fits
-            )
-            return _negative_probabilities(coefficients, vectors), predicted, held_out
-        probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
         trained, held_out = _splits(y, seeds if self.holdout else [None] * len(seeds))
+        if self._is_default:
+            # Without a hold-out, all iterations are the same.
+            weights = (~held_out[: None if self.holdout else 1]).astype(np.float64)
+            coefficients = fit_cases(x, y, weights.__getitem__, len(weights))
+            with one_blas_thread():
+                predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
+            probabilities, predicted = (
+                each.repeat(len(seeds) // len(each), 0)
+                for each in (_negative_probabilities(coefficients, vectors), predicted)
+            )
+            return probabilities, predicted, held_out
+        probabilities, predicted = (np.empty((len(seeds), len(part))) for part in (vectors, y))
         with progress_bar(len(seeds), "RNSB", "fit", show=len(seeds) > 1) as bar:
             for row, (seed, own) in enumerate(zip(seeds, trained, strict=True)):
                 classifier = _make_classifier(self.estimator, self.estimator_params, seed)
@@ -283,19 +287,6 @@ class RNSB(BaseMetric):
                 probabilities[row] = classifier.predict_proba(vectors)[:, negative]
                 bar.update()
         return probabilities, predicted, held_out
-
-
-@functools.lru_cache(maxsize=1)  # many queries share their attribute words
-def _fitted(x: bytes, y: bytes, seeds: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    """Return coefficients, predicted classes, and held-out words; one row without seeds."""
-    labels = np.frombuffer(y)
-    data = np.frombuffer(x).reshape(len(labels), -1)
-    _, held_out = _splits(labels, seeds or [None])
-    weights = (~held_out).astype(np.float64)
-    coefficients = fit_cases(data, labels, lambda cases: weights[cases], len(weights))
-    with one_blas_thread():
-        predicted = np.where(coefficients @ with_intercept(data).T > 0, 1.0, -1.0)
-    return coefficients, predicted, held_out
 
 
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:

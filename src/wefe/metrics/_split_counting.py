@@ -26,7 +26,6 @@ import numpy as np
 import numpy.typing as npt
 
 Integers: TypeAlias = npt.NDArray[np.int64]
-ChosenCounts: TypeAlias = npt.NDArray[np.int32]
 # 64-bit integers where all counts fit; Python integers or floats where they may not.
 Counts: TypeAlias = npt.NDArray[Any]
 
@@ -40,20 +39,14 @@ _FULL_TABLE = 2**22
 _MAX_CELLS = 2**24
 # Floats overflow near 2**1024; sums of products of counts stay below the number of all subsets.
 _MAX_FLOAT_BITS = 1000
-_UNREACHABLE = np.iinfo(np.int64).max
 
 
 def count_at_least(
-    values: Integers,
-    size: int,
-    threshold: int,
-    *,
-    relative_gap: float = 0.0,
-    slack: float = 0.0,
+    values: Integers, size: int, threshold: int, relative_gap: float = 0.0
 ) -> tuple[int, int]:
     """Bounds (equal if exact) for the number of subsets of `size` values with sum >= `threshold`.
 
-    They are accepted once ``upper - lower <= relative_gap * upper + slack``, but stay wider where
+    They are accepted once ``upper - lower <= relative_gap * upper``, but stay wider where
     that needs more than some 200 MB; above about 1,000 values they may be 0 and the number of all
     subsets. The sum of absolute values must stay below 2**62, and 1 <= `size` < n_values.
     """
@@ -83,7 +76,7 @@ def count_at_least(
     cells = extent if extent <= _FULL_TABLE else _FIRST_CELLS
     while True:
         lower, upper = reaching(*_bound_on_grid(values, size, threshold, cells))
-        gap, wanted = upper - lower, relative_gap * upper + slack
+        gap, wanted = upper - lower, relative_gap * upper
         if gap <= wanted or cells in (extent, _MAX_CELLS):
             return lower, upper
         # The gap is about proportional to the step; aim a little below what is wanted.
