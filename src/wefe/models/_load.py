@@ -31,7 +31,7 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
-# Growing is cheap where the C library can move pages; what is reserved too much is memory in use.
+# Growing is cheap where the C library can move pages; what is too much is memory in use.
 _GROWTH = 1.0625
 
 # Forms in which a query's words may be looked up by any of the options of a preprocessor.
@@ -359,68 +359,57 @@ def _take(
             f"{opened.label} cannot be mapped {why}. Convert it once to a file that can be mapped: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if table is not None and hold in (None, "mapped"):
-        return table
-    if table is not None and hold == "memory":
+    if table is not None and hold != "selected":
+        if hold != "memory":
+            return table
         table.load()
         if all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
             return table
     if requested is None or hold == "memory":
         return collect(opened, cut, lenient)
-    blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
-    if keeps_all:
-        selected = opened.select(requested)
-        if not lenient or np.isfinite(selected[1]).all():
-            blocks = iter([selected])
-        else:
-            # A word that is left out may come again with another vector: all are looked at.
-            opened.n_skipped = 0
+    if keeps_all and not lenient:
+        blocks: Iterator[Block] = iter([opened.select(requested)])
+    else:
+        # A word that is left out may come again with another vector: all are looked at.
+        blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
     found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
     return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
 
 
 def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
-    expected = opened.expected_words
-    if cut.limit is not None:
-        expected = min(expected, cut.limit)
-    blocks = finite(opened, cut.apply(opened.blocks()), lenient)
-    table = _collect(opened, blocks, cut.lowercase, expected)
+    table = _collect(opened, finite(opened, cut.apply(opened.blocks()), lenient), cut.lowercase)
     if len(table) == 0:
         raise ValueError(f"{opened.label}: no word is left; expected at least one.")
     return table
 
 
 def _collect(
-    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None, n_expected: int = 0
+    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None
 ) -> ArrayVectors:
     """Gather blocks into one table; a repeated word gets its first vector or the mean."""
     index: dict[str, int] = {}
-    # Rows that are reserved and never come use no memory.
     every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
-    repeated: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+    every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
     for words, vectors in blocks:
         start = len(index)
         places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
-        if start == 0 and not len(every):
-            every = np.empty((max(len(index), n_expected), opened.dim), dtype=vectors.dtype)
-        elif len(index) > len(every):
+        every_place.append(places)
+        if start == 0:
+            every = np.empty((0, opened.dim), dtype=vectors.dtype)
+        if len(index) > len(every):
             # Grows in place (nobody else holds the array), so that there are never two copies.
             n_rows = max(len(index), int(len(every) * _GROWTH))
             every.resize((n_rows, opened.dim), refcheck=False)
-        if len(index) - start == len(words):
-            every[start : len(index)] = vectors
-            continue
-        # A new word has a higher place than all words before it.
-        again = places <= np.maximum.accumulate(np.append(start - 1, places))[:-1]
-        every[start : len(index)] = vectors[~again]
-        repeated.append(places[again])
         if lowercase == "mean":
-            np.add.at(every, places[again], vectors[again])
+            np.add.at(every, places, vectors)
+        else:
+            new, first = np.unique(places, return_index=True)
+            every[start : len(index)] = vectors[first[new >= start]]
     every.resize((len(index), opened.dim), refcheck=False)
-    rows, n_times = np.unique(np.concatenate(repeated), return_counts=True)
-    n_repeated = int(n_times.sum())
+    n_times = np.bincount(np.concatenate(every_place))
+    n_repeated = int(n_times.sum()) - len(index)
     if n_repeated and lowercase == "mean":
-        every[rows] /= 1 + n_times[:, None]
+        every /= n_times[:, None]
         logger.info("%s: %d words merged into the mean of their forms", opened.label, n_repeated)
     elif n_repeated:
         logger.warning(

@@ -237,13 +237,3 @@ def test_models_of_floret_are_named_as_such(tmp_path, mode):
 def test_a_header_that_lies_is_refused(tmp_path, content, position, form, value):
     with pytest.raises(ValueError, match=r"m\.bin: expected a whole fastText model"):
         open_bytes(tmp_path, replaced(content, position, form, value))
-
-
-def test_words_of_one_hash_are_told_apart():
-    words = [b"she", b"plumless", b"he", b"buckeroo"]
-    assert _fasttext._hash(words[1]) == _fasttext._hash(words[3])
-    index = _fasttext._index("m.bin", words)
-    assert {word: index[word] for word in index} == dict(index.items())
-    assert index["buckeroo"] == 3
-    assert "it" not in index
-    assert _fasttext._index("m.bin", [*words, b"plumless"]) is None

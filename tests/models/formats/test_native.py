@@ -74,11 +74,10 @@ NUMBERS = st.floats(-1000, 1000, width=32) | st.sampled_from(
     dtype=st.sampled_from(DTYPES),
     hash_bits=st.sampled_from([0, 1, 2, 64]),
     block=st.integers(1, 5),
-    move=st.integers(1, 4),
     data=st.data(),
 )
 def test_what_was_written_is_read_whatever_the_words_and_their_hashes(
-    shared_path, words, dim, dtype, hash_bits, block, move, data
+    shared_path, words, dim, dtype, hash_bits, block, data
 ):
     words = [word.encode("utf-8", "ignore").decode() for word in words]
     numbers = data.draw(st.lists(NUMBERS, min_size=len(words) * dim, max_size=len(words) * dim))
@@ -89,7 +88,6 @@ def test_what_was_written_is_read_whatever_the_words_and_their_hashes(
     whole = _native._hash
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_native, "_hash", lambda word: whole(word) & ((1 << hash_bits) - 1))
-        patch.setattr(_native, "_MOVE_ROWS", move)
         assert write(shared_path, words, vectors, dtype, block) == len(expected)
         # Nothing of the rows that are gone is left.
         once = shared_path.with_name("once.safetensors")

@@ -45,13 +45,8 @@ class TextSource(VectorSource):
             self.n_words, self.dim = header
             self._start += head.find(b"\n") + 1 or len(head)
             _check_header(self.label, file.size, header, reading.lenient)
-            # Of a packed file nobody knows whether it can hold what its header promises.
-            most = (file.size or 0) // (2 * self.dim + 1)
-            self.expected_words = min(self.n_words, most)
         else:
-            self.dim, bytes_per_line = _sample(file)
-            # A little more than there are, as later words are longer.
-            self.expected_words = int(1.05 * (file.size or 0) / bytes_per_line)
+            self.dim = _sampled_dim(file)
         self._first_line = 1 if header is None else 2
         if self.dim == 0:
             raise ValueError(
@@ -265,17 +260,13 @@ def _check_header(label: str, size: int | None, header: tuple[int, int], lenient
         )
 
 
-def _sample(file: PackedFile) -> tuple[int, float]:
-    """Return how many numbers most of the first lines end with, and the mean bytes of a line."""
+def _sampled_dim(file: PackedFile) -> int:
+    """Return how many numbers most of the first lines end with."""
     with file.open() as opened:
         block = next(line_blocks(opened, file.label, 1 << 16), b"").removeprefix(codecs.BOM_UTF8)
     lines = [line for line in block.split(b"\n") if line.strip()]
-    if not lines:
-        return 0, 1
-    counts = Counter(numbers_at_end(line) for line in lines[:SAMPLE_LINES])
-    counts.pop(0, None)
-    dim = counts.most_common(1)[0][0] if counts else 0
-    return dim, len(block) / len(lines)
+    counts = Counter(filter(None, map(numbers_at_end, lines[:SAMPLE_LINES])))
+    return counts.most_common(1)[0][0] if counts else 0
 
 
 def shown(line: bytes) -> str:

@@ -44,7 +44,6 @@ class Word2VecBinarySource(VectorSource):
                 f"{self.label}: the header promises {n_words} words of {dim} dims, which need at "
                 f"least {least:,} bytes; the file has {size:,}. It may be cut short."
             )
-        self.expected_words = min(n_words, (file.size or 0) // (self._size + 2) + 1)
 
     def blocks(self) -> Iterator[Block]:
         for first, data, words in self._records():
