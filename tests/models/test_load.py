@@ -1,13 +1,8 @@
 """Opening files: told by content, held in three ways, cut as wished, damage named."""
 
-import functools
-import gc
 import gzip
 import logging
-import os
 import pickle
-import tempfile
-import threading
 import unicodedata
 
 import numpy as np
@@ -348,7 +343,6 @@ def test_pickles_are_not_opened(write, tmp_path, protocol):
         (b"1_0 1_0\n", "no known format"),
         (b"\x1f\x8b\x08" + b"x" * 50, "gzip"),
         (gzip.compress(b"\x93NUMPY"), "gzip.* unpack it"),
-        (b"x" * 257 + b"ustar" + bytes(300), "tar archive"),
         (binary_of(["she", "he"], VECTORS[:2])[:-4], "promises|cut short"),
         (b'\x40\x00\x00\x00\x00\x00\x00\x00{"embeddings":', "damaged safetensors"),
     ],
@@ -388,43 +382,6 @@ def test_a_word_of_a_library_is_no_pickle(write):
 def test_wrong_options_are_named(make, options, kind):
     with pytest.raises(kind, match=f"^{next(iter(options))}"):
         load(make("text"), **options)
-
-
-@pytest.fixture
-def pipe(tmp_path, monkeypatch):
-    """Make a named pipe that somebody writes into, and a folder for its copy."""
-    if not hasattr(os, "mkfifo"):
-        pytest.skip("no named pipes here")
-    (tmp_path / "copies").mkdir()
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "copies"))
-
-    def pipe(content):
-        path = tmp_path / "pipe.any"
-        os.mkfifo(path)
-        threading.Thread(target=path.write_bytes, args=[content], daemon=True).start()
-        return path
-
-    return pipe
-
-
-@pytest.mark.parametrize("pack", [bytes, gzip.compress])
-@pytest.mark.parametrize("make", [text_of, functools.partial(binary_of, newline=b"")])
-def test_a_pipe_is_read_from_a_copy_that_is_removed(pipe, tmp_path, make, pack):
-    model = load(pipe(pack(make(["she", "he"], VECTORS[:2]))))
-    assert (model.name, list(model.vocab)) == ("pipe", ["she", "he"])
-    np.testing.assert_array_equal(model.vectors, VECTORS[:2])
-    assert list((tmp_path / "copies").iterdir()) == []
-
-
-@pytest.mark.parametrize(
-    ("content", "message"), [(b"she 1 2\nhe 3\n", ", line 2"), (b"", " is empty")]
-)
-def test_a_damaged_pipe_is_named_and_its_copy_removed(pipe, tmp_path, content, message):
-    path = pipe(content)
-    with pytest.raises(ValueError, match=f"{path}{message}"):
-        load(path)
-    gc.collect()  # the error knew the source
-    assert list((tmp_path / "copies").iterdir()) == []
 
 
 @pytest.mark.parametrize(

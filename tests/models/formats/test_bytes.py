@@ -13,7 +13,7 @@ from model_files import at_most
 
 from wefe import load
 from wefe.models.formats import _bytes
-from wefe.models.formats._bytes import PackedFile, line_blocks, read_ahead
+from wefe.models.formats._bytes import PackedFile, line_blocks
 
 TEXT = b"".join(b"word%d 0.25 -1.5 3.125\n" % number for number in range(300))
 
@@ -203,23 +203,6 @@ def test_without_zstandard_the_extra_is_named(write, monkeypatch):
     monkeypatch.setitem(sys.modules, "zstandard", None)
     with pytest.raises(ImportError, match=r"wefe\[zstd\]"):
         load(write(content))
-
-
-def test_pieces_are_read_in_order_and_errors_come_through():
-    data = bytes(range(256)) * 10
-    for n_bytes in (1, 7, 256, 5000):
-        assert b"".join(read_ahead(io.BytesIO(data), n_bytes)) == data
-
-    class Broken(io.BytesIO):
-        def read(self, n_bytes=-1):
-            if self.tell() >= 100:
-                raise OSError("the disk is gone")
-            return super().read(n_bytes)
-
-    pieces = read_ahead(Broken(data), 50)
-    assert next(pieces) + next(pieces) == data[:100]
-    with pytest.raises(OSError, match="the disk is gone"):
-        next(pieces)
 
 
 @pytest.mark.parametrize("data", [b"", b"a", b"\n", b"\n\n\n", b"a\nbc\n\ndefghijklm\nr", b"ab\n"])

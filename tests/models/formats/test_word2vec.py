@@ -36,13 +36,9 @@ def size(request, monkeypatch):
 
 
 def small_blocks(monkeypatch, size):
-    # A piece is never shorter than twice the longest record: words of eight bytes at most.
     monkeypatch.setattr(_word2vec, "READ_BYTES", size)
     if size < 1 << 20:
         monkeypatch.setattr(_word2vec, "MAX_WORD_BYTES", 8)
-        monkeypatch.setattr(
-            _word2vec, "read_ahead", lambda file, n_bytes: iter(lambda: file.read(size), b"")
-        )
     return size
 
 

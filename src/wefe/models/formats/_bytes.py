@@ -9,10 +9,8 @@ import gzip
 import io
 import lzma
 import os
-import time
 import zipfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -208,47 +206,19 @@ class _Unpacking(io.RawIOBase):
         super().close()
 
 
-def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
-    """Yield the rest of a file in pieces; the next piece is read while you use this one."""
-    with ThreadPoolExecutor(1, "wefe-read") as reader:
-        coming = reader.submit(file.read, n_bytes)
-        while piece := coming.result():
-            coming = reader.submit(file.read, n_bytes)
-            # Lets the reader start: it would wait for the interpreter until this thread does.
-            time.sleep(0)
-            yield piece
-
-
-def line_spans(
-    file: BinaryIO, label: str, n_bytes: int = READ_BYTES
-) -> Iterator[tuple[bytes, int, int]]:
-    """Yield bytes of the rest of a file, and where whole lines start and end in them.
-
-    Only lines that span two pieces are copied. The last line may lack its line end.
-    """
-    rest = b""
-    for piece in read_ahead(file, n_bytes):
-        start = piece.find(b"\n") + 1 if rest else 0
-        if rest and not start:
-            rest += piece
-            if len(rest) > MAX_RECORD_BYTES:
-                raise ValueError(
-                    f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes; expected a word "
-                    "and its numbers per line."
-                )
-            continue
-        if rest:
-            line = rest + piece[:start]
-            yield line, 0, len(line)
-        end = piece.rfind(b"\n") + 1
-        if start < end:
-            yield piece, start, end
-        rest = piece[end:]
-    if rest:
-        yield rest, 0, len(rest)
-
-
 def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
     """Yield the rest of a file in blocks of whole lines; the last may lack its line end."""
-    for data, start, end in line_spans(file, label, n_bytes):
-        yield data[start:end]
+    rest = b""
+    while piece := file.read(n_bytes):
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if len(rest) - end > MAX_RECORD_BYTES:
+            raise ValueError(
+                f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes; expected a word and "
+                "its numbers per line."
+            )
+        if end:
+            yield rest[:end]
+        rest = rest[end:]
+    if rest:
+        yield rest

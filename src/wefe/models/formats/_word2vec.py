@@ -15,7 +15,6 @@ from wefe.models.formats._bytes import (
     MAX_WORD_BYTES,
     READ_BYTES,
     PackedFile,
-    read_ahead,
 )
 from wefe.models.formats._sniff import parse_header
 from wefe.models.formats._source import Reading, VectorSource, select
@@ -95,7 +94,7 @@ class Word2VecBinarySource(VectorSource):
         file, show = self._file, self._reading.progress
         with file.open() as opened, progress_bar(file.size, file.path.name, "B", show) as bar:
             opened.read(self._start)
-            for piece in read_ahead(opened, max(READ_BYTES, 2 * longest)):
+            while piece := opened.read(READ_BYTES):
                 bar.update(len(piece))
                 data = rest + piece
                 words = record.findall(data)
