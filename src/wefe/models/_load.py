@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -232,10 +231,8 @@ def words_of(
     asked: set[str] = set()
     for entry in words:
         if isinstance(entry, Query):
-            for word in {*itertools.chain(*entry.target_sets, *entry.attribute_sets)}:
-                plain = word.isascii() and "'" not in word
-                forms = given or (_ALL_FORMS if plain else _ALL_FORMS_OF_UNICODE)
-                asked.update(variants(word, forms, vocab_prefix))  # type: ignore[arg-type]
+            for word in itertools.chain(*entry.target_sets, *entry.attribute_sets):
+                asked.update(variants(word, given or _all_forms(word), vocab_prefix))  # type: ignore[arg-type]
         elif isinstance(entry, str):
             asked.add(str(entry))
         else:
@@ -244,6 +241,10 @@ def words_of(
 
 
 _PLAIN: tuple[dict[str, Any], ...] = ({}, {"lowercase": True})
+
+
+def _all_forms(word: str) -> tuple[dict[str, Any], ...]:
+    return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
 
 
 def check_reading(
@@ -310,36 +311,39 @@ def open_cut(
         raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
     if limit is not None:
         check_positive_int("limit", limit)
-    known = _read_counts(Path(counts)) if isinstance(counts, str | os.PathLike) else counts
     if min_count is not None:
-        least = check_positive_int("min_count", min_count)
-        if known is None and opened.counts is None:
-            raise ValueError(
-                f"min_count needs the number of occurrences of each word, which {opened.label} "
-                "lacks. Give counts: a mapping, or a file with a word and its count per line."
-            )
-        numbers = opened.counts() if known is None and opened.counts else known or {}
-        keep = partial(_keeps, {word for word, n in numbers.items() if n >= least}, keep)
+        frequent = _frequent_words(opened, check_positive_int("min_count", min_count), counts)
+        among = keep
+        keep = lambda word: word in frequent and (among is None or among(word))  # noqa: E731
     return opened, VocabularyCut(limit, keep, lowercase), reading
 
 
-def _keeps(frequent: Set[str], keep: Callable[[str], bool] | None, word: str) -> bool:
-    return word in frequent and (keep is None or keep(word))
+def _frequent_words(
+    opened: VectorSource, least: int, counts: Mapping[str, int] | str | os.PathLike[str] | None
+) -> set[str]:
+    if isinstance(counts, str | os.PathLike):
+        counts = _read_counts(Path(counts))
+    elif counts is None and opened.counts is not None:
+        counts = opened.counts()
+    if counts is None:
+        raise ValueError(
+            f"min_count needs the number of occurrences of each word, which {opened.label} lacks. "
+            "Give counts: a mapping, or a file with a word and its count per line."
+        )
+    return {word for word, n in counts.items() if n >= least}
 
 
 def _read_counts(path: Path) -> dict[str, int]:
     counts: dict[str, int] = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            word, _, count = line.strip().rpartition(b" ")
-            if not line.strip():
-                continue
-            try:
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        word, _, count = line.strip().rpartition(b" ")
+        try:
+            if line.strip():
                 counts.setdefault(word.decode("utf-8"), int(count))
-            except ValueError:
-                raise ValueError(
-                    f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
-                ) from None
+        except ValueError:
+            raise ValueError(
+                f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
+            ) from None
     return counts
 
 

@@ -147,7 +147,6 @@ def test_both_files_and_both_numbers_are_named_if_they_differ(matrix):
         ("m.json", b'{"dim": "x"}'),
         ("m.json", b"[1, 2]"),
         ("m.json", b'"she"'),
-        ("m.txt", b"she 0.1 0.2 0.3\nhe 0.1 0.2 0.3\n"),
         ("m.vocab.npy", npy(VECTORS)),
         ("m.vocab.npy", npy(np.array([["she"]]))),
         ("m.vocab.npy", npy(np.array([b"\xff"]))),
@@ -158,7 +157,7 @@ def test_both_files_and_both_numbers_are_named_if_they_differ(matrix):
 )
 def test_a_damaged_vocabulary_is_named(matrix, name, content):
     beside(matrix, name, content)
-    with pytest.raises(ValueError, match=rf"{name} is damaged, or no "):
+    with pytest.raises(ValueError, match=rf"{name} is damaged"):
         open_npy(matrix, PLAIN)
 
 
