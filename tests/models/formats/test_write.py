@@ -16,8 +16,8 @@ from model_files import at_most
 from wefe import convert, load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors, StoredVectors
-from wefe.models.formats._numbers import _float32_rows
 from wefe.models.formats._write import (
+    text_lines,
     write_gensim,
     write_glove,
     write_word2vec,
@@ -196,8 +196,8 @@ def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind
 def check_digits(numbers):
     """The text of float32 numbers is the shortest that numpy finds."""
     numbers = np.asarray(numbers, np.float32).reshape(1, -1)
-    (row,) = _float32_rows(numbers)
-    assert row.decode().split(" ") == [str(number) for number in numbers[0]]
+    (line,) = text_lines(["she"], numbers)
+    assert line.decode().split()[1:] == [str(number) for number in numbers[0]]
 
 
 def test_digits_are_the_fewest_at_powers_of_two_and_ten_and_beside_them():
