@@ -135,12 +135,6 @@ def test_by_default_the_least_is_held_and_scores_are_the_same(make, kind, caplog
             load(source, hold="mapped")
 
 
-def test_a_cut_vocabulary_keeps_the_type_of_the_numbers(tmp_path):
-    convert((WORDS, VECTORS), tmp_path / "half.safetensors", "float16")
-    assert load(tmp_path / "half.safetensors", limit=2).dtype == np.float16
-    assert load((WORDS, VECTORS.astype(np.float64)), limit=2).dtype == np.float64
-
-
 # ---- only some words ---------------------------------------------------------------------------
 
 
@@ -167,13 +161,6 @@ def test_a_word_that_was_not_asked_for_is_an_error_not_missing(make):
             read()
         assert not isinstance(error.value, UnreadWordError)
     assert not any(value in model.vocab for value in (3, None, b"she", ("she",)))
-
-
-def test_a_lost_word_of_a_selected_model_gives_nan_with_its_reason(make):
-    query = Query([["she"], ["Xyzzy"]], [["the"], ["naïve"]])
-    result = WEAT().run_query(query, load(make("text"), words=query))
-    assert np.isnan(result["weat"])
-    assert "Xyzzy" in result.nan_reason
 
 
 def test_a_query_is_looked_up_with_the_prefix_and_a_string_as_it_is(write):
@@ -350,10 +337,6 @@ def test_pickles_are_not_opened(write, tmp_path, protocol):
 def test_damage_is_named(write, content, text):
     with pytest.raises(ValueError, match=rf"vectors\.any.*({text})"):
         load(write(content))
-
-
-def test_a_word_of_a_library_is_no_pickle(write):
-    assert list(load(write(b"gensim.models 1 2\nshe 3 4\n")).vocab) == ["gensim.models", "she"]
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,10 @@ def words_of(
         words = [words]
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    given = None if preprocessors is None else (*check_preprocessors(preprocessors), *_PLAIN)
+    given = None
+    if preprocessors is not None:
+        # As they are written and in lower case they are always asked for.
+        given = (*check_preprocessors(preprocessors), {}, {"lowercase": True})
     asked: set[str] = set()
     for entry in words:
         if isinstance(entry, Query):
@@ -238,9 +241,6 @@ def words_of(
         else:
             raise TypeError(f"words must be strings or queries; got {found(entry)}.")
     return frozenset(asked)
-
-
-_PLAIN: tuple[dict[str, Any], ...] = ({}, {"lowercase": True})
 
 
 def _all_forms(word: str) -> tuple[dict[str, Any], ...]:

@@ -342,11 +342,8 @@ class PartialIndex(dict[str, int]):
         self.requested, self.label, self.hint = requested, label, hint
 
     def _check(self, word: object) -> None:
-        if (
-            not dict.__contains__(self, word)
-            and isinstance(word, str)
-            and word not in self.requested
-        ):
+        known = dict.__contains__(self, word) or word in self.requested
+        if isinstance(word, str) and not known:
             raise UnreadWordError(
                 f"{word!r} was not among the {len(self.requested):,} words for which {self.label} "
                 f"was opened, {self.hint}"

@@ -107,20 +107,6 @@ def test_what_is_called_regular_is_right_to_the_last_bit(table, end):
     check(lines, [end] * len(lines), dim)
 
 
-@settings(max_examples=150, deadline=None)
-@given(st.data())
-def test_one_irregular_number_makes_its_line_irregular_and_no_other(data):
-    dim, lines = data.draw(tables(plain()))
-    odd = data.draw(
-        GARBAGE.filter(lambda text: text and not set(text) & set(range(33)))
-        | st.sampled_from([b"1e5", b"-1.5E-3", b"17", b"+1.0", b"0.1234567890123456", b".5"])
-    )
-    row, column = data.draw(st.integers(0, len(lines) - 1)), data.draw(st.integers(0, dim - 1))
-    lines[row][column] = odd
-    _, regular = check(lines, [b"\n"] * len(lines), dim)
-    assert regular.tolist() == [number != row for number in range(len(lines))]
-
-
 @pytest.mark.parametrize("n_digits", range(1, 26))
 @pytest.mark.parametrize("n_whole", [0, 1, 2, 8, 15])
 def test_every_number_of_digits_is_right(n_digits, n_whole):

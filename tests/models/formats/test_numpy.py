@@ -2,7 +2,6 @@
 
 import io
 import json
-import struct
 import zipfile
 from dataclasses import replace
 
@@ -324,13 +323,4 @@ def test_an_archive_that_fills_the_memory_is_refused_before_it_does(tmp_path):
     large = npy(np.zeros((100_000, 256), np.float32))
     content = packed(vectors=large, words=npy(np.array(WORDS)))
     with at_most(2_000_000), pytest.raises(ValueError, match=r"m\.npz grows to 102,4"):
-        open_bytes(tmp_path, content)
-
-
-def test_a_member_that_unpacks_to_more_than_it_promises_is_stopped(tmp_path):
-    short = npy(np.zeros((1000, 100), np.float32))
-    long = short + bytes(80_000_000)
-    content = packed(vectors=long, words=npy(np.array(WORDS)))
-    content = content.replace(struct.pack("<I", len(long)), struct.pack("<I", len(short)))
-    with at_most(2_000_000), pytest.raises(ValueError, match="array 'vectors' is damaged"):
         open_bytes(tmp_path, content)

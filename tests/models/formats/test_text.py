@@ -302,19 +302,6 @@ def test_what_is_left_out_is_counted_and_logged(write, monkeypatch, caplog, head
     assert "4 damaged words were left out" in caplog.text
 
 
-@pytest.mark.parametrize("last", [b"w9 1", b"w9 1 x", b"longer 1.5 x", b"w9"])
-@pytest.mark.parametrize("header", [True, False])
-def test_a_damaged_last_line_is_counted_once(write, caplog, last, header):
-    lines = b"".join(b"w%d 1 2\n" % number for number in range(9))
-    path = write(b"10 2\n" * header + lines + last)
-    for asked in (["w1"], ["w1", "w9"]):
-        caplog.clear()
-        with pytest.raises(ValueError, match=f"line {10 + header}: "):
-            load(path, words=asked)
-        check(load(path, words=asked, on_error="skip"), ["w1"], [[1, 2]])
-        assert "1 damaged words" in caplog.text
-
-
 def test_with_some_words_a_file_that_was_cut_is_noticed(write):
     content = b"".join(b"word%d 0.25 1.75\n" % number for number in range(100))
     whole = load(write(content), words=["word3"])
@@ -331,17 +318,6 @@ def test_with_some_words_a_file_that_was_cut_is_noticed(write):
         path = write(b"100 2\n" + content[: cut - 17])
         with pytest.raises(ValueError, match="promises 100 words|line 100: "):
             load(path, words=["word3"])
-
-
-def test_lines_longer_than_what_is_looked_at_first(write):
-    # 3000 dimensions: a line takes more than the 4096 bytes by which a format is told.
-    vectors = np.arange(6000, dtype=np.float32).reshape(2, 3000) / 8
-    lines = [
-        f"{word} " + " ".join(map(str, vector.tolist()))
-        for word, vector in zip(["she", "New York"], vectors, strict=True)
-    ]
-    for header in ("", "2 3000\n"):
-        check(load(write((header + "\n".join(lines)).encode())), ["she", "New York"], vectors)
 
 
 def test_what_text_looks_like():

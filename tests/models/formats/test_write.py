@@ -1,6 +1,5 @@
 """Models are written as other libraries read them, to the last bit, and whole or not at all."""
 
-import errno
 import gzip
 import itertools
 import lzma
@@ -158,25 +157,6 @@ def test_bytes_are_those_of_gensim(tmp_path, packaged_model, keyed_vectors, kind
         assert (tmp_path / name).read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
-@pytest.mark.parametrize("size", [1, 2, 5])
-@pytest.mark.parametrize("kind", FILES)
-def test_how_the_words_are_divided_into_blocks_makes_no_difference(tmp_path, kind, size):
-    _, content, writer = FILES[kind]
-    writer(tmp_path / "file", in_blocks(WORDS, VECTORS, size), 5, 3)
-    assert (tmp_path / "file").read_bytes() == content
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_how_the_numbers_lie_in_memory_makes_no_difference(tmp_path, kind):
-    read_only = VECTORS.copy()
-    read_only.flags.writeable = False
-    wide = np.zeros((10, 6), np.float32)
-    wide[::2, ::2] = VECTORS
-    for vectors in (np.asfortranarray(VECTORS), VECTORS.astype(">f4"), wide[::2, ::2], read_only):
-        save(model_of(vectors=vectors), tmp_path / "file", kind)
-        assert (tmp_path / "file").read_bytes() == FILES[kind][1]
-
-
 @pytest.mark.parametrize("kind", ALL)
 @pytest.mark.parametrize(
     ("index", "n_rows"), [({"he": 1, "she": 0}, 2), ({"she": 0, "he": 1}, 5), ({"he": 3}, 5)]
@@ -217,15 +197,6 @@ def test_digits_are_the_fewest_at_powers_of_two_and_ten_and_beside_them():
 @given(st.lists(NUMBERS | BIT_PATTERNS.map(lambda b: np.uint32(b).view(np.float32)), min_size=1))
 def test_digits_are_the_fewest_for_any_number(numbers):
     check_digits(numbers)
-
-
-@pytest.mark.parametrize("kind", FILES)
-def test_float16_comes_back_as_the_same_number_in_float32(tmp_path, kind):
-    every = np.arange(2**16, dtype=np.uint16).view(np.float16)
-    vectors = every[np.isfinite(every)].reshape(-1, 256)
-    words = names_for(vectors)
-    save(model_of(words, vectors), tmp_path / "file", kind)
-    check_loaded(tmp_path / "file", words, vectors.astype(np.float32))
 
 
 def test_text_of_float64_has_its_digits_and_is_read_as_float32(tmp_path):
@@ -358,22 +329,6 @@ def test_an_interrupted_writer_leaves_the_old_file(old, writer):
         writer(old, blocks(), 5, 3, dtype=np.dtype(np.float32))
 
 
-@pytest.mark.parametrize("suffix", [".txt", ".bin", ".kv", ".vec.gz"])
-def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch, suffix):
-    pytest.importorskip("gensim")
-    path = tmp_path / f"m{suffix}"
-    path.write_bytes(b"old")
-
-    def full(*_):
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(os, "fsync", full)
-    with pytest.raises(OSError, match="No space left"):
-        save(model_of(), path)
-    assert path.read_bytes() == b"old"
-    assert files_in(tmp_path) == [path.name]
-
-
 @pytest.mark.parametrize("writer", [write_glove, write_word2vec_binary])
 def test_memory_does_not_grow_with_the_model(tmp_path, writer):
     block = [str(row) for row in range(1000)], np.full((1000, 64), 0.1, np.float32)
@@ -419,20 +374,6 @@ def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, keye
         theirs.add_vectors(["they"], vectors[:1])
         assert len(theirs) == 6
         np.testing.assert_array_equal(theirs["they"], vectors[0])
-
-
-def test_large_vectors_lie_in_the_same_file_of_gensim(tmp_path, keyed_vectors):
-    # gensim puts arrays of more than 10 * 2**20 numbers elsewhere.
-    vectors = np.ones((1100, 9600), np.float16)
-    assert vectors.size > 10 * 2**20
-    theirs = keyed_vectors(9600, dtype=np.float16)
-    theirs.add_vectors(names_for(vectors), vectors)
-    for model in (model_of(names_for(vectors), vectors), WordEmbeddingModel(theirs)):
-        save(model, tmp_path / "m.kv")
-        assert files_in(tmp_path) == ["m.kv"]
-        loaded = keyed_vectors.load(str(tmp_path / "m.kv"))
-        assert type(loaded.vectors) is np.ndarray
-        np.testing.assert_array_equal(loaded.vectors, vectors)
 
 
 def test_fasttext_keeps_its_ngrams_and_vectors_to_the_last_bit(tmp_path, fasttext):

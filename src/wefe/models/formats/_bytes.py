@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from wefe._checks import import_library
+from wefe._checks import import_library, listed
 
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096
@@ -120,16 +120,16 @@ class PackedFile:
     def _choose_member(self, member: str | None) -> str:
         with naming_errors(self.label, "zip archive"), zipfile.ZipFile(self.path) as archive:
             infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-        listed = ", ".join(map(repr, list(infos)[:10])) + (", ..." if len(infos) > 10 else "")
+        names = listed([*map(repr, infos)], most=10)
         if member is None:
             if len(infos) != 1:
                 raise ValueError(
-                    f"{self.path} holds {len(infos)} files ({listed}); name one as if the archive "
+                    f"{self.path} holds {len(infos)} files ({names}); name one as if the archive "
                     f"were a folder: '{self.path}/{next(iter(infos), 'NAME')}'."
                 )
             member = next(iter(infos))
         if member not in infos:
-            raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {listed}.")
+            raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {names}.")
         if infos[member].flag_bits & 1:
             raise ValueError(f"{self.path}: {member!r} is encrypted; unpack it first.")
         return member

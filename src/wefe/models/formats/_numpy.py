@@ -201,8 +201,8 @@ def _read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int]
 
 
 def _json_words(file: Path) -> list[str]:
-    value = read_json(file, list[str] | dict[str, int])  # type: ignore[arg-type]
-    words = sorted(value, key=value.__getitem__) if isinstance(value, dict) else value
+    value: Any = read_json(file, list[str] | dict[str, int])  # type: ignore[arg-type]
+    words: list[str] = sorted(value, key=value.__getitem__) if isinstance(value, dict) else value
     if isinstance(value, dict) and [value[word] for word in words] != list(range(len(words))):
         raise ValueError(f"{file} is damaged: expected the rows 0 to {len(words) - 1}.")
     return words

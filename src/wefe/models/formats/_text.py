@@ -146,17 +146,17 @@ def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Pa
 
 def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
     """Parse lines of a word without spaces and finite numbers; None if a line is different."""
-    # Before the first space there is the word, if the line has as many numbers as expected.
-    spaces = [line.find(b" ") for line in lines]
-    if min(spaces) <= 0:
-        return None
-    vectors = parse_numbers(
-        [line[space:] + b"\n" for line, space in zip(lines, spaces, strict=True)], dim
-    )
-    if vectors is None or not np.isfinite(vectors).all():
-        return None
-    letters = b"\n".join([line[:space] for line, space in zip(lines, spaces, strict=True)])
-    if b"\t" in letters:
+    words: list[bytes] = []
+    rows: list[bytes] = []
+    for line in lines:
+        space = line.find(b" ")
+        if space <= 0:
+            return None
+        # Before the first space there is the word, if the line has as many numbers as expected.
+        words.append(line[:space])
+        rows.append(line[space:] + b"\n")
+    vectors, letters = parse_numbers(rows, dim), b"\n".join(words)
+    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters:
         return None
     try:
         return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(lines))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -64,21 +65,19 @@ class Word2VecBinarySource(VectorSource):
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         ends = np.cumsum(lengths + (1 + self._size)).tolist()
         numbers = b"".join([data[ends[row] - self._size : ends[row]] for row in rows])
-        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim)
-        finite = np.isfinite(vectors).all(axis=1)
+        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim).astype(np.float32)
+        finite: Any = np.isfinite(vectors).all(axis=1)
         chosen = [words[row].removeprefix(b"\n") for row in rows]
-        good = []
         if finite.all() and all(chosen):
             with contextlib.suppress(UnicodeDecodeError):
-                return [word.decode("utf-8") for word in chosen], vectors.astype(
-                    np.float32, copy=False
-                )
+                return [word.decode("utf-8") for word in chosen], vectors
+        good = []
         for place, (row, word) in enumerate(zip(rows, chosen, strict=True)):
             if problem := _problem(word, finite[place]):
                 self.skip_or_raise(f"word {first + row}", problem, self._reading.lenient)
             else:
                 good.append(place)
-        return [chosen[place].decode("utf-8") for place in good], vectors[good].astype(np.float32)
+        return [chosen[place].decode("utf-8") for place in good], vectors[good]
 
     def _records(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Yield the number of a word, bytes that start with it, and the words in them.
