@@ -52,6 +52,16 @@ def check_budget(label: str, promised: int, size: int) -> None:
         )
 
 
+def check_promise(label: str, header: tuple[int, int], least: int, size: int | None) -> None:
+    """Refuse a header of no words, or of more than a file of `size` bytes can hold."""
+    size = least if size is None else size
+    if min(header) == 0 or least > size:
+        raise ValueError(
+            f"{label}: the header promises {header[0]} words of {header[1]} dims, which need at "
+            f"least {least:,} bytes; the file has {size:,}. It may be cut short."
+        )
+
+
 @contextlib.contextmanager
 def naming_errors(label: str, what: str) -> Iterator[None]:
     """Add the name of the file to errors of a library that lack it."""

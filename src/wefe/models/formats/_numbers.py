@@ -20,7 +20,7 @@ PAD = b"\n" * 16
 # What numbers are made of; anything else (letters of nan and inf, too) is left to the caller.
 _OF_NUMBERS = b"0123456789.+-eE \r\n"
 
-_POINT, _MINUS, _SPACE, _NEWLINE, _RETURN, _ZERO = 46, 45, 32, 10, 13, 48
+_POINT, _MINUS, _SPACE, _NEWLINE, _RETURN = 46, 45, 32, 10, 13
 # Integers of so many digits are exact in float64.
 _MAX_DIGITS = 15
 # The last k bytes of a (little-endian) load of eight.
@@ -101,7 +101,8 @@ def _decimals(raw: npt.NDArray[np.uint8], starts: Any, points: Any, ends: Any) -
     n_whole = points - starts
     negative = raw[starts] == _MINUS
     n_whole -= negative
-    wrong = (n_fraction < 0) | (n_whole < 1) | (n_whole + n_fraction > _MAX_DIGITS)
+    wrong = (n_fraction < 0) | (n_whole < 1) | (n_whole > 8)
+    wrong |= n_whole + n_fraction > _MAX_DIGITS
     if wrong.any():
         # Nothing is read from these, but what is loaded for them must exist.
         n_fraction[wrong], n_whole[wrong] = 0, 1
@@ -114,18 +115,9 @@ def _decimals(raw: npt.NDArray[np.uint8], starts: Any, points: Any, ends: Any) -
         value += more
         wrong |= no_digits
     scale = _TENS.take(n_fraction)
-    for place in range(1, n_whole.max() + 1):
-        digit = raw[points - place]
-        digit -= np.uint8(_ZERO)
-        no_digit = digit > 9
-        step = digit * scale
-        if place > 1:
-            there = n_whole >= place
-            no_digit &= there
-            step *= 10.0 ** (place - 1)
-            step *= there
-        wrong |= no_digit
-        value += step
+    whole, no_digits = _last_digits(raw, points, n_whole)
+    wrong |= no_digits
+    value += whole * scale
     value /= scale
     np.negative(value, out=value, where=negative)
     return value, ~wrong.any(axis=1)

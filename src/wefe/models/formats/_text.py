@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._progress import progress_bar
 from wefe.models._types import Block
-from wefe.models.formats._bytes import PackedFile, line_blocks
+from wefe.models.formats._bytes import PackedFile, check_promise, line_blocks
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
 from wefe.models.formats._source import Reading, VectorSource, select
@@ -44,7 +44,9 @@ class TextSource(VectorSource):
         if header is not None:
             self.n_words, self.dim = header
             self._start += head.find(b"\n") + 1 or len(head)
-            _check_header(self.label, file.size, header, reading.lenient)
+            # Every line takes a letter, and a space and a digit for each number.
+            least = (1 if reading.lenient else self.n_words) * (2 * self.dim + 2) - 1
+            check_promise(self.label, header, least, file.size)
         else:
             self.dim = _sampled_dim(file)
         self._first_line = 1 if header is None else 2
@@ -215,19 +217,6 @@ def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
             "numbers (in float32)."
         )
     return fields[0], vector
-
-
-def _check_header(label: str, size: int | None, header: tuple[int, int], lenient: bool) -> None:
-    n_words, dim = header
-    if min(header) == 0:
-        raise ValueError(f"{label}: the header promises {n_words} words of {dim} dims.")
-    # Believe no header: every line takes a letter, and a space and a digit for each number.
-    least = (1 if lenient else n_words) * (2 * dim + 2) - 1
-    if size is not None and least > size:
-        raise ValueError(
-            f"{label}: the header promises {n_words} words of {dim} dims, which need at least "
-            f"{least:,} bytes; the file has {size:,}. It may be cut short."
-        )
 
 
 def _sampled_dim(file: PackedFile) -> int:

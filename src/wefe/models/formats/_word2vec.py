@@ -16,6 +16,7 @@ from wefe.models.formats._bytes import (
     MAX_WORD_BYTES,
     READ_BYTES,
     PackedFile,
+    check_promise,
 )
 from wefe.models.formats._sniff import parse_header
 from wefe.models.formats._source import Reading, VectorSource, select
@@ -31,19 +32,16 @@ class Word2VecBinarySource(VectorSource):
         self.label, self.name = file.label, file.name
         head = file.head()
         header = parse_header(head)
-        if header is None or min(header) == 0 or b"\n" not in head:
+        if header is None or b"\n" not in head:
             raise ValueError(f"{self.label}: expected a header 'n_words dim', found {head[:40]!r}.")
-        self.n_words, self.dim = n_words, dim = header
-        self._size = 4 * dim
+        self.n_words, self.dim = header
+        self._size = 4 * self.dim
         self._start = head.index(b"\n") + 1
-        # Believe no header: every word takes its vector, one letter and a space.
-        least = self._start + n_words * (self._size + 2)
-        size = least if file.size is None else file.size
-        if (least > size and not reading.lenient) or self._size > MAX_RECORD_BYTES:
-            raise ValueError(
-                f"{self.label}: the header promises {n_words} words of {dim} dims, which need at "
-                f"least {least:,} bytes; the file has {size:,}. It may be cut short."
-            )
+        # Every word takes its vector, one letter and a space.
+        least = self._start + self.n_words * (self._size + 2)
+        check_promise(self.label, header, least, None if reading.lenient else file.size)
+        if self._size > MAX_RECORD_BYTES:
+            raise ValueError(f"{self.label}: the header promises {self.dim} dims, too many.")
 
     def blocks(self) -> Iterator[Block]:
         for first, data, words in self._records():
