@@ -326,7 +326,7 @@ def test_pickles_are_not_opened(write, tmp_path, protocol):
         (b"\x00\x01\x02\x03" * 10, "no known format"),
         (b"just some words\nand more\n", "no known format"),
         (b"5\n6\n", "no known format"),
-        (b"0 2\n", "0 2"),
+        (b"0 2\n", "0 words of 2"),
         (b"1_0 1_0\n", "no known format"),
         (b"\x1f\x8b\x08" + b"x" * 50, "gzip"),
         (gzip.compress(b"\x93NUMPY"), "gzip.* unpack it"),

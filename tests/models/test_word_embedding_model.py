@@ -166,7 +166,7 @@ PAIR = ["she", "he"]
     ("words", "embeddings", "error", "message"),
     [
         (["she", "they"], [ONE, ONE], ValueError, "'they'"),
-        (["she", 0], [ONE, ONE], ValueError, "0 is not in"),
+        (["she", 0], [ONE, ONE], TypeError, "words .*int 0"),
         ("he", [ONE, ONE], TypeError, "words must be a list"),
         ({"she", "he"}, [ONE, ONE], TypeError, "words .* set"),
         ((w for w in WORDS), [ONE] * 6, TypeError, "words .* generator"),

@@ -174,11 +174,6 @@ def load(
         n_jobs=n_jobs,
         progress=progress,
     )
-    if subwords in ("mean", "first") and not opened.use_subwords:
-        raise ValueError(
-            f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave "
-            "subwords out: words that it lacks count as lost."
-        )
     requested = None if words is None else words_of(words, vocab_prefix)
     if hold == "selected" and requested is None:
         raise ValueError("hold='selected' needs the words to read: words=[...].")
@@ -305,6 +300,11 @@ def open_cut(
     """Open a source and check all options; `how` holds those of `check_reading`."""
     reading = check_reading(**how)
     opened = open_vectors(source, reading, revision, token)
+    if reading.subwords in ("mean", "first") and not opened.use_subwords:
+        raise ValueError(
+            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
+            "way. Leave subwords out: words that it lacks count as lost."
+        )
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))
     if keep is not None and not callable(keep):

@@ -324,8 +324,11 @@ class WordEmbeddingModel:
                 f"{len(words)} words and {len(embeddings)} embeddings."
             )
         for word, embedding in zip(words, embeddings, strict=True):
-            if not isinstance(embedding, np.ndarray):
-                raise TypeError(f"embeddings must be arrays; got {found(embedding)} for {word!r}.")
+            if not isinstance(word, str) or not isinstance(embedding, np.ndarray):
+                raise TypeError(
+                    f"words must be strings and embeddings arrays; got {found(word)} and "
+                    f"{found(embedding)}."
+                )
             if word not in self.vocab:
                 raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
             if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):

@@ -17,10 +17,7 @@ from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors, StoredVectors
 from wefe.models.formats._write import (
     text_lines,
-    write_gensim,
-    write_glove,
-    write_word2vec,
-    write_word2vec_binary,
+    write_blocks,
 )
 
 WORDS = ["she", "he", "naïve", ".", "語"]
@@ -52,13 +49,13 @@ def save(model, *args):
     model.save(*args)
 
 
-# By format: the suffix that stands for it, the content, and the writer.
+# By format: the suffix that stands for it, and the content.
 FILES = {
-    "glove": (".txt", TEXT, write_glove),
-    "word2vec": (".vec", b"5 3\n" + TEXT, write_word2vec),
-    "word2vec-binary": (".bin", BINARY, write_word2vec_binary),
+    "glove": (".txt", TEXT),
+    "word2vec": (".vec", b"5 3\n" + TEXT),
+    "word2vec-binary": (".bin", BINARY),
 }
-ALL = {**{kind: suffix for kind, (suffix, *_) in FILES.items()}, "gensim": ".kv"}
+ALL = {**{kind: suffix for kind, (suffix, _) in FILES.items()}, "gensim": ".kv"}
 
 # Every float32 that is a number: subnormal ones and both zeros, too.
 NUMBERS = st.floats(width=32, allow_nan=False, allow_infinity=False)
@@ -130,7 +127,7 @@ def fasttext():
 
 @pytest.mark.parametrize("kind", FILES)
 def test_files_are_as_their_format_says(tmp_path, kind):
-    suffix, content, _ = FILES[kind]
+    suffix, content = FILES[kind]
     save(model_of(), tmp_path / f"by-name{suffix}")
     assert (tmp_path / f"by-name{suffix}").read_bytes() == content
     save(model_of(), str(tmp_path / "other"), kind)
@@ -261,7 +258,7 @@ def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
         save(model_of(words), old, kind)
     # Also where nobody knows the words before they come.
     with pytest.raises(ValueError, match=f"the word .*{reason}"):
-        FILES[kind][2](old, in_blocks(words, VECTORS, 2), 5, 3)
+        write_blocks(old, kind, in_blocks(words, VECTORS, 2), 5, 3)
 
 
 @pytest.mark.parametrize("word", ["at 5", "a -1e5", "not nan", "\ufeffshe", "BZhang", "PAR1"])
@@ -287,7 +284,7 @@ def test_words_with_spaces_are_written_as_text_and_counted_in_the_log(tmp_path, 
 
 def test_binary_words_may_have_tabs_unless_readers_would_take_the_first_for_text(tmp_path):
     words = ["a\tb", "a\t5", "x\n", "\tq", "a\r"]
-    write_word2vec_binary(tmp_path / "m.bin", in_blocks(words, VECTORS, 1), 5, 3)
+    write_blocks(tmp_path / "m.bin", "word2vec-binary", in_blocks(words, VECTORS, 1), 5, 3)
     check_loaded(tmp_path / "m.bin", words)
     with pytest.raises(ValueError, match="first word and has a tab before a number"):
         save(model_of(words[1:], VECTORS[1:]), tmp_path / "m.bin")
@@ -308,17 +305,15 @@ def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path,
 # ---- Blocks ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("writer", [write_glove, write_word2vec, write_word2vec_binary])
+@pytest.mark.parametrize("kind", FILES)
 @pytest.mark.parametrize("n_words", [4, 6])
-def test_blocks_that_are_not_as_announced_leave_the_old_file(old, writer, n_words):
+def test_blocks_that_are_not_as_announced_leave_the_old_file(old, kind, n_words):
     with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
-        writer(old, in_blocks(WORDS, VECTORS, 2), n_words, 3)
+        write_blocks(old, kind, in_blocks(WORDS, VECTORS, 2), n_words, 3)
 
 
-@pytest.mark.parametrize(
-    "writer", [write_glove, write_word2vec, write_word2vec_binary, write_gensim]
-)
-def test_an_interrupted_writer_leaves_the_old_file(old, writer):
+@pytest.mark.parametrize("kind", ALL)
+def test_an_interrupted_writer_leaves_the_old_file(old, kind):
     pytest.importorskip("gensim")
 
     def blocks():
@@ -326,15 +321,15 @@ def test_an_interrupted_writer_leaves_the_old_file(old, writer):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        writer(old, blocks(), 5, 3, dtype=np.dtype(np.float32))
+        write_blocks(old, kind, blocks(), 5, 3)
 
 
-@pytest.mark.parametrize("writer", [write_glove, write_word2vec_binary])
-def test_memory_does_not_grow_with_the_model(tmp_path, writer):
+@pytest.mark.parametrize("kind", ["glove", "word2vec-binary"])
+def test_memory_does_not_grow_with_the_model(tmp_path, kind):
     block = [str(row) for row in range(1000)], np.full((1000, 64), 0.1, np.float32)
     # All vectors take 26 MB.
     with at_most(12e6):
-        writer(tmp_path / "file", itertools.repeat(block, 100), 100_000, 64)
+        write_blocks(tmp_path / "file", kind, itertools.repeat(block, 100), 100_000, 64)
 
 
 @pytest.mark.parametrize("kind", ALL)
@@ -363,7 +358,7 @@ def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, keye
     vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(dtype)
     vectors[4, 3] = np.finfo(dtype).max
     save(model_of(words, vectors), tmp_path / "m.kv")
-    write_gensim(tmp_path / "n.kv", in_blocks(words, vectors, 2), 5, 4, dtype=dtype)
+    write_blocks(tmp_path / "n.kv", "gensim", in_blocks(words, vectors, 2), 5, 4, dtype=dtype)
     for name in ("m.kv", "n.kv"):
         theirs = keyed_vectors.load(str(tmp_path / name))
         assert theirs.index_to_key == words
@@ -427,7 +422,7 @@ def test_without_gensim_its_format_is_refused_with_the_way_out(tmp_path, monkeyp
     with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
         save(model_of(), tmp_path / "m.kv")
     with pytest.raises(ImportError, match=r'pip install "wefe\[gensim\]"'):
-        write_gensim(tmp_path / "m.kv", in_blocks(WORDS, VECTORS, 2), 5, 3)
+        write_blocks(tmp_path / "m.kv", "gensim", in_blocks(WORDS, VECTORS, 2), 5, 3)
     assert files_in(tmp_path) == []
     save(model_of(), tmp_path / "m.txt")
     check_loaded(tmp_path / "m.txt")
@@ -439,7 +434,7 @@ def test_without_gensim_its_format_is_refused_with_the_way_out(tmp_path, monkeyp
 @pytest.mark.parametrize("packing", [".gz", ".bz2", ".xz"])
 @pytest.mark.parametrize("kind", FILES)
 def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, packing):
-    suffix, content, _ = FILES[kind]
+    suffix, content = FILES[kind]
     first, second = tmp_path / f"first{suffix}{packing}", tmp_path / f"second{suffix}{packing}"
     save(model_of(), first)
     save(model_of(), second)

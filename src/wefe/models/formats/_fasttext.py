@@ -16,7 +16,6 @@ from scipy.sparse import csr_array
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import StoredVectors
 from wefe.models._types import FloatArray
-from wefe.models.formats._gensim import builds_words
 from wefe.models.formats._source import Reading, TableSource
 
 # Magic, version, dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
@@ -172,7 +171,7 @@ def _index(words: list[bytes]) -> dict[str, int]:
 def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
     """Open a model or classifier that fastText wrote; ``subwords='mean'`` builds unseen words."""
     table = FastTextVectors(path)
-    subwords = builds_words(str(path), table.knows_subwords, reading)
+    subwords = table.knows_subwords and reading.subwords == "mean"
 
     def counts() -> dict[str, int]:
         return dict(zip(table.key_to_index, table.counts.tolist(), strict=True))

@@ -195,6 +195,7 @@ def write_native(
     dtype: npt.DTypeLike = np.float32,
     name: str = "",
     progress: bool = True,
+    **_: Any,
 ) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 

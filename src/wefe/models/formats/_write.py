@@ -38,7 +38,7 @@ _PACKERS: dict[str, Callable[[Any], Any]] = {
     # No name and time, so that the same model gives the same bytes.
     ".gz": lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
     ".bz2": lambda file: bz2.BZ2File(file, "wb"),
-    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `_write_file`
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `write_plain`
 }
 # Numbers that are turned into text at once.
 _AT_ONCE = 1 << 15
@@ -95,26 +95,8 @@ def write_blocks(
     if n_words < 1 or dim < 1:
         raise ValueError(f"there is nothing to write: {n_words} words of {dim} dims.")
     writer = function(BY_NAME[format].writer or "")
-    writer(path, blocks, n_words, dim, dtype=np.dtype(dtype), name=name, progress=progress)
-
-
-def write_word2vec(*args: Any, **options: Any) -> None:
-    """Write a first line 'n_words dim', then a word and its numbers per line.
-
-    Each number is the shortest decimal that gives back the same number (float32, or float64 for
-    wider vectors). For float32 the file is identical to gensim's.
-    """
-    _write_file("word2vec", text_lines, *args, **options)
-
-
-def write_glove(*args: Any, **options: Any) -> None:
-    """Write a word and its numbers per line, without a header; see `write_word2vec`."""
-    _write_file("glove", text_lines, *args, **options)
-
-
-def write_word2vec_binary(*args: Any, **options: Any) -> None:
-    """Write word2vec's binary format in float32, identical to gensim's."""
-    _write_file("word2vec-binary", _binary_records, *args, **options)
+    options = {"format": format, "dtype": np.dtype(dtype), "name": name, "progress": progress}
+    writer(path, blocks, n_words, dim, **options)
 
 
 def text_lines(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
@@ -131,19 +113,26 @@ def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
         yield word.encode() + b" " + vector.tobytes()
 
 
-def _write_file(
-    format: str,  # noqa: A002 - what it is
-    encode: Callable[[list[str], FloatArray], Iterable[bytes]],
+# What becomes of a block. For float32 the files are identical to gensim's.
+_ENCODE: dict[str, Callable[[list[str], FloatArray], Iterable[bytes]]] = {
+    "glove": text_lines,
+    "word2vec": text_lines,
+    "word2vec-binary": _binary_records,
+}
+
+
+def write_plain(
     path: str | os.PathLike[str],
     blocks: Iterable[Block],
     n_words: int,
     dim: int,
     *,
-    dtype: npt.DTypeLike = np.float32,
-    progress: bool = True,
+    format: str,  # noqa: A002 - what it is
+    dtype: npt.DTypeLike,
+    progress: bool,
     **_: Any,
 ) -> None:
-    """Write a header, unless the format has none, and what `encode` makes of each block."""
+    """Write a header 'n_words dim', unless it is GloVe's format, then each word and its numbers."""
     n_spaced, name = 0, Path(path).name
     if format == "word2vec-binary" and np.dtype(dtype).itemsize > 4:
         logger.warning("numbers are rounded to float32, the only type in %s", path)
@@ -155,7 +144,7 @@ def _write_file(
         if format != "glove":
             file.write(b"%d %d\n" % (n_words, dim))
         for words, vectors in _checked(blocks, n_words, format):
-            file.writelines(encode(words, vectors))
+            file.writelines(_ENCODE[format](words, vectors))
             n_spaced += sum(" " in word for word in words)
             bar.update(len(words))
     if n_spaced:
