@@ -22,7 +22,7 @@ import numpy as np
 from fuzz_files import Files, good_files, make_files
 
 from wefe import load
-from wefe.models.formats import _bytes, _text
+from wefe.models.formats import _text
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import Reading, VectorSource
 
@@ -149,12 +149,12 @@ class _Inline:
 @contextlib.contextmanager
 def without_threads() -> Iterator[None]:
     """Let the readers do everything on this thread."""
-    kept = _bytes.ThreadPoolExecutor, _text.ThreadPoolExecutor
-    _bytes.ThreadPoolExecutor = _text.ThreadPoolExecutor = _Inline  # type: ignore[misc, assignment]
+    kept = _text.ThreadPoolExecutor
+    _text.ThreadPoolExecutor = _Inline  # type: ignore[misc, assignment]
     try:
         yield
     finally:
-        _bytes.ThreadPoolExecutor, _text.ThreadPoolExecutor = kept  # type: ignore[misc]
+        _text.ThreadPoolExecutor = kept  # type: ignore[misc]
 
 
 def write(folder: Path, files: Files) -> Path:

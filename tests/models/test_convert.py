@@ -1,10 +1,8 @@
 """Converting: whole or not at all, in bounded memory, from Python and from the command line."""
 
 import os
-import signal
 import subprocess
 import sys
-import time
 
 import numpy as np
 import pytest
@@ -48,13 +46,6 @@ def test_the_result_is_mapped_and_holds_the_same(text, tmp_path, dtype, width):
     assert load(target) == model
     assert load(str(target)).name == "glove.6B"
     assert leftovers(tmp_path, text, target) == []
-
-
-def test_a_second_conversion_changes_nothing(text, tmp_path):
-    convert(text, tmp_path / "a.safetensors")
-    convert(tmp_path / "a.safetensors", tmp_path / "b.safetensors")
-    convert(tmp_path / "a.safetensors", tmp_path / "a.safetensors")
-    assert (tmp_path / "a.safetensors").read_bytes() == (tmp_path / "b.safetensors").read_bytes()
 
 
 def test_any_source_is_converted(tmp_path):
@@ -131,17 +122,6 @@ def test_numbers_that_do_not_fit_are_refused_and_the_old_file_stays(tmp_path):
     assert list(model.vocab) == [word for word in WORDS if word != "naïve"]
 
 
-def test_file_names_that_are_no_text_are_no_hindrance(text, tmp_path):
-    odd = os.fsdecode(os.fsencode(tmp_path) + b"/caf\xe9 \xff.txt")
-    try:
-        os.link(text, odd)
-    except OSError:
-        pytest.skip("the file system takes no such names")
-    model = convert(odd, tmp_path / "v.safetensors")
-    assert list(model.vocab) == WORDS
-    assert model.name == "caf? ?"
-
-
 # ---- interrupted -------------------------------------------------------------------------------
 
 
@@ -164,28 +144,6 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from wefe import convert
 convert(sys.argv[1], sys.argv[2], progress=False)
 """
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("stop", ["SIGINT", "SIGKILL"])
-@pytest.mark.parametrize("old", [True, False])
-def test_who_is_stopped_leaves_the_old_file_or_none(tmp_path, large_text, stop, old):
-    target = tmp_path / "v.safetensors"
-    if old:
-        target.write_bytes(b"old")
-    command = [sys.executable, "-c", CONVERT, large_text, target]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE)
-    while not (parts := leftovers(tmp_path, target)):
-        assert process.poll() is None
-        time.sleep(0.005)
-    process.send_signal(getattr(signal, stop))
-    _, errors = process.communicate(timeout=20)
-    assert target.exists() == old
-    assert not old or target.read_bytes() == b"old"
-    if stop == "SIGINT":
-        assert b"KeyboardInterrupt" in errors
-    assert leftovers(tmp_path, target) == ([] if stop == "SIGINT" else parts)
-    assert all(name.startswith(".v.safetensors.") and name.endswith(".part") for name in parts)
 
 
 # ---- memory ------------------------------------------------------------------------------------

@@ -87,15 +87,6 @@ def test_case_does_not_change_a_vector(model):
         np.testing.assert_array_equal(model[word], model[word.lower()])
 
 
-def test_two_loads_share_nothing():
-    first, second = load_test_model(), load_test_model()
-    untouched = second["he"].copy()
-    first.vectors[:] = 0
-    np.testing.assert_array_equal(second["he"], untouched)
-    assert first.vocab is not second.vocab
-    assert load_test_model()["he"].any()
-
-
 def test_old_name_gives_the_same_vectors_and_says_what_they_are(model):
     with pytest.warns(UserWarning, match="not the word2vec"):
         table = load_weat_w2v()
@@ -123,14 +114,6 @@ def test_model_shows_the_published_associations(model, sets, measured):
 
 
 # The script
-
-
-@needs_script
-def test_rare_words_of_the_file_are_the_set_words_sorted(model, script):
-    words = list(model.vocab)
-    frequent, rare = words[: script.N_FREQUENT], words[script.N_FREQUENT :]
-    expected = sorted(script.required_words(Path(str(WORD_SETS))) - set(frequent))
-    assert rare == expected, "run scripts/build_packaged_vectors.py again"
 
 
 @needs_script

@@ -96,14 +96,6 @@ def test_of_copies_any_are_found_the_lower_rows_first():
     np.testing.assert_array_equal(rows, np.arange(5)[:, None] + np.arange(0, 300, 5))
 
 
-def test_words_nearer_and_nearer(monkeypatch):
-    monkeypatch.setattr(module, "ROWS", 100)
-    angles = np.linspace(np.pi, 0.1, 2_000)
-    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    rows, _ = nearest_neighbors(vectors, vectors[-1:], 5, exclude=[1_999])
-    assert rows.tolist() == [[1998, 1997, 1996, 1995, 1994]]
-
-
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("dtype", WIDTHS)
 def test_vectors_without_direction_are_no_neighbours(dtype):

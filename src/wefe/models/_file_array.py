@@ -14,9 +14,6 @@ from typing import Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
-# Reading so many bytes takes less time than another call.
-_GAP_BYTES = 1 << 14
-_PIECE_BYTES = 1 << 20
 _SEEKING = threading.Lock()
 
 
@@ -126,27 +123,14 @@ class FileArray:
             self._fill(found, start)
             self.file.check()
             return found
-        rows = np.asarray(rows, dtype=np.intp)
-        if rows.size == 0:
-            return np.empty((0, *self.shape[1:]), dtype=self.dtype)
-        if 0 <= rows[0] <= rows[-1] < len(self) and (np.diff(rows) == 1).all():
-            return self[int(rows[0]) : int(rows[-1]) + 1]
-        # Rows that lie close together are read in one go, with what lies between them.
-        unique, place = np.unique(rows, return_inverse=True)
-        if unique[0] < 0 or unique[-1] >= len(self):
+        unique, place = np.unique(np.asarray(rows, dtype=np.intp), return_inverse=True)
+        if unique.size and not 0 <= unique[0] <= unique[-1] < len(self):
             raise IndexError(f"rows {unique[0]} to {unique[-1]} of an array of {len(self)} rows")
-        width = max(self._row_bytes, 1)
-        apart = np.diff(unique) > _GAP_BYTES // width
-        apart |= np.diff(unique * width // _PIECE_BYTES) > 0
         found = np.empty((len(unique), *self.shape[1:]), dtype=self.dtype)
-        for i, j in itertools.pairwise([0, *(np.flatnonzero(apart) + 1).tolist(), len(unique)]):
-            first, n_rows = int(unique[i]), int(unique[j - 1] - unique[i]) + 1
-            if n_rows == j - i:
-                self._fill(found[i:j], first)
-            else:
-                piece = np.empty((n_rows, *self.shape[1:]), dtype=self.dtype)
-                self._fill(piece, first)
-                found[i:j] = piece[unique[i:j] - first]
+        # Rows that follow each other are read in one go.
+        cuts = np.flatnonzero(np.diff(unique) > 1) + 1
+        for i, j in itertools.pairwise(sorted({0, *cuts.tolist(), len(unique)})):
+            self._fill(found[i:j], int(unique[i]))
         self.file.check()
         return found[place]
 

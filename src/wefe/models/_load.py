@@ -5,9 +5,8 @@ from __future__ import annotations
 import itertools
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -31,7 +30,7 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
-# Growing is cheap where the C library can move pages; what is reserved too much is memory in use.
+# Growing is cheap where the C library can move pages; what is too much is memory in use.
 _GROWTH = 1.0625
 
 # Forms in which a query's words may be looked up by any of the options of a preprocessor.
@@ -175,11 +174,6 @@ def load(
         n_jobs=n_jobs,
         progress=progress,
     )
-    if subwords in ("mean", "first") and not opened.use_subwords:
-        raise ValueError(
-            f"subwords={subwords!r}: {opened.label} has vectors of whole words only. Leave "
-            "subwords out: words that it lacks count as lost."
-        )
     requested = None if words is None else words_of(words, vocab_prefix)
     if hold == "selected" and requested is None:
         raise ValueError("hold='selected' needs the words to read: words=[...].")
@@ -228,14 +222,15 @@ def words_of(
         words = [words]
     if isinstance(words, str) or not isinstance(words, Iterable):
         raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    given = None if preprocessors is None else (*check_preprocessors(preprocessors), *_PLAIN)
+    given = None
+    if preprocessors is not None:
+        # As they are written and in lower case they are always asked for.
+        given = (*check_preprocessors(preprocessors), {}, {"lowercase": True})
     asked: set[str] = set()
     for entry in words:
         if isinstance(entry, Query):
-            for word in {*itertools.chain(*entry.target_sets, *entry.attribute_sets)}:
-                plain = word.isascii() and "'" not in word
-                forms = given or (_ALL_FORMS if plain else _ALL_FORMS_OF_UNICODE)
-                asked.update(variants(word, forms, vocab_prefix))  # type: ignore[arg-type]
+            for word in itertools.chain(*entry.target_sets, *entry.attribute_sets):
+                asked.update(variants(word, given or _all_forms(word), vocab_prefix))  # type: ignore[arg-type]
         elif isinstance(entry, str):
             asked.add(str(entry))
         else:
@@ -243,7 +238,8 @@ def words_of(
     return frozenset(asked)
 
 
-_PLAIN: tuple[dict[str, Any], ...] = ({}, {"lowercase": True})
+def _all_forms(word: str) -> tuple[dict[str, Any], ...]:
+    return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
 
 
 def check_reading(
@@ -304,42 +300,50 @@ def open_cut(
     """Open a source and check all options; `how` holds those of `check_reading`."""
     reading = check_reading(**how)
     opened = open_vectors(source, reading, revision, token)
+    if reading.subwords in ("mean", "first") and not opened.use_subwords:
+        raise ValueError(
+            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
+            "way. Leave subwords out: words that it lacks count as lost."
+        )
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))
     if keep is not None and not callable(keep):
         raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
     if limit is not None:
         check_positive_int("limit", limit)
-    known = _read_counts(Path(counts)) if isinstance(counts, str | os.PathLike) else counts
     if min_count is not None:
-        least = check_positive_int("min_count", min_count)
-        if known is None and opened.counts is None:
-            raise ValueError(
-                f"min_count needs the number of occurrences of each word, which {opened.label} "
-                "lacks. Give counts: a mapping, or a file with a word and its count per line."
-            )
-        numbers = opened.counts() if known is None and opened.counts else known or {}
-        keep = partial(_keeps, {word for word, n in numbers.items() if n >= least}, keep)
+        frequent = _frequent_words(opened, check_positive_int("min_count", min_count), counts)
+        among = keep
+        keep = lambda word: word in frequent and (among is None or among(word))  # noqa: E731
     return opened, VocabularyCut(limit, keep, lowercase), reading
 
 
-def _keeps(frequent: Set[str], keep: Callable[[str], bool] | None, word: str) -> bool:
-    return word in frequent and (keep is None or keep(word))
+def _frequent_words(
+    opened: VectorSource, least: int, counts: Mapping[str, int] | str | os.PathLike[str] | None
+) -> set[str]:
+    if isinstance(counts, str | os.PathLike):
+        counts = _read_counts(Path(counts))
+    elif counts is None and opened.counts is not None:
+        counts = opened.counts()
+    if counts is None:
+        raise ValueError(
+            f"min_count needs the number of occurrences of each word, which {opened.label} lacks. "
+            "Give counts: a mapping, or a file with a word and its count per line."
+        )
+    return {word for word, n in counts.items() if n >= least}
 
 
 def _read_counts(path: Path) -> dict[str, int]:
     counts: dict[str, int] = {}
-    with path.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            word, _, count = line.strip().rpartition(b" ")
-            if not line.strip():
-                continue
-            try:
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        word, _, count = line.strip().rpartition(b" ")
+        try:
+            if line.strip():
                 counts.setdefault(word.decode("utf-8"), int(count))
-            except ValueError:
-                raise ValueError(
-                    f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
-                ) from None
+        except ValueError:
+            raise ValueError(
+                f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
+            ) from None
     return counts
 
 
@@ -359,68 +363,57 @@ def _take(
             f"{opened.label} cannot be mapped {why}. Convert it once to a file that can be mapped: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if table is not None and hold in (None, "mapped"):
-        return table
-    if table is not None and hold == "memory":
+    if table is not None and hold != "selected":
+        if hold != "memory":
+            return table
         table.load()
         if all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
             return table
     if requested is None or hold == "memory":
         return collect(opened, cut, lenient)
-    blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
-    if keeps_all:
-        selected = opened.select(requested)
-        if not lenient or np.isfinite(selected[1]).all():
-            blocks = iter([selected])
-        else:
-            # A word that is left out may come again with another vector: all are looked at.
-            opened.n_skipped = 0
+    if keeps_all and not lenient:
+        blocks: Iterator[Block] = iter([opened.select(requested)])
+    else:
+        # A word that is left out may come again with another vector: all are looked at.
+        blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
     found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
     return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
 
 
 def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
-    expected = opened.expected_words
-    if cut.limit is not None:
-        expected = min(expected, cut.limit)
-    blocks = finite(opened, cut.apply(opened.blocks()), lenient)
-    table = _collect(opened, blocks, cut.lowercase, expected)
+    table = _collect(opened, finite(opened, cut.apply(opened.blocks()), lenient), cut.lowercase)
     if len(table) == 0:
         raise ValueError(f"{opened.label}: no word is left; expected at least one.")
     return table
 
 
 def _collect(
-    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None, n_expected: int = 0
+    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None
 ) -> ArrayVectors:
     """Gather blocks into one table; a repeated word gets its first vector or the mean."""
     index: dict[str, int] = {}
-    # Rows that are reserved and never come use no memory.
     every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
-    repeated: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+    every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
     for words, vectors in blocks:
         start = len(index)
         places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
-        if start == 0 and not len(every):
-            every = np.empty((max(len(index), n_expected), opened.dim), dtype=vectors.dtype)
-        elif len(index) > len(every):
+        every_place.append(places)
+        if start == 0:
+            every = np.empty((0, opened.dim), dtype=vectors.dtype)
+        if len(index) > len(every):
             # Grows in place (nobody else holds the array), so that there are never two copies.
             n_rows = max(len(index), int(len(every) * _GROWTH))
             every.resize((n_rows, opened.dim), refcheck=False)
-        if len(index) - start == len(words):
-            every[start : len(index)] = vectors
-            continue
-        # A new word has a higher place than all words before it.
-        again = places <= np.maximum.accumulate(np.append(start - 1, places))[:-1]
-        every[start : len(index)] = vectors[~again]
-        repeated.append(places[again])
         if lowercase == "mean":
-            np.add.at(every, places[again], vectors[again])
+            np.add.at(every, places, vectors)
+        else:
+            new, first = np.unique(places, return_index=True)
+            every[start : len(index)] = vectors[first[new >= start]]
     every.resize((len(index), opened.dim), refcheck=False)
-    rows, n_times = np.unique(np.concatenate(repeated), return_counts=True)
-    n_repeated = int(n_times.sum())
+    n_times = np.bincount(np.concatenate(every_place))
+    n_repeated = int(n_times.sum()) - len(index)
     if n_repeated and lowercase == "mean":
-        every[rows] /= 1 + n_times[:, None]
+        every /= n_times[:, None]
         logger.info("%s: %d words merged into the mean of their forms", opened.label, n_repeated)
     elif n_repeated:
         logger.warning(

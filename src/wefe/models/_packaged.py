@@ -42,10 +42,9 @@ def load_test_model() -> WordEmbeddingModel:
     shipped = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
     with resources.as_file(shipped) as path:
         source = open_safetensors(path, Reading())
-        words = [word for block, _ in source.blocks() for word in block]
-        # Computed with in float32, kept in float16.
-        vectors = np.concatenate([part.astype(np.float32) for _, part in source.blocks()])
-    return WordEmbeddingModel(ArrayVectors(words, vectors), name=source.name)
+        [(words, vectors)] = source.blocks()
+    # Computed with in float32, kept in float16.
+    return WordEmbeddingModel(ArrayVectors(words, vectors.astype(np.float32)), name=source.name)
 
 
 def load_weat_w2v() -> ArrayVectors:

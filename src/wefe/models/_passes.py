@@ -79,19 +79,19 @@ def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[R
     prefix = model.vocab_prefix or ""
     n_words = len(model.vocab) if n_words is None else n_words
     bare = {
-        row: word[len(prefix) :]
+        row: word.removeprefix(prefix)
         for word, row in model.vocab.items()
         if row < n_words and word.startswith(prefix)
     }
-    plain = {
-        row: word
+    plain = [
+        row
         for row, word in bare.items()
         if 0 < len(word) < _LONGEST_WORD and _NO_WORDS.isdisjoint(word)
-    }
-    lower = [row for row, word in plain.items() if word == word.lower()]
+    ]
+    lower = [row for row in plain if bare[row] == bare[row].lower()]
     # A vocabulary in upper case has no lower-case words to prefer.
     enough = len(lower) * 10 >= len(plain)
-    return np.sort(np.array(lower if enough else list(plain), dtype=np.intp)), enough
+    return np.sort(np.array(lower if enough else plain, dtype=np.intp)), enough
 
 
 def most_associated(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
@@ -10,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, found
-from wefe.models._tables import VectorTable, check_vectors
+from wefe._checks import check_bool, check_positive_int, found, import_library
+from wefe.models._tables import VectorTable, check_vectors, chunks
 from wefe.models._types import FloatArray
 
 Rows: TypeAlias = npt.NDArray[np.int64]
@@ -24,7 +23,7 @@ Exclude: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike]
 # Queries of one pass, rows of a block, and its numbers: larger ones are not faster, as measured.
 QUERIES = 1_024
 ROWS = 16_384
-CELLS = 8_000_000
+CELLS = 4_000_000
 # Numbers in float64 at once, so that they stay in the cache.
 WIDE_NUMBERS = 100_000
 # Candidates beyond k: cosines in float64 decide among all of them.
@@ -123,8 +122,7 @@ def search(
     index = None
     if approximate and n_words >= APPROXIMATE_FROM:
         index = _faiss_index(table, n_words, queries.shape[1])
-    for start in range(0, len(queries) if n_words else 0, QUERIES):
-        batch = slice(start, start + QUERIES)
+    for batch in chunks(len(queries) if n_words else 0, QUERIES):
         units = directions(queries[batch])[0].astype(np.float32)
         banned = [()] * len(units) if exclude is None else exclude[batch]
         of_query = np.repeat(np.arange(len(units)), [len(some) for some in banned])
@@ -189,35 +187,22 @@ def _scan(
 ) -> Rows:
     """Return k candidates per query in any order; -1 for missing ones."""
     n_queries, dim = units.shape
-    n_rows = max(1, min(ROWS, CELLS // max(n_queries, dim)))
-    every = np.empty((n_queries, n_rows), dtype=np.float32)
     best = np.full((n_queries, k), NONE)
     rows = np.full((n_queries, k), -1)
-    for start in range(0, n_words, n_rows):
-        stop = min(start + n_rows, n_words)
-        block, lengths, undirected = with_lengths(read(table, slice(start, stop)), np.float32)
-        cosines = np.matmul(units, block.T, out=every[:, : stop - start])
+    for part in chunks(n_words, max(1, min(ROWS, CELLS // max(n_queries, dim)))):
+        block, lengths, undirected = with_lengths(read(table, part), np.float32)
+        every = np.empty((n_queries, k + len(block)), dtype=np.float32)
+        every[:, :k] = best
+        cosines = every[:, k:]
+        np.matmul(units, block.T, out=cosines)
         cosines /= lengths
         cosines[:, undirected] = NONE
-        here = (banned >= start) & (banned < start + len(block))
-        cosines[of_query[here], banned[here] - start] = NONE
-        bar = best.min(axis=1)
-        mask = cosines > bar[:, None]
-        if np.count_nonzero(mask) > 4 * best.size and k < len(block):
-            # The first block, copies of one vector, or words that come nearer and nearer.
-            column = np.argpartition(cosines, -k, axis=1)[:, -k:].ravel()
-            query = np.repeat(np.arange(n_queries), k)
-        else:
-            query, column = np.divmod(np.flatnonzero(mask), len(block))
-        # Those that are near stand side by side, as wide as most of a query, with the best so far.
-        counts = np.bincount(query, minlength=n_queries)
-        width = int(counts.max())
-        place = k + np.arange(len(query)) - np.repeat(counts.cumsum() - counts, counts)
-        best = np.pad(best, ((0, 0), (0, width)), constant_values=NONE)
-        rows = np.pad(rows, ((0, 0), (0, width)), constant_values=-1)
-        best[query, place], rows[query, place] = cosines[query, column], start + column
-        kept = np.argpartition(best, width, axis=1)[:, width:]
-        best, rows = np.take_along_axis(best, kept, axis=1), np.take_along_axis(rows, kept, axis=1)
+        here = (banned >= part.start) & (banned < part.stop)
+        cosines[of_query[here], banned[here] - part.start] = NONE
+        kept = np.argpartition(every, -k, axis=1)[:, -k:]
+        best = np.take_along_axis(every, kept, axis=1)
+        older = np.take_along_axis(rows, kept.clip(max=k - 1), axis=1)
+        rows = np.where(kept < k, older, kept - k + part.start)
     return np.where(best == NONE, -1, rows)
 
 
@@ -226,8 +211,7 @@ def _ranked(table: Table, queries: FloatArray, near: Rows, k: int) -> tuple[Rows
     near = np.sort(near, axis=1)
     cosines = np.empty(near.shape)
     size = max(1, WIDE_NUMBERS // max(1, near.shape[1] * queries.shape[1]))
-    for start in range(0, len(near), size):
-        part = slice(start, start + size)
+    for part in chunks(len(near), size):
         shape = (*near[part].shape, queries.shape[1])
         left = _wide(read(table, near[part].ravel().clip(0))).reshape(shape)
         right = _wide(queries[part])
@@ -244,20 +228,17 @@ def _ranked(table: Table, queries: FloatArray, near: Rows, k: int) -> tuple[Rows
 
 
 def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
-    try:
-        faiss = importlib.import_module("faiss")
-    except ImportError as error:
-        raise ImportError("approximate=True needs faiss: pip install 'wefe[neighbors]'.") from error
+    faiss = import_library("faiss", "neighbors", "approximate=True")
     n_cells = int(4 * math.sqrt(n_words))
     index = faiss.index_factory(dim, f"IVF{n_cells},Flat", faiss.METRIC_INNER_PRODUCT)
     index.nprobe = 32
     # faiss asks for 39 vectors per cell to place the cells well.
     sample = np.linspace(0, n_words - 1, min(n_words, 40 * n_cells)).astype(np.int64)
     index.train(directions(read(table, sample))[0].astype(np.float32))
-    for start in range(0, n_words, ROWS):
-        units, directed = directions(read(table, slice(start, min(start + ROWS, n_words))))
+    for part in chunks(n_words, ROWS):
+        units, directed = directions(read(table, part))
         rows = np.flatnonzero(directed)
-        index.add_with_ids(units[rows].astype(np.float32), start + rows)
+        index.add_with_ids(units[rows].astype(np.float32), part.start + rows)
     return index
 
 

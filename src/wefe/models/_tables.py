@@ -79,23 +79,23 @@ class VectorTable(ABC):
     def load(self) -> None:  # noqa: B027 - most tables are there already
         """Read all vectors into memory."""
 
-    def copy_vectors(self) -> FloatArray | None:
-        """Copy all vectors.
+    def copied(self) -> Any:
+        """Copy the table, with its vectors if they are in memory.
 
         Returns
         -------
-        ndarray of shape (n_words, dim), or None
-            None unless the vectors are an array in memory.
+        object
+            A table, or gensim vectors.
         """
-        return np.array(self.vectors)
+        return self.with_vectors(np.array(self.vectors))
 
-    def with_vectors(self, vectors: FloatArray | None) -> Any:
+    def with_vectors(self, vectors: FloatArray) -> Any:
         """Return a table of the same words with other vectors.
 
         Parameters
         ----------
-        vectors : ndarray of shape (n_words, dim), or None
-            The vectors, not copied. None keeps vectors that are not an array in memory.
+        vectors : ndarray of shape (n_words, dim)
+            The vectors, not copied.
 
         Returns
         -------
@@ -116,7 +116,7 @@ class VectorTable(ABC):
         object
             A table, or gensim vectors.
         """
-        return self.with_vectors(np.array(self.vectors)) if self.held == "mapped" else self
+        return self.copied() if self.held == "mapped" else self
 
     def refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:  # noqa: B027
         """Update whatever is derived from changed rows.
@@ -342,11 +342,8 @@ class PartialIndex(dict[str, int]):
         self.requested, self.label, self.hint = requested, label, hint
 
     def _check(self, word: object) -> None:
-        if (
-            not dict.__contains__(self, word)
-            and isinstance(word, str)
-            and word not in self.requested
-        ):
+        known = dict.__contains__(self, word) or word in self.requested
+        if isinstance(word, str) and not known:
             raise UnreadWordError(
                 f"{word!r} was not among the {len(self.requested):,} words for which {self.label} "
                 f"was opened, {self.hint}"
@@ -417,14 +414,14 @@ class StoredVectors(VectorTable):
         """Read all vectors, and the index of their words, into memory."""
         self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
 
-    def copy_vectors(self) -> FloatArray | None:
-        return None if self._all is None else np.array(self.vectors)
+    def copied(self) -> Any:
+        return copy.copy(self) if self._all is None else super().copied()
 
     def portable(self) -> Any:
         """Return the table itself, which reopens its files in another process."""
         return self
 
-    def with_vectors(self, vectors: FloatArray | None) -> Any:
+    def with_vectors(self, vectors: FloatArray) -> Any:
         table = copy.copy(self)
         table._all = vectors
         return table
@@ -488,9 +485,9 @@ class ForeignVectors(VectorTable):
         """All vectors, including rows that gensim reserves for new words."""
         return self.wv.vectors  # type: ignore[no-any-return]
 
-    def with_vectors(self, vectors: FloatArray | None) -> Any:
+    def with_vectors(self, vectors: FloatArray) -> Any:
         if not hasattr(self.wv, "index_to_key"):
-            return ArrayVectors.unchecked(self.key_to_index, vectors)  # type: ignore[arg-type]
+            return ArrayVectors.unchecked(self.key_to_index, vectors)
         # Dictionaries and lists of its own, as words may be added to it later.
         wv = copy.copy(self.wv)
         for attribute, value in vars(self.wv).items():

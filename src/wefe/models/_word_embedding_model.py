@@ -83,10 +83,9 @@ class WordEmbeddingModel:
         if isinstance(wv, tuple) and len(wv) == 2:
             wv = ArrayVectors(*wv)
         if not is_table(wv):
-            hint = " Pass its .wv instead." if is_table(getattr(wv, "wv", None)) else ""
             raise TypeError(
-                "wv must be a gensim KeyedVectors (version 4 or newer) or a pair "
-                f"(vocabulary, 2-d array); got {found(wv)}.{hint}"
+                "wv must be a gensim KeyedVectors (version 4 or newer; the .wv of a model) or a "
+                f"pair (vocabulary, 2-d array); got {found(wv)}."
             )
         if not isinstance(wv, VectorTable):
             check_vectors(wv.vectors)
@@ -406,17 +405,8 @@ class WordEmbeddingModel:
         WordEmbeddingModel
             A copy of vectors in memory. Both models share a file until one of them changes.
         """
-        return self._with_vectors(self.table.copy_vectors(), name)
-
-    def _with_vectors(
-        self, vectors: FloatArray | None, name: str | None = None
-    ) -> WordEmbeddingModel:
-        """Return a model like this one with another array (not copied), or (None) stored vectors.
-
-        Call `table.refresh` for rows of the array that differ from this model's.
-        """
         return WordEmbeddingModel(
-            self.table.with_vectors(vectors),
+            self.table.copied(),
             self.name if name is None else name,
             self.vocab_prefix,
             use_subwords=self.use_subwords,

@@ -134,7 +134,7 @@ def test_a_wrong_line_is_named_or_skipped(text, first, line):
     assert source.n_skipped == 1
 
 
-def test_of_other_words_only_the_last_line_is_parsed(text):
+def test_of_other_words_numbers_are_not_parsed(text):
     path = text("she,1,2\nhe,3,x\nart,5,6\nshe,7,8\n")
     words, vectors = CsvSource(path, PLAIN).select(frozenset(["art", "she"]))
     assert (words, vectors.tolist()) == (["she", "art"], [[1, 2], [5, 6]])
@@ -156,7 +156,7 @@ def test_a_field_without_end_is_refused_in_little_memory(text, field, end):
         read_all(CsvSource(path, PLAIN))
 
 
-@pytest.mark.parametrize("content", ["she 1 2\n", "she" + ",1" * 20_000], ids=["text", "long"])
+@pytest.mark.parametrize("content", ["she 1 2\n", "she" + ",1" * 600_000], ids=["text", "long"])
 def test_other_text_is_no_csv(text, content):
     with pytest.raises(ValueError, match=r"m\.csv is not CSV"):
         CsvSource(text(content), PLAIN)
@@ -165,7 +165,6 @@ def test_other_text_is_no_csv(text, content):
 def test_only_a_part_of_csv_is_in_memory(text):
     line = ",".join(["0.125"] * 100)
     source = CsvSource(text("".join(f"word{row},{line}\n" for row in range(50_000))), PLAIN)
-    assert 50_000 <= source.expected_words < 55_000
     # The file has 31 MB, the vectors 20.
     with at_most(25_000_000):
         assert sum(len(words) for words, _ in source.blocks()) == 50_000

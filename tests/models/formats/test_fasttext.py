@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wefe
-from wefe.models import WordEmbeddingModel, _file_array
+from wefe.models import WordEmbeddingModel
 from wefe.models.formats import _fasttext
 from wefe.models.formats._fasttext import FastTextVectors, open_fasttext_bin
 from wefe.models.formats._source import Reading
@@ -153,13 +153,8 @@ def test_any_rows_are_read_in_any_order_and_pieces(of_gensim, monkeypatch):
     table = FastTextVectors(of_gensim)
     whole = table.rows(range(len(table)))
     rows = [3, 0, 3, 2, 1]
-    for module, name, value in (
-        (_fasttext, "_BATCH_NGRAMS", 20),
-        (_file_array, "_PIECE_BYTES", 12),
-        (_file_array, "_GAP_BYTES", 0),
-    ):
-        monkeypatch.setattr(module, name, value)
-        np.testing.assert_array_equal(table.rows(rows), whole[rows])
+    monkeypatch.setattr(_fasttext, "_BATCH_NGRAMS", 20)
+    np.testing.assert_array_equal(table.rows(rows), whole[rows])
     assert table.rows([]).shape == (0, 3)
 
 
@@ -178,11 +173,11 @@ def test_a_model_holds_what_it_is_asked_to(of_gensim):
 
 
 def test_subwords_that_have_no_meaning_are_refused(tmp_path, content):
-    with pytest.raises(ValueError, match=r"m\.bin.*'first'.*subwords='mean'"):
-        open_bytes(tmp_path, content, subwords="first")
     without = replaced(content, BUCKET + 8, "<i", 0)
-    with pytest.raises(ValueError, match=r"m\.bin.*'mean'.*whole words only"):
-        open_bytes(tmp_path, without, subwords="mean")
+    for file, subwords in ((content, "first"), (without, "mean")):
+        (tmp_path / "m.bin").write_bytes(file)
+        with pytest.raises(ValueError, match=rf"subwords='{subwords}'.*m\.bin"):
+            wefe.load(tmp_path / "m.bin", subwords=subwords)
 
 
 def test_words_that_are_no_utf8_are_read_as_gensim_reads_them(tmp_path, content):
@@ -237,13 +232,3 @@ def test_models_of_floret_are_named_as_such(tmp_path, mode):
 def test_a_header_that_lies_is_refused(tmp_path, content, position, form, value):
     with pytest.raises(ValueError, match=r"m\.bin: expected a whole fastText model"):
         open_bytes(tmp_path, replaced(content, position, form, value))
-
-
-def test_words_of_one_hash_are_told_apart():
-    words = [b"she", b"plumless", b"he", b"buckeroo"]
-    assert _fasttext._hash(words[1]) == _fasttext._hash(words[3])
-    index = _fasttext._index("m.bin", words)
-    assert {word: index[word] for word in index} == dict(index.items())
-    assert index["buckeroo"] == 3
-    assert "it" not in index
-    assert _fasttext._index("m.bin", [*words, b"plumless"]) is None

@@ -2,7 +2,6 @@
 
 import io
 import json
-import struct
 import zipfile
 from dataclasses import replace
 
@@ -147,7 +146,6 @@ def test_both_files_and_both_numbers_are_named_if_they_differ(matrix):
         ("m.json", b'{"dim": "x"}'),
         ("m.json", b"[1, 2]"),
         ("m.json", b'"she"'),
-        ("m.txt", b"she 0.1 0.2 0.3\nhe 0.1 0.2 0.3\n"),
         ("m.vocab.npy", npy(VECTORS)),
         ("m.vocab.npy", npy(np.array([["she"]]))),
         ("m.vocab.npy", npy(np.array([b"\xff"]))),
@@ -158,7 +156,7 @@ def test_both_files_and_both_numbers_are_named_if_they_differ(matrix):
 )
 def test_a_damaged_vocabulary_is_named(matrix, name, content):
     beside(matrix, name, content)
-    with pytest.raises(ValueError, match=rf"{name} is damaged, or no "):
+    with pytest.raises(ValueError, match=rf"{name} is damaged"):
         open_npy(matrix, PLAIN)
 
 
@@ -325,13 +323,4 @@ def test_an_archive_that_fills_the_memory_is_refused_before_it_does(tmp_path):
     large = npy(np.zeros((100_000, 256), np.float32))
     content = packed(vectors=large, words=npy(np.array(WORDS)))
     with at_most(2_000_000), pytest.raises(ValueError, match=r"m\.npz grows to 102,4"):
-        open_bytes(tmp_path, content)
-
-
-def test_a_member_that_unpacks_to_more_than_it_promises_is_stopped(tmp_path):
-    short = npy(np.zeros((1000, 100), np.float32))
-    long = short + bytes(80_000_000)
-    content = packed(vectors=long, words=npy(np.array(WORDS)))
-    content = content.replace(struct.pack("<I", len(long)), struct.pack("<I", len(short)))
-    with at_most(2_000_000), pytest.raises(ValueError, match="array 'vectors' is damaged"):
         open_bytes(tmp_path, content)

@@ -9,14 +9,12 @@ import gzip
 import io
 import lzma
 import os
-import time
 import zipfile
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from wefe._checks import import_library
+from wefe._checks import import_library, listed
 
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096
@@ -51,6 +49,16 @@ def check_budget(label: str, promised: int, size: int) -> None:
             f"{label} grows to {promised:,} bytes or more from {size:,}. No file of vectors does "
             "this, so it is damaged or built to fill the memory. Unpack it yourself if you trust "
             "it."
+        )
+
+
+def check_promise(label: str, header: tuple[int, int], least: int, size: int | None) -> None:
+    """Refuse a header of no words, or of more than a file of `size` bytes can hold."""
+    size = least if size is None else size
+    if min(header) == 0 or least > size:
+        raise ValueError(
+            f"{label}: the header promises {header[0]} words of {header[1]} dims, which need at "
+            f"least {least:,} bytes; the file has {size:,}. It may be cut short."
         )
 
 
@@ -122,16 +130,16 @@ class PackedFile:
     def _choose_member(self, member: str | None) -> str:
         with naming_errors(self.label, "zip archive"), zipfile.ZipFile(self.path) as archive:
             infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
-        listed = ", ".join(map(repr, list(infos)[:10])) + (", ..." if len(infos) > 10 else "")
+        names = listed([*map(repr, infos)], most=10)
         if member is None:
             if len(infos) != 1:
                 raise ValueError(
-                    f"{self.path} holds {len(infos)} files ({listed}); name one as if the archive "
+                    f"{self.path} holds {len(infos)} files ({names}); name one as if the archive "
                     f"were a folder: '{self.path}/{next(iter(infos), 'NAME')}'."
                 )
             member = next(iter(infos))
         if member not in infos:
-            raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {listed}.")
+            raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {names}.")
         if infos[member].flag_bits & 1:
             raise ValueError(f"{self.path}: {member!r} is encrypted; unpack it first.")
         return member
@@ -208,47 +216,19 @@ class _Unpacking(io.RawIOBase):
         super().close()
 
 
-def read_ahead(file: BinaryIO, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
-    """Yield the rest of a file in pieces; the next piece is read while you use this one."""
-    with ThreadPoolExecutor(1, "wefe-read") as reader:
-        coming = reader.submit(file.read, n_bytes)
-        while piece := coming.result():
-            coming = reader.submit(file.read, n_bytes)
-            # Lets the reader start: it would wait for the interpreter until this thread does.
-            time.sleep(0)
-            yield piece
-
-
-def line_spans(
-    file: BinaryIO, label: str, n_bytes: int = READ_BYTES
-) -> Iterator[tuple[bytes, int, int]]:
-    """Yield bytes of the rest of a file, and where whole lines start and end in them.
-
-    Only lines that span two pieces are copied. The last line may lack its line end.
-    """
-    rest = b""
-    for piece in read_ahead(file, n_bytes):
-        start = piece.find(b"\n") + 1 if rest else 0
-        if rest and not start:
-            rest += piece
-            if len(rest) > MAX_RECORD_BYTES:
-                raise ValueError(
-                    f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes; expected a word "
-                    "and its numbers per line."
-                )
-            continue
-        if rest:
-            line = rest + piece[:start]
-            yield line, 0, len(line)
-        end = piece.rfind(b"\n") + 1
-        if start < end:
-            yield piece, start, end
-        rest = piece[end:]
-    if rest:
-        yield rest, 0, len(rest)
-
-
 def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
     """Yield the rest of a file in blocks of whole lines; the last may lack its line end."""
-    for data, start, end in line_spans(file, label, n_bytes):
-        yield data[start:end]
+    rest = b""
+    while piece := file.read(n_bytes):
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if len(rest) - end > MAX_RECORD_BYTES:
+            raise ValueError(
+                f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes; expected a word and "
+                "its numbers per line."
+            )
+        if end:
+            yield rest[:end]
+        rest = rest[end:]
+    if rest:
+        yield rest

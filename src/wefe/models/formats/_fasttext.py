@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import struct
-import zlib
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -17,8 +16,6 @@ from scipy.sparse import csr_array
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import StoredVectors
 from wefe.models._types import FloatArray
-from wefe.models.formats._gensim import builds_words
-from wefe.models.formats._native import FileVocabulary
 from wefe.models.formats._source import Reading, TableSource
 
 # Magic, version, dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
@@ -73,7 +70,7 @@ class FastTextVectors(StoredVectors):
             or (len(words), len(words[-1])) != (entries + 1, 0)
             or n_words > entries
             or letters[ends + 9].any()
-            or (index := _index(str(path), words[:n_words])) is None
+            or len(index := _index(words[:n_words])) < n_words
         ):
             raise ValueError(
                 f"{path}: expected a whole fastText model, found version {version} with "
@@ -166,34 +163,15 @@ class FastTextVectors(StoredVectors):
         return self._matrix.nbytes
 
 
-def _index(label: str, words: list[bytes]) -> FileVocabulary | None:
-    """Return the words with their rows; None if a word occurs twice."""
-    letters = b"\n".join(words)
-    try:
-        letters.decode("utf-8")
-    except UnicodeDecodeError:
-        words = [word.decode("utf-8", "backslashreplace").encode() for word in words]
-        letters = b"\n".join(words)
-    hashes = np.fromiter(map(_hash, words), np.uint64, len(words))
-    rows = np.argsort(hashes, kind="stable")
-    hashes = hashes[rows]
-    equal = hashes[1:] == hashes[:-1]
-    alike = [words[row] for row in rows[np.append(equal, False) | np.append(False, equal)]]
-    starts = np.append(0, np.cumsum(np.fromiter(map(len, words), np.intp) + 1))
-    if len({*alike}) < len(alike):
-        return None
-    parts = np.frombuffer(letters, np.uint8), starts, hashes, rows
-    return FileVocabulary(label, _hash, *parts)
-
-
-def _hash(word: bytes) -> int:
-    return zlib.crc32(word) << 32
+def _index(words: list[bytes]) -> dict[str, int]:
+    # fastText cuts long words, perhaps within a letter.
+    return {word.decode("utf-8", "backslashreplace"): row for row, word in enumerate(words)}
 
 
 def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
     """Open a model or classifier that fastText wrote; ``subwords='mean'`` builds unseen words."""
     table = FastTextVectors(path)
-    subwords = builds_words(str(path), table.knows_subwords, reading)
+    subwords = table.knows_subwords and reading.subwords == "mean"
 
     def counts() -> dict[str, int]:
         return dict(zip(table.key_to_index, table.counts.tolist(), strict=True))

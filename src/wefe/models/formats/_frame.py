@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -52,14 +52,13 @@ class FrameLayout:
         names = list(map(str, frame.columns))
         kinds = [_kind(frame.iloc[:, position]) for position in range(len(names))]
 
-        def of_kind(kind: str, names_left_out: Collection[str] = ()) -> list[int]:
-            pairs = enumerate(zip(names, kinds, strict=True))
-            return [p for p, (n, k) in pairs if k == kind and n.lower() not in names_left_out]
+        def of_kind(kind: str) -> list[int]:
+            return [place for place, each in enumerate(kinds) if each == kind]
 
         words, lists, floats = of_kind("text"), of_kind("list"), of_kind("float")
-        integers = of_kind("int", OTHER_NAMES)
+        integers = [place for place in of_kind("int") if names[place].lower() not in OTHER_NAMES]
         if len(words) > 1:
-            words = [position for position in words if names[position].lower() in WORD_NAMES]
+            words = [place for place in words if names[place].lower() in WORD_NAMES]
         if _kind(frame.index.to_series()) == "text":
             words = [-1]
         vectors = lists or floats or integers

@@ -38,7 +38,6 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
                 "when it is opened: if you trust it, trust_pickle=True opens it with gensim."
             ) from error
         return gensim_source(_open_with_gensim(path), str(path), path.stem, reading)
-    builds_words(str(path), False, reading)
     return TableSource(table, str(path), path.stem, counts)
 
 
@@ -178,7 +177,8 @@ def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableS
         check_index(table.key_to_index, len(check_vectors(table.vectors)))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{label}: expected words, each with a vector; found {error}.") from error
-    subwords = builds_words(label, getattr(table, "vectors_ngrams", None) is not None, reading)
+    has_ngrams = getattr(table, "vectors_ngrams", None) is not None
+    subwords = has_ngrams and reading.subwords == "mean"
     kept = np.asarray((getattr(table, "expandos", None) or {}).get("count"))
     return TableSource(table, label, name, _counts(table.key_to_index, kept), subwords)
 
@@ -191,16 +191,6 @@ def check_index(index: Mapping[str, int], n_vectors: int) -> None:
     unique = len(rows) == len(np.unique(rows))
     if not (unique and len(rows) and rows.min() >= 0 and rows.max() < n_vectors):
         raise ValueError(f"{len(rows):,} words that do not fit {n_vectors:,} vectors")
-
-
-def builds_words(label: str, has_ngrams: bool, reading: Reading) -> bool:
-    """Tell whether to build unseen words from n-grams; refuse if that is impossible."""
-    if reading.subwords in (None, "refuse"):
-        return False
-    if not has_ngrams or reading.subwords == "first":
-        hint = "use subwords='mean'" if has_ngrams else "it has whole words only: leave it out"
-        raise ValueError(f"{label}: subwords={reading.subwords!r} has no meaning here; {hint}.")
-    return True
 
 
 def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any] | None:

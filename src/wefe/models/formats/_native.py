@@ -21,7 +21,7 @@ import itertools
 import json
 import logging
 from array import array
-from collections.abc import Callable, ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -42,7 +42,6 @@ _DTYPES = {"float32": "<f4", "float16": "<f2", "int8": "|i1"}
 
 # The header is written last, into room left for it, as only the end of a stream tells its length.
 _HEADER_BYTES = 4096
-_MOVE_ROWS = 4096
 
 
 def _hash(word: bytes) -> int:
@@ -50,23 +49,10 @@ def _hash(word: bytes) -> int:
 
 
 class FileVocabulary(Mapping[str, int]):
-    """A vocabulary in a file (`label`) or in arrays; no dict is built.
+    """The vocabulary of a native file; no dict is built unless `items` or `values` is asked for."""
 
-    `hash_of` computes the 64-bit hash of a word. `letters` (uint8) are the words, separated by line
-    ends. `starts` (uint64) has the start of each word and one byte past the end of the last.
-    `hashes` and `rows` are the sorted hashes and the rows of their words.
-    """
-
-    def __init__(
-        self,
-        label: str,
-        hash_of: Callable[[bytes], int],
-        letters: Any,
-        starts: Any,
-        hashes: Any,
-        rows: Any,
-    ) -> None:
-        self._label, self._hash_of = label, hash_of
+    def __init__(self, label: str, letters: Any, starts: Any, hashes: Any, rows: Any) -> None:
+        self._label = label
         self._letters, self._starts, self._hashes, self._rows = letters, starts, hashes, rows
         self._found: dict[str, int] = {}
 
@@ -79,7 +65,7 @@ class FileVocabulary(Mapping[str, int]):
         if word in self._found:
             return self._found[word]
         encoded = word.encode("utf-8", "surrogatepass")
-        wanted = self._hash_of(encoded)
+        wanted = _hash(encoded)
         key = np.uint64(wanted)
         start, stop = (np.searchsorted(self._sorted, key, side) for side in ("left", "right"))
         for row in self._rows[start:stop].tolist():
@@ -87,7 +73,7 @@ class FileVocabulary(Mapping[str, int]):
             if there == encoded:
                 self._found[word] = row
                 return row  # type: ignore[no-any-return]
-            if self._hash_of(there) != wanted:
+            if _hash(there) != wanted:
                 raise ValueError(
                     f"{self._label} is damaged: its index of words points at other words."
                 )
@@ -113,10 +99,14 @@ class FileVocabulary(Mapping[str, int]):
         return [self._text(row, row + 1) for row in range(start, stop)]
 
     def items(self) -> ItemsView[str, int]:
-        return _Items(self)
+        return self._as_dict.items()
 
     def values(self) -> ValuesView[int]:
-        return _Values(self)
+        return self._as_dict.values()
+
+    @functools.cached_property
+    def _as_dict(self) -> dict[str, int]:
+        return dict(zip(self, itertools.count()))
 
     def _text(self, start: int, stop: int) -> str:
         try:
@@ -133,20 +123,6 @@ class FileVocabulary(Mapping[str, int]):
             if 0 <= first <= last <= len(self._letters):
                 return self._letters[first:last].tobytes()  # type: ignore[no-any-return]
         raise ValueError(f"{self._label} is damaged: its index of words points outside of it.")
-
-
-class _Items(ItemsView[str, int]):
-    _mapping: FileVocabulary
-
-    def __iter__(self) -> Iterator[tuple[str, int]]:
-        return zip(self._mapping, itertools.count())
-
-
-class _Values(ValuesView[int]):
-    _mapping: FileVocabulary
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(range(len(self._mapping)))
 
 
 def open_safetensors(path: Path, reading: Reading) -> VectorSource:
@@ -167,7 +143,7 @@ def _open_native(
     index: Mapping[str, int]
     if "vocabulary.hashes" in tensors:
         parts: Any = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
-        index = FileVocabulary(str(path), _hash, *parts)
+        index = FileVocabulary(str(path), *parts)
         n_rows = len(index)
     else:
         letters = arrays["vocabulary"]
@@ -219,6 +195,7 @@ def write_native(
     dtype: npt.DTypeLike = np.float32,
     name: str = "",
     progress: bool = True,
+    **_: Any,
 ) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
@@ -243,17 +220,27 @@ class _NativeWriter:
         self._file, self._dim, self._dtype = file, dim, np.dtype(dtype)
         self._letters = bytearray()
         self._starts, self._hashes, self._scale = array("Q", [0]), array("Q"), array("f")
+        self._seen: set[bytes] = set()
+        self._n_repeated = 0
         file.seek(_HEADER_BYTES)
 
     def add(self, words: list[str], vectors: FloatArray) -> None:
-        for word in words:
+        new = []
+        for row, word in enumerate(words):
             try:
                 encoded = word.encode("utf-8")
             except UnicodeEncodeError:
                 raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
+            if encoded in self._seen:
+                continue
+            self._seen.add(encoded)
+            new.append(row)
             self._letters += encoded + b"\n"
             self._starts.append(len(self._letters))
             self._hashes.append(_hash(encoded))
+        if len(new) < len(words):
+            self._n_repeated += len(words) - len(new)
+            words, vectors = [words[row] for row in new], vectors[new]
         is_int8 = self._dtype == np.int8
         with np.errstate(over="ignore"):
             packed = vectors.astype(np.float32 if is_int8 else self._dtype)
@@ -285,22 +272,15 @@ class _NativeWriter:
         """Write the vocabulary and the header; return the number of words."""
         if not self._hashes:
             raise ValueError("there are no words to write.")
-        letters, starts = bytes(self._letters), np.array(self._starts, dtype="<u8")
+        if self._n_repeated:
+            logger.warning("%d words occur twice; the first vector is kept", self._n_repeated)
         hashes, scale = np.array(self._hashes, dtype="<u8"), np.array(self._scale, dtype="<f4")
         order = np.argsort(hashes, kind="stable")
-        if repeated := self._repeated(order, hashes):
-            logger.warning("%d words occur twice; the first vector of each is kept", len(repeated))
-            kept = np.delete(np.arange(len(hashes)), repeated)
-            self._move(kept)
-            letters = b"".join([letters[starts[row] : starts[row + 1]] for row in kept])
-            starts = np.append(0, np.cumsum(np.diff(starts)[kept])).astype("<u8")
-            hashes, scale = hashes[kept], scale[kept] if scale.size else scale
-            order = np.argsort(hashes, kind="stable")
         tensors = {
             "embeddings": np.broadcast_to(np.zeros((), self._dtype), (len(order), self._dim)),
             **({"scale": scale} if scale.size else {}),
-            "vocabulary": np.frombuffer(letters[:-1], dtype=np.uint8),
-            "vocabulary.starts": starts,
+            "vocabulary": np.frombuffer(self._letters, np.uint8)[:-1],
+            "vocabulary.starts": np.array(self._starts, dtype="<u8"),
             "vocabulary.hashes": hashes[order],
             "vocabulary.rows": order.astype("<u4"),
         }
@@ -322,26 +302,3 @@ class _NativeWriter:
         self._file.write((_HEADER_BYTES - 8).to_bytes(8, "little"))
         self._file.write(text.ljust(_HEADER_BYTES - 8))
         return len(order)
-
-    def _repeated(self, order: npt.NDArray[np.intp], hashes: npt.NDArray[np.uint64]) -> list[int]:
-        """Return the rows of repeated words; equal hashes alone prove nothing."""
-        first_of: dict[bytes, int] = {}
-        equal = np.flatnonzero(np.diff(hashes[order]) == 0)
-        # The sort is stable, so the earlier row comes first.
-        rows = order[np.union1d(equal, equal + 1)].tolist()
-        words = [bytes(self._letters[self._starts[row] : self._starts[row + 1]]) for row in rows]
-        pairs = zip(words, rows, strict=True)
-        return [row for word, row in pairs if first_of.setdefault(word, row) != row]
-
-    def _move(self, kept: npt.NDArray[np.intp]) -> None:
-        """Close the gaps between the rows that are kept."""
-        n_bytes = self._dim * self._dtype.itemsize
-        self._file.flush()
-        # Rows only move towards the start, so a chunk never overwrites one not yet read.
-        for part in chunks(len(kept), _MOVE_ROWS):
-            moved = bytearray()
-            for row in kept[part].tolist():
-                self._file.seek(_HEADER_BYTES + row * n_bytes)
-                moved += self._file.read(n_bytes)
-            self._file.seek(_HEADER_BYTES + part.start * n_bytes)
-            self._file.write(moved)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import json
 import logging
 import math
 import os
@@ -15,12 +14,12 @@ from typing import IO, Any
 
 import numpy as np
 
-from wefe._checks import check_sequence, found
+from wefe._checks import check_sequence
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models.formats._bytes import check_budget, naming_errors
 from wefe.models.formats._frame import open_dict
-from wefe.models.formats._sniff import is_number
 from wefe.models.formats._source import Reading, TableSource, Vocabulary, table_source
+from wefe.models.formats._token_folder import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -63,37 +62,35 @@ def open_array(path: Path, reading: Reading) -> Any:
 
 def open_npz(path: Path, reading: Reading) -> TableSource:
     """Read an archive of a 2-d floating-point array and a 1-d array of words, of any names."""
-    vocabulary = reading.vocabulary
-    label, size = str(path), path.stat().st_size
-    headers = {}
+    label, headers = str(path), {}
     with naming_errors(label, "archive"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
         # A member is never read beyond what it promises.
-        check_budget(label, sum(member.file_size for member in members), size)
+        check_budget(label, sum(member.file_size for member in members), path.stat().st_size)
         for member in members:
             name = member.filename.removesuffix(".npy")
             with archive.open(member) as file:
-                shape, _, dtype, _ = _read_header(
-                    file, member.file_size, f"{label}, array {name!r}"
-                )
-                headers[name] = shape, dtype
+                where = f"{label}, array {name!r}"
+                shape, _, dtype, _ = _read_header(file, member.file_size, where)
+            headers[name] = shape, dtype
 
-    def read(what: str, n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
+    def read(n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
         """Read the only array that fits, or the one with a preferred name."""
         fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
-        name = next((name for name in preferred if name in fit), fit[0] if len(fit) == 1 else None)
-        if name is not None:
-            return _load(path, f"{label}, array {name!r}", reading, headers[name][1], name)
-        if fit or n_dims == 2:
-            raise ValueError(
-                f"{label}: expected one {n_dims}-d array of {what}, found {headers}. Save the "
-                f"right one as {preferred[0]!r}."
-            )
-        return None
+        names = [name for name in preferred if name in fit] or fit
+        if not names:
+            return None
+        if len(fit) > 1 and names[0] not in preferred:
+            raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
+        where = f"{label}, array {names[0]!r}"
+        return _load(path, where, reading, headers[names[0]][1], names[0])
 
-    vectors = read("floating-point numbers", 2, "f", ("vectors", "embeddings", "matrix", "W"))
+    vectors = read(2, "f", ("vectors", "embeddings", "matrix", "W"))
+    if vectors is None:
+        raise ValueError(f"{label}: expected a 2-d array of floats, found {headers}.")
+    vocabulary = reading.vocabulary
     if vocabulary is None:
-        words = read("strings", 1, "USO", ("vocabulary", "vocab", "words", "tokens"))
+        words = read(1, "USO", ("vocabulary", "vocab", "words", "tokens"))
         vocabulary = None if words is None else _strings(words, f"{label}, the array of words")
     return _join(path, reading, vectors, vocabulary)
 
@@ -161,7 +158,7 @@ def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | N
     if vocabulary is None or isinstance(vocabulary, str | os.PathLike):
         file = _find_vocabulary(path) if vocabulary is None else Path(vocabulary)
         where = str(file)
-        words, counts = _read_words(file, reading, vectors.shape[1])
+        words, counts = _read_words(file, reading)
     else:
         words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
     if len(words) != len(vectors):
@@ -182,30 +179,30 @@ def _find_vocabulary(path: Path) -> Path:
     return path.parent / there[0]
 
 
-def _read_words(file: Path, reading: Reading, dim: int) -> tuple[list[str], dict[str, int] | None]:
+def _read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int] | None]:
     """Read the words of a vocabulary file, and their counts if it has them."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no vocabulary file {str(file)!r}.")
     if file.suffix == ".npy":
         return _strings(open_array(file, reading)[:], str(file)), None
+    if file.suffix == ".json":
+        return _json_words(file), None
     with naming_errors(str(file), "vocabulary"):
         text = file.read_bytes().decode("utf-8-sig")
-        if file.suffix == ".json":
-            value = json.loads(text)
-            if isinstance(value, dict) and sorted(value.values()) == list(range(len(value))):
-                value = sorted(value, key=value.__getitem__)
-            if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
-                raise ValueError(f"expected a list of words, or word to row; found {found(value)}")
-            return value, None
-        # Not splitlines, which also ends lines at characters that stand within words.
-        words = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-        first = words[0].split()
-        if len(first) > dim > 1 and all(map(is_number, first[-dim:])):
-            raise ValueError(f"expected one word per line, found vectors: {words[0][:60]!r}")
+    # Not splitlines, which also ends lines at characters that stand within words.
+    words = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
     # As GloVe and word2vec write their vocabularies.
     fields = [re.fullmatch(r"(\S+)[ \t](\d+)", word, re.ASCII) for word in words]
-    if all(fields):
-        logger.info("%s has a count after each word", file)
-        counts = {field[1]: int(field[2]) for field in fields if field}
-        return [field[1] for field in fields if field], counts
-    return words, None
+    if not all(fields):
+        return words, None
+    logger.info("%s has a count after each word", file)
+    counts = {field[1]: int(field[2]) for field in fields if field}
+    return [field[1] for field in fields if field], counts
+
+
+def _json_words(file: Path) -> list[str]:
+    value: Any = read_json(file, list[str] | dict[str, int])  # type: ignore[arg-type]
+    words: list[str] = sorted(value, key=value.__getitem__) if isinstance(value, dict) else value
+    if isinstance(value, dict) and [value[word] for word in words] != list(range(len(words))):
+        raise ValueError(f"{file} is damaged: expected the rows 0 to {len(words) - 1}.")
+    return words

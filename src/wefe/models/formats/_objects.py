@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from wefe._checks import found
 from wefe.models._flair import flair_to_gensim
 from wefe.models._tables import ArrayVectors, RowVectors, is_table
 from wefe.models.formats._frame import open_dict, open_frame
@@ -21,8 +22,8 @@ _UNNAMED = "Unnamed model"
 _SPACY = {"spacy.language.Language", "spacy.vocab.Vocab", "spacy.vectors.Vectors"}
 
 
-def open_object(source: Any, reading: Reading) -> VectorSource | None:
-    """Open an object of gensim, spaCy, flair, pandas or wefe, a dict or a pair; None for others.
+def open_object(source: Any, reading: Reading) -> VectorSource:
+    """Open an object of gensim, spaCy, flair, pandas or wefe, a dict or a pair.
 
     The name of its class identifies it, so no library is imported.
     """
@@ -44,7 +45,12 @@ def open_object(source: Any, reading: Reading) -> VectorSource | None:
     table = gensim_table(source)
     if table is not None:
         return gensim_source(table, label, name, reading)
-    return TableSource(source, label, name) if is_table(source) else None
+    if not is_table(source):
+        raise TypeError(
+            "source must be a path, a name, 'demo', or an object that holds vectors (of gensim, "
+            f"spaCy, flair, pandas, a dict); got {found(source)}."
+        )
+    return TableSource(source, label, name)
 
 
 def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
@@ -72,7 +78,7 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     data = np.asarray(data.get() if hasattr(data, "get") else data)
     places = np.array(list(known.values()), dtype=np.intp)
     table: Any = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
-    if list(known.values()) == list(range(len(data))):
+    if np.array_equal(places, np.arange(len(data))):
         table = ArrayVectors(list(known), data)
     opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))
     opened.n_skipped = unnamed

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import shutil
-import tempfile
-import weakref
 import zipfile
 from pathlib import Path
 from typing import Any
 
-from wefe._checks import found, nearest
+from wefe._checks import nearest
 from wefe.models.formats import _hub, _registry
 from wefe.models.formats._bytes import PackedFile
 from wefe.models.formats._objects import open_object
 from wefe.models.formats._registry import BY_NAME, SUFFIXES, function
-from wefe.models.formats._sniff import is_clean
 from wefe.models.formats._source import Reading, VectorSource
 
 
@@ -25,21 +20,13 @@ def open_source(
 ) -> VectorSource:
     """Open a path, a name of gensim-data or Hugging Face, or an object with vectors."""
     if not isinstance(source, str | os.PathLike):
-        opened = open_object(source, reading)
-        if opened is None:
-            raise TypeError(
-                "source must be a path, a name, 'demo', or an object that holds vectors (of "
-                f"gensim, spaCy, flair, pandas, a dict); got {found(source)}."
-            )
-        return opened
+        return open_object(source, reading)
     path = Path(source)
     # An empty name would be the current folder.
     if os.fspath(source) and path.is_dir():
         return function("_tokens:open_token_table")(path, reading)  # type: ignore[no-any-return]
     if path.is_file() or any(parent.is_file() for parent in path.parents):
         return open_file(path, reading)
-    if path.is_fifo():
-        return _open_pipe(path, reading)
     return open_source(_fetch(os.fspath(source), path, revision, token), reading)
 
 
@@ -50,15 +37,6 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
     head = file.head()
     if not head:
         raise ValueError(f"{file.label} is empty.")
-    if head[257:262] == b"ustar":
-        raise ValueError(f"{file.label} is a tar archive; unpack it first.")
-    # A line may be longer than the head.
-    text = head if b"\n" in head else file.head(1 << 16)
-    if b"\r" in text.rstrip() and b"\n" not in text and is_clean(text):
-        raise ValueError(
-            f"{file.label}: expected lines that end with a line feed (\\n), found carriage returns "
-            "(\\r) alone. Convert them first, for example with tr '\\r' '\\n'."
-        )
     for row in _registry.FORMATS:
         if row.matches(head):
             if not row.packed and file.packing is not None:
@@ -84,25 +62,6 @@ def _is_npz(path: Path) -> bool:
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def _open_pipe(path: Path, reading: Reading) -> VectorSource:
-    """Open a copy of a pipe's content, because readers start more than once.
-
-    The copy is removed with the source; open handles stay readable.
-    """
-    with contextlib.ExitStack() as stack:
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="wefe-"))
-        copy = Path(folder, path.name)
-        with path.open("rb") as pipe, copy.open("wb") as file:
-            shutil.copyfileobj(pipe, file)
-        try:
-            opened = open_file(copy, reading)
-        except ValueError as error:
-            raise ValueError(str(error).replace(str(copy), str(path))) from error
-        weakref.finalize(opened, stack.pop_all().close)
-    opened.label = str(path)
-    return opened
-
-
 def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None) -> Path:
     if text in _hub.GENSIM_DATA_NAMES:
         return _hub.fetch_from_gensim_data(text)
@@ -110,11 +69,8 @@ def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None
     local = path.suffix in SUFFIXES or (len(path.parts) > 1 and path.parent.is_dir())
     if text.startswith("hf://") or (not local and _hub.looks_like_repo_id(text)):
         return _hub.fetch_from_hugging_face(text, revision, token)
-    names: list[str] = []
-    with contextlib.suppress(OSError):
-        names = [str(path.parent / entry.name) for entry in os.scandir(path.parent)]
     raise FileNotFoundError(
         f"there is no file {text!r}. A model is a file of vectors, the name of one in gensim-data "
         "('glove-twitter-25'), a repository of Hugging Face ('org/name'), or 'demo' for the "
-        f"packaged vectors.{nearest(text, _hub.GENSIM_DATA_NAMES) or nearest(str(path), names)}"
+        f"packaged vectors.{nearest(text, _hub.GENSIM_DATA_NAMES)}"
     )

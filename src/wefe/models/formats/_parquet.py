@@ -37,7 +37,7 @@ class ParquetSource(VectorSource):
         self.label, self.name, size = str(path), path.stem, path.stat().st_size
         with naming_errors(self.label, "Parquet file"):
             file = self._open()
-            self.n_words = self.expected_words = file.metadata.num_rows
+            self.n_words = file.metadata.num_rows
             head = next(file.iter_batches(100), file.schema_arrow.empty_table()).to_pandas()
             layout = FrameLayout(self.label, head)
             self.dim, self._is_list = layout.dim, layout.is_list

@@ -85,15 +85,13 @@ FORMATS = (
         (".bin",),
         is_word2vec_binary,
         "_word2vec:Word2VecBinarySource",
-        "_write:write_word2vec_binary",
+        "_write:write_plain",
         packed=True,
     ),
     Format("csv", (".csv", ".tsv"), _is_csv, "_csv:CsvSource"),
-    Format("glove", (".txt",), is_text, "_text:TextSource", "_write:write_glove", packed=True),
+    Format("glove", (".txt",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
     # Read as 'glove' is: a first line 'n_words dim' is all that differs.
-    Format(
-        "word2vec", (".vec",), is_text, "_text:TextSource", "_write:write_word2vec", packed=True
-    ),
+    Format("word2vec", (".vec",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
     # An archive of .npy files, told by its members.
     Format("npz", (".npz",), lambda _: False, "_numpy:open_npz"),
 )

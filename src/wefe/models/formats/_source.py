@@ -42,9 +42,8 @@ class VectorSource(ABC):
 
     `label` is the name in messages, `name` the default name of the model. `table` has the vectors
     if they are available without reading the whole source. `n_words` is None if it is not known
-    before reading; `expected_words` is an estimate for reserving memory, never more than the file
-    can hold. `n_skipped` counts damaged words that lenient reading left out. `counts` returns the
-    occurrences of each word in the training text, if the format has them. `use_subwords` tells
+    before reading. `n_skipped` counts damaged words that lenient reading left out. `counts` returns
+    the occurrences of each word in the training text, if the format has them. `use_subwords` tells
     whether the table builds the vectors of words outside its vocabulary.
     """
 
@@ -53,7 +52,6 @@ class VectorSource(ABC):
     dim: int
     table: VectorTable | None = None
     n_words: int | None = None
-    expected_words: int = 0
     n_skipped: int = 0
     counts: Callable[[], Mapping[str, int]] | None = None
     use_subwords: bool = False
@@ -89,7 +87,6 @@ class TableSource(VectorSource):
         self.table = as_table(table)
         self.label, self.name, self.counts, self.use_subwords = label, name, counts, subwords
         self.dim, self.n_words = self.table.vector_size, len(self.table)
-        self.expected_words = self.n_words
 
     def blocks(self) -> Iterator[Block]:
         return self.table.blocks()

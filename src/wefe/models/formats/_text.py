@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._progress import progress_bar
 from wefe.models._types import Block
-from wefe.models.formats._bytes import PackedFile, line_blocks, line_spans
+from wefe.models.formats._bytes import PackedFile, check_promise, line_blocks
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
 from wefe.models.formats._source import Reading, VectorSource, select
@@ -44,14 +44,11 @@ class TextSource(VectorSource):
         if header is not None:
             self.n_words, self.dim = header
             self._start += head.find(b"\n") + 1 or len(head)
-            _check_header(self.label, file.size, header, reading.lenient)
-            # Of a packed file nobody knows whether it can hold what its header promises.
-            most = (file.size or 0) // (2 * self.dim + 1)
-            self.expected_words = min(self.n_words, most)
+            # Every line takes a letter, and a space and a digit for each number.
+            least = (1 if reading.lenient else self.n_words) * (2 * self.dim + 2) - 1
+            check_promise(self.label, header, least, file.size)
         else:
-            self.dim, bytes_per_line = _sample(file)
-            # A little more than there are, as later words are longer.
-            self.expected_words = int(1.05 * (file.size or 0) / bytes_per_line)
+            self.dim = _sampled_dim(file)
         self._first_line = 1 if header is None else 2
         if self.dim == 0:
             raise ValueError(
@@ -63,9 +60,9 @@ class TextSource(VectorSource):
         return self._blocks(_parse_block, _PARSE_BYTES)
 
     def select(self, words: frozenset[str]) -> Block:
-        """Parse the lines of `words`, and the last line to detect truncation.
+        """Parse the lines of `words`, lines too short for their numbers, and the last of a block.
 
-        Any other line is an error only if it is too short for its numbers.
+        The last line of the file tells whether it was cut short.
         """
         # A word may contain spaces; the line tells where it ends only when it is parsed.
         firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
@@ -75,45 +72,31 @@ class TextSource(VectorSource):
 
     def _blocks(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[Block]:
         keep_freed_memory()
-        line, n_words, last = self._first_line, 0, b""
+        line, n_words = self._first_line, 0
         for parsed in self._parse_in_threads(parse, n_bytes):
             for offset, message in parsed.problems:
                 self._skip_or_raise(line + offset, message)
             line += parsed.n_lines
             n_words += len(parsed.words) + parsed.n_unread
-            last = parsed.last
             yield parsed.words, parsed.vectors
-        if last:
-            try:
-                parse_line(last, self.dim)
-            except LineError as error:
-                self._skip_or_raise(line - 1, f"{error} The file may be cut short.")
-                n_words -= 1
         self._check_count(n_words)
 
     def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
         coming: deque[Future[_Parsed]] = deque()
         n_threads, lenient = self._reading.n_jobs, self._reading.lenient
-        failure: ValueError | None = None
         with (
             self._file.open() as file,
             progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
             ThreadPoolExecutor(n_threads, "wefe-parse") as pool,
         ):
             file.read(self._start)
-            try:
-                for data, start, end in line_spans(file, self.label, n_bytes):
-                    bar.update(end - start)
-                    coming.append(pool.submit(parse, data, start, end, self.dim, lenient))
-                    if len(coming) > n_threads:
-                        yield coming.popleft().result()
-            except ValueError as error:
-                # Damaged lines before those that cannot be read are named first.
-                failure = error
+            for data in line_blocks(file, self.label, n_bytes):
+                bar.update(len(data))
+                coming.append(pool.submit(parse, data, self.dim, lenient))
+                if len(coming) > n_threads:
+                    yield coming.popleft().result()
             for each in coming:
                 yield each.result()
-        if failure is not None:
-            raise failure
 
     def _skip_or_raise(self, line: int, message: str) -> None:
         self.skip_or_raise(f"line {line}", message, self._reading.lenient)
@@ -136,65 +119,49 @@ class _Parsed:
     n_lines: int
     #: Number of the line within the block, counted from 0, and what is wrong with it.
     problems: list[tuple[int, str]] = field(default_factory=list)
-    #: How many lines were not parsed, and the last of the block if that is one of them.
+    #: How many lines were not parsed.
     n_unread: int = 0
-    last: bytes = b""
 
 
-def _parse_block(data: bytes, start: int, end: int, dim: int, lenient: bool) -> _Parsed:
+def _parse_block(data: bytes, dim: int, lenient: bool) -> _Parsed:
     """Parse lines: all at once if they are regular, otherwise one by one."""
-    parsed = _parse_regular(data, start, end, dim)
-    if parsed is not None:
-        return parsed
-    lines = data[start:end].removesuffix(b"\n").split(b"\n")
-    return _parse_lines(enumerate(lines), len(lines), dim, lenient)
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return _parse_regular(lines, dim) or _parse_lines(enumerate(lines), len(lines), dim, lenient)
 
 
-def _parse_some(
-    firsts: Set[bytes], data: bytes, position: int, end: int, dim: int, lenient: bool
-) -> _Parsed:
-    """Parse lines that start with certain words, are blank or too short."""
+def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Parsed:
+    """Parse lines that start with certain words, are blank or too short, and the last one."""
+    lines = data.removesuffix(b"\n").split(b"\n")
     wanted: list[tuple[int, bytes]] = []
-    number, start, find = -1, position, data.find
-    while position < end:
-        start, number = position, number + 1
-        stop = find(b"\n", start, end)
-        if stop < 0:
-            stop = end
-        space = find(b" ", start, stop)
+    for number, line in enumerate(lines, 1):
+        space = line.find(b" ")
         # A line of 2 * dim bytes has no room for a word and its numbers.
-        if space <= start or data[start:space] in firsts or stop - start <= 2 * dim:
-            wanted.append((number, data[start:stop]))
-        position = stop + 1
-    parsed = _parse_lines(wanted, number + 1, dim, lenient)
-    parsed.n_unread = number + 1 - len(wanted)
-    if not wanted or wanted[-1][0] < number:
-        parsed.last = data[start:end].removesuffix(b"\n")
+        is_odd = space <= 0 or len(line) <= 2 * dim or number == len(lines)
+        if is_odd or line[:space] in firsts:
+            wanted.append((number - 1, line))
+    parsed = _parse_lines(wanted, len(lines), dim, lenient)
+    parsed.n_unread = len(lines) - len(wanted)
     return parsed
 
 
-def _parse_regular(data: bytes, position: int, end: int, dim: int) -> _Parsed | None:
+def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
     """Parse lines of a word without spaces and finite numbers; None if a line is different."""
     words: list[bytes] = []
     rows: list[bytes] = []
-    find = data.find
-    while position < end:
-        stop = find(b"\n", position, end)
-        space = find(b" ", position, stop)
-        if space <= position or stop < 0:
+    for line in lines:
+        space = line.find(b" ")
+        if space <= 0:
             return None
         # Before the first space there is the word, if the line has as many numbers as expected.
-        words.append(data[position:space])
-        rows.append(data[space : stop + 1])
-        position = stop + 1
-    vectors = parse_numbers(rows, dim)
-    if vectors is None or not np.isfinite(vectors).all():
-        return None
-    letters = b"\n".join(words)
-    if b"\t" in letters:
+        words.append(line[:space])
+        rows.append(line[space:] + b"\n")
+    vectors, letters = parse_numbers(rows, dim), b"\n".join(words)
+    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters:
         return None
     try:
-        return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(words))
+        return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(lines))
     except UnicodeDecodeError:
         return None
 
@@ -252,30 +219,13 @@ def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
     return fields[0], vector
 
 
-def _check_header(label: str, size: int | None, header: tuple[int, int], lenient: bool) -> None:
-    n_words, dim = header
-    if min(header) == 0:
-        raise ValueError(f"{label}: the header promises {n_words} words of {dim} dims.")
-    # Believe no header: every line takes a letter, and a space and a digit for each number.
-    least = (1 if lenient else n_words) * (2 * dim + 2) - 1
-    if size is not None and least > size:
-        raise ValueError(
-            f"{label}: the header promises {n_words} words of {dim} dims, which need at least "
-            f"{least:,} bytes; the file has {size:,}. It may be cut short."
-        )
-
-
-def _sample(file: PackedFile) -> tuple[int, float]:
-    """Return how many numbers most of the first lines end with, and the mean bytes of a line."""
+def _sampled_dim(file: PackedFile) -> int:
+    """Return how many numbers most of the first lines end with."""
     with file.open() as opened:
         block = next(line_blocks(opened, file.label, 1 << 16), b"").removeprefix(codecs.BOM_UTF8)
     lines = [line for line in block.split(b"\n") if line.strip()]
-    if not lines:
-        return 0, 1
-    counts = Counter(numbers_at_end(line) for line in lines[:SAMPLE_LINES])
-    counts.pop(0, None)
-    dim = counts.most_common(1)[0][0] if counts else 0
-    return dim, len(block) / len(lines)
+    counts = Counter(filter(None, map(numbers_at_end, lines[:SAMPLE_LINES])))
+    return counts.most_common(1)[0][0] if counts else 0
 
 
 def shown(line: bytes) -> str:

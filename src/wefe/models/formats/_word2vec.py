@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from wefe.models.formats._bytes import (
     MAX_WORD_BYTES,
     READ_BYTES,
     PackedFile,
-    read_ahead,
+    check_promise,
 )
 from wefe.models.formats._sniff import parse_header
 from wefe.models.formats._source import Reading, VectorSource, select
@@ -31,20 +32,16 @@ class Word2VecBinarySource(VectorSource):
         self.label, self.name = file.label, file.name
         head = file.head()
         header = parse_header(head)
-        if header is None or min(header) == 0 or b"\n" not in head:
+        if header is None or b"\n" not in head:
             raise ValueError(f"{self.label}: expected a header 'n_words dim', found {head[:40]!r}.")
-        self.n_words, self.dim = n_words, dim = header
-        self._size = 4 * dim
+        self.n_words, self.dim = header
+        self._size = 4 * self.dim
         self._start = head.index(b"\n") + 1
-        # Believe no header: every word takes its vector, one letter and a space.
-        least = self._start + n_words * (self._size + 2)
-        size = least if file.size is None else file.size
-        if (least > size and not reading.lenient) or self._size > MAX_RECORD_BYTES:
-            raise ValueError(
-                f"{self.label}: the header promises {n_words} words of {dim} dims, which need at "
-                f"least {least:,} bytes; the file has {size:,}. It may be cut short."
-            )
-        self.expected_words = min(n_words, (file.size or 0) // (self._size + 2) + 1)
+        # Every word takes its vector, one letter and a space.
+        least = self._start + self.n_words * (self._size + 2)
+        check_promise(self.label, header, least, None if reading.lenient else file.size)
+        if self._size > MAX_RECORD_BYTES:
+            raise ValueError(f"{self.label}: the header promises {self.dim} dims, too many.")
 
     def blocks(self) -> Iterator[Block]:
         for first, data, words in self._records():
@@ -66,21 +63,19 @@ class Word2VecBinarySource(VectorSource):
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         ends = np.cumsum(lengths + (1 + self._size)).tolist()
         numbers = b"".join([data[ends[row] - self._size : ends[row]] for row in rows])
-        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim)
-        finite = np.isfinite(vectors).all(axis=1)
+        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim).astype(np.float32)
+        finite: Any = np.isfinite(vectors).all(axis=1)
         chosen = [words[row].removeprefix(b"\n") for row in rows]
-        good = []
         if finite.all() and all(chosen):
             with contextlib.suppress(UnicodeDecodeError):
-                return [word.decode("utf-8") for word in chosen], vectors.astype(
-                    np.float32, copy=False
-                )
+                return [word.decode("utf-8") for word in chosen], vectors
+        good = []
         for place, (row, word) in enumerate(zip(rows, chosen, strict=True)):
             if problem := _problem(word, finite[place]):
                 self.skip_or_raise(f"word {first + row}", problem, self._reading.lenient)
             else:
                 good.append(place)
-        return [chosen[place].decode("utf-8") for place in good], vectors[good].astype(np.float32)
+        return [chosen[place].decode("utf-8") for place in good], vectors[good]
 
     def _records(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Yield the number of a word, bytes that start with it, and the words in them.
@@ -96,7 +91,7 @@ class Word2VecBinarySource(VectorSource):
         file, show = self._file, self._reading.progress
         with file.open() as opened, progress_bar(file.size, file.path.name, "B", show) as bar:
             opened.read(self._start)
-            for piece in read_ahead(opened, max(READ_BYTES, 2 * longest)):
+            while piece := opened.read(READ_BYTES):
                 bar.update(len(piece))
                 data = rest + piece
                 words = record.findall(data)

@@ -9,7 +9,6 @@ import bz2
 import contextlib
 import copy
 import gzip
-import itertools
 import logging
 import lzma
 import os
@@ -17,16 +16,16 @@ import pickle
 import re
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, import_library, nearest
+from wefe._checks import check_choice, found, import_library
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe.models._types import Block
-from wefe.models.formats._numbers import text_lines
+from wefe.models._tables import chunks
+from wefe.models._types import Block, FloatArray
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, is_number
 
@@ -39,17 +38,16 @@ _PACKERS: dict[str, Callable[[Any], Any]] = {
     # No name and time, so that the same model gives the same bytes.
     ".gz": lambda file: gzip.GzipFile("", "wb", compresslevel=6, fileobj=file, mtime=0),
     ".bz2": lambda file: bz2.BZ2File(file, "wb"),
-    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `_opened`
+    ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `write_plain`
 }
+# Numbers that are turned into text at once.
+_AT_ONCE = 1 << 15
 # Longer words were never seen, and readers look for the end of a word for some thousand bytes only.
 _MAX_WORD_BYTES = 2000
 
 # What a word in a file must not have: half of a surrogate pair cannot be written in UTF-8.
-_NOT_IN_WORDS = {
-    "glove": re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A |\\A\\Z| \\Z"),
-    "word2vec": re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A |\\A\\Z| \\Z"),
-    "word2vec-binary": re.compile("[\\0 \ud800-\udfff]|\\A\\n|\\A\\Z"),
-}
+_NOT_IN_TEXT = re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A | \\Z")
+_NOT_IN_BINARY = re.compile("[\\0 \ud800-\udfff]|\\A\\n")
 # Readers of files without header would take the first word for the mark of another format.
 _MAGIC = ("\ufeff", "BZh", "PK\x03\x04", "PK\x05\x06", "PAR1")
 
@@ -69,15 +67,12 @@ def save_table(
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
         )
-    n_words, dim, dtype = len(table), table.vector_size, table.dtype
+    n_words, dim, dtype, blocks = len(table), table.vector_size, table.dtype, table.blocks()
     if chosen == "gensim" and isinstance(wv, _keyed_vectors()):
-        for _ in _checked(table.blocks(), n_words, chosen, dtype):
+        for _ in _checked(blocks, n_words, chosen, dtype):
             pass
         _pickle(path, wv)
         return
-    # Before hours of formatting; writers check again, as they also serve others.
-    _check_words(list(table.key_to_index), chosen, True)
-    blocks = table.blocks()
     write_blocks(path, chosen, blocks, n_words, dim, dtype=dtype, name=name, progress=progress)
 
 
@@ -100,33 +95,58 @@ def write_blocks(
     if n_words < 1 or dim < 1:
         raise ValueError(f"there is nothing to write: {n_words} words of {dim} dims.")
     writer = function(BY_NAME[format].writer or "")
-    writer(path, blocks, n_words, dim, dtype=np.dtype(dtype), name=name, progress=progress)
+    options = {"format": format, "dtype": np.dtype(dtype), "name": name, "progress": progress}
+    writer(path, blocks, n_words, dim, **options)
 
 
-def write_word2vec(
+def text_lines(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
+    """Yield lines of a word and its numbers, in the fewest digits that tell them apart."""
+    numbers = vectors.astype(np.promote_types(vectors.dtype, np.float32))
+    for part in chunks(len(words), max(1, _AT_ONCE // vectors.shape[1])):
+        rows = numbers[part].astype(np.bytes_).tolist()
+        for word, row in zip(words[part], rows, strict=True):
+            yield b"%b %b\n" % (word.encode(), b" ".join(row))
+
+
+def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
+    for word, vector in zip(words, vectors.astype("<f4"), strict=True):
+        yield word.encode() + b" " + vector.tobytes()
+
+
+# What becomes of a block. For float32 the files are identical to gensim's.
+_ENCODE: dict[str, Callable[[list[str], FloatArray], Iterable[bytes]]] = {
+    "glove": text_lines,
+    "word2vec": text_lines,
+    "word2vec-binary": _binary_records,
+}
+
+
+def write_plain(
     path: str | os.PathLike[str],
     blocks: Iterable[Block],
     n_words: int,
     dim: int,
     *,
-    progress: bool = True,
-    header: bool = True,
+    format: str,  # noqa: A002 - what it is
+    dtype: npt.DTypeLike,
+    progress: bool,
     **_: Any,
 ) -> None:
-    """Write a first line 'n_words dim', then a word and its numbers per line.
-
-    Each number is the shortest decimal that gives back the same number (float32, or float64 for
-    wider vectors). For float32 the file is identical to gensim's.
-    """
-    n_spaced = 0
-    with _opened(path, n_words, progress) as (file, update):
-        if header:
+    """Write a header 'n_words dim', unless it is GloVe's format, then each word and its numbers."""
+    n_spaced, name = 0, Path(path).name
+    if format == "word2vec-binary" and np.dtype(dtype).itemsize > 4:
+        logger.warning("numbers are rounded to float32, the only type in %s", path)
+    with contextlib.ExitStack() as stack:
+        file: Any = stack.enter_context(atomic_file(path))
+        if pack := _PACKERS.get(Path(path).suffix.lower()):
+            file = stack.enter_context(pack(file))
+        bar = stack.enter_context(progress_bar(n_words, f"writing {name}", "word", progress))
+        if format != "glove":
             file.write(b"%d %d\n" % (n_words, dim))
-        for words, vectors in _checked(blocks, n_words, "word2vec" if header else "glove"):
-            for lines in text_lines(words, vectors):
-                file.write(lines)
+        for words, vectors in _checked(blocks, n_words, format):
+            file.writelines(_ENCODE[format](words, vectors))
             n_spaced += sum(" " in word for word in words)
-            update(len(words))
+            bar.update(len(words))
     if n_spaced:
         logger.warning(
             "%d words in %s contain spaces: wefe reads them, gensim and others cannot. "
@@ -134,34 +154,6 @@ def write_word2vec(
             n_spaced,
             path,
         )
-
-
-def write_glove(*args: Any, **options: Any) -> None:
-    """Write a word and its numbers per line, without a header; see `write_word2vec`."""
-    write_word2vec(*args, header=False, **options)
-
-
-def write_word2vec_binary(
-    path: str | os.PathLike[str],
-    blocks: Iterable[Block],
-    n_words: int,
-    dim: int,
-    *,
-    progress: bool = True,
-    **_: Any,
-) -> None:
-    """Write word2vec's binary format in float32, identical to gensim's."""
-    rounded = False
-    with _opened(path, n_words, progress) as (file, update):
-        file.write(b"%d %d\n" % (n_words, dim))
-        for words, vectors in _checked(blocks, n_words, "word2vec-binary"):
-            numbers = np.ascontiguousarray(vectors, dtype="<f4")
-            rounded = rounded or not np.array_equal(numbers, vectors)
-            starts = (word.encode() + b" " for word in words)
-            file.write(b"".join(itertools.chain.from_iterable(zip(starts, numbers, strict=True))))
-            update(len(words))
-    if rounded:
-        logger.warning("numbers were rounded to float32, the only type in %s files", path)
 
 
 def write_gensim(
@@ -215,38 +207,18 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
 
 def format_of(path: Path, format: str | None) -> str:  # noqa: A002
     """Return the requested format, or the format of a suffix."""
-    suffixes = [suffix.lower() for suffix in path.suffixes]
     packed = path.suffix.lower() in _PACKERS
-    suffix = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     if format is None:
         by_suffix = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
-        if suffix not in by_suffix:
-            known = ", ".join(f"{known} ({name})" for known, name in by_suffix.items())
-            raise ValueError(
-                f"the suffix of {path.name!r} tells no format; expected one of {known}, or "
-                f"format={' or '.join(map(repr, WRITTEN))}.{nearest(suffix, by_suffix)}"
-            )
-        format = by_suffix[suffix]  # noqa: A001
+        suffix = Path(path.stem if packed else path).suffix.lower()
+        what = f"the suffix of {path.name!r}, unless format is given,"
+        format = by_suffix[check_choice(what, suffix, by_suffix)]  # noqa: A001
     check_choice("format", format, WRITTEN)
     if packed and not BY_NAME[format].packed:
         raise ValueError(
             f"{path.name!r}: the format {format!r} is never packed; leave out {path.suffix!r}."
         )
     return format
-
-
-@contextlib.contextmanager
-def _opened(
-    path: str | os.PathLike[str], n_words: int, progress: bool
-) -> Iterator[tuple[BinaryIO, Callable[[int], None]]]:
-    name = Path(path).name
-    pack = _PACKERS.get(Path(path).suffix.lower())
-    with contextlib.ExitStack() as stack:
-        file: Any = stack.enter_context(atomic_file(path))
-        if pack is not None:
-            file = stack.enter_context(pack(file))
-        bar = progress_bar(n_words, f"writing {name}", "word", progress)
-        yield file, stack.enter_context(bar).update
 
 
 def _checked(
@@ -258,7 +230,9 @@ def _checked(
     """Pass on blocks; refuse what cannot be read back, and a wrong number of words."""
     n_done = 0
     for words, vectors in blocks:
-        _check_words(words, format, n_done == 0)
+        for place, word in enumerate(words, n_done):
+            if format in ("glove", "word2vec", "word2vec-binary"):
+                _check_word(word, format, place)
         with np.errstate(over="ignore"):
             finite = np.isfinite(vectors.astype(dtype, copy=False)).all(axis=1)
         if not finite.all():
@@ -272,29 +246,24 @@ def _checked(
         raise ValueError(f"expected {n_words} words; got {n_done}.")
 
 
-def _check_words(words: list[str], format: str, first: bool) -> None:  # noqa: A002
-    """Refuse words that a format cannot store, or that would hide which format it is."""
-    if format not in _NOT_IN_WORDS:
-        return
-    for place, word in enumerate(words):
-        if reason := _reason(word, format, place if first else SAMPLE_LINES):
-            others = "'gensim' or 'native'" if format != "glove" else "'word2vec' or 'native'"
-            raise ValueError(
-                f"the word {found(word).removeprefix('str ')} cannot be written as {format}: "
-                f"{reason}. Choose another format, for example {others}."
-            )
-
-
-def _reason(word: str, format: str, place: int) -> str:  # noqa: A002
-    if match := _NOT_IN_WORDS[format].search(word):
-        return f"it contains {match.group()!r}" if match.group() else "it is empty"
-    if len(word) * 4 > _MAX_WORD_BYTES < len(word.encode()):
-        return f"it has more than {_MAX_WORD_BYTES:,} bytes"
-    if format != "glove":
+def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
+    """Refuse a word that a format cannot store, or that would hide which format it is."""
+    match = (_NOT_IN_BINARY if format == "word2vec-binary" else _NOT_IN_TEXT).search(word)
+    reason = ""
+    if match or not word:
+        reason = f"it contains {match.group()!r}" if match else "it is empty"
+    elif len(word.encode()) > _MAX_WORD_BYTES:
+        reason = f"it has more than {_MAX_WORD_BYTES:,} bytes"
+    elif format != "glove":
         # Readers take that for text with tabs.
-        is_tabbed = place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word)
-        return "it is the first word and has a tab before a number" if is_tabbed else ""
-    if place < SAMPLE_LINES and " " in word and is_number(word.rpartition(" ")[2]):
-        return "it ends with a number, and the first words tell the dimensions"
-    is_marked = place == 0 and word.startswith(_MAGIC)
-    return "the file would start with the mark of another format" if is_marked else ""
+        if place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word):
+            reason = "it is the first word and has a tab before a number"
+    elif place < SAMPLE_LINES and " " in word and is_number(word.rpartition(" ")[2]):
+        reason = "it ends with a number, and the first words tell the dimensions"
+    elif place == 0 and word.startswith(_MAGIC):
+        reason = "the file would start with the mark of another format"
+    if reason:
+        raise ValueError(
+            f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose another "
+            "format, for example 'native'."
+        )
