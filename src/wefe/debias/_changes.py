@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,7 +24,6 @@ from wefe.debias._residual import (
     rows_of,
     undefined_rows,
 )
-from wefe.embeddings import embed_tuples
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import average_ranks
 from wefe.metrics._jackknife import Numbers, deletion_groups
@@ -36,7 +33,7 @@ from wefe.models._search import directions, nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality import Benchmark, load_benchmark
 from wefe.quality._analogies import answer_analogies
-from wefe.quality._benchmark import forms_of
+from wefe.quality._evaluate import pair_cosines
 from wefe.query import Query
 
 logger = logging.getLogger(__name__)
@@ -57,39 +54,40 @@ _SHIPPED = {
 def displacement_rows(common: CommonWords) -> list[Row]:
     """Measure how far all vectors moved, block by block."""
     before, *mitigated = common.models
-    blocks = common.blocks(len(common))
     rows = []
     for number, model in enumerate(mitigated, 1):
         note = f"vectors of {before.dim} and of {model.dim} dims cannot be compared"
-        sums = np.zeros((len(_MOVED), 2))
+        moved = np.full((len(_MOVED), len(common)), np.nan)
         if model.dim == before.dim:
             note = "no standard error: all words were looked at"
-            for part in blocks:
-                sums += _moved(common.vectors(0, part), common.vectors(number, part))
-        for measure, (total, n) in zip(_MOVED, sums.tolist(), strict=True):
-            left_out = f"; {len(common) - n:.0f} without a direction left out"
-            row = Row("cost", measure, "all words", model.name, 0.0, total / n if n else math.nan)
-            said = note + left_out * (0 < n < len(common))
-            rows.append(row._replace(n=int(n), best_value=0.0, note=said))
+            for part in common.blocks(len(common)):
+                moved[:, part] = _moved(common.vectors(0, part), common.vectors(number, part))
+        for measure, values in zip(_MOVED, moved, strict=True):
+            known = values[~np.isnan(values)]
+            n, mean = len(known), float(known.mean()) if len(known) else math.nan
+            said = note + f"; {len(common) - n} without a direction left out" * (
+                0 < n < len(common)
+            )
+            row = Row("cost", measure, "all words", model.name, 0.0, mean, n=n, note=said)
+            rows.append(row._replace(best_value=0.0))
     return sorted(rows, key=lambda row: _MOVED.index(row.measure))
 
 
 def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
-    """Return the sum and the number of words of each measure."""
-    same = (before == after) | (np.isnan(before) & np.isnan(after))
-    changed = ~same.all(axis=1)
-    old, new = directions(before)[1], directions(after)[1]
-    finite = old & np.isfinite(after).all(axis=1)
+    """Return each measure (rows) of each word; NaN where one has no direction."""
+    changed = ~((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
+    (old, directed), (new, still) = directions(before), directions(after)
+    finite = directed & np.isfinite(after).all(axis=1)
     # What did not change adds nothing, not even rounding.
-    b, a = (part[changed & finite].astype(np.float64) for part in (before, after))
-    relative = np.linalg.norm(a - b, axis=1) / np.linalg.norm(b, axis=1)
-    directed = new[changed & finite]
-    cosines = np.einsum("ij,ij->i", *(directions(each[directed])[0] for each in (b, a)))
-    return np.array(
+    cosines = np.where(changed, np.clip(np.einsum("ij,ij->i", old, new), -1, 1), 1)
+    wide = before.astype(np.float64)
+    with np.errstate(all="ignore"):
+        moved = np.linalg.norm(after - wide, axis=1) / np.linalg.norm(wide, axis=1)
+    return np.stack(
         [
-            (changed.sum(), len(changed)),
-            ((1 - np.clip(cosines, -1, 1)).sum(), (old & new).sum()),
-            (relative.sum(), finite.sum()),
+            changed,
+            np.where(directed & still, 1 - cosines, np.nan),
+            np.where(finite, moved, np.nan),
         ]
     )
 
@@ -129,10 +127,9 @@ def check_quality(quality: object) -> list[tuple[str, Benchmark | str]]:
 
 
 def _benchmark(source: Any) -> tuple[str, Benchmark | str]:
-    name = "google-analogies" if source == "analogies" else source
-    label = _SHIPPED.get(str(name))
+    label = _SHIPPED.get(str(source))
     try:
-        benchmark = load_benchmark(name, name=label)
+        benchmark = load_benchmark(source, name=label)
     except (ImportError, FileNotFoundError) as error:
         if label is None:
             raise
@@ -160,45 +157,32 @@ def quality_rows(
             measure = "analogy accuracy" if "analog" in label else "word similarity"
             rows += undefined_rows("cost", measure, label, common.models, note=benchmark)
             continue
-        measure, answer, n_words, least = _KINDS[benchmark.kind]
-        known = {
-            word
-            for word in benchmark.words
-            if any(form in models[0].vocab for form in forms_of(word, True, prefix))
-        }
-        asked = [i for i, item in enumerate(benchmark.items) if known.issuperset(item[:n_words])]
-        lost = benchmark.n_items - len(asked)
-        notes = [f"{lost} of {benchmark.n_items} questions left out because a model lacks a word"]
-        notes *= bool(lost)
-        if n_sample is not None and least == 1 and n_sample < len(asked):
+        measure, answer, least = _KINDS[benchmark.kind]
+        answerable = np.flatnonzero(benchmark._answerable(set(words), prefix))
+        n_lost = benchmark.n_items - len(answerable)
+        notes = [f"{n_lost} of {benchmark.n_items} questions left out because a model lacks a word"]
+        notes *= bool(n_lost)
+        if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
             notes.append(f"a sample of {n_sample} of them was asked")
-            asked = np.sort(rng.choice(asked, n_sample, replace=False)).tolist()
+            answerable = np.sort(rng.choice(answerable, n_sample, replace=False))
         scores: Any = [math.nan] * len(common.models), None
-        if len(asked) < least:
+        if len(answerable) < least:
             notes.append(f"at least {least} are needed")
         else:
-            items = tuple(benchmark.items[i] for i in asked)
-            human = tuple(benchmark.scores[i] for i in asked if benchmark.scores)
-            scores = answer(models, dataclasses.replace(benchmark, items=items, scores=human))
+            scores = answer(models, benchmark._part(answerable))
         start = ("cost", measure, label, common.models)
-        rows += rows_of(*start, *scores, n=len(asked), note="; ".join(notes))
+        rows += rows_of(*start, *scores, n=len(answerable), note="; ".join(notes))
     return rows
 
 
 def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
     """Return Spearman's correlation of cosines with human judgements, with errors."""
     human = np.array(benchmark.scores)
-    cosines = []
-    for model in models:
-        forms = [{}, {"lowercase": True}]
-        pairs = embed_tuples(model, benchmark.items, "pairs", forms, normalize=True)
-        vectors = (pair.vectors.take(np.array(pair.first_row), axis=0) for pair in pairs)
-        cosines.append(np.array([first @ second for first, second in vectors]))
 
     def spearman(column: Numbers, kept: Rows) -> float:
         return correlation(average_ranks(human[kept]), average_ranks(column[kept]))
 
-    return paired_scores(cosines, spearman)
+    return paired_scores([pair_cosines(each, benchmark)[0] for each in models], spearman)
 
 
 def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
@@ -207,10 +191,10 @@ def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> An
     return paired_scores([answer.right.astype(float) for answer in answers])
 
 
-# Kind of benchmark -> what is measured, how, words of a question, and the fewest questions.
+# Kind of benchmark -> what is measured, how, and the fewest questions.
 _KINDS = {
-    "similarity": ("word similarity", _similarity, 2, 3),
-    "analogy": ("analogy accuracy", _analogies, 4, 1),
+    "similarity": ("word similarity", _similarity, 3),
+    "analogy": ("analogy accuracy", _analogies, 1),
 }
 
 
@@ -241,9 +225,8 @@ def bias_rows(
         if not fitting:
             why = no_subquery(metric)
             logger.warning("%r: %s", query.query_name, why)
-            rows += undefined_rows(
-                "bias", label, query.query_name, models, note=why, best_value=best
-            )
+            undefined = ("bias", label, query.query_name, models)
+            rows += undefined_rows(*undefined, note=why, best_value=best)
     asked = list(parts.values())
     if not asked:
         return rows
@@ -251,24 +234,37 @@ def bias_rows(
     left = _left_out(metric, asked, models, answers, options, n_jobs)
     subjects = unique_labels([query.query_name for query in asked], "queries")
     for position, subject in enumerate(subjects):
-        old, scores = answers[0][position], left[0][position]
-        for model, of_model, left_of_model in zip(models[1:], answers[1:], left[1:], strict=True):
-            new = of_model[position]
-            error, why = _errors(scores, left_of_model[position])
-            lost = old.words_lost and not (old.nan_reason or new.nan_reason)
-            notes = [
-                f"before: {old.nan_reason}" if old.nan_reason else "",
-                f"after: {new.nan_reason}" if new.nan_reason else "",
-                f"words left out because a model lacks them: {old.words_lost}" if lost else "",
-                why,
-            ]
-            rows.append(
-                Row(
-                    *("bias", label, subject, model.name, old.score, new.score, *error),
-                    *(old.words_used or 0, best, "; ".join(filter(None, notes))),
-                )
-            )
+        old, *new = (
+            (own[position], scores[position]) for own, scores in zip(answers, left, strict=True)
+        )
+        rows += [
+            _bias_row(label, subject, best, model.name, *old, *after)
+            for model, after in zip(models[1:], new, strict=True)
+        ]
     return rows
+
+
+def _bias_row(
+    label: str,
+    subject: str,
+    best: float,
+    name: str,
+    old: Answer,
+    left_of_old: list[Numbers] | str,
+    new: Answer,
+    left_of_new: list[Numbers] | str,
+) -> Row:
+    undefined = [
+        f"{when}: {answer.nan_reason}"
+        for when, answer in (("before", old), ("after", new))
+        if answer.nan_reason
+    ]
+    lost = f"words left out because a model lacks them: {old.words_lost}"
+    error, why = _errors(left_of_old, left_of_new)
+    notes = [*undefined, lost if old.words_lost and not undefined else "", why]
+    row = Row("bias", label, subject, name, old.score, new.score, *error)
+    note = "; ".join(filter(None, notes))
+    return row._replace(n=old.words_used or 0, best_value=best, note=note)
 
 
 def _errors(before: list[Numbers] | str, after: list[Numbers] | str) -> tuple[Errors, str]:
@@ -288,20 +284,22 @@ def _left_out(
     n_jobs: int | None,
 ) -> list[list[list[Numbers] | str]]:
     """Return the result of `_without_groups` per model and query."""
-    asked: list[tuple[Evaluation | str]] = []
-    for (model, row), (place, query) in product(
-        zip(models, answers, strict=True), enumerate(queries)
-    ):
-        value, evaluation = row[place].score, None
+
+    def asked(model: WordEmbeddingModel, query: Query, answer: Answer) -> Evaluation | str:
+        if math.isnan(answer.score):
+            return ""
+        how: dict[str, Any] = {"subset_defaults": False, "value": answer.score}
         try:
-            if not math.isnan(value):
-                evaluation = Evaluation(
-                    metric, query, model, options, subset_defaults=False, value=value
-                )
-            asked.append((evaluation.for_jobs(n_jobs) if evaluation else "",))
+            return Evaluation(metric, query, model, options, **how).for_jobs(n_jobs)
         except ValueError as error:  # a run_query of its own may answer what others cannot
-            asked.append((f"no standard error: {error}",))
-    done = list(call_all(_without_groups, asked, n_jobs))
+            return f"no standard error: {error}"
+
+    each = [
+        (asked(model, query, answer),)
+        for model, row in zip(models, answers, strict=True)
+        for query, answer in zip(queries, row, strict=True)
+    ]
+    done = list(call_all(_without_groups, each, n_jobs))
     return [done[start : start + len(queries)] for start in range(0, len(done), len(queries))]
 
 

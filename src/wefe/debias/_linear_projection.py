@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_word_set, found
+from wefe._checks import check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import (
     OptionalCount,
@@ -19,7 +19,8 @@ from wefe.debias._base import (
     class_columns,
     fits,
     flattened,
-    log_lost,
+    known_words,
+    words_of_classes,
 )
 from wefe.debias._projection import (
     AffineMap,
@@ -28,7 +29,7 @@ from wefe.debias._projection import (
     orthonormal,
     principal_components,
 )
-from wefe.embeddings import definitional_vectors, embed_tuples
+from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -125,8 +126,7 @@ def class_directions(
             f"words_by_class needs direction 'means'; direction {method.direction!r} needs "
             "definitional_sets."
         )
-    enough = representatives if method.direction == "pair" else words_by_class
-    if not enough:
+    if not (representatives if method.direction == "pair" else words_by_class):
         method._require({"definitional_sets": sets}, "definitional_sets")
         sets = method._check_sets_size(sets, "definitional", None)
     if method.direction == "pca":
@@ -135,11 +135,11 @@ def class_directions(
         rank = getattr(method, "n_components", None) or max(map(len, complete)) - 1
         return np.asarray(pca.components_[:rank])
     if method.direction == "pair":
-        (words,) = method._check_sets_size([enough or sets[0]], "representatives", None)
-        points = class_means(model, {word: (word,) for word in words}, "representatives")
+        (words,) = method._check_sets_size([representatives or sets[0]], "representatives", None)
+        classes: Any = {word: [word] for word in words}
     else:
-        columns = words_by_class or dict(enumerate(class_columns(sets)))
-        points = class_means(model, columns, "words_by_class")
+        classes = words_by_class or dict(enumerate(class_columns(sets)))
+    points = class_means(model, classes, "words_by_class")
     basis = orthonormal(points - points.mean(axis=0))
     if not len(basis):
         raise ValueError("the classes have the same mean vector, so there is no bias direction.")
@@ -150,20 +150,8 @@ def class_directions(
 
 def class_means(model: WordEmbeddingModel, classes: Any, called: str) -> Vectors:
     """Return the mean unit vector of the words of each class, of shape (n_classes, dim)."""
-    if not isinstance(classes, Mapping) or len(classes) < 2:
-        raise ValueError(
-            f"{called} must be a mapping with the words of two or more classes; "
-            f"got {found(classes)}."
-        )
-    known = embed_tuples(
-        model, [*classes.values()], called, normalize=True, discard_incomplete_sets=False
-    )
-    if len(known) < len(classes):
-        raise ValueError(
-            f"{model.name} has words of {len(known)} of the {len(classes)} classes in {called} "
-            f"({', '.join(map(str, classes))}); at least 1 word of each is needed."
-        )
-    return np.stack([part.vectors.mean(axis=0) for part in known])
+    parts = words_of_classes(model, called, classes, normalize=True)
+    return np.stack([part.vectors.mean(axis=0) for part in parts.values()])
 
 
 # Closer to each other than this (1 - |cosine|), two directions have no plane of their own.
@@ -319,15 +307,8 @@ def graded_rotation(
 
 def _first_component(model: WordEmbeddingModel, words: Any) -> Vectors:
     checked = check_word_set("concept_words", flattened(words) or words)
-    known = embed_tuples(
-        model, [checked], "concept_words", normalize=True, discard_incomplete_sets=False
-    )
-    if sum(map(len, known)) < 2:
-        raise ValueError(
-            f"{model.name} has {sum(map(len, known))} of the {len(checked)} concept_words; at "
-            "least 2 are needed."
-        )
-    return np.asarray(principal_components([known[0].vectors], {"n_components": 1}).components_[0])
+    known = known_words(model, checked, "concept_words", 2, normalize=True)
+    return np.asarray(principal_components([known.vectors], {"n_components": 1}).components_[0])
 
 
 def _mean_difference(model: WordEmbeddingModel, words: Any) -> Vectors:
@@ -406,20 +387,7 @@ class HalfSiblingRegression(RowwiseDebias):
         """
         distinct = tuple(dict.fromkeys(check_word_set("definitional_words", definitional_words)))
         self.alpha_ = check_positive("alpha", alpha)
-        known = embed_tuples(
-            model,
-            [distinct],
-            "definitional_words",
-            discard_incomplete_sets=False,
-            warn_lost_sets=False,
-        )
-        if not known:
-            raise ValueError(
-                f"{model.name} has none of the {len(distinct)} definitional_words; at least 1 is "
-                "needed."
-            )
-        log_lost(model, known[0].lost, len(distinct), "definitional_words")
-        vectors = known[0].vectors
+        vectors = known_words(model, distinct, "definitional_words").vectors
         self._log("%s: %d definitional words, alpha %g", model.name, len(vectors), self.alpha_)
         penalty = self.alpha_ * np.eye(model.dim)
         self.map_ = np.linalg.solve(vectors.T @ vectors + penalty, penalty)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from wefe._checks import check_choice, check_number, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion
-from wefe.debias._base import Choice, Positive, WordDebias, fits
+from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
 from wefe.metrics._parameters import Count
@@ -138,12 +138,12 @@ class RepulsionAttractionNeutralization(WordDebias):
         return self
 
     def _change(
-        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+        self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
         along = np.full(model.table.n_rows, np.nan)
         for some, vectors in vocabulary_blocks(model):
             along[some] = directions(vectors)[0] @ self.bias_direction_
-        chosen = np.flatnonzero(choice.mapped)
+        chosen = np.flatnonzero(fates)
         rows = chosen[~np.isnan(along[chosen])]
         k = min(self.n_neighbours, int(np.isfinite(along).sum()) - 1)
         n_repelling = 0

@@ -204,9 +204,9 @@ def residual_rows(
     vocabulary = common.usable(plain_words(common, specific, notes))
     per_side = min(n_words, len(vocabulary) // 4)
     stand_for = _numbers(common, criterion.representatives)
-    lost = [word for word, i in zip(criterion.representatives, stand_for, strict=True) if i < 0]
-    nothing = f"no vector with a direction for {', '.join(lost)}, which represent a class"
+    lost = [*itertools.compress(criterion.representatives, stand_for < 0)]
     if lost or per_side < _FEWEST_WORDS:
+        nothing = f"no vector with a direction for {', '.join(lost)}, which represent a class"
         note = nothing if lost else f"only {len(vocabulary)} words are left to choose from"
         return [
             row
@@ -229,27 +229,35 @@ def residual_rows(
     rows: list[Row] = []
     looked_at = np.flatnonzero(np.isin(everything, asked))
     for position, subject in enumerate(subjects):
-        towards = stand_for[[position]], np.delete(stand_for, position)
-        bias, looks = np.empty(0), []
-        for number, model in enumerate(common.models):
+        biases = _biases(common, everything, stand_for[[position]], np.delete(stand_for, position))
+        order = np.argsort(-biases[0][: len(vocabulary)], kind="stable")
+        sides = order[:per_side], order[::-1][:per_side]
+        looks = []
+        for number, bias in enumerate(biases):
             vectors = common.vectors(number, everything)
-            along = bias_by_projection(vectors, *(common.vectors(number, i) for i in towards))
-            if number == 0:
-                bias = along
-                order = np.argsort(-bias[: len(vocabulary)], kind="stable")
-                sides = order[:per_side], order[::-1][:per_side]
-            look = _divided([vectors[side] for side in sides], random_state)
             near, _ = nearest_neighbors(vectors, vectors[looked_at], k, exclude=looked_at)
-            look[NEIGHBORS] = neighbor_shares(near, members(bias))
-            noise = 16 * float(np.finfo(model.dtype).eps)
-            along = along[looked_at]
-            look[PROJECTIONS] = along if np.abs(along).max(initial=0) > noise else 0 * along
+            look = _divided([vectors[side] for side in sides], random_state)
+            look[NEIGHBORS] = neighbor_shares(near, members(biases[0]))
+            look[PROJECTIONS] = _without_noise(bias[looked_at], common.models[number].dtype)
             looks.append(look)
         for measure in _MEASURES:
             said = neighbor_notes if measure in _CORRELATED else notes
             columns = [look[measure] for look in looks]
-            rows += _rows(measure, subject, common, columns, bias[looked_at], said)
+            rows += _rows(measure, subject, common, columns, biases[0][looked_at], said)
     return rows
+
+
+def _biases(common: CommonWords, numbers: Rows, first: Rows, others: Rows) -> list[Numbers]:
+    """Return the bias of words towards a class in each model."""
+    return [
+        bias_by_projection(*(common.vectors(model, each) for each in (numbers, first, others)))
+        for model in range(len(common.models))
+    ]
+
+
+def _without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
+    noise = 16 * float(np.finfo(dtype).eps)
+    return bias if np.abs(bias).max(initial=0) > noise else 0 * bias
 
 
 def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence, found
+from wefe._checks import as_seed, check_bool, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.models._word_embedding_model import check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
@@ -81,12 +81,9 @@ def quality_scores(
             "load_benchmark(..., name='other')."
         )
     names = unique_labels([model.name for model in compared], "models")
-    check_positive_int("vocabulary_size", vocabulary_size)
-    kinds = {benchmark.kind for benchmark in asked}
-    # Without analogies, pass the size to all, so that each logs that it does not use it.
-    with_size = {"analogy"} if "analogy" in kinds else kinds
     options: dict[str, Any] = {
         "lowercase": lowercase,
+        "vocabulary_size": vocabulary_size,
         "random_state": as_seed(random_state),
         "progress": check_bool("progress", progress),
     }
@@ -94,19 +91,16 @@ def quality_scores(
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
         for name, model in zip(names, compared, strict=True):
             for benchmark in asked:
-                size = vocabulary_size if benchmark.kind in with_size else DEFAULT_SIZE
-                score = evaluate(model, benchmark, vocabulary_size=size, **options)
+                score = evaluate(model, benchmark, **options)
                 records.append({**score.to_dict(), "model_name": name})
                 bar.update()
     table = pd.DataFrame(records).astype({"score": float})
     for benchmark_name, own in table.groupby("benchmark", sort=False):
         if own["n_used"].nunique() > 1:
-            used = (
-                f"{model} {n}" for model, n in zip(own["model_name"], own["n_used"], strict=True)
-            )
             logger.warning(
                 "%s: models were scored on different items because they lack words: %s of %d",
-                *(benchmark_name, ", ".join(used), own["n_items"].iloc[0]),
+                *(benchmark_name, dict(zip(own["model_name"], own["n_used"], strict=True))),
+                own["n_items"].iloc[0],
             )
     return table
 
@@ -175,10 +169,7 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
         )
     if scores.empty:
         raise ValueError(f"scores must not be empty; got shape {scores.shape}.")
-    try:
-        numbers = scores.astype(float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"scores must contain only numbers; {error}.") from error
+    numbers = scores.apply(pd.to_numeric)
     complete = numbers.dropna()
     for model, row in numbers.drop(complete.index).iterrows():
         logger.warning(
