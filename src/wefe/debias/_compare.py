@@ -127,9 +127,9 @@ class Comparison:
         keys = ["aspect", "measure", "model"][: 2 + (len(models) > 1)]
         shown = shown.set_index(keys)[["before", "after", "change", "SE", "better"]]
         why = [
-            "\n".join(textwrap.wrap(f"nan: {name}, {row.model}: {row.note}", 99))
-            for name, row in zip(names, self.table.itertuples(), strict=True)
-            if row.note and math.isnan(row.change)
+            "\n".join(textwrap.wrap(f"nan: {name}, {row['model']}: {row['note']}", 99))
+            for name, row in zip(names, self.table.to_dict("records"), strict=True)
+            if row["note"] and math.isnan(row["change"])
         ]
         head = f"Comparison of {self.before} (before) with {', '.join(models)}"
         return "\n".join([head, shown.to_string(float_format="{:.3f}".format), *why])

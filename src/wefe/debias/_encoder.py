@@ -194,7 +194,8 @@ def _card(
 
     text = resources.files("wefe.debias").joinpath("model_card.md.jinja").read_text("utf-8")
     name = comparison.criterion
-    return jinja2.Template(text, keep_trailing_newline=True).render(
+    card = jinja2.Template(text, keep_trailing_newline=True)
+    return card.render(
         name=method._name_of_mitigated(encoder),
         base=encoder.name,
         words=f"the criterion {name}" if name else "word sets given by hand",

@@ -178,7 +178,7 @@ def evaluate(
         logger.warning("%s is NaN for %s: %s", asked.name, model.name, found.nan_reason)
     names = asked.name, asked.kind, model.name
     counts = found.score, found.n_used, asked.n_items, found.nan_reason, found.lost_words
-    return QualityScore(*names, *counts, dict(found.details))
+    return QualityScore(*names, *counts, dict(found.details))  # type: ignore[arg-type]
 
 
 def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
