@@ -115,7 +115,7 @@ def fetch_occupation_shares(
 
 
 def _census_year(year: object) -> int:
-    years = {str(known): known for known in CENSUS_YEARS}
+    years: dict[str, int] = {str(known): known for known in CENSUS_YEARS}
     if str(year).strip() not in years:
         raise ValueError(
             f"There is no census of {year}; the available years are {', '.join(years)}."

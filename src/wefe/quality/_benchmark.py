@@ -20,7 +20,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, nearest
+from wefe._checks import check_choice, check_text, found, nearest
 from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
@@ -94,11 +94,9 @@ class Benchmark:
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string; got {found(self.name)}.")
+        check_text("name", self.name)
         check_choice("kind", self.kind, tuple(_LENGTHS))
-        items = tuple(tuple(item) for item in self.items)
-        scores = tuple(float(score) for score in self.scores)
+        items, scores = tuple(map(tuple, self.items)), tuple(map(float, self.scores))
         if not items:
             raise ValueError("items is empty; pass at least one item.")
         for place, item in enumerate(items):
@@ -109,8 +107,8 @@ class Benchmark:
                 f"scores must be {wanted} finite numbers for {len(items)} items of kind "
                 f"{self.kind!r}; got {found(self.scores)}."
             )
-        object.__setattr__(self, "items", items)
-        object.__setattr__(self, "scores", scores)
+        # The dataclass is frozen.
+        vars(self).update(items=items, scores=scores)
 
     def _check_item(self, place: int, item: tuple[Any, ...]) -> None:
         least, most = _LENGTHS[self.kind]
@@ -268,21 +266,17 @@ def load_benchmark(
     """
     if kind is not None:
         check_choice("kind", kind, tuple(_LENGTHS))
-    path, where = _find(source)
-    name = name if name is not None else str(source) if source in _KNOWN else path.stem
+    path, default, where = _find(source)
     lines = _lines(path)
-    if not lines:
-        raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
     header = {*_columns(lines[0][1])}
     named = next((each for each, columns in _NAMED.items() if {*columns} <= header), None)
     kind = kind or named or _guess(lines[0], path.name)
     items = _named(lines, kind, path.name) if kind == named else _unnamed(lines, kind, path.name)
     if not items:
         raise ValueError(f"{path.name} contains no items of kind {kind!r}, only {lines[0][1]!r}.")
-    if kind == "similarity":
-        scores = tuple(float(score) for *_, score in items)
-        return Benchmark(name, kind, tuple(item[:2] for item in items), scores, where)
-    return Benchmark(name, kind, tuple(items), (), where)
+    scores = tuple(float(item[-1]) for item in items if kind == "similarity")
+    items = [item[:2] for item in items] if kind == "similarity" else items
+    return Benchmark(default if name is None else name, kind, tuple(items), scores, where)
 
 
 def as_benchmark(benchmark: object) -> Benchmark:
@@ -293,16 +287,16 @@ def as_benchmark(benchmark: object) -> Benchmark:
     raise TypeError(f"benchmark must be a Benchmark, a name or a path; got {found(benchmark)}.")
 
 
-def _find(source: object) -> tuple[Path, str]:
-    """Return the file of a name or path, and where it comes from."""
+def _find(source: object) -> tuple[Path, str, str]:
+    """Return the file of a name or path, its name, and where it comes from."""
     if not isinstance(source, str | os.PathLike):
         raise TypeError(f"source must be a name or a path; got {found(source)}.")
     if isinstance(source, str) and source in _KNOWN:
-        return _path_of(source), _source(source)
+        return _path_of(source), source, _source(source)
     path = Path(source)
     with contextlib.suppress(OSError):  # the name is too long for the disk
         if path.is_file():
-            return path, str(path)
+            return path, path.stem, str(path)
     names = ", ".join(map(repr, _KNOWN))
     raise FileNotFoundError(
         f"there is no file {str(path)[:200]!r}; known names are {names}."
@@ -352,7 +346,10 @@ def _lines(path: Path) -> list[_Line]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not text in UTF-8: {error}.") from error
     lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
-    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+    kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not kept:
+        raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
+    return kept
 
 
 def _columns(line: str) -> list[str]:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from wefe._checks import as_seed, check_bool, check_sequence, found
@@ -73,11 +75,10 @@ def quality_scores(
     asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
     if not asked:
         raise ValueError("benchmarks is empty; pass at least one.")
-    columns = [benchmark.name for benchmark in asked]
-    twice = next((name for name in columns if columns.count(name) > 1), None)
-    if twice is not None:
+    called = Counter(benchmark.name for benchmark in asked).most_common(1)
+    if called[0][1] > 1:
         raise ValueError(
-            f"benchmarks must differ in name; two are called {twice!r}. Rename one: "
+            f"benchmarks must differ in name; two are called {called[0][0]!r}. Rename one: "
             "load_benchmark(..., name='other')."
         )
     names = unique_labels([model.name for model in compared], "models")
@@ -89,20 +90,24 @@ def quality_scores(
     }
     records = []
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
-        for name, model in zip(names, compared, strict=True):
-            for benchmark in asked:
-                score = evaluate(model, benchmark, **options)
-                records.append({**score.to_dict(), "model_name": name})
-                bar.update()
+        for (name, model), benchmark in product(zip(names, compared, strict=True), asked):
+            score = evaluate(model, benchmark, **options)
+            records.append({**score.to_dict(), "model_name": name})
+            bar.update()
     table = pd.DataFrame(records).astype({"score": float})
-    for benchmark_name, own in table.groupby("benchmark", sort=False):
+    _tell_different_items(table)
+    return table
+
+
+def _tell_different_items(table: pd.DataFrame) -> None:
+    """Log the benchmarks of which models were scored on different items."""
+    for name, own in table.groupby("benchmark", sort=False):
         if own["n_used"].nunique() > 1:
             logger.warning(
                 "%s: models were scored on different items because they lack words: %s of %d",
-                *(benchmark_name, dict(zip(own["model_name"], own["n_used"], strict=True))),
+                *(name, dict(zip(own["model_name"], own["n_used"], strict=True))),
                 own["n_items"].iloc[0],
             )
-    return table
 
 
 def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
