@@ -7,8 +7,9 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel
 from wefe._answers import Answer
-from wefe.debias import _residual
-from wefe.debias._changes import (
+from wefe.debias import _evidence
+from wefe.debias._evidence import (
+    CommonWords,
     _left_out,
     bias_rows,
     check_quality,
@@ -16,7 +17,6 @@ from wefe.debias._changes import (
     neighbor_rows,
     quality_rows,
 )
-from wefe.debias._residual import CommonWords
 from wefe.metrics import MAC, RIPA, WEAT
 from wefe.quality import evaluate, load_benchmark
 
@@ -63,7 +63,7 @@ def moved(vectors):
 
 @pytest.mark.parametrize("block", [1, 64, 1 << 20])
 def test_displacements_are_those_of_a_loop_over_words(vectors, before, moved, block, monkeypatch):
-    monkeypatch.setattr(_residual, "_BLOCK_NUMBERS", block)
+    monkeypatch.setattr(_evidence, "_BLOCK_NUMBERS", block)
     distances, lengths = [], []
     for b, a in zip(vectors.tolist(), moved.tolist(), strict=True):
         dot = sum(x * y for x, y in zip(b, a, strict=True))

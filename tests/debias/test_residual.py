@@ -11,7 +11,7 @@ from sklearn.svm import SVC
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias import HardDebias
-from wefe.debias._residual import CommonWords, paired_errors, paired_scores, residual_rows
+from wefe.debias._evidence import CommonWords, paired_errors, paired_scores, residual_rows
 from wefe.metrics._jackknife import deletion_groups, jackknife_error, left_out
 
 WORDS = [*"abcdefghijklmnopqrstuvwxyz", "she", "he"]

@@ -26,15 +26,17 @@ from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
 from wefe.datasets import Criterion
 from wefe.debias._base import as_criterion, check_words
-from wefe.debias._changes import (
+from wefe.debias._evidence import (
+    CommonWords,
+    Row,
     bias_rows,
     check_quality,
     displacement_rows,
     neighbor_rows,
     quality_rows,
+    residual_rows,
     scale_params,
 )
-from wefe.debias._residual import CommonWords, Row, residual_rows
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric

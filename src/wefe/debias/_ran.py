@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_number, check_sequence, found
+from wefe._checks import check_array, check_choice, found
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion
 from wefe.debias._base import Fates, Positive, WordDebias, fits
@@ -39,18 +39,16 @@ _WIDTH = 16
 _BATCH_NUMBERS = 1 << 24
 
 
-def _check_weights(name: str, value: Any) -> Sequence[float] | str:
+def _check_weights(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return check_choice(name, value, ("authors",))
-    if len(check_sequence(name, value)) != 3:
+    weights = check_array(name, value, "(3,)")
+    if len(weights) != 3 or weights.min() < 0 or not weights.any():
         raise ValueError(
-            f"{name} must be three numbers, of repulsion, attraction and neutralisation; "
-            f"got {found(value)}."
+            f"{name} must be three numbers of at least 0, and not all 0: of repulsion, attraction "
+            f"and neutralisation; got {found(value)}."
         )
-    weights = [check_number(f"{name}[{i}]", weight, 0) for i, weight in enumerate(value)]
-    if not any(weights):
-        raise ValueError(f"{name} must not all be 0; use for example (0.33, 0.33, 0.33).")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 @dataclass(eq=False, repr=False)
