@@ -331,16 +331,23 @@ def _categorisation(
             "and more words than categories are needed"
         )
         return _Found(math.nan, len(used), reason, lost, details)
+    points = np.array([vectors[word] for word, _ in used])
+    purities = details["purities"] = _purities(points, categories, n_categories, seed)
+    return _Found(max(purities.values()), len(used), None, lost, details)
+
+
+def _purities(
+    points: npt.NDArray[np.float64], categories: Sequence[str], n_clusters: int, seed: int
+) -> dict[str, float]:
+    """Return the purity of each method of clustering."""
     from sklearn.cluster import AgglomerativeClustering, KMeans
 
     methods = {
-        "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
-        "ward": AgglomerativeClustering(n_categories, linkage="ward"),
-        "average": AgglomerativeClustering(n_categories, metric="cosine", linkage="average"),
-        "complete": AgglomerativeClustering(n_categories, metric="cosine", linkage="complete"),
+        "k-means": KMeans(n_clusters, n_init=_STARTS, random_state=seed),
+        "ward": AgglomerativeClustering(n_clusters, linkage="ward"),
+        "average": AgglomerativeClustering(n_clusters, metric="cosine", linkage="average"),
+        "complete": AgglomerativeClustering(n_clusters, metric="cosine", linkage="complete"),
     }
-    points = np.array([vectors[word] for word, _ in used])
-    details["purities"] = {
+    return {
         name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
-    return _Found(max(details["purities"].values()), len(used), None, lost, details)

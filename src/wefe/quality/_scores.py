@@ -72,15 +72,7 @@ def quality_scores(
     from wefe._visible import unique_labels
 
     compared = check_models(models)
-    asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
-    if not asked:
-        raise ValueError("benchmarks is empty; pass at least one.")
-    called = Counter(benchmark.name for benchmark in asked).most_common(1)
-    if called[0][1] > 1:
-        raise ValueError(
-            f"benchmarks must differ in name; two are called {called[0][0]!r}. Rename one: "
-            "load_benchmark(..., name='other')."
-        )
+    asked = _check_benchmarks(benchmarks)
     names = unique_labels([model.name for model in compared], "models")
     options: dict[str, Any] = {
         "lowercase": lowercase,
@@ -97,6 +89,17 @@ def quality_scores(
     table = pd.DataFrame(records).astype({"score": float})
     _tell_different_items(table)
     return table
+
+
+def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
+    asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
+    names = Counter(benchmark.name for benchmark in asked)
+    if not asked or len(names) < len(asked):
+        raise ValueError(
+            "benchmarks must be one or more that differ in name (load_benchmark(..., name=...)); "
+            f"got {dict(names)}."
+        )
+    return asked
 
 
 def _tell_different_items(table: pd.DataFrame) -> None:
