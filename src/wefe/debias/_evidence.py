@@ -7,7 +7,7 @@ import itertools
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -106,22 +106,17 @@ def rows_of(
     measure: str,
     subject: str,
     models: Sequence[WordEmbeddingModel],
-    scores: Sequence[float],
+    scores: Sequence[float] | None = None,
     errors: Sequence[Errors] | None = None,
     **rest: Any,
 ) -> list[Row]:
+    """Return a row for each mitigated model, without numbers if there are no scores."""
+    scores = scores or [math.nan] * len(models)
     errors = errors or [Errors()] * (len(models) - 1)
     return [
         Row(aspect, measure, subject, model.name, scores[0], after, *error, **rest)
         for model, after, error in zip(models[1:], scores[1:], errors, strict=True)
     ]
-
-
-def undefined_rows(
-    aspect: str, measure: str, subject: str, models: Sequence[WordEmbeddingModel], **rest: Any
-) -> list[Row]:
-    """Return a row without a number for each mitigated model; `note` says why."""
-    return rows_of(aspect, measure, subject, models, [math.nan] * len(models), **rest)
 
 
 class CommonWords:
@@ -246,7 +241,7 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     k = min(_N_NEIGHBORS, len(candidates) - 1)
     if k < 1:
         note = "fewer than two words have a direction in every model"
-        return undefined_rows("cost", _KEPT, subject, common.models, best_value=1.0, note=note)
+        return rows_of("cost", _KEPT, subject, common.models, best_value=1.0, note=note)
     sample = np.sort(rng.choice(len(candidates), size, replace=False))
     near = [
         nearest_neighbors(vectors, vectors[sample], k, exclude=sample)[0]
@@ -301,7 +296,7 @@ def quality_rows(
     for label, benchmark in benchmarks:
         if isinstance(benchmark, str):
             measure = "analogy accuracy" if "analog" in label else "word similarity"
-            rows += undefined_rows("cost", measure, label, common.models, note=benchmark)
+            rows += rows_of("cost", measure, label, common.models, note=benchmark)
             continue
         measure, answer, least = _KINDS[benchmark.kind]
         answerable = np.flatnonzero(benchmark._answerable(set(words), prefix))
@@ -311,13 +306,13 @@ def quality_rows(
         if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
             notes.append(f"a sample of {n_sample} of them was asked")
             answerable = np.sort(rng.choice(answerable, n_sample, replace=False))
-        scores: Any = [math.nan] * len(common.models), None
+        scores: Any = ()
         if len(answerable) < least:
             notes.append(f"at least {least} are needed")
         else:
             scores = answer(models, benchmark._part(answerable.tolist()))
-        start = ("cost", measure, label, common.models)
-        rows += rows_of(*start, *scores, n=len(answerable), note="; ".join(notes))
+        start = ("cost", measure, label, common.models, *scores)
+        rows += rows_of(*start, n=len(answerable), note="; ".join(notes))
     return rows
 
 
@@ -342,6 +337,10 @@ _KINDS = {
     "similarity": ("word similarity", _similarity, 3),
     "analogy": ("analogy accuracy", _analogies, 1),
 }
+
+
+#: An answer, and the scores without groups of words of each set, or why there are none.
+_Scored: TypeAlias = tuple[Answer, list[Numbers] | str]
 
 
 def bias_rows(
@@ -372,7 +371,7 @@ def bias_rows(
             why = no_subquery(metric)
             logger.warning("%r: %s", query.query_name, why)
             undefined = ("bias", label, query.query_name, models)
-            rows += undefined_rows(*undefined, note=why, best_value=best)
+            rows += rows_of(*undefined, note=why, best_value=best)
     asked = list(parts.values())
     if not asked:
         return rows
@@ -383,23 +382,14 @@ def bias_rows(
         old, *new = (
             (own[position], scores[position]) for own, scores in zip(answers, left, strict=True)
         )
-        rows += [
-            _bias_row(label, subject, best, model.name, *old, *after)
-            for model, after in zip(models[1:], new, strict=True)
-        ]
+        for model, after in zip(models[1:], new, strict=True):
+            row = Row("bias", label, subject, model.name, best_value=best)
+            rows.append(_with_scores(row, old, after))
     return rows
 
 
-def _bias_row(
-    label: str,
-    subject: str,
-    best: float,
-    name: str,
-    old: Answer,
-    left_of_old: list[Numbers] | str,
-    new: Answer,
-    left_of_new: list[Numbers] | str,
-) -> Row:
+def _with_scores(row: Row, before: _Scored, after: _Scored) -> Row:
+    (old, left_of_old), (new, left_of_new) = before, after
     undefined = [
         f"{when}: {answer.nan_reason}"
         for when, answer in (("before", old), ("after", new))
@@ -408,9 +398,9 @@ def _bias_row(
     lost = f"words left out because a model lacks them: {old.words_lost}"
     error, why = _errors(left_of_old, left_of_new)
     notes = [*undefined, lost if old.words_lost and not undefined else "", why]
-    row = Row("bias", label, subject, name, old.score, new.score, *error)
+    scores = Row(*row[:4], old.score, new.score, *error)
     note = "; ".join(filter(None, notes))
-    return row._replace(n=old.words_used or 0, best_value=best, note=note)
+    return scores._replace(n=old.words_used or 0, best_value=row.best_value, note=note)
 
 
 def _errors(before: list[Numbers] | str, after: list[Numbers] | str) -> tuple[Errors, str]:
@@ -512,7 +502,7 @@ def residual_rows(
         return [
             row
             for subject, measure in itertools.product(subjects, _MEASURES)
-            for row in undefined_rows("residual", measure, subject, common.models, note=note)
+            for row in rows_of("residual", measure, subject, common.models, note=note)
         ]
     if per_side < n_words:
         notes.append(f"{per_side} words per side, a quarter of the {len(vocabulary)} there are")
