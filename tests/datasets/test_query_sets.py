@@ -1,11 +1,14 @@
 """The query sets of published studies, and the tables of what there is."""
 
+import json
 import logging
 import shutil
 
 import pytest
 
 from wefe import datasets
+from wefe.datasets._opened import open_query_set
+from wefe.datasets._queries import shipped_word_set
 
 # Targets and attributes of the ten tests, as the paper lists them.
 WEAT_TESTS = """
@@ -130,17 +133,6 @@ def test_gender_queries_do_not_need_the_census(mirror, tmp_path, monkeypatch):
     assert rows["ethnicity"] is False
 
 
-def test_rnsb_queries_make_each_term_a_target_set(mirror):
-    (query,) = datasets.load_query_set("rnsb_national_origin")
-    terms = datasets.load_rnsb_identity_terms()["national_origin_terms"]
-    assert query.template == (15, 2)
-    assert [list(words) for words in query.target_sets] == [[term] for term in terms]
-    assert query.target_sets_names == terms
-    assert query.attribute_sets_names == ["Positive words", "Negative words"]
-    (query,) = datasets.load_query_set("rnsb_religion")
-    assert query.template == (17, 2)
-
-
 def test_unknown_names_list_the_known_ones():
     for function in (datasets.load_query_set, datasets.list_queries_left_out):
         with pytest.raises(ValueError, match="'weat', 'gender'.*Did you mean 'gender'"):
@@ -189,3 +181,31 @@ def test_every_loader_is_in_the_table():
         if name.startswith(("load_", "fetch_")) and "quer" not in name and name not in others
     } | {"list_languages"}
     assert {row["function"] for row in datasets.list_datasets()} == loaders
+
+
+def test_queries_and_questions_in_files_of_the_user(tmp_path):
+    path, query = tmp_path / "mine.json", datasets.load_weat_queries()[0]
+    path.write_text(json.dumps([query.dict()]))
+    opened = open_query_set(str(path))
+    assert (opened.name, opened.queries, opened.paired) == ("mine", [query], None)
+    assert shipped_word_set("weat/flowers") == datasets.load_weat()["flowers"]
+    for content, culprit in (("{", "JSON"), ("[{}]", "query 0"), ("[]", "no query")):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=culprit):
+            open_query_set(str(path))
+    for call, error, culprit in (
+        (lambda: open_query_set("gendr"), ValueError, "Did you mean 'gender'"),
+        (lambda: open_query_set("age", offline=True), ValueError, "no query of this set"),
+        (lambda: open_query_set("no.json"), FileNotFoundError, "no.json"),
+        (lambda: shipped_word_set("weat/flower"), ValueError, "'weat/flowers'"),
+        (lambda: datasets.load_sembias(tmp_path / "no.txt"), FileNotFoundError, "no.txt"),
+    ):
+        with pytest.raises(error, match=culprit):
+            call()
+    questions = tmp_path / "questions.txt"
+    questions.write_text("king:queen dog:cat cup:mug doctor:nurse\n")
+    assert datasets.load_sembias(questions)[0][3] == ["doctor", "nurse"]
+    for content, culprit in ((b"king:queen dog:cat\n", "question 1"), (b"\xff", "UTF-8")):
+        questions.write_bytes(content)
+        with pytest.raises(ValueError, match=culprit):
+            datasets.load_sembias(questions)

@@ -73,27 +73,6 @@ def test_weat_has_the_published_sets():
     assert summary(datasets.load_weat()) == WEAT
 
 
-def test_rnsb_terms():
-    terms = datasets.load_rnsb_identity_terms()
-    assert summary(terms) == {
-        "national_origin_terms": (15, "swedish", "italian"),
-        "religion_terms": (17, "Zionist", "Paganist"),
-    }
-
-
-def test_debiaswe_offline_has_pairs_and_seed_only():
-    word_sets = datasets.fetch_debiaswe(offline=True)
-    assert {key: len(words) for key, words in word_sets.items()} == {
-        "definitional_pairs": 10,
-        "equalize_pairs": 52,
-        "gender_specific_seed": 218,
-        "female_terms": 10,
-        "male_terms": 10,
-    }
-    assert word_sets["gender_specific_seed"][:2] == ["actress", "actresses"]
-    assert word_sets["equalize_pairs"][-1] == ["twin_brother", "twin_sister"]
-
-
 def test_multiclass_word_sets_come_from_columns_and_templates():
     word_sets = datasets.fetch_debias_multiclass()
     originals = {

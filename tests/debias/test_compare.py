@@ -1,7 +1,6 @@
 """The table of evidence: bias, cost, and what remains."""
 
 import math
-import pickle
 import re
 
 import numpy as np
@@ -292,12 +291,3 @@ def test_it_prints_and_plots_as_a_table(evidence, debiased):
     assert "<table" in evidence._repr_html_()
     titles = {note.text for note in evidence.plot().layout.annotations}
     assert {"WEAT", "Cost", "What remains"} <= titles
-
-
-def test_it_can_be_copied_and_pickled(evidence):
-    frame = evidence.to_frame()
-    frame.loc[:, "before"] = 0
-    assert (evidence.table.before != 0).any()
-    again = pickle.loads(pickle.dumps(evidence))
-    pd.testing.assert_frame_equal(again.table, evidence.table)
-    assert again.table.attrs == {"before": "minilm-words", "criterion": "gender"}

@@ -164,43 +164,6 @@ def test_every_word_is_that_of_a_slow_implementation(equalize, target, ignore):
     np.testing.assert_allclose(result.vectors, expected, atol=1e-12)
 
 
-def test_what_fit_leaves(caplog):
-    model = random_model()
-    pairs = [*THREE, ["queen", "king"], ["mother", "man"]]
-    method = HardDebias().fit(model, pairs, [["she", "he"]])
-    assert "2 of 5 definitional_pairs lost a word" in caplog.text
-    assert method.dim_ == 9
-    assert method.pca_.n_components_ == 3
-    assert method.definitional_pairs_ == [tuple(pair) for pair in pairs]
-    assert method.equalize_pairs_ == [("she", "he"), ("She", "He"), ("SHE", "HE")]
-    found = method.definitional_pairs_embeddings_
-    assert [tuple(pair) for pair in found] == [tuple(pair) for pair in THREE]
-    np.testing.assert_allclose(found[0]["he"], unit(model["he"]), atol=1e-12)
-    default = HardDebias().fit(model, THREE)
-    np.testing.assert_array_equal(method.bias_direction_, default.bias_direction_)
-    assert default.equalize_pairs_ == with_variants(THREE)
-    single = HardDebias().fit(model, THREE[:1])
-    she_he = unit(unit(model["she"]) - unit(model["he"]))
-    np.testing.assert_allclose(single.bias_direction_, she_he, atol=1e-12)
-
-
-def test_what_is_not_equalized_and_that_nothing_is_ignored_is_said(caplog):
-    caplog.set_level(logging.INFO, "wefe")
-    model = random_model()
-    method = HardDebias().fit(model, THREE, [["she", "he"], ["queen", "king"], ["girl", "king"]])
-    for target, ignore in ((None, None), (None, [])):
-        caplog.clear()
-        method.transform(model, target, ignore)
-        assert "nothing is ignored" in caplog.text
-        assert "(boy, girl, he, man)" in caplog.text
-        # Three spellings of each; 'she' and 'he' are there in two.
-        assert "7 of 9 sets" in caplog.text
-    caplog.clear()
-    method.transform(model, ignore=["she"])
-    method.transform(model, target=["w1"])
-    assert "nothing is ignored" not in caplog.text
-
-
 # More classes
 
 

@@ -57,16 +57,6 @@ def test_no_more_components_than_the_sets_span(asked, found):
     assert principal_components(pairs, asked).components_.shape == (found, 8)
 
 
-def test_arguments_of_scikit_learn():
-    pairs = [unit_rows(2, seed) for seed in range(6)]
-    share = principal_components(pairs, {"n_components": 0.5}).explained_variance_ratio_
-    assert share[:-1].sum() < 0.5 <= share.sum()
-    with pytest.raises(TypeError, match="colour"):
-        principal_components(pairs, {"colour": "red"})
-    with pytest.raises(ValueError, match="n_components"):
-        principal_components(pairs, {"n_components": 0})
-
-
 @pytest.mark.parametrize("noise", [0, 1e-16])
 def test_equal_members_have_no_direction(noise):
     pair = np.ones((2, 4))
@@ -144,18 +134,3 @@ def test_equalized_is_the_formula_of_the_paper(n, k):
     for noise in (1e-17, -1e-17):
         again = equalized(neutral + noise * basis[0], vectors, basis)
         np.testing.assert_allclose(unit(again @ basis.T), unit(result @ basis.T), atol=1e-12)
-
-
-@pytest.mark.parametrize(
-    ("pair", "expected"),
-    [
-        ([[0, 1, 0], [0, 0, 1]], [[0, 0.5**0.5, 0.5**0.5]] * 2),  # no sides
-        ([[0.6, 0.8, 0], [0.6, 0.8, 0]], [[0, 1, 0]] * 2),  # equal words
-        ([[0, 1, 0], [0, -1, 0]], [[0, 0, 0]] * 2),  # nothing in common
-        ([[1e-9, 1 + 1e-9, 0], [-1e-9, 1 + 1e-9, 0]], [[0, 1, 0]] * 2),  # rounding above 1
-    ],
-)
-def test_pairs_with_nothing_to_differ_in(pair, expected):
-    vectors = np.array(pair, dtype=float)
-    result = equalized(vectors, vectors, np.eye(3)[:1])
-    np.testing.assert_allclose(result, expected, atol=1e-6)

@@ -153,16 +153,6 @@ def test_of_more_classes_each_is_told_from_the_others(packaged_model):
     assert {(row.after - row.before, row.change_se) for row in rows} == {(0, 0)}
 
 
-def test_few_words_are_enough_and_noted():
-    clusters, classes, _, neighbors, _ = rows_of(toy(), toy(seed=1))
-    assert clusters.n == 12
-    assert "6 words per side, a quarter of the 26 there are" in clusters.note
-    assert classes.n == 10
-    assert "25 neighbours, because there are few words" in neighbors.note
-    # All words share their 25 neighbours but for themselves: a share, but a constant one nearly.
-    assert not math.isnan(neighbors.after)
-
-
 def test_what_cannot_be_tested_is_nan_with_the_reason():
     few, zero = ["a", "b", "she", "he"], toy(seed=1)
     zero.update("he", np.zeros(4))
@@ -192,12 +182,3 @@ def test_ignored_words_and_what_is_not_plain_is_left_out(words, ignore, n_words)
     rows = rows_of(toy(words), toy(words, 1), criterion=criterion, ignore=ignore)
     assert f"a quarter of the {n_words}" in rows[0].note
     assert ("words of any case" in rows[0].note) is upper
-
-
-def test_words_of_the_user_are_looked_at(packaged_model, debiased, gender):
-    jobs = ["nurse", "doctor", "engineer", "teacher", "xyzzy"]
-    *_, neighbors, projections = rows_of(
-        packaged_model, debiased, criterion=gender, words=jobs, n_words=50
-    )
-    assert (neighbors.n, projections.n) == (4, 4)
-    assert "1 of 5 words not found" in neighbors.note
