@@ -22,6 +22,8 @@ def read_json(path: Path) -> Any:
         return json.loads(path.read_text(encoding="utf-8"))
     except ValueError as error:
         raise ValueError(f"{path}: expected a JSON file ({error}).") from error
+    except RecursionError:
+        raise ValueError(f"{path}: expected a JSON file (it is nested too deeply).") from None
 
 
 def shipped_word_sets(name: str) -> dict[str, Any]:
