@@ -181,6 +181,9 @@ class INLP(RowwiseDebias):
     The classifiers are support vector machines (squared hinge loss) on vectors divided by their
     root mean square length. The result is not scaled, so vectors become shorter.
 
+    Source: Ravfogel et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace
+    Projection, ACL 2020.
+
     Parameters
     ----------
     n_iterations : int, default=35
@@ -207,11 +210,6 @@ class INLP(RowwiseDebias):
         Held-out accuracy of each classifier; the last one follows the last removal.
     words_by_class_ : dict
         Class name -> the words learned from.
-
-    References
-    ----------
-    Ravfogel et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection,
-    ACL 2020.
 
     Examples
     --------
@@ -492,6 +490,8 @@ class LEACE(RowwiseDebias):
     (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may find it
     in all words. Vectors are not scaled.
 
+    Source: Belrose et al., LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
+
     Parameters
     ----------
     method, affine, shrinkage, svd_tol : optional
@@ -511,10 +511,6 @@ class LEACE(RowwiseDebias):
         P, idempotent, and symmetric only for 'orth'; and the shift.
     words_by_class_ : dict
         Class name -> the words learned from.
-
-    References
-    ----------
-    Belrose et al., LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
 
     Examples
     --------

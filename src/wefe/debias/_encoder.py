@@ -193,15 +193,5 @@ def _card(
     from wefe import __version__
 
     text = resources.files("wefe.debias").joinpath("model_card.md.jinja").read_text("utf-8")
-    name = comparison.criterion
-    card = jinja2.Template(text, keep_trailing_newline=True)
-    return card.render(
-        name=method._name_of_mitigated(encoder),
-        base=encoder.name,
-        words=f"the criterion {name}" if name else "word sets given by hand",
-        method=method,
-        version=__version__,
-        fingerprint=encoder.fingerprint,
-        n_words=n_words,
-        rows=comparison.table.itertuples(),
-    )
+    known = {"method": method, "encoder": encoder, "comparison": comparison}
+    return str(jinja2.Template(text).render(known, n_words=n_words, version=__version__)) + "\n"

@@ -95,6 +95,8 @@ class HardDebias(_SubspaceDebias):
     unit length. As published, pairs to equalize change even if they are ignored or no target;
     ``equalize_pairs=[]`` avoids this.
 
+    Source: Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
+
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
@@ -110,10 +112,6 @@ class HardDebias(_SubspaceDebias):
         The pairs; those to equalize also in lower, title and upper case.
     definitional_pairs_embeddings_ : list of dict
         Unit vectors of the definitional pairs found.
-
-    References
-    ----------
-    Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
 
     Examples
     --------
@@ -165,6 +163,8 @@ class MulticlassHardDebias(_SubspaceDebias):
     words with each other, as in a published example, spreads them *along* the bias subspace and may
     increase or reverse the bias.
 
+    Source: Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
+
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
@@ -177,10 +177,6 @@ class MulticlassHardDebias(_SubspaceDebias):
         Orthonormal directions that are removed.
     pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
         See :class:`HardDebias`; sets take the place of pairs.
-
-    References
-    ----------
-    Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
 
     Examples
     --------

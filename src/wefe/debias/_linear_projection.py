@@ -44,6 +44,8 @@ class LinearProjection(RowwiseDebias):
     Each word becomes w - (w . v) v. All words that you do not ignore change, including those that
     define the class, such as 'actress'. No words are equalized, and lengths are not restored.
 
+    Source: Dev and Phillips, Attenuating Bias in Word Vectors, AISTATS 2019.
+
     Parameters
     ----------
     direction : {'means', 'pair', 'pca'}, default='means'
@@ -59,10 +61,6 @@ class LinearProjection(RowwiseDebias):
     ----------
     bias_subspace_ : ndarray of shape (n_components, dim)
         Orthonormal directions; the first one, `bias_direction_`, points to the first class.
-
-    References
-    ----------
-    Dev and Phillips, Attenuating Bias in Word Vectors, AISTATS 2019.
 
     Examples
     --------
@@ -169,6 +167,9 @@ class OSCaR(RowwiseDebias):
     The smaller `angle_`, the more changes. For stereotyped occupations in the packaged vectors, the
     WEAT effect size falls from 1.84 to 1.82 with the concept 'pca', and to 1.08 with 'means'.
 
+    Source: Dev et al., OSCaR: Orthogonal Subspace Correction and Rectification of Biases in Word
+    Embeddings, EMNLP 2021.
+
     Parameters
     ----------
     direction : {'means', 'pair', 'pca'}, default='means'
@@ -187,11 +188,6 @@ class OSCaR(RowwiseDebias):
         Unit vectors at up to 90 degrees: the first one stays, the second becomes orthogonal to it.
     angle_ : float
         The angle between them before, in degrees: over 0, up to 90.
-
-    References
-    ----------
-    Dev et al., OSCaR: Orthogonal Subspace Correction and Rectification of Biases in Word
-    Embeddings, EMNLP 2021.
 
     Examples
     --------
@@ -334,6 +330,9 @@ class HalfSiblingRegression(RowwiseDebias):
     Vectors are not scaled and become shorter. The penalty is absolute: the same `alpha` removes
     more from longer vectors, so 60, the value of the paper, removes less from unit vectors.
 
+    Source: Yang and Feng, A Causal Inference Method for Reducing Gender Bias in Word Embedding
+    Relations, AAAI 2020.
+
     Parameters
     ----------
     verbose, criterion_name : optional
@@ -345,11 +344,6 @@ class HalfSiblingRegression(RowwiseDebias):
         The symmetric matrix that vectors are multiplied by, and the penalty.
     definitional_words_ : tuple of str
         The different words that never change, including those that the model lacked.
-
-    References
-    ----------
-    Yang and Feng, A Causal Inference Method for Reducing Gender Bias in Word Embedding Relations,
-    AAAI 2020.
 
     Examples
     --------

@@ -68,6 +68,8 @@ class RepulsionAttractionNeutralization(WordDebias):
     change. The model to transform must have its whole vocabulary, which provides the neighbours.
     Components along g become small but not zero; the sum never grows.
 
+    Source: Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
+
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
@@ -88,10 +90,6 @@ class RepulsionAttractionNeutralization(WordDebias):
     ----------
     bias_direction_, bias_subspace_, pca_, definitional_pairs_, definitional_pairs_embeddings_
         See :class:`HardDebias`.
-
-    References
-    ----------
-    Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
 
     Examples
     --------
