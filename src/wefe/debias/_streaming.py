@@ -65,8 +65,8 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
-    Vectors change block by block, in bounded memory. A file that cannot be mapped (.txt, .bin) is
-    first converted beside `path`, which needs disk space. INLP keeps the words it learns from in
+    Vectors change block by block, in bounded memory, in a copy on disk beside `path`. Files that
+    cannot be mapped (.txt, .bin) need the space twice. INLP keeps the words it learns from in
     memory, and RepulsionAttractionNeutralization its result.
 
     Parameters
@@ -130,7 +130,7 @@ def transform_file(
 
     Parameters
     ----------
-    method : RowwiseDebias
+    method : BaseDebias
         A fitted method.
     source : path or WordEmbeddingModel
         A model or file with vectors of the space that the method was fitted on.
@@ -145,8 +145,8 @@ def transform_file(
     Raises
     ------
     TypeError, ValueError, sklearn.exceptions.NotFittedError
-        If the method is not fitted or does not change each vector by itself, the file is damaged or
-        has other dimensions or no word of `target`, or the format cannot store a word.
+        If the method is not fitted, the file is damaged or has other dimensions or no word of
+        `target`, or the format cannot store a word.
 
     Examples
     --------
