@@ -176,7 +176,7 @@ def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
         load_benchmark(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"no file 'a{200}'"):
         load_benchmark("a" * 5000)
-    with pytest.raises(TypeError, match="a name or a path; got int 3"):
+    with pytest.raises(TypeError, match="got int 3"):
         load_benchmark(3)
     with pytest.raises(ValueError, match="Did you mean 'analogy'"):
         load_benchmark(write("a b 1\n"), kind="analogies")

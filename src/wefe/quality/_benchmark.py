@@ -279,18 +279,14 @@ def load_benchmark(
     return Benchmark(default if name is None else name, kind, tuple(items), scores, where)
 
 
-def as_benchmark(benchmark: object) -> Benchmark:
-    if isinstance(benchmark, Benchmark):
-        return benchmark
-    if isinstance(benchmark, str | os.PathLike):
-        return load_benchmark(benchmark)
-    raise TypeError(f"benchmark must be a Benchmark, a name or a path; got {found(benchmark)}.")
+def as_benchmark(benchmark: Any) -> Benchmark:
+    return benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
 
 
 def _find(source: object) -> tuple[Path, str, str]:
     """Return the file of a name or path, its name, and where it comes from."""
     if not isinstance(source, str | os.PathLike):
-        raise TypeError(f"source must be a name or a path; got {found(source)}.")
+        raise TypeError(f"a benchmark must be a Benchmark, a name or a path; got {found(source)}.")
     if isinstance(source, str) and source in _KNOWN:
         return _path_of(source), source, _source(source)
     path = Path(source)
