@@ -656,15 +656,19 @@ class RowwiseDebias(WordDebias):
     def _change(
         self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
-        n_left, settled = 0, self._settled(model, fates)
+        joint = self._joint_rows(model)
+        rows, n_left = [*joint.values()], 0
+        originals = model.rows(rows).astype(np.float64)
         size = max(1, _BLOCK_NUMBERS // max(model.dim, 1))
         with progress_bar(int((fates > 0).sum()), type(self).__name__, "word", True) as bar:
             for part in chunks(len(fates), size):
                 if fates[part].any():
                     n_left += self._map(model.rows(part), into[part], fates[part])
                     bar.update(int((fates[part] > 0).sum()))
-        for row, vector in settled.items():
-            into[row], fates[row] = vector, 1
+        both = originals, into[rows].astype(np.float64)
+        before, now = (dict(zip(joint, vectors, strict=True)) for vectors in both)
+        for word, vector in self._settle_jointly(before, now).items() if joint else ():
+            into[joint[word]], fates[joint[word]] = vector, 1
         return np.flatnonzero(fates), n_left
 
     def _map(self, vectors: FloatArray, into: FloatArray, fates: Fates) -> int:
@@ -679,22 +683,13 @@ class RowwiseDebias(WordDebias):
                 n_left += n_here
         return n_left
 
-    def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
-        """Return the final vectors of jointly settled words, by row."""
+    def _joint_rows(self, model: WordEmbeddingModel) -> dict[str, int]:
+        """Return the rows of the words to settle jointly that have a direction."""
         row_of = rows_of(model, self._joint_words())
         directed = directions(model.rows([*row_of.values()]))[1]
         lost = [*compress(row_of, ~directed)]
         log_lost(model, lost, len(row_of), "directions of words to equalize")
-        words = [word for word in row_of if word not in lost]
-        if not words:
-            return {}
-        rows = np.array([row_of[word] for word in words])
-        originals = model.rows(rows).astype(np.float64)
-        mapped = originals.copy()
-        self._map(originals, mapped, fates[rows])
-        before, now = (dict(zip(words, each, strict=True)) for each in (originals, mapped))
-        settled = self._settle_jointly(before, now)
-        return {row_of[word]: vector for word, vector in settled.items()}
+        return {word: row for word, row in row_of.items() if word not in lost}
 
 
 def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:
