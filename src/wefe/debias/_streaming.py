@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -194,6 +195,15 @@ def _opened(
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
 
 
+class _MappedVectors(np.memmap[Any, Any]):
+    """Vectors in a file; those that were looked at before do not stay in memory."""
+
+    def __getitem__(self, rows: Any) -> Any:
+        if self._mmap is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._mmap.madvise(mmap.MADV_DONTNEED)
+        return super().__getitem__(rows)
+
+
 def _written(
     method: BaseDebias,
     model: WordEmbeddingModel,
@@ -206,9 +216,11 @@ def _written(
     """Transform a copy on disk in place, and save it."""
     shape = model.table.n_rows, model.dim
     with _folder_beside(path) as folder:
-        vectors = np.memmap(folder / "vectors", model.dtype, "w+", shape=shape)
-        for part in chunks(len(vectors), CHUNK_ROWS):
-            vectors[part] = model.rows(part)
+        file = folder / "vectors"
+        with file.open("wb") as out:
+            for part in chunks(shape[0], CHUNK_ROWS):
+                np.ascontiguousarray(model.rows(part)).tofile(out)
+        vectors = _MappedVectors(file, model.dtype, "r+", shape=shape)
         mitigated = method.transform(model._with_vectors(vectors), target, ignore, copy=False)
         n_changed = sum(
             int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
