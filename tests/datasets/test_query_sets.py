@@ -68,45 +68,6 @@ def test_gender_queries_are_those_of_the_case_study(mirror):
     ]
 
 
-def test_ethnicity_queries_are_those_of_the_case_study(mirror):
-    weat, eds, lexicon = datasets.load_weat(), datasets.fetch_eds(2015, 10), datasets.load_bingliu()
-    groups = ["black", "asian", "hispanic"]
-    expected = [
-        [eds["names_white"], eds[f"names_{group}"], *pair(group)]
-        for pair in (
-            lambda _: [weat["pleasant_5"], weat["unpleasant_5"]],
-            lambda group: [eds["occupations_white"], eds[f"occupations_{group}"]],
-            lambda _: [lexicon["positive_words"], lexicon["negative_words"]],
-        )
-        for group in groups
-    ]
-    queries = datasets.load_case_study_queries("ethnicity")
-    assert [word_lists(query) for query in queries] == expected
-
-
-def test_religion_queries_are_those_of_the_case_study(mirror):
-    weat, sets, lexicon = (
-        datasets.load_weat(),
-        datasets.fetch_debias_multiclass(),
-        datasets.load_bingliu(),
-    )
-    pleasant = [weat["pleasant_5"], weat["unpleasant_5"]]
-    sentiment = [lexicon["positive_words"], lexicon["negative_words"]]
-    pairs = [("christianity", "islam"), ("christianity", "judaism"), ("islam", "judaism")]
-    stereotypes = [("conservative", "terrorism"), ("conservative", "greed"), ("terrorism", "greed")]
-    attributes = [
-        *[pleasant] * 3,
-        *[[sets[one], sets[other]] for one, other in stereotypes],
-        *[sentiment] * 3,
-    ]
-    expected = [
-        [sets[f"{one}_terms"], sets[f"{other}_terms"], *attribute]
-        for (one, other), attribute in zip(pairs * 3, attributes, strict=True)
-    ]
-    queries = datasets.load_case_study_queries("religion")
-    assert [word_lists(query) for query in queries] == expected
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror):
     complete = names(datasets.load_case_study_queries(criterion))

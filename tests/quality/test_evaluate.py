@@ -10,9 +10,8 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models._tables import UnreadWordError
-from wefe.quality import Benchmark, evaluate, load_benchmark, purity
+from wefe.quality import Benchmark, evaluate, purity
 
-SHARED_MODEL = "word2vec_subset.kv"
 needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="compares with gensim")
 
 
@@ -203,16 +202,6 @@ def test_analogies_agree_with_gensim_in_every_section(packaged_model):
         assert ours["score"] * ours["n_used"] == pytest.approx(n_right)
 
 
-@pytest.fixture(scope="module")
-def shared_vectors():
-    from pathlib import Path
-
-    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "models" / SHARED_MODEL
-    if not path.is_file():
-        pytest.skip("needs the vectors beside the checkout")
-    return load(path, trust_pickle=True)
-
-
 def of_gensim(model):
     from gensim.models import KeyedVectors
 
@@ -273,30 +262,6 @@ def test_noise_lowers_purity_and_the_seed_decides():
     assert drawn == int(np.random.default_rng(7).integers(2**32))
 
 
-@pytest.mark.parametrize("method", ["ward", "average", "complete"])
-def test_agglomerative_clusters_are_those_of_merging_step_by_step(method):
-    model, benchmark = in_groups(n_groups=4, n_words=6, noise=0.5)
-    units = np.array([model[word] / np.linalg.norm(model[word]) for word, _ in benchmark.items])
-    clusters = [[number] for number in range(len(units))]
-
-    def far(one, other):
-        cosines = units[one] @ units[other].T
-        if method == "ward":
-            means = units[one].mean(axis=0) - units[other].mean(axis=0)
-            return len(one) * len(other) / (len(one) + len(other)) * (means**2).sum()
-        return 1 - (cosines.min() if method == "complete" else cosines.mean())
-
-    while len(clusters) > 4:
-        pairs = [(i, j) for i in range(len(clusters)) for j in range(i)]
-        i, j = min(pairs, key=lambda pair: far(clusters[pair[0]], clusters[pair[1]]))
-        clusters[j] += clusters.pop(i)
-    labels = [next(n for n, own in enumerate(clusters) if i in own) for i in range(len(units))]
-    expected = purity([category for _, category in benchmark.items], labels)
-    purities = evaluate(model, benchmark).details["purities"]
-    assert purities[method] == pytest.approx(expected)
-    assert expected < 1
-
-
 def compactness(model, words):
     units = {word: model[word] / np.linalg.norm(model[word]) for word in words}
     return np.mean([units[a] @ units[b] for a in words for b in words if a != b])
@@ -328,30 +293,6 @@ def test_outliers_are_what_is_least_like_the_others():
     nothing = evaluate(model, Benchmark("o", "outlier", [("lost", "w1", "w2", "none")]))
     assert math.isnan(nothing.score)
     assert "lacks a word" in nothing.nan_reason
-
-
-def test_published_vectors_find_outliers_and_similar_words(shared_vectors, monkeypatch):
-    """Spearman's correlation by scipy, of cosines one by one."""
-    from pathlib import Path
-
-    from scipy.stats import spearmanr
-
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
-    if not (folder / "word_benchmarks").is_dir():
-        pytest.skip("needs the benchmarks beside the checkout")
-    monkeypatch.setenv("WEFE_DATA_DIR", str(folder))
-    for name in ("men", "mturk287", "rg65", "rw", "simverb3500", "wordsim353-sim"):
-        benchmark = load_benchmark(name)
-        pairs = zip(benchmark.items, benchmark.scores, strict=True)
-        known = [(a, b, human) for (a, b), human in pairs if {a, b} <= set(shared_vectors.vocab)]
-        cosines = [
-            float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
-            for u, v in ((shared_vectors[a], shared_vectors[b]) for a, b, _ in known)
-        ]
-        score = evaluate(shared_vectors, benchmark, lowercase=False)
-        assert score.n_used == len(known) > 10
-        expected = spearmanr(cosines, [human for *_, human in known]).statistic
-        assert score.score == pytest.approx(expected, abs=1e-5)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import WordEmbeddingModel, calculate_ranking_correlations, create_ranking, score_column
+from wefe import WordEmbeddingModel, create_ranking
 from wefe.quality import Benchmark, evaluate, quality_matrix, quality_ranking, quality_scores
 
 PAIRS = Benchmark(
@@ -96,17 +96,6 @@ def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(cap
     assert column["model_name"].tolist() == ["a", "b", "c", "d"]
     assert np.isnan(column["score"][3])
     assert "no score in analogy, purity" in caplog.text
-
-
-def test_the_column_joins_rankings_by_bias(toy_model, smaller):
-    bias = score_column({"toy": 0.9, "smaller": 0.1}, "WEAT", best=0)
-    quality = quality_ranking(
-        quality_matrix(quality_scores([toy_model, smaller], [PAIRS])), "Quality"
-    )
-    ranking = create_ranking([bias, quality], method="average")
-    assert ranking.columns.tolist() == ["WEAT", "Quality"]
-    assert ranking["WEAT"].to_dict() == {"toy": 2.0, "smaller": 1.0}
-    assert calculate_ranking_correlations(ranking).shape == (2, 2)
 
 
 @pytest.mark.parametrize(

@@ -198,6 +198,8 @@ def _opened(
 class _MappedVectors(np.memmap[Any, Any]):
     """Vectors in a file; those that were looked at before do not stay in memory."""
 
+    _mmap: mmap.mmap | None
+
     def __getitem__(self, rows: Any) -> Any:
         if self._mmap is not None and hasattr(mmap, "MADV_DONTNEED"):
             self._mmap.madvise(mmap.MADV_DONTNEED)
