@@ -205,9 +205,10 @@ def list_benchmarks() -> list[dict[str, Any]]:
             "kind": known["kind"],
             "n_items": known["n_items"],
             "source": _source(name),
-            "at_hand": _is_at_hand(known["file"]),
+            "at_hand": at_hand([file]) if file in FILES else _gensim_file(file) is not None,
         }
         for name, known in _KNOWN.items()
+        for file in [known["file"]]
     ]
 
 
@@ -307,31 +308,20 @@ def _source(name: str) -> str:
     return f"{known['about']} ({where})"
 
 
-def _is_at_hand(file: str) -> bool:
-    if file in FILES:
-        return at_hand((file,))
-    path = _gensim_file(file)
-    return path is not None and path.is_file()
-
-
 def _gensim_file(file: str) -> Path | None:
-    """Return the path of a file of gensim without importing gensim; None if it is not installed."""
+    """Return the path of a test file of gensim, without importing it; None if there is none."""
     spec = importlib.util.find_spec("gensim")
-    folders = spec.submodule_search_locations if spec is not None else None
-    return Path(next(iter(folders)), "test", "test_data", file) if folders else None
+    folders = (spec.submodule_search_locations if spec else None) or ()
+    paths = (Path(folder, "test", "test_data", file) for folder in folders)
+    return next(filter(Path.is_file, paths), None)
 
 
 def _path_of(name: str) -> Path:
     file = _KNOWN[name]["file"]
-    if file in FILES:
-        return fetch_file(file)
-    path = _gensim_file(file)
+    path = fetch_file(file) if file in FILES else _gensim_file(file)
     if path is None:
-        raise ImportError(f'{name!r} comes with gensim: pip install "wefe[gensim]"')
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{name!r} is {file} of gensim's test data, which this installation lacks. Download "
-            "the file elsewhere and pass its path."
+        raise ImportError(
+            f'{name!r} is {file} of the test data of gensim: pip install "wefe[gensim]"'
         )
     return path
 
