@@ -397,8 +397,7 @@ def known_words(
     (part,) = embed_sets(model, [(called, different)], normalize=normalize)
     if len(part) < at_least:
         raise ValueError(
-            f"{model.name} has {len(part)} of the {len(different)} {called}; at least {at_least} "
-            "are needed."
+            f"{model.name} has {len(part)} of the {len(different)} {called}; fit needs {at_least}."
         )
     log_lost(model, part.lost, len(different), called)
     return part
