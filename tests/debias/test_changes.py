@@ -180,19 +180,6 @@ def test_analogies_are_solved_where_they_hold(tmp_path):
     assert row.change_se == pytest.approx(1 / 3)
 
 
-def test_questions_are_a_seeded_sample(packaged_model):
-    pytest.importorskip("gensim")
-    after = shortened(packaged_model, 30)
-    first, again, other = (
-        quality_of(packaged_model, after, quality=["google-analogies"], n_sample=100, seed=seed)[0]
-        for seed in (0, 0, 1)
-    )
-    assert first.n == 100
-    assert "a sample of 100" in first.note
-    assert first == again
-    assert (first.before, first.after) != (other.before, other.after)
-
-
 # Errors of bias by leaving words out
 
 QUERY = Query([["a", "b", "c"], ["d", "e", "f"]], [["g", "h"], ["i", "j", "k", "l"]])

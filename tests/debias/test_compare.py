@@ -152,18 +152,6 @@ def test_what_cannot_be_measured_is_nan_with_the_reason(models, query, lost, not
     assert (math.isnan(row.before), math.isnan(row.after)) == (not single, not single)
 
 
-def test_options_reach_the_look_up_and_the_metrics_that_have_them(models):
-    table = bias_of(
-        models,
-        queries=[Query([["MARY", "ANNA"], ["JOHN", "PAUL"]], NAMES.attribute_sets)],
-        metrics=["weat", "mac"],
-        preprocessors=[{"lowercase": True}],
-        return_effect_size=True,
-    )
-    assert table.measure.tolist() == ["WEAT-ES", "MAC"]
-    assert (table.n == 10).all()
-
-
 def test_metrics_may_have_parameters_of_their_own(models):
     near = {"k": 20}
     metrics = ["gipe", ("gipe", near), (RND, {"distance": "cos"})]

@@ -97,17 +97,6 @@ def test_the_source_may_be_overwritten_and_have_a_prefix(model, tmp_path):
     np.testing.assert_allclose(read(path).vectors, expected.vectors, atol=1e-6)
 
 
-@pytest.mark.parametrize("out", ["out.bin", "out.txt", "out.safetensors"])
-def test_a_word_that_comes_twice_is_written_once(model, out, tmp_path, caplog):
-    path = tmp_path / "in.txt"
-    model.save(path)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines, lines[5], lines[6]]) + "\n")
-    hard_debias(path, tmp_path / out)
-    assert list(read(tmp_path / out).vocab) == list(model.vocab)
-    assert "2 words occur twice" in caplog.text
-
-
 def test_a_damaged_source_leaves_what_was_there(model, source, tmp_path):
     source.write_bytes(source.read_bytes()[:-10])
     out = tmp_path / "out.bin"

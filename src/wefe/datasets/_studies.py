@@ -158,11 +158,6 @@ def fetch_bsa() -> dict[str, list[str]]:
         Groups, for example `male` and `female` (39 words each), then concepts, for example
         `male_professions` (224), `female_professions` (66), `positive` (2006), `negative` (4783).
 
-    Raises
-    ------
-    ConnectionError, ValueError
-        If the download fails, or the file is not the published one.
-
     Examples
     --------
     >>> from wefe.datasets import fetch_bsa, list_datasets

@@ -71,10 +71,9 @@ def word_classes(
     *,
     neutral: bool,
 ) -> dict[str, list[str]]:
-    """Find words of each class from definitional sets, the definitional words first.
+    """Find `n_words` words of each class as :meth:`INLP.fit` says, after the definitional ones.
 
-    The axes and `n_words` are those of :meth:`INLP.fit`; None takes definitional words only. A word
-    found for two classes goes to the axis with the larger product. `neutral` adds the class
+    A word found for two classes goes to the axis with the larger product. `neutral` adds the class
     `NEUTRAL`: as many words with the smallest products with any axis.
     """
     columns = class_columns(definitional_sets)

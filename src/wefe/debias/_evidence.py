@@ -81,10 +81,9 @@ def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike
 def paired_scores(
     columns: Sequence[Numbers], score: Callable[[Numbers, Rows], float] | None = None
 ) -> tuple[list[float], list[Errors]]:
-    """Return the score of every model, and the errors of every mitigated one.
+    """Return the score of every model (by default the mean), and errors of the mitigated ones.
 
-    `columns` hold one number per word for each model, the original one first. `score` computes a
-    score from a column and the words that count; by default the mean.
+    `columns` hold one number per word for each model, the original one first.
     """
     table = np.stack(columns)
     n_models, n = table.shape
@@ -352,11 +351,7 @@ def bias_rows(
     progress: bool,
     label: str | None = None,
 ) -> list[Row]:
-    """Score every query (or its subqueries) with all words, and with some left out.
-
-    `models` are the original and the mitigated ones, as `on_same_words` returns them; `label` names
-    the measure, by default as the metric does.
-    """
+    """Score every query (or its subqueries) with all words, and with some left out."""
     if metric.takes_original:
         # What is left of the former bias, not what is called one afterwards.
         options = {"original": models[0], **options}

@@ -442,10 +442,6 @@ def soft_transform(
 
     X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``. `gram` is W'W of all
     words, `neutral_gram` N'N of the neutral ones (in the span of W), and the rows of `basis` are B.
-
-    >>> print(soft_transform(np.eye(2), np.eye(2), [[1.0, 0.0]], 3.0).round(3))
-    [[0.5 0. ]
-     [0.  1. ]]
     """
     all_words = np.asarray(gram, dtype=np.float64)
     directions = np.atleast_2d(np.asarray(basis, dtype=np.float64))

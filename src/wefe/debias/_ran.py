@@ -190,11 +190,6 @@ def repel_attract_neutralize(
 
     `words` (n_words, dim) are float32 or float64, and `repulsion_sets` hold the vectors to move
     away from for each word, perhaps none; no vector is zero. Returns the best unit vectors.
-
-    >>> nurse, home = np.array([[0.5, 0.1, 0.8]]), np.array([[0.6, 0.9, 0.3]])
-    >>> g, weights = [0.997742, -0.067150, -0.001556], (1 / 8, 6 / 8, 1 / 8)
-    >>> repel_attract_neutralize(nurse, [home], g, weights).round(2)
-    array([[ 0.02, -0.18,  0.98]])
     """
     g = _unit(np.asarray(direction, dtype=np.float64)).astype(words.dtype)
     result, dim = _unit(words), words.shape[1]
