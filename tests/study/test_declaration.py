@@ -555,7 +555,7 @@ def test_damaged_and_missing_files_of_queries_are_named(tmp_path, monkeypatch, t
     path = tmp_path / "bad.json"
     path.write_text("{")
     place = r"^\[\[queries\]\] of 'bad', key 'file': "
-    with pytest.raises(ValueError, match=f"{place}.*bad.json is not JSON"):
+    with pytest.raises(ValueError, match=f"{place}.*bad.json: expected a JSON file"):
         QuerySetEntry(file="bad.json").load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"'bda', key 'file': there is no file .*bda.json"):
         QuerySetEntry(file="bda.json").load(tmp_path)

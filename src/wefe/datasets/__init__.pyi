@@ -1,13 +1,7 @@
-from ._bingliu import load_bingliu
-from ._bsa import fetch_bsa
 from ._catalogue import list_datasets, list_query_sets
 from ._criteria import list_criteria, load_criterion
 from ._criterion import Criterion
-from ._debias_multiclass import fetch_debias_multiclass
-from ._debiaswe import fetch_debiaswe
 from ._eds import fetch_eds, fetch_occupation_shares
-from ._gn_glove import fetch_gn_glove
-from ._holistic_bias import fetch_holistic_bias
 from ._languages import (
     grammatical_gender_counts,
     language_notes,
@@ -22,9 +16,17 @@ from ._queries import (
     load_query_set,
     load_weat_queries,
 )
-from ._rnsb import load_rnsb_identity_terms
-from ._sembias import load_sembias
-from ._weat import load_weat
+from ._studies import (
+    fetch_bsa,
+    fetch_debias_multiclass,
+    fetch_debiaswe,
+    fetch_gn_glove,
+    fetch_holistic_bias,
+    load_bingliu,
+    load_rnsb_identity_terms,
+    load_sembias,
+    load_weat,
+)
 
 __all__ = [
     "Criterion",

@@ -1,26 +1,10 @@
 """Tables of the datasets and query sets."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from wefe.datasets._download import FILES, at_hand
-from wefe.datasets._queries import QUERY_SETS, list_queries_left_out, references_to_fetch
+from wefe.datasets._queries import QUERY_SETS, datasets_to_fetch, list_queries_left_out
 from wefe.datasets._shipped import read_shipped
-
-
-@dataclass(frozen=True)
-class _Dataset:
-    function: str
-    what: str
-    word_sets: int
-    files: Sequence[str] = ()
-    citation: str = ""
-    url: str = ""
-
-
-# Datasets that ship, in whole or in part, have their citation in their JSON file.
-_DATASETS = {name: _Dataset(**row) for name, row in read_shipped("catalogue/datasets").items()}
 
 
 def list_datasets() -> list[dict[str, Any]]:
@@ -45,22 +29,19 @@ def list_datasets() -> list[dict[str, Any]]:
     rnsb 2 shipped
     """
     rows = []
-    for name, dataset in _DATASETS.items():
-        ships = not dataset.citation
-        source = (
-            read_shipped(name)["source"]
-            if ships
-            else {"citation": dataset.citation, "url": dataset.url}
-        )
+    for name, row in read_shipped("catalogue/datasets").items():
+        # Datasets that ship, in whole or in part, have their citation in their JSON file.
+        ships, files = "citation" not in row, row.get("files", ())
+        source = read_shipped(name)["source"] if ships else row
         rows.append(
             {
                 "name": name,
-                "function": dataset.function,
-                "what": dataset.what,
-                "word_sets": dataset.word_sets,
-                "delivery": _delivery(some_ships=ships, some_fetched=bool(dataset.files)),
-                "download_bytes": sum(FILES[file].size for file in dataset.files),
-                "cached": at_hand(dataset.files) if dataset.files else None,
+                "function": row["function"],
+                "what": row["what"],
+                "word_sets": row["word_sets"],
+                "delivery": _delivery(some_ships=ships, some_fetched=bool(files)),
+                "download_bytes": sum(FILES[file].size for file in files),
+                "cached": at_hand(files) if files else None,
                 "source": source["citation"],
                 "url": source["url"],
             }
@@ -86,21 +67,20 @@ def list_query_sets() -> list[dict[str, Any]]:
     weat 10 10
     gender 7 6
     """
-    rows = []
-    for name, query_set in QUERY_SETS.items():
-        left_out, total = len(list_queries_left_out(name)), len(query_set.recipes)
-        datasets = dict.fromkeys(part.split("/")[0] for part in references_to_fetch(name))
-        files = tuple(file for dataset in datasets for file in _DATASETS[dataset].files)
+    rows, datasets = [], read_shipped("catalogue/datasets")
+    for name, row in QUERY_SETS.items():
+        left_out, total = len(list_queries_left_out(name)), len(row["recipes"])
+        files = [file for dataset in datasets_to_fetch(name) for file in datasets[dataset]["files"]]
         rows.append(
             {
                 "name": name,
-                "what": query_set.what,
+                "what": row["what"],
                 "queries": total,
                 "queries_offline": total - left_out,
                 "delivery": _delivery(some_ships=left_out < total, some_fetched=bool(left_out)),
                 "cached": at_hand(files) if files else None,
-                "paired_targets": query_set.paired_targets,
-                "source": query_set.source,
+                "paired_targets": row.get("paired_targets", False),
+                "source": row["source"],
             }
         )
     return rows

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import fields
 from pathlib import Path
 
 from wefe._checks import check_choice, check_known, found
 from wefe.datasets._criterion import Criterion
-from wefe.datasets._debias_multiclass import fetch_debias_multiclass
-from wefe.datasets._debiaswe import fetch_debiaswe
 from wefe.datasets._languages import LANGUAGES, load_language_criterion
+from wefe.datasets._shipped import read_json
+from wefe.datasets._studies import fetch_debias_multiclass, fetch_debiaswe
 
 # Their classes, in the order of the published sets.
 _PRESETS = {
@@ -67,10 +66,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
     (('woman', 'man'), ('girl', 'boy'))
     """
     if not isinstance(name, str | os.PathLike):
-        raise TypeError(
-            f"a criterion must be a name, a file or a Criterion; got {found(name)}. "
-            f"Known names: {', '.join(_PRESETS)}."
-        )
+        raise TypeError(f"a criterion must be a name, a file or a Criterion; got {found(name)}.")
     path = Path(name)
     if path.suffix == ".json" or path.is_file():
         return _read(path)
@@ -80,14 +76,13 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
     published = fetch_debias_multiclass()
     if name == "gender":
         bolukbasi = fetch_debiaswe(offline=offline)
-        templates = published["gender_analogy_templates"]
         return Criterion(
             "gender",
             bolukbasi["definitional_pairs"],
             _PRESETS["gender"],
             bolukbasi["equalize_pairs"],
             bolukbasi["gender_specific_seed" if offline else "gender_specific"],
-            {"female": templates["woman"], "male": templates["man"]},
+            {"female": published["female_roles"], "male": published["male_roles"]},
             ("she", "he"),
         )
     classes, sets = _PRESETS[str(name)], published[f"{name}_definitional_sets"]
@@ -101,20 +96,14 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
 
 
 def _read(path: Path) -> Criterion:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-    except (UnicodeDecodeError, json.JSONDecodeError) as error:
-        raise ValueError(f"{path}: expected a JSON file ({error}).") from error
-    except RecursionError:
-        raise ValueError(f"{path}: expected a JSON file (it is nested too deeply).") from None
+    content = read_json(path)
     if not isinstance(content, dict) or "definitional_sets" not in content:
         raise ValueError(
             f"{path}: expected a JSON object with 'definitional_sets', a list of lists of words; "
             f"got {found(content)}."
         )
     check_known(str(path), content, [field.name for field in fields(Criterion)])
-    content.setdefault("name", path.stem)
     try:
-        return Criterion(**content)
+        return Criterion(**{"name": path.stem, **content})
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, combinations
 from typing import Any
 
-from wefe._checks import check_known, check_sequence, check_word_set, found
+from wefe._checks import check_known, check_sequence, check_text, check_word_set, found
 from wefe.query import Query
 
 
@@ -57,51 +58,36 @@ class Criterion:
     representatives: Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not self.name:
-            raise TypeError(f"name must be a string; got {found(self.name)}.")
+        check_text("name", self.name)
         definitional = _tuples("definitional_sets", self.definitional_sets)
-        n_classes = len(definitional[0]) if definitional else 0
-        if n_classes < 2 or any(len(words) != n_classes for words in definitional):
-            sizes = sorted({len(words) for words in definitional})
+        sizes = sorted({len(words) for words in definitional})
+        if len(sizes) != 1 or sizes == [1]:
             raise ValueError(
                 "definitional_sets must hold tuples of one word per class, two classes or more; "
                 f"got tuples of {sizes} words."
             )
-        for words in definitional:
-            if len(set(words)) < len(words):
-                raise ValueError(
-                    f"definitional_sets: ({', '.join(words)}) repeats a word; its words stand for "
-                    "different classes."
-                )
-        default = [f"class {i}" for i in range(n_classes)]
-        names = _one_per_class("class_names", self.class_names, default)
-        if len(set(names)) != n_classes:
-            raise ValueError(f"class_names must be {n_classes} different names; got {names}.")
-        equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
-        specific = _words("specific_words", self.specific_words)
-        everything = [*specific, *(word for words in (*definitional, *equalize) for word in words)]
-        given = self.stereotyped_words or {}
-        if not isinstance(given, Mapping):
-            raise TypeError(
-                "stereotyped_words must map names of classes to lists of words; "
-                f"got {found(given)}."
+        if repeats := [words for words in definitional if len(set(words)) < len(words)]:
+            raise ValueError(
+                f"definitional_sets: ({', '.join(repeats[0])}) repeats a word; its words stand for "
+                "different classes."
             )
-        check_known("stereotyped_words", given, names)
-        stereotyped = {
-            name: check_word_set(f"stereotyped_words[{name!r}]", given[name])
-            for name in names
-            if name in given
-        }
-        representatives = _one_per_class("representatives", self.representatives, definitional[0])
-        for attribute, value in (
-            ("definitional_sets", definitional),
-            ("class_names", names),
-            ("equalize_sets", equalize),
-            ("specific_words", tuple(dict.fromkeys(everything))),
-            ("stereotyped_words", stereotyped),
-            ("representatives", representatives),
-        ):
-            object.__setattr__(self, attribute, value)
+        default = [f"class {i}" for i in range(sizes[0])]
+        names = _one_per_class("class_names", self.class_names, default)
+        if len(set(names)) != len(names):
+            raise ValueError(f"class_names must be different names; got {names}.")
+        equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
+        specific = chain(_words("specific_words", self.specific_words), *definitional, *equalize)
+        # The dataclass is frozen.
+        vars(self).update(
+            definitional_sets=definitional,
+            class_names=names,
+            equalize_sets=equalize,
+            specific_words=tuple(dict.fromkeys(specific)),
+            stereotyped_words=_by_class("stereotyped_words", self.stereotyped_words, names),
+            representatives=_one_per_class(
+                "representatives", self.representatives, definitional[0]
+            ),
+        )
 
     def __hash__(self) -> int:
         content = (self.name, self.definitional_sets, self.class_names, self.equalize_sets)
@@ -125,8 +111,7 @@ class Criterion:
     @property
     def concept_words(self) -> tuple[str, ...]:
         """All stereotyped words, whatever their class."""
-        every = (word for words in self.stereotyped_words.values() for word in words)
-        return tuple(dict.fromkeys(every))
+        return tuple(dict.fromkeys(chain(*self.stereotyped_words.values())))
 
     def queries(self) -> list[Query]:
         """Return one query for each pair of classes that have stereotyped words.
@@ -140,13 +125,12 @@ class Criterion:
         named = [name for name in self.class_names if name in self.stereotyped_words]
         return [
             Query(
-                [classes[first], classes[second]],
-                [self.stereotyped_words[first], self.stereotyped_words[second]],
-                [first, second],
-                [f"{first} stereotypes", f"{second} stereotypes"],
+                [classes[name] for name in pair],
+                [self.stereotyped_words[name] for name in pair],
+                list(pair),
+                [f"{name} stereotypes" for name in pair],
             )
-            for position, first in enumerate(named)
-            for second in named[position + 1 :]
+            for pair in combinations(named, 2)
         ]
 
 
@@ -162,6 +146,17 @@ def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
         check_word_set(f"{name}[{position}]", words)
         for position, words in enumerate(check_sequence(name, sets))
     )
+
+
+def _by_class(name: str, given: Any, classes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    if not isinstance(given or {}, Mapping):
+        raise TypeError(f"{name} must map names of classes to lists of words; got {found(given)}.")
+    check_known(name, given or {}, classes)
+    return {
+        each: check_word_set(f"{name}[{each!r}]", given[each])
+        for each in classes
+        if each in (given or {})
+    }
 
 
 def _one_per_class(name: str, words: Any, default: Sequence[str]) -> tuple[str, ...]:

@@ -5,7 +5,6 @@ The addresses are branches that may change, so a file whose sha256 differs from
 """
 
 import hashlib
-import io
 import logging
 import math
 import os
@@ -66,7 +65,12 @@ def find_file(name: str) -> Path | None:
     if folder:
         path = Path(folder).expanduser() / name
         if path.is_file():
-            _check_sha256(name, path)
+            if _sha256(path) != FILES[name].sha256:
+                raise ValueError(
+                    f"{path} is not the published {name}, whose sha256 is {FILES[name].sha256}. It "
+                    f"was not changed. Replace it with the one from {FILES[name].url}, or unset "
+                    f"{DATA_DIR_VARIABLE}."
+                )
             return path
         logger.info("%s is not there; looking in the cache", path)
     path = _cache_dir() / name
@@ -82,16 +86,6 @@ def at_hand(names: Iterable[str]) -> bool:
         return False
 
 
-def _check_sha256(name: str, path: Path) -> None:
-    wanted, got = FILES[name].sha256, _sha256(path)
-    if got != wanted:
-        raise ValueError(
-            f"{path} is not the published {name}: its sha256 is {got}, {wanted} was expected. The "
-            f"file was not changed. Replace it with the one from {FILES[name].url}, or unset "
-            f"{DATA_DIR_VARIABLE}."
-        )
-
-
 def _sha256(path: Path) -> str:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
@@ -103,85 +97,60 @@ def _cache_dir() -> Path:
     return Path(pooch.os_cache("wefe"))
 
 
-class _TooLongError(Exception):
-    """The download is longer than declared. Not a ValueError, after which pooch would retry."""
-
-
-class _BoundedFile(io.FileIO):
-    def __init__(self, path: str, size: int) -> None:
-        super().__init__(path, "wb")
-        self._size = size
-
-    def write(self, data: Any) -> int:
-        if self.tell() + len(data) > self._size:
-            raise _TooLongError
-        return super().write(data)
-
-
-def _downloader(size: int) -> Any:
-    """Return a downloader that stops when a file exceeds `size` bytes."""
+def _downloader() -> Any:
     import pooch
 
-    download = pooch.HTTPDownloader(timeout=TIMEOUT_S)
-
-    def download_at_most(url: str, path: str, store: Any) -> None:
-        with _BoundedFile(path, size) as file:
-            download(url, file, store)
-
-    return download_at_most
+    return pooch.HTTPDownloader(timeout=TIMEOUT_S)
 
 
 def _download(name: str) -> Path:
     import pooch
 
     file = FILES[name]
-    cache = _cache_dir()
-    folder = os.environ.get(DATA_DIR_VARIABLE)
-    places = f"{DATA_DIR_VARIABLE} ({folder}) or {cache}" if folder else str(cache)
-    pooch.get_logger().setLevel("WARNING")  # hides its retries; the error below says what matters
+    host = urlsplit(file.url).netloc
+    since, kind = _unreachable.get(host, (-math.inf, ""))
+    if time.monotonic() - since < MEMORY_S:
+        raise _missing(name, kind, f"{host} could not be reached")
+    pooch.get_logger().setLevel("WARNING")  # hides its retries; the errors below say what matters
     logger.info("downloading %s", file.url)
     # Writes to a temporary file, and renames it once the checksum is verified.
     store = pooch.create(
-        path=cache,
+        path=_cache_dir(),
         base_url="",
         registry={name: f"sha256:{file.sha256}"},
         urls={name: file.url},
         retry_if_failed=RETRIES,
     )
-    remedy = (
+    try:
+        return Path(store.fetch(name, downloader=_downloader()))
+    except ValueError as error:
+        raise ValueError(
+            f"{file.url} no longer holds the published {name}: sha256 {file.sha256} was expected. "
+            f"Nothing was kept. The address may have moved on; {_remedy(name)}."
+        ) from error
+    except OSError as error:
+        kind, has_answered = type(error).__name__, getattr(error, "response", None) is not None
+        # Errors with a number come from this machine, for example a full disk.
+        if not has_answered and error.errno is None:
+            _unreachable[host] = time.monotonic(), kind
+        short = "does not provide it" if has_answered else "could not be reached"
+        raise _missing(
+            name, kind if error.errno is None else str(error), f"{host} {short}"
+        ) from error
+
+
+def _missing(name: str, kind: str, short: str) -> UnreachableError:
+    file, folder = FILES[name], os.environ.get(DATA_DIR_VARIABLE)
+    places = f"{DATA_DIR_VARIABLE} ({folder}) or " * bool(folder) + str(_cache_dir())
+    return UnreachableError(
+        f"{name} ({file.size:,} bytes) is needed: it is not in {places}, and {file.url} could not "
+        f"be downloaded ({kind}). Connect to the internet, {_remedy(name)}.",
+        short,
+    )
+
+
+def _remedy(name: str) -> str:
+    return (
         f"set {DATA_DIR_VARIABLE} to a folder with the file {name}, or use only the words that "
         "ship with wefe (--offline on the command line; offline=True in Python)"
     )
-    host = urlsplit(file.url).netloc
-
-    def not_to_be_had(kind: str, short: str) -> UnreachableError:
-        return UnreachableError(
-            f"{name} ({file.size:,} bytes) is needed: it is not in {places}, and {file.url} could "
-            f"not be downloaded ({kind}). Connect to the internet, {remedy}.",
-            f"{host} {short}",
-        )
-
-    since, kind = _unreachable.get(host, (-math.inf, ""))
-    if time.monotonic() - since < MEMORY_S:
-        raise not_to_be_had(kind, "could not be reached")
-    try:
-        return Path(store.fetch(name, downloader=_downloader(file.size)))
-    except (ValueError, _TooLongError) as error:
-        more = "more" if isinstance(error, _TooLongError) else "others"
-        raise ValueError(
-            f"{file.url} no longer holds the published {name}: {file.size:,} bytes with sha256 "
-            f"{file.sha256} were expected, {more} came. Nothing was kept. The address may have "
-            f"moved on; {remedy}."
-        ) from error
-    except (NotADirectoryError, PermissionError, FileExistsError) as error:
-        raise OSError(
-            f"{name} cannot be saved: {error}. Make the cache folder {cache} writable, {remedy}."
-        ) from error
-    except OSError as error:
-        kind = type(error).__name__
-        if getattr(error, "response", None) is not None:
-            raise not_to_be_had(kind, "does not provide it") from error
-        # Errors with a number come from this machine, for example a full disk.
-        if error.errno is None:
-            _unreachable[host] = time.monotonic(), kind
-        raise not_to_be_had(kind, "could not be reached") from error

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import operator
 from typing import TYPE_CHECKING, Literal
 
@@ -18,13 +17,10 @@ ETHNICITY_TABLE = "eds/occupation_percentages_race_occ1950.csv"
 
 CENSUS_YEARS = (*range(1850, 1881, 10), *range(1900, 2001, 10), *range(2001, 2016))
 ETHNICITIES = ("white", "black", "asian", "hispanic")
-# For each way to count workers: the table, and its columns by their public names.
+# For each way to count workers: the table and its columns.
 _SHARES = {
-    "gender": (GENDER_TABLE, {"female": "Female", "male": "Male"}),
-    "ethnicity": (
-        ETHNICITY_TABLE,
-        {name: name for name in (*ETHNICITIES, "aian", "multirace")},
-    ),
+    "gender": (GENDER_TABLE, ("Female", "Male")),
+    "ethnicity": (ETHNICITY_TABLE, (*ETHNICITIES, "aian", "multirace")),
 }
 
 
@@ -112,46 +108,37 @@ def fetch_occupation_shares(
     >>> if {row["name"]: row["cached"] for row in list_datasets()}["eds"]:
     ...     assert fetch_occupation_shares(2015)["female"].round(2)["nurse"] == 0.86
     """
-    import pandas as pd
-
     table, columns = _SHARES[check_choice("by", by, tuple(_SHARES))]
-    rows = _census_rows(table, _census_year(year))
-    return pd.DataFrame(
-        {name: [float(row[column]) for row in rows] for name, column in columns.items()}
-        | {"workers": [float(row["Total Weight"]) for row in rows]},
-        index=pd.Index([row["Occupation"] for row in rows], name="occupation"),
-    )
+    rows = _census(table, _census_year(year)).rename_axis("occupation")
+    shares = rows[[*columns, "Total Weight"]].rename(columns=str.lower)
+    return shares.rename(columns={"total weight": "workers"})
 
 
-def _census_year(year: object) -> str:
-    found = str(year).strip()
-    years = [str(known) for known in CENSUS_YEARS]
-    if found not in years:
+def _census_year(year: object) -> int:
+    years: dict[str, int] = {str(known): known for known in CENSUS_YEARS}
+    if str(year).strip() not in years:
         raise ValueError(
             f"There is no census of {year}; the available years are {', '.join(years)}."
         )
-    return found
+    return years[str(year).strip()]
 
 
-def _occupations(year: str, top_n: int) -> dict[str, list[str]]:
-    by_gender = _census_rows(GENDER_TABLE, year)
-    by_ethnicity = _census_rows(ETHNICITY_TABLE, year)
-    more_men = [float(row["Male"]) >= float(row["Female"]) for row in by_gender]
-    names = [row["Occupation"] for row in by_gender]
-    return {
-        "male_occupations": [name for name, male in zip(names, more_men, strict=True) if male],
-        "female_occupations": [
-            name for name, male in zip(names, more_men, strict=True) if not male
-        ],
-    } | {f"occupations_{group}": _largest(by_ethnicity, group, top_n) for group in ETHNICITIES}
+def _occupations(year: int, top_n: int) -> dict[str, list[str]]:
+    by_gender, by_ethnicity = _census(GENDER_TABLE, year), _census(ETHNICITY_TABLE, year)
+    more_men = by_gender["Male"] >= by_gender["Female"]
+    sets = {
+        "male_occupations": by_gender.index[more_men],
+        "female_occupations": by_gender.index[~more_men],
+    }
+    for group in ETHNICITIES:
+        # Ties stay in the order of the table.
+        ranked = by_ethnicity.sort_values(group, ascending=False, kind="stable")
+        sets[f"occupations_{group}"] = ranked.index[:top_n]
+    return {name: names.tolist() for name, names in sets.items()}
 
 
-def _largest(rows: list[dict[str, str]], group: str, top_n: int) -> list[str]:
-    # `sorted` is stable: ties stay in the order of the table.
-    ranked = sorted(rows, key=lambda row: -float(row[group]))
-    return [row["Occupation"] for row in ranked[:top_n]]
+def _census(table: str, year: int) -> pd.DataFrame:
+    import pandas as pd
 
-
-def _census_rows(table: str, year: str) -> list[dict[str, str]]:
-    with fetch_file(table).open(encoding="utf-8", newline="") as file:
-        return [row for row in csv.DictReader(file) if row["Census year"] == year]
+    rows = pd.read_csv(fetch_file(table))
+    return rows[rows["Census year"] == year].set_index("Occupation")

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from wefe._checks import nearest
+from wefe._checks import check_choice
 from wefe.datasets._criterion import Criterion
+from wefe.datasets._shipped import read_shipped
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -183,18 +182,12 @@ def load_language_criterion(language: str) -> Criterion:
     """
     content = _read(language)
     sets = language_word_sets(language)
-    rows = [
-        row
-        for key, words in content["word_sets"].items()
-        if key not in _TARGETS
-        for row in words
-        if row.get("person")
-    ]
-    forms = {(row["english"], row["gender"]) for row in rows}
+    pairs = list(zip(sets["female_terms"], sets["male_terms"], strict=True))
+    words = load_language_words(language)
+    persons = words[words["person"] & ~words["set"].isin(_TARGETS)]
     # One form for both sexes may be feminine, such as crianças (children) in Portuguese.
-    persons = [
-        row["word"] for row in rows if {(row["english"], "m"), (row["english"], "f")} <= forms
-    ]
+    forms = persons.groupby("english")["grammatical_gender"].agg(set)
+    persons = persons[persons["english"].map(forms) >= {"m", "f"}]
     occupations = [
         row[form]
         for row in content["occupations"]
@@ -203,12 +196,11 @@ def load_language_criterion(language: str) -> Criterion:
     ]
     return Criterion(
         f"gender_{language}",
-        list(zip(sets["female_terms"], sets["male_terms"], strict=True)),
+        pairs,
         ("female", "male"),
         specific_words=[
-            *sets["female_terms"],
-            *sets["male_terms"],
-            *persons,
+            *(word for terms in zip(*pairs, strict=True) for word in terms),
+            *persons["word"],
             *occupations,
             *content["gendered_words"],
         ],
@@ -251,15 +243,7 @@ def language_word_sets(language: str) -> dict[str, list[str]]:
 
 
 def _read(language: str) -> dict[str, Any]:
-    if not isinstance(language, str) or language not in LANGUAGES:
-        known = ", ".join(f"{code!r} ({name})" for code, name in LANGUAGES.items())
-        raise ValueError(
-            f"language must be one of {known}; got {language!r}.{nearest(str(language), LANGUAGES)}"
-        )
-    folder = resources.files("wefe.datasets").joinpath("data", "languages")
-    # UTF-8, unlike the other files, because people write and review these by hand.
-    content: dict[str, Any] = json.loads(folder.joinpath(f"{language}.json").read_text("utf-8"))
-    return content
+    return read_shipped(f"languages/{check_choice('language', language, LANGUAGES)}")
 
 
 def _wrapped(text: str, indent: str = "") -> str:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import logging
+import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
 from wefe._checks import nearest
-from wefe.datasets._download import UnreachableError
+from wefe.datasets._shipped import read_json
 from wefe.query import Query
 
 logger = logging.getLogger(__name__)
@@ -39,7 +39,7 @@ def open_query_set(
     from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
 
     path = Path(text)
-    known = {entry["name"]: entry for entry in list_query_sets()}
+    known = {entry["name"]: entry["paired_targets"] for entry in list_query_sets()}
     # A published set goes before a file of the same name.
     if text not in known and (path.suffix == ".json" or path.is_file()):
         return OpenedQueries(path.stem, _read_queries(path, what))
@@ -54,7 +54,7 @@ def open_query_set(
     except ConnectionError as error:
         # Most of an answer, with a warning, is better than none.
         queries, offline = load_query_set(text, offline=True), True
-        why = error.short if isinstance(error, UnreachableError) else str(error)
+        why = getattr(error, "short", str(error))
     if not queries:
         raise ValueError(
             f"{what} {text}: no query of this set works offline, because its words need a download "
@@ -62,29 +62,22 @@ def open_query_set(
         )
     left_out = list_queries_left_out(text) if offline else []
     if left_out:
+        n_all = len(left_out) + len(queries)
         logger.warning(
             "%s: %d of %d queries are left out because their words need a download (%s): %s",
-            text,
-            len(left_out),
-            len(left_out) + len(queries),
-            _first(why, 100),
-            _first("; ".join(left_out), 100),
+            *(text, len(left_out), n_all, *(_first(each) for each in (why, "; ".join(left_out)))),
         )
-    paired = known[text]["paired_targets"]
-    return OpenedQueries(text, queries, paired, offline, left_out, why if left_out else "")
+    return OpenedQueries(text, queries, known[text], offline, left_out, why if left_out else "")
 
 
-def _first(text: str, length: int) -> str:
-    return text if len(text) <= length else f"{text[: length - 3]}..."
+def _first(text: str) -> str:
+    return textwrap.shorten(text, 100, placeholder="...")
 
 
 def _read_queries(path: Path, what: str) -> list[Query]:
     if not path.is_file():
         raise FileNotFoundError(f"{what} {path}: there is no such file.")
-    try:
-        data = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{what} {path} is not JSON: {error}") from error
+    data = read_json(path)
     queries = []
     for position, entry in enumerate(data if isinstance(data, list) else [data]):
         try:

@@ -1,99 +1,48 @@
 """The query sets of published studies, declared as references to word sets."""
 
-import itertools
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wefe._checks import nearest
-from wefe.datasets._bingliu import load_bingliu
-from wefe.datasets._bsa import fetch_bsa
-from wefe.datasets._debias_multiclass import fetch_debias_multiclass
+from wefe._checks import check_choice, nearest
 from wefe.datasets._eds import fetch_eds
-from wefe.datasets._holistic_bias import fetch_holistic_bias
 from wefe.datasets._languages import LANGUAGES, language_word_sets
-from wefe.datasets._rnsb import load_rnsb_identity_terms
 from wefe.datasets._shipped import read_shipped
-from wefe.datasets._weat import load_weat
-
-if TYPE_CHECKING:
-    from wefe.query import Query
+from wefe.datasets._studies import (
+    fetch_bsa,
+    fetch_debias_multiclass,
+    fetch_holistic_bias,
+    load_bingliu,
+    load_rnsb_identity_terms,
+    load_weat,
+)
+from wefe.query import Query
 
 logger = logging.getLogger(__name__)
 
-
-@dataclass(frozen=True)
-class Recipe:
-    """A query with sets named ``dataset/key``; ``dataset/key/*`` makes each word a set."""
-
-    targets: tuple[str, ...]
-    attributes: tuple[str, ...]
-
-    @property
-    def references(self) -> tuple[str, ...]:
-        return self.targets + self.attributes
-
-
-@dataclass(frozen=True)
-class QuerySet:
-    """The recipes of a study."""
-
-    what: str
-    source: str
-    recipes: tuple[Recipe, ...]
-    # Whether word i of one target set belongs to word i of the other: she, he.
-    paired_targets: bool = False
-
-
-def _recipe(targets: str, attributes: str) -> Recipe:
-    return Recipe(tuple(targets.split()), tuple(attributes.split()))
-
-
 _DATA = read_shipped("catalogue/query_sets")
-QUERY_SETS: dict[str, QuerySet] = {}
-for _name, _row in _DATA["query_sets"].items():
-    _parts = [QUERY_SETS[part].recipes for part in _row.pop("of", ())]
-    _own = itertools.starmap(_recipe, _row.pop("recipes", ()))
-    QUERY_SETS[_name] = QuerySet(recipes=(*itertools.chain(*_parts), *_own), **_row)
-QUERY_SETS |= {
-    f"gender_{code}": QuerySet(
-        f"Gender queries of the case study in {language}",
-        "The wefe developers, after the English word sets",
-        tuple(
-            _recipe(f"{code}/male_terms {code}/female_terms", f"{code}/{one} {code}/{other}")
-            for one, other in (("career", "family"), ("math", "arts"), ("science", "arts"))
-        ),
-        True,
-    )
-    for code, language in LANGUAGES.items()
-}
+#: Name -> 'what', 'source', 'paired_targets' (word i of one target set belongs to word i of the
+#: other), and 'recipes': references to targets and to attributes, "dataset/key dataset/key". A
+#: reference "dataset/key/*" makes each word a set.
+QUERY_SETS: dict[str, dict[str, Any]] = _DATA["query_sets"]
+for _row in QUERY_SETS.values():
+    _parts = [QUERY_SETS[part]["recipes"] for part in _row.pop("of", ())]
+    _row.setdefault("recipes", [recipe for part in _parts for recipe in part])
 CRITERIA = ("gender", "ethnicity", "religion")
 
-# Names of word lists, unique within a query set. Keys that read well are names themselves.
-_SET_NAMES: dict[str, str] = _DATA["set_names"]
-# The language makes names unique across languages.
-_SET_NAMES |= {
-    f"{code}/{sex}_terms": f"{sex.capitalize()} terms ({code})"
-    for code in LANGUAGES
-    for sex in ("male", "female")
-}
-
-_AT_HAND: dict[str, Callable[[], dict[str, Any]]] = {
+_SHIPPED: dict[str, Callable[..., dict[str, Any]]] = {
     "weat": load_weat,
     "rnsb": load_rnsb_identity_terms,
-    "eds": lambda: fetch_eds(offline=True),
+    "eds": partial(fetch_eds, offline=True),
     "debias_multiclass": fetch_debias_multiclass,
-    "bingliu": dict,
-    "bsa": dict,
-    "holistic_bias": dict,
     **{code: partial(language_word_sets, code) for code in LANGUAGES},
 }
-_COMPLETE: dict[str, Callable[[], dict[str, Any]]] = {
+_FETCHED: dict[str, Callable[..., dict[str, Any]]] = {
     "eds": fetch_eds,
     "bingliu": load_bingliu,
     "bsa": fetch_bsa,
+    "holistic_bias": fetch_holistic_bias,
 }
 
 
@@ -101,44 +50,39 @@ class _WordSets:
     """Word sets by reference; a dataset is downloaded only when needed."""
 
     def __init__(self, *, offline: bool, several_words: bool = False) -> None:
-        self._offline = offline
-        descriptors = partial(fetch_holistic_bias, several_words=several_words)
-        self._complete: dict[str, Callable[[], dict[str, Any]]]
-        self._complete = {**_COMPLETE, "holistic_bias": descriptors}
+        self._offline, self._several_words = offline, several_words
         self._datasets: dict[str, dict[str, Any]] = {}
 
     def __contains__(self, reference: str) -> bool:
         dataset, key = reference.split("/")[:2]
         if dataset not in self._datasets:
-            self._datasets[dataset] = _AT_HAND[dataset]()
+            self._datasets[dataset] = _SHIPPED.get(dataset, dict)()
         if key not in self._datasets[dataset] and not self._offline:
-            self._datasets[dataset] = self._complete[dataset]()
+            several = {"several_words": self._several_words} if dataset == "holistic_bias" else {}
+            self._datasets[dataset] = _FETCHED[dataset](**several)
         return key in self._datasets[dataset]
 
-    def named_sets(self, references: tuple[str, ...]) -> dict[str, list[str]]:
+    def can_make(self, recipe: Sequence[str]) -> bool:
+        return all(part in self for side in recipe for part in side.split())
+
+    def query(self, recipe: Sequence[str]) -> Query:
+        targets, attributes = map(self._named_sets, recipe)
+        sets = list(targets.values()), list(attributes.values())
+        return Query(*sets, list(targets), list(attributes))
+
+    def _named_sets(self, references: str) -> dict[str, list[str]]:
         """Return the words of each set under its name; ["word"] for missing ones."""
         sets: dict[str, list[str]] = {}
-        for reference in references:
+        for reference in references.split():
             dataset, key, *each = reference.split("/")
             words = self._datasets[dataset][key] if reference in self else ["word"]
-            sets |= {word: [word] for word in words} if each else {_set_name(reference): words}
+            # Keys that read well are names themselves.
+            name = _DATA["set_names"].get(reference, key.replace("_", " ").capitalize())
+            sets |= {word: [word] for word in words} if each else {name: words}
         return sets
 
-    def query(self, recipe: Recipe) -> "Query":
-        from wefe.query import Query
 
-        targets, attributes = map(self.named_sets, (recipe.targets, recipe.attributes))
-        return Query(
-            list(targets.values()),
-            list(attributes.values()),
-            target_sets_names=list(targets),
-            attribute_sets_names=list(attributes),
-        )
-
-
-def load_query_set(
-    name: str, offline: bool = False, *, several_words: bool = False
-) -> "list[Query]":
+def load_query_set(name: str, offline: bool = False, *, several_words: bool = False) -> list[Query]:
     """Load a published query set; :func:`list_query_sets` describes them.
 
     Parameters
@@ -170,20 +114,13 @@ def load_query_set(
     >>> load_query_set("gender", offline=True)[0].query_name
     'Male terms and Female terms wrt Career and Family'
     """
-    recipes = _query_set(name).recipes
+    recipes = _recipes(name)
     word_sets = _WordSets(offline=offline, several_words=several_words)
-    queries = [
-        word_sets.query(recipe)
-        for recipe in recipes
-        if all(part in word_sets for part in recipe.references)
-    ]
-    if len(queries) < len(recipes):
+    queries = [word_sets.query(recipe) for recipe in recipes if word_sets.can_make(recipe)]
+    if n_lost := len(recipes) - len(queries):
+        left_out = "; ".join(list_queries_left_out(name))
         logger.info(
-            "offline: %d of %d queries of %r left out: %s",
-            len(recipes) - len(queries),
-            len(recipes),
-            name,
-            "; ".join(list_queries_left_out(name)),
+            "offline: %d of %d queries of %r left out: %s", n_lost, len(recipes), name, left_out
         )
     return queries
 
@@ -210,31 +147,31 @@ def list_queries_left_out(name: str) -> list[str]:
     # The name does not depend on the words.
     return [
         shipped.query(recipe).query_name
-        for recipe in _query_set(name).recipes
-        if not all(part in shipped for part in recipe.references)
+        for recipe in _recipes(name)
+        if not shipped.can_make(recipe)
     ]
 
 
 def shipped_word_set(reference: str) -> list[str]:
     """Return the words of a shipped set by its reference: 'weat/flowers'."""
     dataset, _, key = reference.partition("/")
-    known = [f"{name}/{each}" for name, load in _AT_HAND.items() for each in load()]
+    known = [f"{name}/{each}" for name, load in _SHIPPED.items() for each in load()]
     if reference not in known:
         raise ValueError(
             f"{reference!r} is not a word set that ships.{nearest(reference, known)} Write words "
             "as a list, or DATASET/SET, for example 'weat/flowers'"
         )
-    return list(_AT_HAND[dataset]()[key])
+    return list(_SHIPPED[dataset]()[key])
 
 
-def references_to_fetch(name: str) -> list[str]:
-    """Return the references of a query set whose words do not ship with the package."""
+def datasets_to_fetch(name: str) -> set[str]:
+    """Return the datasets of a query set whose words do not ship with the package."""
     shipped = _WordSets(offline=True)
-    references = [part for recipe in _query_set(name).recipes for part in recipe.references]
-    return [part for part in dict.fromkeys(references) if part not in shipped]
+    references = " ".join(side for recipe in _recipes(name) for side in recipe).split()
+    return {part.split("/")[0] for part in references if part not in shipped}
 
 
-def load_weat_queries() -> "list[Query]":
+def load_weat_queries() -> list[Query]:
     """Load the ten WEAT tests in their order; :func:`load_weat` loads their words.
 
     Returns
@@ -250,7 +187,7 @@ def load_weat_queries() -> "list[Query]":
     return load_query_set("weat")
 
 
-def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Query]":
+def load_case_study_queries(criterion: str, offline: bool = False) -> list[Query]:
     """Load the queries with which the WEFE paper compared seven models.
 
     Source: Badilla et al., WEFE: The Word Embeddings Fairness Evaluation Framework, IJCAI 2020.
@@ -277,19 +214,11 @@ def load_case_study_queries(criterion: str, offline: bool = False) -> "list[Quer
     >>> load_case_study_queries("ethnicity", offline=True)[0].query_name
     'White names and Black names wrt Pleasant and Unpleasant'
     """
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}; got {criterion!r}.")
-    return load_query_set(criterion, offline=offline)
+    return load_query_set(check_choice("criterion", criterion, CRITERIA), offline=offline)
 
 
-def _query_set(name: str) -> QuerySet:
-    if name not in QUERY_SETS:
-        raise ValueError(
-            f"There is no query set {name!r}; the query sets are {', '.join(QUERY_SETS)}."
-        )
-    return QUERY_SETS[name]
-
-
-def _set_name(reference: str) -> str:
-    key = reference.split("/")[1]
-    return _SET_NAMES.get(reference, key.replace("_", " ").capitalize())
+def _recipes(name: str) -> list[Sequence[str]]:
+    recipes: list[Sequence[str]] = QUERY_SETS[check_choice("query set", name, QUERY_SETS)][
+        "recipes"
+    ]
+    return recipes

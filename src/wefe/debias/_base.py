@@ -8,8 +8,8 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
-from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple, TypeAlias, TypeVar
+from itertools import chain, compress
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,15 +21,18 @@ from wefe._checks import (
     check_positive_int,
     check_sequence,
     check_share,
+    check_text,
     check_word_set,
     found,
+    listed,
     nearest,
 )
 from wefe._progress import progress_bar
+from wefe._wordset import WordSet
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._fitted import check_is_fitted
 from wefe.debias._projection import AffineMap, Vectors, principal_components
-from wefe.embeddings import definitional_vectors
+from wefe.embeddings import definitional_vectors, embed_sets
 from wefe.metrics._parameters import check_parameters
 from wefe.models._passes import Rows, forms
 from wefe.models._search import directions
@@ -247,8 +250,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{type(self).__name__}.fit has no parameter {name!r}; it has "
                 f"{', '.join(known)}.{nearest(name, known)}"
             )
-        if not isinstance(self.criterion_name, str | None):
-            raise TypeError(f"criterion_name must be a string; got {found(self.criterion_name)}.")
+        if self.criterion_name is not None:
+            check_text("criterion_name", self.criterion_name)
         check_bool("verbose", self.verbose)
         if is_dataclass(self):
             check_parameters(self)
@@ -310,10 +313,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
         if not isinstance(pca_args, Mapping):
-            raise TypeError(
-                "pca_args must be a dict of arguments of scikit-learn's PCA, such as "
-                f"{{'n_components': 1}}; got {found(pca_args)}."
-            )
+            raise TypeError(f"pca_args must be a dict of arguments of PCA; got {found(pca_args)}.")
         sets = (
             each.values() if isinstance(each, dict) else each for each in definitional_embeddings
         )
@@ -379,10 +379,46 @@ def check_words(name: str, words: Any) -> tuple[str, ...]:
 
 def log_lost(model: WordEmbeddingModel, lost: Sequence[str], n_words: int, called: str) -> None:
     if lost:
-        listed = ", ".join(lost[:10]) + (", ..." if len(lost) > 10 else "")
+        names = listed(lost, 10)
         logger.warning(
-            "%s lacks %d of the %d %s: %s", model.name, len(lost), n_words, called, listed
+            "%s lacks %d of the %d %s: %s", model.name, len(lost), n_words, called, names
         )
+
+
+def known_words(
+    model: WordEmbeddingModel,
+    words: Sequence[str],
+    called: str,
+    at_least: int = 1,
+    normalize: bool = False,
+) -> WordSet:
+    """Look up words; log those that the model lacks, and refuse a model with too few of them."""
+    different = tuple(dict.fromkeys(words))
+    (part,) = embed_sets(model, [(called, different)], normalize=normalize)
+    if len(part) < at_least:
+        raise ValueError(
+            f"{model.name} has {len(part)} of the {len(different)} {called}; fit needs {at_least}."
+        )
+    log_lost(model, part.lost, len(different), called)
+    return part
+
+
+def words_of_classes(
+    model: WordEmbeddingModel, name: str, classes: Any, at_least: int = 1, normalize: bool = False
+) -> dict[str, WordSet]:
+    """Look up the words of each class of a mapping, the parameter `name`."""
+    if not isinstance(classes, Mapping) or len(classes) < 2:
+        raise (ValueError if isinstance(classes, Mapping) else TypeError)(
+            f"{name} must map the names of two classes or more to lists of words, such as "
+            f"{{'female': ['she', 'her'], 'male': ['he', 'him']}}; got {found(classes)}."
+        )
+    return {
+        each: known_words(
+            *(model, check_word_set(f"{name}[{each!r}]", words), f"words of class {each!r}"),
+            *(at_least, normalize),
+        )
+        for each, words in classes.items()
+    }
 
 
 def class_columns(sets: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
@@ -418,18 +454,11 @@ def in_every_case(word: str) -> tuple[str, ...]:
     return word, word.lower(), word.title(), word.upper()
 
 
-Mask: TypeAlias = npt.NDArray[np.bool_]
+#: What happens to each row of a model: nothing (0), `_map_vectors` (1) or `_map_ignored` (2).
+Fates: TypeAlias = npt.NDArray[np.int8]
 
 # Rows that are changed at once: with their temporary arrays they fit into the cache.
 _BLOCK_NUMBERS = 1 << 18
-
-
-class Choice(NamedTuple):
-    """Which rows of a model change."""
-
-    #: Those that are mapped, and those that change in any way.
-    mapped: Mask
-    touched: Mask
 
 
 class WordDebias(BaseDebias):
@@ -448,7 +477,7 @@ class WordDebias(BaseDebias):
 
     @abstractmethod
     def _change(
-        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+        self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
         """Write the new vectors; return their rows, and how many could not change."""
 
@@ -495,7 +524,7 @@ class WordDebias(BaseDebias):
             of `target`, its vectors are read-only and `copy` is False, or the method is not fitted.
         """
         check_is_fitted(self)
-        choice = self._choose(model, target, ignore, copy)
+        fates = self._choose(model, target, ignore, copy)
         if target is None and hasattr(model, "snapshot"):
             logger.warning(
                 "%s is an encoder: only the %d words looked up so far are mitigated. First take a "
@@ -505,7 +534,7 @@ class WordDebias(BaseDebias):
         if not copy:
             model._check_writeable()
         result = model.copy() if copy else model
-        rows, n_left = self._change(model, result.vectors, choice)
+        rows, n_left = self._change(model, result.vectors, fates)
         result.table.refresh(rows)
         result.name = self._name_of_mitigated(model)
         log_left(n_left)
@@ -517,17 +546,15 @@ class WordDebias(BaseDebias):
         self._log("%s: %d of %d vectors changed", result.name, len(rows), model.table.n_rows)
         return result
 
-    def _choose(
-        self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool = True
-    ) -> Choice:
+    def _choose(self, model: WordEmbeddingModel, target: Any, ignore: Any, copy: bool) -> Fates:
         """Return which rows change; log what may surprise."""
         self._check_transform_args(model, target, ignore, copy)
-        ignored = rows_of(model, check_words("ignore", ignore))
+        ignored = [*rows_of(model, check_words("ignore", ignore)).values()]
         protected = rows_of(model, self._protected_words())
-        aimed = np.zeros(model.table.n_rows, dtype=bool)
+        fates = np.zeros(model.table.n_rows, dtype=np.int8)
         if target is None:
             # gensim may have room for words to come.
-            aimed[: len(model.vocab)] = True
+            fates[: len(model.vocab)] = 1
             sets = getattr(self, self._class_words, ())
             if sets and not ignored:
                 logger.warning(
@@ -536,39 +563,31 @@ class WordDebias(BaseDebias):
                     ", ".join(sorted({*flattened(sets)})[:4]),
                 )
         else:
-            aimed[self._target(model, check_words("target", target), protected)] = True
-        mapped = aimed.copy()
-        mapped[[*ignored.values(), *protected.values()]] = False
-        touched = mapped.copy()
-        if self._map_ignored is not None:
-            touched[[*ignored.values()]] = aimed[[*ignored.values()]]
-        return Choice(mapped, touched)
+            fates[self._target(model, check_words("target", target), protected)] = 1
+        fates[[*protected.values()]] = 0
+        fates[ignored] *= 0 if self._map_ignored is None else 2
+        return fates
 
     def _target(
         self, model: WordEmbeddingModel, words: Sequence[str], protected: Mapping[str, int]
     ) -> list[int]:
         """Return the rows of the words in `target`; log how many are missing."""
         model.prepare(words)
-        lost = [
-            w for w, form in zip(words, forms(model, words), strict=True) if form not in model.vocab
-        ]
-        if len(lost) == len(words):
+        rows = rows_of(model, words)
+        if not rows:
             raise ValueError(
                 f"{model.name} has none of the {len(words)} words in target; their case and "
                 "spelling must be those of the vocabulary."
             )
-        log_lost(model, lost, len(words), "words in target")
-        rows = rows_of(model, words)
+        log_lost(model, [w for w in words if w not in rows], len(words), "words in target")
+        name = type(self).__name__
         if n_kept := len(rows.keys() & protected.keys()):
-            logger.warning(
-                "%d words in target do not change, because %s protects them",
-                *(n_kept, type(self).__name__),
-            )
+            logger.warning("%d words in target do not change: %s protects them", n_kept, name)
         if self._map_ignored is not None:
             logger.warning(
                 "%s moves the words in target to another space, so cosines between them and other "
                 "words mean little",
-                type(self).__name__,
+                name,
             )
         return [*rows.values()]
 
@@ -612,19 +631,10 @@ class RowwiseDebias(WordDebias):
         `vectors` has shape (n_words, dim) and is float32 or float64, finite, and without zero rows.
         """
 
-    def _words_to_fit(self, **fit_params: Any) -> list[str]:
+    def _words_to_fit(self, criterion: object = None, **given: Any) -> list[str]:
         """Return all words that `fit` looks up, in every case, so that only they are read."""
-        criterion = as_criterion(fit_params.pop("criterion", None))
-        taken = {
-            name: self._from_criterion[name]
-            for name in self._known()
-            if name in self._from_criterion
-        }
-        if criterion is not None:
-            of_criterion = {name: getattr(criterion, taken[name]) for name in taken}
-            given = {name: value for name, value in fit_params.items() if value is not None}
-            fit_params = of_criterion | given
-        return list(dict.fromkeys(chain.from_iterable(map(in_every_case, flattened(fit_params)))))
+        words = flattened([self._words({}, criterion, **given), given])
+        return list(dict.fromkeys(chain.from_iterable(map(in_every_case, words))))
 
     def _joint_words(self) -> Sequence[str]:
         """Words that `_settle_jointly` needs, without the prefix of a model."""
@@ -643,28 +653,28 @@ class RowwiseDebias(WordDebias):
         return {}
 
     def _change(
-        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+        self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
-        n_left, settled = 0, self._settled(model, choice)
+        joint = self._joint_rows(model)
+        rows, n_left = [*joint.values()], 0
+        originals = model.rows(rows).astype(np.float64)
         size = max(1, _BLOCK_NUMBERS // max(model.dim, 1))
-        with progress_bar(int(choice.touched.sum()), type(self).__name__, "word", True) as bar:
-            for part in chunks(len(choice.touched), size):
-                here = Choice(choice.mapped[part], choice.touched[part])
-                if here.touched.any():
-                    n_left += self._write(model.rows(part), into[part], here)
-                    bar.update(int(here.touched.sum()))
-        for row, vector in settled.items():
-            into[row] = vector
-        choice.touched[[*settled]] = True
-        return np.flatnonzero(choice.touched), n_left
+        with progress_bar(int((fates > 0).sum()), type(self).__name__, "word", True) as bar:
+            for part in chunks(len(fates), size):
+                if fates[part].any():
+                    n_left += self._map(model.rows(part), into[part], fates[part])
+                    bar.update(int((fates[part] > 0).sum()))
+        both = originals, into[rows].astype(np.float64)
+        before, now = (dict(zip(joint, vectors, strict=True)) for vectors in both)
+        for word, vector in self._settle_jointly(before, now).items() if joint else ():
+            into[joint[word]], fates[joint[word]] = vector, 1
+        return np.flatnonzero(fates), n_left
 
-    def _write(self, vectors: FloatArray, into: FloatArray, choice: Choice) -> int:
+    def _map(self, vectors: FloatArray, into: FloatArray, fates: Fates) -> int:
         """Write the new vectors of a block; return how many could not change."""
         n_left = 0
-        for mask, function in (
-            (choice.mapped, self._map_vectors),
-            (choice.touched & ~choice.mapped, self._map_ignored),
-        ):
+        for fate, function in ((1, self._map_vectors), (2, self._map_ignored)):
+            mask = fates == fate
             if function is not None and mask.any():
                 # Of a mapped file, only pages that are written to take memory.
                 rows = slice(None) if mask.all() else np.flatnonzero(mask)
@@ -672,25 +682,13 @@ class RowwiseDebias(WordDebias):
                 n_left += n_here
         return n_left
 
-    def _settled(self, model: WordEmbeddingModel, choice: Choice) -> dict[int, Vectors]:
-        """Return the final vectors of jointly settled words, by row."""
+    def _joint_rows(self, model: WordEmbeddingModel) -> dict[str, int]:
+        """Return the rows of the words to settle jointly that have a direction."""
         row_of = rows_of(model, self._joint_words())
         directed = directions(model.rows([*row_of.values()]))[1]
-        if not directed.all():
-            lost = [word for word, good in zip(row_of, directed, strict=True) if not good]
-            logger.warning("%s: no direction, so not equalized: %s", model.name, ", ".join(lost))
-        words, rows = (
-            np.array([*row_of], dtype=object)[directed],
-            np.array([*row_of.values()])[directed],
-        )
-        if not len(words):
-            return {}
-        originals = model.rows(rows).astype(np.float64)
-        mapped = originals.copy()
-        self._write(originals, mapped, Choice(choice.mapped[rows], choice.touched[rows]))
-        before, now = (dict(zip(words, each, strict=True)) for each in (originals, mapped))
-        settled = self._settle_jointly(before, now)
-        return {row_of[word]: vector for word, vector in settled.items()}
+        lost = [*compress(row_of, ~directed)]
+        log_lost(model, lost, len(row_of), "directions of words to equalize")
+        return {word: row for word, row in row_of.items() if word not in lost}
 
 
 def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_word_set, found
+from wefe._checks import check_choice
 from wefe.datasets import Criterion
 from wefe.debias._base import (
     NotNegative,
@@ -23,11 +23,11 @@ from wefe.debias._base import (
     class_columns,
     fits,
     flattened,
-    log_lost,
     rows_of,
+    words_of_classes,
 )
 from wefe.debias._projection import AffineMap, Vectors, neutralised, orthonormal, remove
-from wefe.embeddings import definitional_vectors, embed_tuples
+from wefe.embeddings import definitional_vectors
 from wefe.metrics._direction import group_directions
 from wefe.metrics._parameters import Count, RandomState
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
@@ -49,36 +49,16 @@ WordClasses: TypeAlias = tuple[dict[str, list[str]], Vectors, npt.NDArray[np.int
 
 def look_up(model: WordEmbeddingModel, words_by_class: Mapping[str, Sequence[str]]) -> WordClasses:
     """Look up the words of each class: at least two found, none in two classes."""
-    if not isinstance(words_by_class, Mapping) or len(words_by_class) < 2:
-        kind = ValueError if isinstance(words_by_class, Mapping) else TypeError
-        raise kind(
-            "words_by_class must be a mapping from the names of two classes or more to lists of "
-            f"words, such as {{'female': ['she', 'her'], 'male': ['he', 'him']}}; got "
-            f"{found(words_by_class)}."
-        )
-    given = {
-        name: tuple(dict.fromkeys(check_word_set(f"words_by_class[{name!r}]", words)))
-        for name, words in words_by_class.items()
+    parts = words_of_classes(model, "words_by_class", words_by_class, _FEWEST)
+    kept = {
+        name: [word for word in dict.fromkeys(words_by_class[name]) if word not in part.lost]
+        for name, part in parts.items()
     }
-    twice = [word for word, n in Counter(chain.from_iterable(given.values())).items() if n > 1]
+    twice = [word for word, n in Counter(chain(*kept.values())).items() if n > 1]
     if twice:
         raise ValueError(
-            f"{twice[0]!r} is in two classes. Leave it out of one of them ({', '.join(given)})."
+            f"{twice[0]!r} is in two classes. Leave it out of one of them ({', '.join(kept)})."
         )
-    parts = {}
-    for name, words in given.items():
-        called = f"words of class {name!r}"
-        known = embed_tuples(
-            model, [words], called, discard_incomplete_sets=False, warn_lost_sets=False
-        )
-        if sum(map(len, known)) < _FEWEST:
-            raise ValueError(
-                f"{model.name} has {sum(map(len, known))} of the {len(words)} {called}; at least "
-                f"{_FEWEST} are needed."
-            )
-        log_lost(model, known[0].lost, len(words), called)
-        parts[name] = known[0]
-    kept = {name: [w for w in given[name] if w not in part.lost] for name, part in parts.items()}
     labels = np.repeat(np.arange(len(parts)), [*map(len, parts.values())])
     return kept, np.concatenate([part.vectors for part in parts.values()]), labels
 
@@ -91,23 +71,19 @@ def word_classes(
     *,
     neutral: bool,
 ) -> dict[str, list[str]]:
-    """Find words of each class from definitional sets, the definitional words first.
+    """Find `n_words` words of each class as :meth:`INLP.fit` says, after the definitional ones.
 
-    The axes and `n_words` are those of :meth:`INLP.fit`; None takes definitional words only. A word
-    found for two classes goes to the axis with the larger product. `neutral` adds the class
+    A word found for two classes goes to the axis with the larger product. `neutral` adds the class
     `NEUTRAL`: as many words with the smallest products with any axis.
     """
-    import pandas as pd
-
     columns = class_columns(definitional_sets)
-    n_classes = len(columns)
-    names = list(class_names) or [f"class {i}" for i in range(n_classes)]
+    names = list(class_names) or [f"class {i}" for i in range(len(columns))]
     words = {name: list(column) for name, column in zip(names, columns, strict=True)}
     if n_words is None:
         return words
     if neutral and NEUTRAL in words:
         raise ValueError(f"a class is called {NEUTRAL!r}; rename it, or use neutral=False.")
-    most = len(model.vocab) // (n_classes + 1)
+    most = min(n_words, len(model.vocab) // (len(columns) + 1))
     if most < n_words:
         logger.warning(
             "%s: %d words of each class are used, not %d, because it has %d words",
@@ -117,24 +93,28 @@ def word_classes(
     # Words that share a form in the vocabulary share a vector.
     vectors = [part.vectors.take(np.array(part.first_row), axis=0) for part in complete]
     axes = group_directions(list(np.stack(vectors, axis=1)))
-    sides = most_associated(model, axes, min(n_words, most), flattened(columns))
-    reach = pd.concat(
-        pd.DataFrame({"row": rows, "reach": values, "owner": name})
-        for name, (rows, values) in zip(names, sides, strict=True)
-    )
-    # A row belongs to the class along whose axis it reaches farthest.
-    reach = reach[reach["reach"] > 0].sort_values("reach", ascending=False, kind="stable")
-    for name, rows in reach.drop_duplicates("row").groupby("owner")["row"]:
-        words[str(name)] += _words_of(model, rows.to_numpy())
+    sides = most_associated(model, axes, most, flattened(columns))
+    reach = np.zeros((len(model.vocab), len(axes)))
+    for axis, (rows, products) in enumerate(sides):
+        reach[rows, axis] = products
+    for axis, (name, (rows, products)) in enumerate(zip(names, sides, strict=True)):
+        own = rows[(products > 0) & (reach[rows].argmax(axis=1) == axis)]
+        words[name] += _words_of(model, own)
     if neutral:
-        taken = rows_of(model, flattened(words))
-        values = np.full(len(model.vocab), np.inf)
-        for here, block in vocabulary_blocks(model):
-            values[here] = np.abs(directions(block)[0] @ axes.T).max(axis=1)
-        values[[*taken.values()]] = np.inf
-        least = np.argsort(values, kind="stable")[: min(n_words, most)]
-        words[NEUTRAL] = _words_of(model, least[np.isfinite(values[least])])
+        words[NEUTRAL] = _words_of(model, _least_associated(model, axes, most, flattened(words)))
     return words
+
+
+def _least_associated(
+    model: WordEmbeddingModel, axes: Vectors, n_words: int, ignore: Sequence[str]
+) -> Rows:
+    """Return the rows whose unit vectors have the smallest products with any axis."""
+    products = np.full(len(model.vocab), np.inf)
+    for here, block in vocabulary_blocks(model):
+        products[here] = np.abs(directions(block)[0] @ axes.T).max(axis=1)
+    products[[*rows_of(model, ignore).values()]] = np.inf
+    least = np.argsort(products, kind="stable")[:n_words]
+    return np.asarray(least[np.isfinite(products[least])])
 
 
 def _words_of(model: WordEmbeddingModel, rows: Rows) -> list[str]:
@@ -200,6 +180,9 @@ class INLP(RowwiseDebias):
     The classifiers are support vector machines (squared hinge loss) on vectors divided by their
     root mean square length. The result is not scaled, so vectors become shorter.
 
+    Source: Ravfogel et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace
+    Projection, ACL 2020.
+
     Parameters
     ----------
     n_iterations : int, default=35
@@ -226,11 +209,6 @@ class INLP(RowwiseDebias):
         Held-out accuracy of each classifier; the last one follows the last removal.
     words_by_class_ : dict
         Class name -> the words learned from.
-
-    References
-    ----------
-    Ravfogel et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace Projection,
-    ACL 2020.
 
     Examples
     --------
@@ -511,6 +489,8 @@ class LEACE(RowwiseDebias):
     (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may find it
     in all words. Vectors are not scaled.
 
+    Source: Belrose et al., LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
+
     Parameters
     ----------
     method, affine, shrinkage, svd_tol : optional
@@ -530,10 +510,6 @@ class LEACE(RowwiseDebias):
         P, idempotent, and symmetric only for 'orth'; and the shift.
     words_by_class_ : dict
         Class name -> the words learned from.
-
-    References
-    ----------
-    Belrose et al., LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
 
     Examples
     --------
@@ -576,9 +552,13 @@ class LEACE(RowwiseDebias):
         self.words_by_class_, vectors, labels = learned_classes(
             self, model, definitional_sets, words_by_class, criterion
         )
-        names = ("method", "affine", "shrinkage", "svd_tol")
-        options: dict[str, Any] = {name: getattr(self, name) for name in names}
-        self.map_ = leace_map(vectors, np.eye(len(self.words_by_class_))[labels], **options)
+        self.map_ = leace_map(
+            *(vectors, np.eye(len(self.words_by_class_))[labels]),
+            method=self.method,
+            affine=self.affine,
+            shrinkage=self.shrinkage,
+            svd_tol=self.svd_tol,
+        )
         self.projection_: Vectors = self.map_.projection
         self.shift_: Vectors = self.map_.shift
         if not self.map_.rank:

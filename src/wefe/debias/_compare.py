@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import itertools
 import logging
 import math
 import os
@@ -27,15 +26,17 @@ from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
 from wefe.datasets import Criterion
 from wefe.debias._base import as_criterion, check_words
-from wefe.debias._changes import (
+from wefe.debias._evidence import (
+    CommonWords,
+    Row,
     bias_rows,
     check_quality,
     displacement_rows,
     neighbor_rows,
     quality_rows,
+    residual_rows,
     scale_params,
 )
-from wefe.debias._residual import CommonWords, Row, residual_rows
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import as_metric
@@ -50,7 +51,7 @@ logger = logging.getLogger(__name__)
 
 _DEFAULT_METRICS = ("weat", "rnd", "mac", "ect")
 # Characters of a measure in the printed table.
-_NAME_WIDTH = 72
+_NAME_WIDTH = 60
 _UNEXPLAINED = "no standard error: too few words, or too many ties without one of them"
 COLUMNS = [*Row._fields[:6], "change", *Row._fields[6:9], "better", "best_value", "n", "note"]
 
@@ -119,34 +120,21 @@ class Comparison:
         return draw("plot_comparison", self.table)
 
     def __repr__(self) -> str:
-        models = list(dict.fromkeys(self.table["model"]))
-        lines = [["", "before", "after", "change", "SE", "better"]]
-        why: dict[str, None] = {}
-        key: Any
-        for key, rows in self.table.groupby(COLUMNS[:3], sort=False):
-            aspect, measure, subject = key
-            if [aspect] not in lines:
-                lines.append([aspect])
-            name = f"  {measure}: {subject}"
-            if len(models) > 1:
-                lines.append([name, f"{rows['before'].iloc[0]:.3f}"])
-            for row in rows.to_dict("records"):
-                numbers = [f"{row[c]:.3f}" for c in ("before", "after", "change", "change_se")]
-                if len(models) > 1:
-                    name, numbers[0] = f"    {row['model']}", ""
-                lines.append([name, *numbers, row["better"]])
-                if np.isnan(row["change"]) and row["note"]:
-                    note = f"nan: {measure}, {row['model']}: {row['note']}"
-                    why["\n".join(textwrap.wrap(note, 99, subsequent_indent="  "))] = None
+        models = self.table["model"].unique()
+        names = self.table["measure"] + ": " + self.table["subject"]
+        shown = self.table.rename(columns={"change_se": "SE"})
+        shown["measure"] = [
+            textwrap.shorten(name, _NAME_WIDTH, placeholder="...") for name in names
+        ]
+        keys = ["aspect", "measure", "model"][: 2 + (len(models) > 1)]
+        shown = shown.set_index(keys)[["before", "after", "change", "SE", "better"]]
+        why = [
+            "\n".join(textwrap.wrap(f"nan: {name}, {row['model']}: {row['note']}", 99))
+            for name, row in zip(names, self.table.to_dict("records"), strict=True)
+            if row["note"] and math.isnan(row["change"])
+        ]
         head = f"Comparison of {self.before} (before) with {', '.join(models)}"
-        widths = [max(map(len, column)) for column in itertools.zip_longest(*lines, fillvalue="")]
-        width = min(widths[0], _NAME_WIDTH)
-        shown = []
-        for name, *cells in lines:
-            short = name if len(name) <= width else f"{name[: width - 3]}..."
-            numbers = [f"{cell:>{size}}" for cell, size in zip(cells[:4], widths[1:], strict=False)]
-            shown.append("  ".join([short.ljust(width), *numbers, *cells[4:]]).rstrip())
-        return "\n".join([head, *shown, *why])
+        return "\n".join([head, shown.to_string(float_format="{:.3f}".format), *why])
 
     def _repr_html_(self) -> str:
         return str(self.table._repr_html_())  # type: ignore[operator]
@@ -315,35 +303,37 @@ def _better(row: Row) -> str:
 
 
 def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
+    """Return copies of the mitigated models, with the names to show."""
     if isinstance(after, WordEmbeddingModel):
         after = [after]
-    if not isinstance(after, Mapping):
-        given: list[Any] = [(None, model) for model in check_sequence("after", after)]
+    if isinstance(after, Mapping):
+        names, given = [*map(str, after)], [*after.values()]
     else:
-        given = list(after.items())
-    models = []
-    for name, model in given:
+        given = [*check_sequence("after", after)]
+        names = [getattr(model, "name", "") for model in given]
+    for model in given:
         check_model(model)
         if model is before:
             raise ValueError(
                 f"after is the same object as before ({model.name}). transform with copy=False "
                 "changes the model. To keep the original, use copy=True."
             )
-        models.append(copy.copy(model))
-        models[-1].name = model.name if name is None else str(name)
-    if len({model.name for model in models}) < max(len(models), 1):
+    if len({*names}) < max(len(names), 1):
         raise ValueError(
-            "after needs one model or more, with different names; got "
-            f"{[model.name for model in models]}. Name them: after={{'first': model, ...}}."
+            f"after needs one model or more, with different names; got {names}. Name them: "
+            "after={'first': model, ...}."
         )
+    models = [*map(copy.copy, given)]
+    for model, name in zip(models, names, strict=True):
+        model.name = name
     return models
 
 
 def _calls(
     metrics: Sequence[Any], given: Mapping[str, Any], seed: int
 ) -> list[tuple[BaseMetric, dict[str, Any], str]]:
-    """Return each metric once, with its options and its label."""
-    calls: dict[Any, tuple[BaseMetric, dict[str, Any], Mapping[str, Any]]] = {}
+    """Return each metric with its options and its label."""
+    calls, labels = [], []
     every = {*Lookup.__annotations__}
     for asked in metrics:
         metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
@@ -355,23 +345,18 @@ def _calls(
         instance = as_metric(metric)
         taken = {*instance.parameters(), *Lookup.__annotations__}
         every |= taken
-        options = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
+        options: dict[str, Any] = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
         # The same draws before and after.
-        for name, value in {**given, "random_state": seed, **params}.items():
-            if name in taken or name in params:
-                options[name] = value
-        kind = metric if isinstance(metric, BaseMetric) else type(instance)
-        # Values need not be hashable.
-        calls.setdefault((kind, repr(sorted(params.items()))), (instance, options, params))
+        own = {"random_state": seed, **given}
+        options |= {name: own[name] for name in own.keys() & taken} | {**params}
+        calls.append((instance, options))
+        stated = ", ".join(f"{name}={value}" for name, value in params.items())
+        label = instance.scale(None, **scale_params(options)).label
+        labels.append(f"{label} ({stated})" if params else label)
     for name in given.keys() - every:
         raise TypeError(
             f"compare has no parameter {name!r}, and neither have the metrics."
             f"{nearest(name, every)}"
         )
-    plain = [each.scale(None, **scale_params(own)).label for each, own, _ in calls.values()]
-    labels = []
-    for label, (_, _, params) in zip(plain, calls.values(), strict=True):
-        stated = ", ".join(f"{name}={value}" for name, value in params.items())
-        labels.append(f"{label} ({stated})" if plain.count(label) > 1 and params else label)
     labels = unique_labels(labels, "metrics")
-    return [(*call[:2], label) for call, label in zip(calls.values(), labels, strict=True)]
+    return [(*call, label) for call, label in zip(calls, labels, strict=True)]

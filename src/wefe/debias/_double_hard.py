@@ -49,6 +49,9 @@ class DoubleHardDebias(RowwiseDebias):
     keep their component along g but lose mu and u, because they must stay comparable with other
     words. With a `target`, all other words stay as they are.
 
+    Source: Wang et al., Double-Hard Debias: Tailoring Word Embeddings for Gender Bias Mitigation,
+    ACL 2020.
+
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
@@ -71,10 +74,6 @@ class DoubleHardDebias(RowwiseDebias):
         the position of the chosen u, the first with the lowest alignment.
     pca_, definitional_pairs_
         See :class:`HardDebias`; the PCA is the one after the removal of u.
-
-    References
-    ----------
-    Wang et al., Double-Hard Debias: Tailoring Word Embeddings for Gender Bias Mitigation, ACL 2020.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,37 +21,6 @@ from wefe.query import Query
 
 if TYPE_CHECKING:
     from wefe.contextual import ContextualModel
-
-_CARD = """---
-library_name: sentence-transformers
-pipeline_tag: sentence-similarity
-tags: [sentence-transformers, bias-mitigation]
----
-
-# {name}
-
-This is the SentenceTransformer {base} with one more layer, which was fitted to lower the
-association of words with the classes of {criterion}. **Less association measured does not mean
-that the bias is gone:** read below what can still be recovered.
-
-- Method: `{method}` of WEFE {version}. It maps every sentence vector x to x W + b, also where a
-  class rightly belongs to the text. Compare vectors by cosine.
-- Base model: {base}, whose licence and limits apply (hash of its weights: {fingerprint}).
-
-## What was measured
-
-On {n_words:,} single words, each encoded by itself, before and after. Nothing was measured on
-sentences or in an application: measure yours. SE is the standard error of the change over words.
-Scores of the words that the layer was fitted on are low by design.
-
-- *bias*: association, by metrics of word embeddings.
-- *cost*: what was lost, for example the correlation of word similarity with human judgement.
-- *residual*: how well clusters, classifiers and neighbours still find the former bias of a word.
-
-| | Measure | Before | After | SE | Better | Note |
-|---|---|---|---|---|---|---|
-{rows}
-"""
 
 
 def debias_encoder(
@@ -218,21 +188,10 @@ def _with_layer(pipeline: Any, affine: AffineMap) -> Any:
 def _card(
     method: BaseDebias, encoder: ContextualModel, n_words: int, comparison: Comparison
 ) -> str:
+    import jinja2
+
     from wefe import __version__
 
-    name = comparison.criterion
-    rows = [
-        f"| {row.aspect} | {row.measure}: {row.subject} | {row.before:.3f} | {row.after:.3f} "
-        f"| {row.change_se:.3f} | {row.better} | {row.note} |"
-        for row in comparison.table.itertuples()
-    ]
-    return _CARD.format(
-        name=method._name_of_mitigated(encoder),
-        base=encoder.name,
-        criterion=f"the criterion {name}" if name else "word sets given by hand",
-        method=method,
-        version=__version__,
-        fingerprint=encoder.fingerprint,
-        n_words=n_words,
-        rows="\n".join(rows),
-    )
+    text = resources.files("wefe.debias").joinpath("model_card.md.jinja").read_text("utf-8")
+    known = {"method": method, "encoder": encoder, "comparison": comparison}
+    return str(jinja2.Template(text).render(known, n_words=n_words, version=__version__)) + "\n"

@@ -95,6 +95,8 @@ class HardDebias(_SubspaceDebias):
     unit length. As published, pairs to equalize change even if they are ignored or no target;
     ``equalize_pairs=[]`` avoids this.
 
+    Source: Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
+
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
@@ -110,10 +112,6 @@ class HardDebias(_SubspaceDebias):
         The pairs; those to equalize also in lower, title and upper case.
     definitional_pairs_embeddings_ : list of dict
         Unit vectors of the definitional pairs found.
-
-    References
-    ----------
-    Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
 
     Examples
     --------
@@ -165,6 +163,8 @@ class MulticlassHardDebias(_SubspaceDebias):
     words with each other, as in a published example, spreads them *along* the bias subspace and may
     increase or reverse the bias.
 
+    Source: Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
+
     Parameters
     ----------
     pca_args, verbose, criterion_name : optional
@@ -177,10 +177,6 @@ class MulticlassHardDebias(_SubspaceDebias):
         Orthonormal directions that are removed.
     pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
         See :class:`HardDebias`; sets take the place of pairs.
-
-    References
-    ----------
-    Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
 
     Examples
     --------
@@ -446,10 +442,6 @@ def soft_transform(
 
     X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``. `gram` is W'W of all
     words, `neutral_gram` N'N of the neutral ones (in the span of W), and the rows of `basis` are B.
-
-    >>> print(soft_transform(np.eye(2), np.eye(2), [[1.0, 0.0]], 3.0).round(3))
-    [[0.5 0. ]
-     [0.  1. ]]
     """
     all_words = np.asarray(gram, dtype=np.float64)
     directions = np.atleast_2d(np.asarray(basis, dtype=np.float64))

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_word_set, found
+from wefe._checks import check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import (
     OptionalCount,
@@ -19,7 +19,8 @@ from wefe.debias._base import (
     class_columns,
     fits,
     flattened,
-    log_lost,
+    known_words,
+    words_of_classes,
 )
 from wefe.debias._projection import (
     AffineMap,
@@ -28,7 +29,7 @@ from wefe.debias._projection import (
     orthonormal,
     principal_components,
 )
-from wefe.embeddings import definitional_vectors, embed_tuples
+from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -42,6 +43,8 @@ class LinearProjection(RowwiseDebias):
 
     Each word becomes w - (w . v) v. All words that you do not ignore change, including those that
     define the class, such as 'actress'. No words are equalized, and lengths are not restored.
+
+    Source: Dev and Phillips, Attenuating Bias in Word Vectors, AISTATS 2019.
 
     Parameters
     ----------
@@ -58,10 +61,6 @@ class LinearProjection(RowwiseDebias):
     ----------
     bias_subspace_ : ndarray of shape (n_components, dim)
         Orthonormal directions; the first one, `bias_direction_`, points to the first class.
-
-    References
-    ----------
-    Dev and Phillips, Attenuating Bias in Word Vectors, AISTATS 2019.
 
     Examples
     --------
@@ -125,8 +124,7 @@ def class_directions(
             f"words_by_class needs direction 'means'; direction {method.direction!r} needs "
             "definitional_sets."
         )
-    enough = representatives if method.direction == "pair" else words_by_class
-    if not enough:
+    if not (representatives if method.direction == "pair" else words_by_class):
         method._require({"definitional_sets": sets}, "definitional_sets")
         sets = method._check_sets_size(sets, "definitional", None)
     if method.direction == "pca":
@@ -135,11 +133,11 @@ def class_directions(
         rank = getattr(method, "n_components", None) or max(map(len, complete)) - 1
         return np.asarray(pca.components_[:rank])
     if method.direction == "pair":
-        (words,) = method._check_sets_size([enough or sets[0]], "representatives", None)
-        points = class_means(model, {word: (word,) for word in words}, "representatives")
+        (words,) = method._check_sets_size([representatives or sets[0]], "representatives", None)
+        classes: Any = {word: [word] for word in words}
     else:
-        columns = words_by_class or dict(enumerate(class_columns(sets)))
-        points = class_means(model, columns, "words_by_class")
+        classes = words_by_class or dict(enumerate(class_columns(sets)))
+    points = class_means(model, classes, "words_by_class")
     basis = orthonormal(points - points.mean(axis=0))
     if not len(basis):
         raise ValueError("the classes have the same mean vector, so there is no bias direction.")
@@ -150,20 +148,8 @@ def class_directions(
 
 def class_means(model: WordEmbeddingModel, classes: Any, called: str) -> Vectors:
     """Return the mean unit vector of the words of each class, of shape (n_classes, dim)."""
-    if not isinstance(classes, Mapping) or len(classes) < 2:
-        raise ValueError(
-            f"{called} must be a mapping with the words of two or more classes; "
-            f"got {found(classes)}."
-        )
-    known = embed_tuples(
-        model, [*classes.values()], called, normalize=True, discard_incomplete_sets=False
-    )
-    if len(known) < len(classes):
-        raise ValueError(
-            f"{model.name} has words of {len(known)} of the {len(classes)} classes in {called} "
-            f"({', '.join(map(str, classes))}); at least 1 word of each is needed."
-        )
-    return np.stack([part.vectors.mean(axis=0) for part in known])
+    parts = words_of_classes(model, called, classes, normalize=True)
+    return np.stack([part.vectors.mean(axis=0) for part in parts.values()])
 
 
 # Closer to each other than this (1 - |cosine|), two directions have no plane of their own.
@@ -180,6 +166,9 @@ class OSCaR(RowwiseDebias):
 
     The smaller `angle_`, the more changes. For stereotyped occupations in the packaged vectors, the
     WEAT effect size falls from 1.84 to 1.82 with the concept 'pca', and to 1.08 with 'means'.
+
+    Source: Dev et al., OSCaR: Orthogonal Subspace Correction and Rectification of Biases in Word
+    Embeddings, EMNLP 2021.
 
     Parameters
     ----------
@@ -199,11 +188,6 @@ class OSCaR(RowwiseDebias):
         Unit vectors at up to 90 degrees: the first one stays, the second becomes orthogonal to it.
     angle_ : float
         The angle between them before, in degrees: over 0, up to 90.
-
-    References
-    ----------
-    Dev et al., OSCaR: Orthogonal Subspace Correction and Rectification of Biases in Word
-    Embeddings, EMNLP 2021.
 
     Examples
     --------
@@ -319,15 +303,8 @@ def graded_rotation(
 
 def _first_component(model: WordEmbeddingModel, words: Any) -> Vectors:
     checked = check_word_set("concept_words", flattened(words) or words)
-    known = embed_tuples(
-        model, [checked], "concept_words", normalize=True, discard_incomplete_sets=False
-    )
-    if sum(map(len, known)) < 2:
-        raise ValueError(
-            f"{model.name} has {sum(map(len, known))} of the {len(checked)} concept_words; at "
-            "least 2 are needed."
-        )
-    return np.asarray(principal_components([known[0].vectors], {"n_components": 1}).components_[0])
+    known = known_words(model, checked, "concept_words", 2, normalize=True)
+    return np.asarray(principal_components([known.vectors], {"n_components": 1}).components_[0])
 
 
 def _mean_difference(model: WordEmbeddingModel, words: Any) -> Vectors:
@@ -353,6 +330,9 @@ class HalfSiblingRegression(RowwiseDebias):
     Vectors are not scaled and become shorter. The penalty is absolute: the same `alpha` removes
     more from longer vectors, so 60, the value of the paper, removes less from unit vectors.
 
+    Source: Yang and Feng, A Causal Inference Method for Reducing Gender Bias in Word Embedding
+    Relations, AAAI 2020.
+
     Parameters
     ----------
     verbose, criterion_name : optional
@@ -364,11 +344,6 @@ class HalfSiblingRegression(RowwiseDebias):
         The symmetric matrix that vectors are multiplied by, and the penalty.
     definitional_words_ : tuple of str
         The different words that never change, including those that the model lacked.
-
-    References
-    ----------
-    Yang and Feng, A Causal Inference Method for Reducing Gender Bias in Word Embedding Relations,
-    AAAI 2020.
 
     Examples
     --------
@@ -406,20 +381,7 @@ class HalfSiblingRegression(RowwiseDebias):
         """
         distinct = tuple(dict.fromkeys(check_word_set("definitional_words", definitional_words)))
         self.alpha_ = check_positive("alpha", alpha)
-        known = embed_tuples(
-            model,
-            [distinct],
-            "definitional_words",
-            discard_incomplete_sets=False,
-            warn_lost_sets=False,
-        )
-        if not known:
-            raise ValueError(
-                f"{model.name} has none of the {len(distinct)} definitional_words; at least 1 is "
-                "needed."
-            )
-        log_lost(model, known[0].lost, len(distinct), "definitional_words")
-        vectors = known[0].vectors
+        vectors = known_words(model, distinct, "definitional_words").vectors
         self._log("%s: %d definitional words, alpha %g", model.name, len(vectors), self.alpha_)
         penalty = self.alpha_ * np.eye(model.dim)
         self.map_ = np.linalg.solve(vectors.T @ vectors + penalty, penalty)

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_number, check_sequence, found
+from wefe._checks import check_array, check_choice, found
 from wefe._progress import progress_bar
 from wefe.datasets import Criterion
-from wefe.debias._base import Choice, Positive, WordDebias, fits
+from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
 from wefe.metrics._indirect_bias import indirect_bias_from_cosines
 from wefe.metrics._parameters import Count
@@ -39,18 +39,16 @@ _WIDTH = 16
 _BATCH_NUMBERS = 1 << 24
 
 
-def _check_weights(name: str, value: Any) -> Sequence[float] | str:
+def _check_weights(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return check_choice(name, value, ("authors",))
-    if len(check_sequence(name, value)) != 3:
+    weights = check_array(name, value, "(3,)")
+    if len(weights) != 3 or weights.min() < 0 or not weights.any():
         raise ValueError(
-            f"{name} must be three numbers, of repulsion, attraction and neutralisation; "
-            f"got {found(value)}."
+            f"{name} must be three numbers of at least 0, and not all 0: of repulsion, attraction "
+            f"and neutralisation; got {found(value)}."
         )
-    weights = [check_number(f"{name}[{i}]", weight, 0) for i, weight in enumerate(value)]
-    if not any(weights):
-        raise ValueError(f"{name} must not all be 0; use for example (0.33, 0.33, 0.33).")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 @dataclass(eq=False, repr=False)
@@ -69,6 +67,8 @@ class RepulsionAttractionNeutralization(WordDebias):
     Only changed words get unit length, and the result for a word does not depend on which others
     change. The model to transform must have its whole vocabulary, which provides the neighbours.
     Components along g become small but not zero; the sum never grows.
+
+    Source: Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
 
     Parameters
     ----------
@@ -90,10 +90,6 @@ class RepulsionAttractionNeutralization(WordDebias):
     ----------
     bias_direction_, bias_subspace_, pca_, definitional_pairs_, definitional_pairs_embeddings_
         See :class:`HardDebias`.
-
-    References
-    ----------
-    Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
 
     Examples
     --------
@@ -138,12 +134,12 @@ class RepulsionAttractionNeutralization(WordDebias):
         return self
 
     def _change(
-        self, model: WordEmbeddingModel, into: FloatArray, choice: Choice
+        self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
         along = np.full(model.table.n_rows, np.nan)
         for some, vectors in vocabulary_blocks(model):
             along[some] = directions(vectors)[0] @ self.bias_direction_
-        chosen = np.flatnonzero(choice.mapped)
+        chosen = np.flatnonzero(fates)
         rows = chosen[~np.isnan(along[chosen])]
         k = min(self.n_neighbours, int(np.isfinite(along).sum()) - 1)
         n_repelling = 0
@@ -194,11 +190,6 @@ def repel_attract_neutralize(
 
     `words` (n_words, dim) are float32 or float64, and `repulsion_sets` hold the vectors to move
     away from for each word, perhaps none; no vector is zero. Returns the best unit vectors.
-
-    >>> nurse, home = np.array([[0.5, 0.1, 0.8]]), np.array([[0.6, 0.9, 0.3]])
-    >>> g, weights = [0.997742, -0.067150, -0.001556], (1 / 8, 6 / 8, 1 / 8)
-    >>> repel_attract_neutralize(nurse, [home], g, weights).round(2)
-    array([[ 0.02, -0.18,  0.98]])
     """
     g = _unit(np.asarray(direction, dtype=np.float64)).astype(words.dtype)
     result, dim = _unit(words), words.shape[1]

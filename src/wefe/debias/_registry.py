@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 
 from wefe._checks import check_choice
@@ -24,13 +25,8 @@ def list_debias_methods() -> list[type[BaseDebias]]:
     import wefe.debias
 
     every = [getattr(wefe.debias, name) for name in dir(wefe.debias)]
-    methods = {
-        value
-        for value in every
-        if isinstance(value, type)
-        and issubclass(value, BaseDebias)
-        and not getattr(value, "__abstractmethods__", None)
-    }
+    kinds = [kind for kind in every if isinstance(kind, type) and issubclass(kind, BaseDebias)]
+    methods = {kind for kind in kinds if not inspect.isabstract(kind)}
     return sorted(methods, key=lambda method: method.__name__)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,15 +15,14 @@ import numpy as np
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import BaseDebias, Choice, RowwiseDebias, log_left
+from wefe.debias._base import BaseDebias
 from wefe.debias._fitted import check_is_fitted
 from wefe.models._convert import convert
-from wefe.models._load import check_reading, finite, open_vectors
+from wefe.models._load import check_reading, open_vectors
 from wefe.models._tables import chunks
-from wefe.models._types import CHUNK_ROWS, Block
+from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._source import TableSource
-from wefe.models.formats._write import SavedFormat, format_of, write_blocks
+from wefe.models.formats._write import SavedFormat, format_of
 
 
 @dataclass(frozen=True)
@@ -66,8 +66,8 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
-    Vectors change block by block, in bounded memory. A file that cannot be mapped (.txt, .bin) is
-    first converted beside `path`, which needs disk space. INLP keeps the words it learns from in
+    Vectors change block by block, in bounded memory, in a copy on disk beside `path`. Files that
+    cannot be mapped (.txt, .bin) need the space twice. INLP keeps the words it learns from in
     memory, and RepulsionAttractionNeutralization its result.
 
     Parameters
@@ -112,11 +112,11 @@ def debias_file(
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
     with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
         method.fit(model, **method._fit_params(fit_params, ignore))
-        return _written(method, model, (Path(path), format, progress), target, ignore)
+        return _written(method, model, Path(path), format, progress, target, ignore)
 
 
 def transform_file(
-    method: RowwiseDebias,
+    method: BaseDebias,
     source: str | os.PathLike[str] | WordEmbeddingModel,
     path: str | os.PathLike[str],
     *,
@@ -131,7 +131,7 @@ def transform_file(
 
     Parameters
     ----------
-    method : RowwiseDebias
+    method : BaseDebias
         A fitted method.
     source : path or WordEmbeddingModel
         A model or file with vectors of the space that the method was fitted on.
@@ -146,8 +146,8 @@ def transform_file(
     Raises
     ------
     TypeError, ValueError, sklearn.exceptions.NotFittedError
-        If the method is not fitted or does not change each vector by itself, the file is damaged or
-        has other dimensions or no word of `target`, or the format cannot store a word.
+        If the method is not fitted, the file is damaged or has other dimensions or no word of
+        `target`, or the format cannot store a word.
 
     Examples
     --------
@@ -159,14 +159,9 @@ def transform_file(
     ...     transform_file(method, "demo", f"{folder}/new.bin", target=["nurse", "boss"]).n_changed
     2
     """
-    if not isinstance(method, RowwiseDebias):
-        raise TypeError(
-            f"{type(method).__name__} does not change each vector by itself, so it cannot work "
-            "from file to file. Load the model, transform it and save it."
-        )
     check_is_fitted(method)
     with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
-        return _written(method, model, (Path(path), format, progress), target, ignore)
+        return _written(method, model, Path(path), format, progress, target, ignore)
 
 
 @contextmanager
@@ -189,12 +184,10 @@ def _opened(
     if opened.table is not None:
         yield WordEmbeddingModel(opened.table, opened.name, vocab_prefix)
         return
-    # Beside the result, where there is room for it.
-    beside = Path(path).absolute()
-    with TemporaryDirectory(prefix=f".{beside.name[:50]}.", dir=beside.parent) as folder:
+    with _folder_beside(Path(path)) as folder:
         converted = convert(
             source,
-            Path(folder) / "vectors.safetensors",
+            folder / "vectors.safetensors",
             name=opened.name,
             trust_pickle=trust_pickle,
             progress=progress,
@@ -202,44 +195,46 @@ def _opened(
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
 
 
+class _MappedVectors(np.memmap[Any, Any]):
+    """Vectors in a file; those that were looked at before do not stay in memory."""
+
+    _mmap: mmap.mmap | None
+
+    def __getitem__(self, rows: Any) -> Any:
+        if self._mmap is not None and hasattr(mmap, "MADV_DONTNEED"):
+            self._mmap.madvise(mmap.MADV_DONTNEED)
+        return super().__getitem__(rows)
+
+
 def _written(
-    method: BaseDebias, model: WordEmbeddingModel, file: Any, target: Any, ignore: Any
+    method: BaseDebias,
+    model: WordEmbeddingModel,
+    path: Path,
+    kind: SavedFormat | None,
+    progress: bool,
+    target: Any,
+    ignore: Any,
 ) -> MitigatedFile:
-    (path, kind, progress), name = file, method._name_of_mitigated(model)
-    if not isinstance(method, RowwiseDebias):
-        mitigated = method.transform(model, target, ignore, copy=True)
+    """Transform a copy on disk in place, and save it."""
+    shape = model.table.n_rows, model.dim
+    with _folder_beside(path) as folder:
+        file = folder / "vectors"
+        with file.open("wb") as out:
+            for part in chunks(shape[0], CHUNK_ROWS):
+                np.ascontiguousarray(model.rows(part)).tofile(out)
+        vectors = _MappedVectors(file, model.dtype, "r+", shape=shape)
+        mitigated = method.transform(model._with_vectors(vectors), target, ignore, copy=False)
         n_changed = sum(
             int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
-            for part in chunks(model.table.n_rows, CHUNK_ROWS)
+            for part in chunks(len(vectors), CHUNK_ROWS)
         )
         mitigated.save(path, kind, progress=progress)
-        return MitigatedFile(path, mitigated.name, len(model), n_changed)
-    choice = method._choose(model, target, ignore)
-    settled = method._settled(model, choice)
-    rows = np.fromiter(model.vocab.values(), np.intp, len(model))
-    source = TableSource(model.wv, model.name, model.name)
-    hint = "To leave such words out, pass the model wefe.load(file, on_error='skip')."
-    n_left = 0
+    return MitigatedFile(path, mitigated.name, len(model), n_changed)
 
-    def blocks() -> Iterator[Block]:
-        nonlocal n_left
-        start = 0
-        for words, vectors in finite(source, source.blocks(), lenient=False, hint=hint):
-            here = rows[start : start + len(words)]
-            start += len(words)
-            new = np.array(vectors)
-            n_left += method._write(vectors, new, Choice(choice.mapped[here], choice.touched[here]))
-            for place, row in enumerate(here.tolist()):
-                if row in settled:
-                    new[place] = settled[row]
-            yield words, new
 
-    choice.touched[[*settled]] = True
-    write_blocks(
-        *(path, format_of(path, kind), blocks(), len(model), model.dim),
-        dtype=model.dtype,
-        name=name,
-        progress=progress,
-    )
-    log_left(n_left)
-    return MitigatedFile(path, name, len(model), int(choice.touched.sum()))
+@contextmanager
+def _folder_beside(path: Path) -> Iterator[Path]:
+    """Make a temporary folder beside the result, where there is room for it."""
+    beside = path.absolute()
+    with TemporaryDirectory(prefix=f".{beside.name[:50]}.", dir=beside.parent) as folder:
+        yield Path(folder)

@@ -12,7 +12,7 @@ import numpy as np
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import check_words
-from wefe.debias._residual import CommonWords, plain_words
+from wefe.debias._evidence import CommonWords, plain_words
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
 from wefe.explore._lookup import every_form, look_up
 from wefe.explore._maps import MapMethod, in_two_dimensions

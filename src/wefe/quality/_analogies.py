@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from wefe._progress import progress_bar
 from wefe.models._search import Table, directions, read, search
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality._benchmark import Benchmark, forms_of
 
@@ -38,27 +39,22 @@ def answer_analogies(
     """Answer the questions whose words are among the candidates; this needs the whole model."""
     table = model.whole_table("an analogy")
     n_candidates = min(vocabulary_size, len(table))
-    words = list(dict.fromkeys(word for *four, _ in benchmark.items for word in four))
+    words = list(benchmark._in_order())
     rows = _rows(model, words, lowercase, n_candidates)
-    found = [word for word in words if rows[word]]
-    units, directed = directions(
-        read(table, np.array([rows[word][0] for word in found], dtype=int))
-    )
-    place = {word: at for at, word in enumerate(found) if directed[at]}
-
-    n_items = benchmark.n_items
-    asked, right = np.zeros(n_items, dtype=bool), np.zeros(n_items, dtype=bool)
+    units, directed = directions(read(table, np.array([own[0] for own in rows.values()], int)))
+    place = {word: at for at, word in enumerate(rows) if directed[at]}
+    asked = np.array([place.keys() >= {*four} for *four, _ in benchmark.items])
+    right = np.zeros(benchmark.n_items, dtype=bool)
     questions = []
-    for number, (a, b, c, d, _) in enumerate(benchmark.items):
-        asked[number] = all(word in place for word in (a, b, c, d))
-        if asked[number]:
-            banned = {row for word in (a, b, c) for row in rows[word]}
-            # Words of the question are no answers: if d is one of them, it is not solved.
-            if wanted := set(rows[d]) - banned:
-                questions.append((number, place[a], place[b], place[c], list(banned), wanted))
+    for number in np.flatnonzero(asked).tolist():
+        a, b, c, d, _ = benchmark.items[number]
+        banned = {*rows[a], *rows[b], *rows[c]}
+        # Words of the question are no answers: if d is one of them, it is not solved.
+        if wanted := set(rows[d]) - banned:
+            questions.append((number, place[a], place[b], place[c], list(banned), wanted))
     with progress_bar(len(questions), benchmark.name, "analogy", progress) as bar:
-        for start in range(0, len(questions), _BATCH):
-            batch = questions[start : start + _BATCH]
+        for part in chunks(len(questions), _BATCH):
+            batch = questions[part]
             right[[each[0] for each in batch]] = _solved(table, n_candidates, units, batch)
             bar.update(len(batch))
     lost = tuple(word for word in words if word not in place)
@@ -68,25 +64,24 @@ def answer_analogies(
 def _rows(
     model: WordEmbeddingModel, words: Sequence[str], lowercase: bool, n_candidates: int
 ) -> dict[str, list[int]]:
-    """Return the rows of each word among the candidates, the row of its vector first.
+    """Return the rows of each word that is among the candidates, the row of its vector first.
 
     With `lowercase`, words that differ only in case follow, because they are often so close that
     they would be the answer to half of the questions.
     """
-    rows: dict[str, list[int]] = {}
+    prefix = model.vocab_prefix or ""
+    rows = {}
     for word in words:
-        forms = forms_of(word, lowercase, model.vocab_prefix)
-        hits = [model.vocab.get(form) for form in forms]
-        rows[word] = [row for row in hits if row is not None and row < n_candidates][:1]
+        hits = [model.vocab.get(form, n_candidates) for form in forms_of(word, lowercase, prefix)]
+        if known := [row for row in hits if row < n_candidates]:
+            rows[word] = known[:1]
     if lowercase:
-        prefix = model.vocab_prefix or ""
-        others: dict[str, list[int]] = {(prefix + word).lower(): [] for word in words}
+        alike: dict[str, list[int]] = {(prefix + word).lower(): [] for word in rows}
         for form, row in model.vocab.items():
-            if row < n_candidates and (alike := others.get(form.lower())) is not None:
-                alike.append(row)
-        for word, hit in rows.items():
-            if hit:
-                hit += others[(prefix + word).lower()]
+            if row < n_candidates and (same := alike.get(form.lower())) is not None:
+                same.append(row)
+        for word, own in rows.items():
+            own += alike[(prefix + word).lower()]
     return rows
 
 

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import csv
+import dataclasses
 import importlib.util
+import json
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, TypeAlias
 
-from wefe._checks import check_choice, found, nearest
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_choice, check_text, found, nearest
 from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
 # Number and text of a line.
 _Line: TypeAlias = tuple[int, str]
+_Items: TypeAlias = list[tuple[str, ...]]
 
 # Minimum and maximum number of strings per item. The last is a label, except for similarity.
 _LENGTHS = {
@@ -35,51 +43,19 @@ _NAMED: dict[Kind, tuple[str, ...]] = {
     "categorisation": ("word", "category"),
     "outlier": ("outliers", "words", "category"),
 }
-_MARKED = re.compile("-[njv]$")
-_LONGEST_PATH = 200
-
-
-class _Known(NamedTuple):
-    """A file that is part of gensim's tests, or is downloaded."""
-
-    kind: Kind
-    n_items: int
-    about: str
-    file: str
-
-
-def _web(folder: str, file: str) -> str:
-    return f"word_benchmarks/{folder}/monolingual/en/{file}.csv"
-
-
-_RELATED, _ALIKE, _SORTED = "word-similarity", "word-analogy", "word-categorization"
-_KNOWN = {
-    "wordsim353": _Known("similarity", 353, "WordSim-353, relatedness", "wordsim353.tsv"),
-    "wordsim353-rel": _Known(
-        "similarity", 252, "related pairs of WordSim-353", _web(_RELATED, "wordsim353-rel")
-    ),
-    "wordsim353-sim": _Known(
-        "similarity", 203, "similar pairs of WordSim-353", _web(_RELATED, "wordsim353-sim")
-    ),
-    "men": _Known("similarity", 3000, "MEN, relatedness", _web(_RELATED, "men")),
-    "mturk287": _Known("similarity", 287, "MTurk-287, relatedness", _web(_RELATED, "mturk-287")),
-    "rg65": _Known("similarity", 65, "RG-65, similarity", _web(_RELATED, "rg-65")),
-    "rw": _Known("similarity", 2034, "Rare Words, similarity", _web(_RELATED, "rw")),
-    "simlex999": _Known("similarity", 999, "SimLex-999, similarity", "simlex999.txt"),
-    "simverb3500": _Known(
-        "similarity", 3500, "SimVerb-3500, similarity", _web(_RELATED, "simverb-3500")
-    ),
-    "google-analogies": _Known("analogy", 19_544, "Google analogies", "questions-words.txt"),
-    "msr-analogies": _Known("analogy", 8000, "MSR analogies, syntax", _web(_ALIKE, "msr")),
-    "semeval2012": _Known(
-        "analogy", 10_014, "SemEval-2012 task 2, as analogies", _web(_ALIKE, "semeval")
-    ),
-    "ap": _Known("categorisation", 402, "Almuhareb and Poesio", _web(_SORTED, "ap")),
-    "bless": _Known("categorisation", 200, "BLESS", _web(_SORTED, "bless")),
-    "battig": _Known("categorisation", 5231, "Battig and Montague", _web(_SORTED, "battig")),
-    "esslli-2c": _Known("categorisation", 45, "ESSLLI 2008, verbs", _web(_SORTED, "essli-2008")),
-    "outliers-888": _Known("outlier", 64, "8-8-8, outliers", _web("outlier-detection", "8-8-8")),
+# Columns of files without a header, and what they should be.
+_UNNAMED: dict[Kind, tuple[int, str]] = {
+    "similarity": (3, "two words and a number"),
+    "analogy": (4, "four words, or ': ' and the name of a section"),
+    "categorisation": (2, "a word and a category"),
+    "outlier": (0, f"a header with {', '.join(_NAMED['outlier'])}"),
 }
+_MARKED = re.compile("-[njv]$")
+
+# Name -> kind, n_items, about, and a file that gensim's tests contain or that is downloaded.
+_KNOWN: dict[str, dict[str, Any]] = json.loads(
+    resources.files("wefe.quality").joinpath("benchmarks.json").read_text("ascii")
+)
 
 
 @dataclass(frozen=True)
@@ -118,30 +94,30 @@ class Benchmark:
     source: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
-        if not isinstance(self.name, str):
-            raise TypeError(f"name must be a string; got {found(self.name)}.")
+        check_text("name", self.name)
         check_choice("kind", self.kind, tuple(_LENGTHS))
-        items = tuple(tuple(item) for item in self.items)
-        scores = tuple(float(score) for score in self.scores)
-        least, most = _LENGTHS[self.kind]
-        for place, item in enumerate(items):
-            fits = least <= len(item) <= most
-            if not fits or not all(isinstance(part, str) for part in item):
-                kind = TypeError if fits else ValueError
-                raise kind(
-                    f"items of kind {self.kind!r} must have {least}{' or more' * (most > least)} "
-                    f"strings; item {place} is {found(item)}."
-                )
+        items, scores = tuple(map(tuple, self.items)), tuple(map(float, self.scores))
         if not items:
             raise ValueError("items is empty; pass at least one item.")
+        for place, item in enumerate(items):
+            self._check_item(place, item)
         wanted = len(items) if self.kind == "similarity" else 0
         if len(scores) != wanted or not all(map(math.isfinite, scores)):
             raise ValueError(
                 f"scores must be {wanted} finite numbers for {len(items)} items of kind "
                 f"{self.kind!r}; got {found(self.scores)}."
             )
-        object.__setattr__(self, "items", items)
-        object.__setattr__(self, "scores", scores)
+        # The dataclass is frozen.
+        vars(self).update(items=items, scores=scores)
+
+    def _check_item(self, place: int, item: tuple[Any, ...]) -> None:
+        least, most = _LENGTHS[self.kind]
+        fits = least <= len(item) <= most
+        if not fits or not all(isinstance(part, str) for part in item):
+            raise (TypeError if fits else ValueError)(
+                f"items of kind {self.kind!r} must have {least}{' or more' * (most > least)} "
+                f"strings; item {place} is {found(item)}."
+            )
 
     @property
     def n_items(self) -> int:
@@ -177,9 +153,28 @@ class Benchmark:
             form for word in self._in_order() for form in forms_of(word, lowercase, vocab_prefix)
         )
 
+    def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the words of an item, without its label."""
+        return item if self.kind == "similarity" else item[:-1]
+
+    def _answerable(
+        self, vocab: Collection[str], vocab_prefix: str | None
+    ) -> npt.NDArray[np.bool_]:
+        """Tell for each item whether a vocabulary has a form of all its words."""
+        known = {
+            word
+            for word in self._in_order()
+            if any(form in vocab for form in forms_of(word, True, vocab_prefix))
+        }
+        return np.array([known.issuperset(self._words_of(item)) for item in self.items])
+
+    def _part(self, places: Sequence[int]) -> Benchmark:
+        """Return a benchmark of some items."""
+        scores = tuple(self.scores[i] for i in places if self.scores)
+        return dataclasses.replace(self, items=tuple(self.items[i] for i in places), scores=scores)
+
     def _in_order(self) -> dict[str, None]:
-        end = None if self.kind == "similarity" else -1
-        return dict.fromkeys(word for item in self.items for word in item[:end])
+        return dict.fromkeys(word for item in self.items for word in self._words_of(item))
 
     def __repr__(self) -> str:
         return f"<Benchmark {self.name!r}: {self.kind}, {self.n_items:,} items>"
@@ -207,12 +202,13 @@ def list_benchmarks() -> list[dict[str, Any]]:
     return [
         {
             "name": name,
-            "kind": known.kind,
-            "n_items": known.n_items,
-            "source": _source(known),
-            "at_hand": _is_at_hand(known.file),
+            "kind": known["kind"],
+            "n_items": known["n_items"],
+            "source": _source(name),
+            "at_hand": at_hand([file]) if file in FILES else _gensim_file(file) is not None,
         }
         for name, known in _KNOWN.items()
+        for file in [known["file"]]
     ]
 
 
@@ -271,86 +267,63 @@ def load_benchmark(
     """
     if kind is not None:
         check_choice("kind", kind, tuple(_LENGTHS))
-    if isinstance(source, str) and source in _KNOWN:
-        known = _KNOWN[source]
-        path, default, where = _path_of(source, known), source, _source(known)
-    elif isinstance(source, str | os.PathLike):
-        path = Path(os.fspath(source))
-        default = path.stem
-        where = str(path)
-        if not _is_file(path):
-            shown = repr(where) if len(where) <= _LONGEST_PATH else f"{where[:_LONGEST_PATH]!r}..."
-            if where in _KNOWN:
-                hint = f" That is a name, not a path: load_benchmark({where!r})."
-            else:
-                hint = nearest(where[:_LONGEST_PATH], _KNOWN)
-            names = ", ".join(repr(known) for known in _KNOWN)
-            raise FileNotFoundError(f"there is no file {shown}; known names are {names}.{hint}")
-    else:
-        raise TypeError(f"source must be a name or a path; got {found(source)}.")
-    label = path.name
+    path, default, where = _find(source)
     lines = _lines(path)
-    if not lines:
-        raise ValueError(f"{label} contains no items: every line is empty or starts with '#'.")
-    header = _columns(lines[0][1])
-    named = next((each for each, columns in _NAMED.items() if {*columns} <= {*header}), None)
-    kind = kind or named or _guess(lines[0], label)
-    if kind == named:
-        items, scores = _named(lines, kind, label)
-    else:
-        items, scores = _READERS[kind](lines, label)
+    header = {*_columns(lines[0][1])}
+    named = next((each for each, columns in _NAMED.items() if {*columns} <= header), None)
+    kind = kind or named or _guess(lines[0], path.name)
+    items = _named(lines, kind, path.name) if kind == named else _unnamed(lines, kind, path.name)
     if not items:
-        raise ValueError(f"{label} contains no items of kind {kind!r}, only {lines[0][1]!r}.")
-    return Benchmark(default if name is None else name, kind, tuple(items), tuple(scores), where)
+        raise ValueError(f"{path.name} contains no items of kind {kind!r}, only {lines[0][1]!r}.")
+    scores = tuple(float(item[-1]) for item in items if kind == "similarity")
+    items = [item[:2] for item in items] if kind == "similarity" else items
+    return Benchmark(default if name is None else name, kind, tuple(items), scores, where)
 
 
-def as_benchmark(benchmark: object) -> Benchmark:
-    if isinstance(benchmark, Benchmark):
-        return benchmark
-    if isinstance(benchmark, str | os.PathLike):
-        return load_benchmark(benchmark)
-    raise TypeError(f"benchmark must be a Benchmark, a name or a path; got {found(benchmark)}.")
+def as_benchmark(benchmark: Any) -> Benchmark:
+    return benchmark if isinstance(benchmark, Benchmark) else load_benchmark(benchmark)
 
 
-def _source(known: _Known) -> str:
-    is_fetched = known.file in FILES
-    where = FILES[known.file].url if is_fetched else f"{known.file} of gensim's test data"
-    return f"{known.about} ({where})"
+def _find(source: object) -> tuple[Path, str, str]:
+    """Return the file of a name or path, its name, and where it comes from."""
+    if not isinstance(source, str | os.PathLike):
+        raise TypeError(f"a benchmark must be a Benchmark, a name or a path; got {found(source)}.")
+    if isinstance(source, str) and source in _KNOWN:
+        return _path_of(source), source, _source(source)
+    path = Path(source)
+    with contextlib.suppress(OSError):  # the name is too long for the disk
+        if path.is_file():
+            return path, path.stem, str(path)
+    names = ", ".join(map(repr, _KNOWN))
+    raise FileNotFoundError(
+        f"there is no file {str(path)[:200]!r}; known names are {names}."
+        f"{nearest(str(path)[:100], _KNOWN)}"
+    )
 
 
-def _is_at_hand(file: str) -> bool:
-    if file in FILES:
-        return at_hand((file,))
-    path = _gensim_file(file)
-    return path is not None and path.is_file()
+def _source(name: str) -> str:
+    known = _KNOWN[name]
+    file = known["file"]
+    where = FILES[file].url if file in FILES else f"{file} of gensim's test data"
+    return f"{known['about']} ({where})"
 
 
 def _gensim_file(file: str) -> Path | None:
-    """Return the path of a file of gensim without importing gensim; None if it is not installed."""
+    """Return the path of a test file of gensim, without importing it; None if there is none."""
     spec = importlib.util.find_spec("gensim")
-    folders = spec.submodule_search_locations if spec is not None else None
-    return Path(next(iter(folders)), "test", "test_data", file) if folders else None
+    folders = (spec.submodule_search_locations if spec else None) or ()
+    paths = (Path(folder, "test", "test_data", file) for folder in folders)
+    return next(filter(Path.is_file, paths), None)
 
 
-def _path_of(name: str, known: _Known) -> Path:
-    if known.file in FILES:
-        return fetch_file(known.file)
-    path = _gensim_file(known.file)
+def _path_of(name: str) -> Path:
+    file = _KNOWN[name]["file"]
+    path = fetch_file(file) if file in FILES else _gensim_file(file)
     if path is None:
-        raise ImportError(f'{name!r} comes with gensim: pip install "wefe[gensim]"')
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"{name!r} is {known.file} of gensim's test data, which this installation lacks. "
-            "Download the file elsewhere and pass its path."
+        raise ImportError(
+            f'{name!r} is {file} of the test data of gensim: pip install "wefe[gensim]"'
         )
     return path
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except OSError:  # a name that is too long for the disk, a folder that may not be read
-        return False
 
 
 def _lines(path: Path) -> list[_Line]:
@@ -359,41 +332,39 @@ def _lines(path: Path) -> list[_Line]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{path.name} is not text in UTF-8: {error}.") from error
     lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
-    return [(number, line) for number, line in lines if line and not line.startswith("#")]
+    kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
+    if not kept:
+        raise ValueError(f"{path.name} contains no items: every line is empty or starts with '#'.")
+    return kept
 
 
 def _columns(line: str) -> list[str]:
     separator = next((mark for mark in "\t," if mark in line), None)
+    parts = line.split(separator)
     if separator is not None and '"' in line:
-        try:
+        with contextlib.suppress(csv.Error):  # the quotes belong to a word
             (parts,) = csv.reader([line], delimiter=separator, skipinitialspace=True, strict=True)
-            return [part.strip() for part in parts]
-        except csv.Error:
-            pass  # the quotes belong to a word
-    return [part.strip() for part in line.split(separator)]
+    return [part.strip() for part in parts]
 
 
-def _number(text: str) -> float | None:
+def _is_number(text: str) -> bool:
     try:
-        number = float(text)
+        return math.isfinite(float(text))
     except ValueError:
-        return None
-    return number if math.isfinite(number) else None
+        return False
 
 
 def _is_header(columns: list[str]) -> bool:
     """Tell whether the last column is a heading, rather than a malformed number such as '6,77'."""
     last = columns[-1].lower()
-    headed = last[:1].isalpha() and last not in ("nan", "inf", "infinity")
-    return len(columns) == 3 and all(columns) and headed
+    return len(columns) == 3 and last[:1].isalpha() and last not in ("nan", "inf", "infinity")
 
 
 def _guess(first: _Line, label: str) -> Kind:
     line = first[1]
     columns = _columns(line)
-    if line.startswith(":") or (
-        len(columns) == 4 == len(line.split()) and all(_number(word) is None for word in columns)
-    ):
+    four_words = len(columns) == 4 == len(line.split()) and not any(map(_is_number, columns))
+    if line.startswith(":") or four_words:
         return "analogy"
     if len(columns) == 3:
         return "similarity"
@@ -406,54 +377,30 @@ def _wrong(label: str, line: _Line, what: str) -> ValueError:
     return ValueError(f"{label}, line {line[0]}: {line[1][:200]!r} {what}.")
 
 
-_Read: TypeAlias = tuple[list[tuple[str, ...]], list[float]]
-
-
-def _similarity(lines: Sequence[_Line], label: str) -> _Read:
-    items: list[tuple[str, ...]] = []
-    scores: list[float] = []
-    for place, line in enumerate(lines):
-        columns = _columns(line[1])
-        score = _number(columns[-1])
-        if len(columns) == 3 and all(columns) and score is not None:
-            items.append((columns[0], columns[1]))
-            scores.append(score)
-        elif place > 0 or not _is_header(columns):
-            raise _wrong(label, line, "is not two words and a number")
-    return items, scores
-
-
-def _analogies(lines: Sequence[_Line], label: str) -> _Read:
-    items: list[tuple[str, ...]] = []
-    section = ""
-    for line in lines:
-        if line[1].startswith(":"):
-            section = line[1][1:].strip()
-            continue
-        words = line[1].split()
-        if len(words) != 4:
-            raise _wrong(label, line, "is neither four words nor ': ' and the name of a section")
-        items.append((*words, section))
-    return items, []
-
-
-def _categories(lines: Sequence[_Line], label: str) -> _Read:
-    items: list[tuple[str, ...]] = []
+def _unnamed(lines: Sequence[_Line], kind: Kind, label: str) -> _Items:
+    """Read a file without a header, or with one of three words that mean nothing."""
+    items: _Items = []
+    section: tuple[str, ...] = ()
+    if kind == "similarity" and _is_header(_columns(lines[0][1])):
+        lines = lines[1:]
     for line in lines:
         columns = _columns(line[1])
-        if len(columns) != 2 or not all(columns):
-            raise _wrong(label, line, "is not a word and a category")
-        items.append((columns[0], columns[1]))
-    return items, []
+        if kind == "analogy":
+            columns, section = line[1].split(), section or ("",)
+            if line[1].startswith(":"):
+                section = (line[1][1:].strip(),)
+                continue
+        n_columns, expected = _UNNAMED[kind]
+        is_scored = kind != "similarity" or _is_number(columns[-1])
+        if len(columns) != n_columns or not all(columns) or not is_scored:
+            raise _wrong(label, line, f"is not {expected}")
+        items.append((*columns, *section))
+    return items
 
 
-def _outliers(lines: Sequence[_Line], label: str) -> _Read:
-    raise _wrong(label, lines[0], f"is not a header with {', '.join(_NAMED['outlier'])}")
-
-
-def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Read:
-    items: list[tuple[str, ...]] = []
-    scores: list[float] = []
+def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Items:
+    """Read columns by the names in the header; leave out lines with an empty word."""
+    items: _Items = []
     header = _columns(lines[0][1])
     for line in lines[1:]:
         row = dict(zip(header, _columns(line[1]), strict=False))
@@ -461,24 +408,19 @@ def _named(lines: Sequence[_Line], kind: Kind, label: str) -> _Read:
         if not all(columns) and len(row) == len(header):
             continue
         try:
-            if kind == "outlier":
-                outliers, words = map(ast.literal_eval, columns[:2])
-                items += [(outlier, *words, columns[2]) for outlier in outliers if outlier]
-                continue
-            if kind == "similarity":
-                scores.append(float(columns.pop()))
-            items.append(tuple(columns))
+            items += _parsed(columns, kind)
         except (ValueError, SyntaxError, TypeError):
             raise _wrong(label, line, f"has no valid {', '.join(_NAMED[kind])}") from None
     # MEN marks the part of speech of every word.
-    if kind == "similarity" and all(_MARKED.search(word) for item in items for word in item):
-        items = [tuple(word[:-2] for word in item) for item in items]
-    return items, scores
+    if kind == "similarity" and all(_MARKED.search(word) for item in items for word in item[:2]):
+        items = [(one[:-2], other[:-2], score) for one, other, score in items]
+    return items
 
 
-_READERS: dict[Kind, Callable[[Sequence[_Line], str], _Read]] = {
-    "similarity": _similarity,
-    "analogy": _analogies,
-    "categorisation": _categories,
-    "outlier": _outliers,
-}
+def _parsed(columns: list[str], kind: Kind) -> _Items:
+    if kind == "outlier":
+        outliers, words = map(ast.literal_eval, columns[:2])
+        return [(outlier, *words, columns[2]) for outlier in outliers if outlier]
+    if kind == "similarity":
+        float(columns[-1])
+    return [tuple(columns)]

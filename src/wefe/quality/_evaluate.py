@@ -5,19 +5,22 @@ from __future__ import annotations
 import logging
 import math
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
+from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import check_model
 from wefe.quality._analogies import answer_analogies
-from wefe.quality._benchmark import Benchmark, Kind, as_benchmark, forms_of
+from wefe.quality._benchmark import Benchmark, Kind, as_benchmark
 
 if TYPE_CHECKING:
     from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -83,17 +86,8 @@ class QualityScore:
         dict
             The attributes by name.
         """
-        return {
-            "benchmark": self.benchmark,
-            "kind": self.kind,
-            "model_name": self.model_name,
-            "score": None if math.isnan(self.score) else self.score,
-            "n_used": self.n_used,
-            "n_items": self.n_items,
-            "nan_reason": self.nan_reason,
-            "lost_words": list(self.lost_words),
-            "details": dict(self.details),
-        }
+        score = None if math.isnan(self.score) else self.score
+        return {**asdict(self), "score": score, "lost_words": list(self.lost_words)}
 
 
 def evaluate(
@@ -172,23 +166,19 @@ def evaluate(
     check_bool("progress", progress)
     size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
-    if asked.kind != "analogy" and size != DEFAULT_SIZE:
-        logger.warning(
-            "vocabulary_size only applies to analogies; %s is of kind %r and uses all words",
-            asked.name,
-            asked.kind,
-        )
     if asked.kind == "similarity":
-        result = _similarity(model, asked, lowercase)
+        found = _similarity(model, asked, lowercase)
     elif asked.kind == "analogy":
-        result = _analogies(model, asked, lowercase, size, progress)
+        found = _analogies(model, asked, lowercase, size, progress)
     elif asked.kind == "outlier":
-        result = _outliers(model, asked, lowercase)
+        found = _outliers(model, asked, lowercase)
     else:
-        result = _categorisation(model, asked, lowercase, seed)
-    if result.nan_reason is not None:
-        logger.warning("%s is NaN for %s: %s", asked.name, model.name, result.nan_reason)
-    return result
+        found = _categorisation(model, asked, lowercase, seed)
+    if found.nan_reason is not None:
+        logger.warning("%s is NaN for %s: %s", asked.name, model.name, found.nan_reason)
+    names = asked.name, asked.kind, model.name
+    counts = found.score, found.n_used, asked.n_items, found.nan_reason, found.lost_words
+    return QualityScore(*names, *counts, dict(found.details))  # type: ignore[arg-type]
 
 
 def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
@@ -222,47 +212,28 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
         )
     if len(categories) == 0:
         raise ValueError("categories is empty; pass at least one word.")
-    names, rows = np.unique(np.asarray(categories), return_inverse=True)
-    labels, columns = np.unique(np.asarray(clusters), return_inverse=True)
-    counts = np.zeros((len(names), len(labels)), dtype=int)
-    np.add.at(counts, (rows, columns), 1)
-    return float(counts.max(axis=0).sum() / len(categories))
+    pairs = Counter(zip(clusters, categories, strict=True))
+    largest: dict[int, int] = {}
+    for (cluster, _), n_words in pairs.items():
+        largest[cluster] = max(n_words, largest.get(cluster, 0))
+    return sum(largest.values()) / len(categories)
 
 
-def _score(
-    model: WordEmbeddingModel,
-    benchmark: Benchmark,
-    score: float,
-    n_used: int,
-    nan_reason: str | None = None,
-    lost_words: tuple[str, ...] = (),
-    details: Mapping[str, Any] | None = None,
-) -> QualityScore:
-    return QualityScore(
-        benchmark.name,
-        benchmark.kind,
-        model.name,
-        score,
-        n_used,
-        benchmark.n_items,
-        nan_reason,
-        lost_words,
-        {} if details is None else details,
-    )
+class _Found(NamedTuple):
+    score: float
+    n_used: int
+    nan_reason: str | None = None
+    lost_words: tuple[str, ...] = ()
+    details: Mapping[str, Any] = MappingProxyType({})
 
 
 def _units(
-    model: WordEmbeddingModel, words: Sequence[str], lowercase: bool
+    model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
 ) -> tuple[dict[str, npt.NDArray[np.float64]], tuple[str, ...]]:
     """Return the unit vectors of the words that have one, and the other words."""
-    form_of: dict[str, str] = {}
-    for word in words:
-        forms = forms_of(word, lowercase, model.vocab_prefix)
-        hit = next((form for form in forms if form in model.vocab), None)
-        if hit is None and model.use_subwords:
-            hit = next((form for form in forms if form in model), None)
-        if hit is not None:
-            form_of[word] = hit
+    words = [*benchmark._in_order()]
+    hits = forms_found(model, words, [{}, {"lowercase": True}] if lowercase else None)
+    form_of = {word: forms[0] for word, forms in hits.items() if forms}
     # All at once, because models that compute vectors do so in one batch.
     units, directed = directions(model.get_vectors(list(form_of.values())))
     vectors = {
@@ -271,44 +242,49 @@ def _units(
     return vectors, tuple(word for word in words if word not in vectors)
 
 
-def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> QualityScore:
-    vectors, lost = _units(model, list(benchmark._in_order()), lowercase)
-    used = [at for at, pair in enumerate(benchmark.items) if all(word in vectors for word in pair)]
-    if len(used) < 2:
-        reason = f"the model has both words of {len(used)} of {benchmark.n_items} pairs; it needs 2"
-        return _score(model, benchmark, math.nan, len(used), reason, lost)
-    pairs = [benchmark.items[at] for at in used]
-    cosines = np.array([vectors[one] @ vectors[other] for one, other in pairs])
-    human = average_ranks(np.array([benchmark.scores[at] for at in used]))
-    ours = average_ranks(cosines, tolerance=_ROUNDING)
+def pair_cosines(
+    model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool = True
+) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+    """Return the cosine of each pair, NaN if a word has no vector, and these words."""
+    vectors, lost = _units(model, benchmark, lowercase)
+    no_vector = np.full(model.dim, np.nan)
+    pairs = [[vectors.get(word, no_vector) for word in pair] for pair in benchmark.items]
+    first, second = np.array(pairs).swapaxes(0, 1)
+    return np.einsum("ij,ij->i", first, second), lost
+
+
+def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Found:
+    cosines, lost = pair_cosines(model, benchmark, lowercase)
+    used = ~np.isnan(cosines)
+    n_used = int(used.sum())
+    if n_used < 2:
+        reason = f"the model has both words of {n_used} of {benchmark.n_items} pairs; it needs 2"
+        return _Found(math.nan, n_used, reason, lost)
+    human = average_ranks(np.array(benchmark.scores)[used])
+    ours = average_ranks(cosines[used], tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
-            reason = f"the {what} of all {len(used)} pairs are equal: correlation is undefined"
-            return _score(model, benchmark, math.nan, len(used), reason, lost)
-    spearman = min(max(pearson(human, ours), -1.0), 1.0)
-    return _score(model, benchmark, spearman, len(used), None, lost)
+            reason = f"the {what} of all {n_used} pairs are equal: correlation is undefined"
+            return _Found(math.nan, n_used, reason, lost)
+    return _Found(min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost)
 
 
 def _analogies(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, size: int, progress: bool
-) -> QualityScore:
+) -> _Found:
     if hasattr(model, "encode_words"):
         reason = (
             "analogies need a vocabulary, and an encoder has none; evaluate its "
             "input_embeddings() instead"
         )
-        return _score(model, benchmark, math.nan, 0, reason)
-    answers = answer_analogies(model, benchmark, lowercase, size, progress)
-    sections = _sections(benchmark, answers.asked, answers.right)
-    details = {"sections": sections, "n_candidates": answers.n_candidates}
-    n_used = int(answers.asked.sum())
+        return _Found(math.nan, 0, reason)
+    asked, right, lost, n_candidates = answer_analogies(model, benchmark, lowercase, size, progress)
+    details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
+    n_used = int(asked.sum())
     if n_used == 0:
-        reason = (
-            f"no question has all its words among the first {answers.n_candidates:,} of the model"
-        )
-        return _score(model, benchmark, math.nan, 0, reason, answers.lost_words, details)
-    accuracy = float(answers.right.sum() / n_used)
-    return _score(model, benchmark, accuracy, n_used, None, answers.lost_words, details)
+        reason = f"no question has all its words among the first {n_candidates:,} of the model"
+        return _Found(math.nan, 0, reason, lost, details)
+    return _Found(float(right.sum() / n_used), n_used, None, lost, details)
 
 
 def _sections(
@@ -324,52 +300,54 @@ def _sections(
     return sections
 
 
-def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> QualityScore:
-    vectors, lost = _units(model, list(benchmark._in_order()), lowercase)
+def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Found:
+    vectors, lost = _units(model, benchmark, lowercase)
+    asked = np.array([vectors.keys() >= {*words} for *words, _ in benchmark.items])
     positions = np.full(benchmark.n_items, math.nan)
-    for number, (*words, _) in enumerate(benchmark.items):
-        if all(word in vectors for word in words):
-            units = np.array([vectors[word] for word in words])
-            # Includes the cosine of each word with itself, which is 1 for all.
-            outlier, *others = units @ units.sum(axis=0)
-            positions[number] = np.mean([other > outlier + _ROUNDING for other in others])
-    asked = ~np.isnan(positions)
+    for number in np.flatnonzero(asked):
+        units = np.array([vectors[word] for word in benchmark.items[number][:-1]])
+        # Includes the cosine of each word with itself, which is 1 for all.
+        outlier, *others = units @ units.sum(axis=0)
+        positions[number] = np.mean(np.array(others) > outlier + _ROUNDING)
     n_used = int(asked.sum())
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
-        reason = "the model lacks a word of every question"
-        return _score(model, benchmark, math.nan, 0, reason, lost, details)
+        return _Found(math.nan, 0, "the model lacks a word of every question", lost, details)
     details["position"] = float(positions[asked].mean())
-    found = float((positions[asked] == 1).mean())
-    return _score(model, benchmark, found, n_used, None, lost, details)
+    return _Found(float((positions[asked] == 1).mean()), n_used, None, lost, details)
 
 
 def _categorisation(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, seed: int
-) -> QualityScore:
-    vectors, lost = _units(model, list(benchmark._in_order()), lowercase)
+) -> _Found:
+    vectors, lost = _units(model, benchmark, lowercase)
     used = [(word, category) for word, category in benchmark.items if word in vectors]
     categories = [category for _, category in used]
     n_categories = len(set(categories))
     details: dict[str, Any] = {"n_categories": n_categories, "random_state": seed}
-    reason = None
-    if n_categories < 2:
-        reason = f"the model has words of {n_categories} categories; at least 2 are needed"
-    elif len(used) <= n_categories:
-        reason = f"the model has only one word of each of {n_categories} categories"
-    if reason is not None:
-        return _score(model, benchmark, math.nan, len(used), reason, lost, details)
+    if n_categories < 2 or len(used) <= n_categories:
+        reason = (
+            f"the model has {len(used)} words of {n_categories} categories; at least 2 categories "
+            "and more words than categories are needed"
+        )
+        return _Found(math.nan, len(used), reason, lost, details)
+    points = np.array([vectors[word] for word, _ in used])
+    purities = details["purities"] = _purities(points, categories, n_categories, seed)
+    return _Found(max(purities.values()), len(used), None, lost, details)
+
+
+def _purities(
+    points: npt.NDArray[np.float64], categories: Sequence[str], n_clusters: int, seed: int
+) -> dict[str, float]:
+    """Return the purity of each method of clustering."""
     from sklearn.cluster import AgglomerativeClustering, KMeans
 
     methods = {
-        "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
-        "ward": AgglomerativeClustering(n_categories, linkage="ward"),
-        "average": AgglomerativeClustering(n_categories, metric="cosine", linkage="average"),
-        "complete": AgglomerativeClustering(n_categories, metric="cosine", linkage="complete"),
+        "k-means": KMeans(n_clusters, n_init=_STARTS, random_state=seed),
+        "ward": AgglomerativeClustering(n_clusters, linkage="ward"),
+        "average": AgglomerativeClustering(n_clusters, metric="cosine", linkage="average"),
+        "complete": AgglomerativeClustering(n_clusters, metric="cosine", linkage="complete"),
     }
-    points = np.array([vectors[word] for word, _ in used])
-    details["purities"] = {
+    return {
         name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
-    score = max(details["purities"].values())
-    return _score(model, benchmark, score, len(used), None, lost, details)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import os
+from collections import Counter
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence, found
+from wefe._checks import as_seed, check_bool, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.models._word_embedding_model import check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
@@ -70,45 +72,45 @@ def quality_scores(
     from wefe._visible import unique_labels
 
     compared = check_models(models)
-    asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
-    if not asked:
-        raise ValueError("benchmarks is empty; pass at least one.")
-    columns = [benchmark.name for benchmark in asked]
-    twice = next((name for name in columns if columns.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(
-            f"benchmarks must differ in name; two are called {twice!r}. Rename one: "
-            "load_benchmark(..., name='other')."
-        )
+    asked = _check_benchmarks(benchmarks)
     names = unique_labels([model.name for model in compared], "models")
-    check_positive_int("vocabulary_size", vocabulary_size)
-    kinds = {benchmark.kind for benchmark in asked}
-    # Without analogies, pass the size to all, so that each logs that it does not use it.
-    with_size = {"analogy"} if "analogy" in kinds else kinds
     options: dict[str, Any] = {
         "lowercase": lowercase,
+        "vocabulary_size": vocabulary_size,
         "random_state": as_seed(random_state),
         "progress": check_bool("progress", progress),
     }
     records = []
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
-        for name, model in zip(names, compared, strict=True):
-            for benchmark in asked:
-                size = vocabulary_size if benchmark.kind in with_size else DEFAULT_SIZE
-                score = evaluate(model, benchmark, vocabulary_size=size, **options)
-                records.append({**score.to_dict(), "model_name": name})
-                bar.update()
+        for (name, model), benchmark in product(zip(names, compared, strict=True), asked):
+            score = evaluate(model, benchmark, **options)
+            records.append({**score.to_dict(), "model_name": name})
+            bar.update()
     table = pd.DataFrame(records).astype({"score": float})
-    for benchmark_name, own in table.groupby("benchmark", sort=False):
+    _tell_different_items(table)
+    return table
+
+
+def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
+    asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
+    names = Counter(benchmark.name for benchmark in asked)
+    if not asked or len(names) < len(asked):
+        raise ValueError(
+            "benchmarks must be one or more that differ in name (load_benchmark(..., name=...)); "
+            f"got {dict(names)}."
+        )
+    return asked
+
+
+def _tell_different_items(table: pd.DataFrame) -> None:
+    """Log the benchmarks of which models were scored on different items."""
+    for name, own in table.groupby("benchmark", sort=False):
         if own["n_used"].nunique() > 1:
-            used = (
-                f"{model} {n}" for model, n in zip(own["model_name"], own["n_used"], strict=True)
-            )
             logger.warning(
                 "%s: models were scored on different items because they lack words: %s of %d",
-                *(benchmark_name, ", ".join(used), own["n_items"].iloc[0]),
+                *(name, dict(zip(own["model_name"], own["n_used"], strict=True))),
+                own["n_items"].iloc[0],
             )
-    return table
 
 
 def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
@@ -175,10 +177,7 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
         )
     if scores.empty:
         raise ValueError(f"scores must not be empty; got shape {scores.shape}.")
-    try:
-        numbers = scores.astype(float)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"scores must contain only numbers; {error}.") from error
+    numbers = scores.apply(pd.to_numeric)
     complete = numbers.dropna()
     for model, row in numbers.drop(complete.index).iterrows():
         logger.warning(

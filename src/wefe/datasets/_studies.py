@@ -1,0 +1,312 @@
+"""Word sets of published studies, as shipped or downloaded."""
+
+from __future__ import annotations
+
+import json
+import os
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from wefe._checks import check_bool
+from wefe.datasets._download import fetch_file
+from wefe.datasets._shipped import shipped_word_sets
+
+
+def load_weat() -> dict[str, list[str]]:
+    """Load the word sets of the ten WEAT tests; :func:`load_weat_queries` has the tests.
+
+    Source: Caliskan et al., Semantics derived automatically from language corpora, Science 2017.
+
+    Returns
+    -------
+    dict of str to list of str
+        32 sets, cased as published: `flowers`, `insects`, `pleasant_5`, `career`, `male_terms` ...
+        A number names the test of a variant. `unpleasant_5a` is for tests 1 and 2, `unpleasant_5b`
+        for tests 3 and 4; `unpleasant_5` is an alias of `unpleasant_5a`.
+
+    Examples
+    --------
+    >>> load_weat()["male_names"]
+    ['John', 'Paul', 'Mike', 'Kevin', 'Steve', 'Greg', 'Jeff', 'Bill']
+    """
+    return shipped_word_sets("weat")
+
+
+def load_rnsb_identity_terms() -> dict[str, list[str]]:
+    """Load the identity terms of the RNSB paper.
+
+    Each term stands for one group. The query sets `rnsb_national_origin` and `rnsb_religion` of
+    :func:`load_query_set` make each a target set of its own. Source: Sweeney and Najafian, A
+    Transparent Framework for Evaluating Unintended Demographic Bias in Word Embeddings, ACL 2019.
+
+    Returns
+    -------
+    dict of str to list of str
+        `national_origin_terms` (15) and `religion_terms` (17, capitalised as published).
+
+    Examples
+    --------
+    >>> load_rnsb_identity_terms()["national_origin_terms"][:3]
+    ['swedish', 'irish', 'mexican']
+    """
+    return shipped_word_sets("rnsb")
+
+
+def fetch_debias_multiclass() -> dict[str, Any]:
+    """Return the word sets of Manzini et al., which ship with the package.
+
+    What the published files call race is called ethnicity here. 'judgemental' is spelled as
+    published; many models only have 'judgmental'. Source: Manzini et al., Black is to Criminal as
+    Caucasian is to Police, NAACL-HLT 2019.
+
+    Returns
+    -------
+    dict
+        As published, with `gender`, `ethnicity` or `religion` for `*`: `*_definitional_sets`,
+        tuples of words, one column per group; `*_analogy_templates`, dict of group to stereotyped
+        words; `*_eval_target`, tuples of words, for evaluation.
+
+        As word sets for queries, definitional words and stereotyped words:
+
+        - gender: `male_terms`, `female_terms`; `male_roles`, `female_roles`;
+        - ethnicity: `black_terms`, `white_terms`, `asian_terms`; `black_biased_words`,
+          `white_biased_words`, `asian_biased_words`;
+        - religion: `judaism_terms`, `christianity_terms`, `islam_terms`; `greed`, `conservative`,
+          `terrorism`.
+
+    Examples
+    --------
+    >>> fetch_debias_multiclass()["white_terms"]
+    ['america', 'caucasian', 'europe', 'white']
+    """
+    return shipped_word_sets("debias_multiclass")
+
+
+def fetch_debiaswe(*, offline: bool = False) -> dict[str, Any]:
+    """Fetch the word sets of Bolukbasi et al.
+
+    Source: Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
+
+    Parameters
+    ----------
+    offline : bool, default=False
+        Omit the three entries that the first call downloads (28 kB): `gender_specific`,
+        `professions` and `profession_scores`.
+
+    Returns
+    -------
+    dict
+        - `definitional_pairs`: ten ``[female, male]`` pairs;
+        - `female_terms`, `male_terms`: the words of these pairs (exchanged in earlier releases);
+        - `equalize_pairs`: 52 pairs; most, not all, begin with the male word;
+        - `gender_specific_seed`: 218 words chosen by hand;
+        - `gender_specific`: 1441 words learned from them;
+        - `professions`: 320 names;
+        - `profession_scores`: ``[name, definitional, stereotypical]`` for each of them, from -1
+          (female) to 1 (male): 'actress' is female by definition, 'nurse' by stereotype.
+
+    Examples
+    --------
+    >>> fetch_debiaswe(offline=True)["definitional_pairs"][:2]
+    [['woman', 'man'], ['girl', 'boy']]
+    """
+    word_sets = shipped_word_sets("debiaswe")
+    if not offline:
+        scores = json.loads(_fetched("debiaswe/professions.json"))
+        word_sets["gender_specific"] = json.loads(_fetched("debiaswe/gender_specific_full.json"))
+        word_sets["professions"] = [name for name, _, _ in scores]
+        word_sets["profession_scores"] = scores
+    return word_sets
+
+
+def load_bingliu() -> dict[str, list[str]]:
+    """Load the opinion lexicon of Hu and Liu; the first call downloads it (73 kB).
+
+    Order and misspellings are as published. 'envious', 'enviously' and 'enviousness' are in both
+    lists. Source: M. Hu and B. Liu, Mining and Summarizing Customer Reviews, KDD 2004.
+
+    Returns
+    -------
+    dict of str to list of str
+        `positive_words` (2006) and `negative_words` (4783).
+
+    Examples
+    --------
+    >>> from wefe.datasets import list_datasets, load_bingliu
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["bingliu"]:
+    ...     assert load_bingliu()["positive_words"][:2] == ["a+", "abound"]
+    """
+    words = {}
+    for kind in ("positive", "negative"):
+        lines = map(str.strip, _fetched(f"bingliu/{kind}-words.txt", "latin-1").splitlines())
+        words[f"{kind}_words"] = [line for line in lines if line and not line.startswith(";")]
+    return words
+
+
+def fetch_bsa() -> dict[str, list[str]]:
+    """Fetch the word lists of Bias Silhouette Analysis; the first call downloads them.
+
+    They combine lists of earlier studies. Names are capitalised, and 19 surnames are in both lists
+    of ethnicity, as published. The query set 'bsa' of :func:`load_query_set` has the three queries
+    of the study. Source: M. Spliethöver and H. Wachsmuth, Bias Silhouette Analysis: Towards
+    Assessing the Quality of Bias Metrics for Word Embedding Models, IJCAI 2021.
+
+    Returns
+    -------
+    dict of str to list of str
+        Groups, for example `male` and `female` (39 words each), then concepts, for example
+        `male_professions` (224), `female_professions` (66), `positive` (2006), `negative` (4783).
+
+    Examples
+    --------
+    >>> from wefe.datasets import fetch_bsa, list_datasets
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["bsa"]:
+    ...     assert len(fetch_bsa()["female"]) == 39
+    """
+    lexicon = json.loads(_fetched("bsa/social-bias-lexicon.json"))
+    groups = chain(*(each.items() for each in lexicon["target_sets"].values()))
+    return {name: each["set"] for name, each in [*groups, *lexicon["attribute_sets"].items()]}
+
+
+def fetch_gn_glove() -> dict[str, Any]:
+    """Fetch the paired gender words and SemBias questions of GN-GloVe (a download of 30 kB).
+
+    Source: Zhao et al., Learning Gender-Neutral Word Embeddings, EMNLP 2018, pages 4847-4853.
+
+    Returns
+    -------
+    dict
+        - `male_terms`, `female_terms`: 222 words each; word `i` of one list is the counterpart of
+          word `i` of the other, and words with several counterparts are repeated;
+        - `sembias`: 440 questions of four pairs each, male word first in gendered pairs. GN-GloVe
+          was not trained on the definition pairs of the last 40 questions;
+        - `sembias_labels`: ``["definition", "none", "none", "stereotype"]``.
+
+    Examples
+    --------
+    >>> from wefe.datasets import fetch_gn_glove, list_datasets
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["gn_glove"]:
+    ...     assert fetch_gn_glove()["sembias"][0][0] == ["priest", "nun"]
+    """
+    return {
+        "male_terms": _fetched("gn_glove/male_word_file.txt").split(),
+        "female_terms": _fetched("gn_glove/female_word_file.txt").split(),
+        "sembias": parse_sembias(_fetched("gn_glove/SemBias")),
+        # The order of the pairs on every line; the file does not say so.
+        "sembias_labels": ["definition", "none", "none", "stereotype"],
+    }
+
+
+def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str]]]:
+    """Load questions for :func:`wefe.metrics.sembias`.
+
+    Parameters
+    ----------
+    source : {'small', 'gn_glove'} or path, default='small'
+        'small': 40 questions of common words, written for this package. 'gn_glove': the 440
+        published ones (:func:`fetch_gn_glove`). Or a text file with one question per line, its
+        pairs ``a:b`` separated by tabs or spaces.
+
+    Returns
+    -------
+    list of list of [str, str]
+        Each question: a definition pair, two neutral pairs, a stereotype pair; male word first.
+
+    Raises
+    ------
+    FileNotFoundError, ValueError, ConnectionError
+        If there is no such file, a line is not a question, or the download fails.
+
+    Examples
+    --------
+    >>> load_sembias()[0]
+    [['king', 'queen'], ['bread', 'butter'], ['soap', 'towel'], ['engineer', 'librarian']]
+    """
+    if source == "small":
+        return shipped_word_sets("sembias")["questions"]  # type: ignore[no-any-return]
+    if source == "gn_glove":
+        return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
+    path = Path(source)
+    if not path.is_file():
+        raise FileNotFoundError(
+            f"there is no file {path} with questions. Give a file, 'small' or 'gn_glove'."
+        )
+    try:
+        questions = parse_sembias(path.read_text(encoding="utf-8"))
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+    for number, question in enumerate(questions, start=1):
+        complete = all(len(pair) == 2 and all(pair) for pair in question)
+        if len(question) != 4 or not complete:
+            raise ValueError(
+                f"{path}: question {number} must have four pairs a:b, between tabs or spaces; got "
+                f"{' '.join(':'.join(pair) for pair in question)[:80]!r}."
+            )
+    return questions
+
+
+def parse_sembias(text: str) -> list[list[list[str]]]:
+    r"""Return the questions of a SemBias file: one per line, pairs ``a:b`` between tabs.
+
+    >>> parse_sembias("priest:nun\tdog:cat\tbook:magazine\tdoctor:nurse\n")
+    [[['priest', 'nun'], ['dog', 'cat'], ['book', 'magazine'], ['doctor', 'nurse']]]
+    """
+    return [[pair.split(":") for pair in line.split()] for line in text.splitlines() if line]
+
+
+def fetch_holistic_bias(
+    *, several_words: bool = False, dispreferred: bool = False
+) -> dict[str, list[str]]:
+    """Fetch the descriptors of people of HolisticBias, version 1.1; the first call downloads them.
+
+    Their licence is CC BY-SA 4.0, so they do not ship. 'age', 'disability' and other query sets of
+    :func:`load_query_set` use them. Source: Smith et al., "I'm sorry to hear that": Finding New
+    Biases in Language Models with a Holistic Descriptor Dataset, EMNLP 2022.
+
+    Parameters
+    ----------
+    several_words : bool, default=False
+        Keep descriptors such as 'hard-of-hearing', which only encoders can embed.
+    dispreferred : bool, default=False
+        Keep terms that the people described dislike, according to a survey of the authors.
+
+    Returns
+    -------
+    dict of str to list of str
+        'axis_group' -> its descriptors, for example 'age_old' or 'body_type_thin'. 'nonce_all' has
+        invented words, a control. Groups without a word are left out.
+
+    Raises
+    ------
+    ConnectionError, ValueError
+        If the download fails, or the file is not the published one.
+
+    Examples
+    --------
+    >>> from wefe.datasets import fetch_holistic_bias, list_datasets
+    >>> if {row["name"]: row["cached"] for row in list_datasets()}["holistic_bias"]:
+    ...     assert fetch_holistic_bias()["age_young"] == ["young", "younger"]
+    """
+    check_bool("several_words", several_words)
+    check_bool("dispreferred", dispreferred)
+
+    def is_kept(entry: Any) -> bool:
+        liked = isinstance(entry, str) or entry.get("preference") != "dispreferred"
+        one_word = not set(_descriptor(entry)) & {" ", "-"}
+        return (dispreferred or liked) and (several_words or one_word)
+
+    sets = {
+        f"{axis}_{group}": list(dict.fromkeys(map(_descriptor, filter(is_kept, entries))))
+        for axis, groups in json.loads(_fetched("holistic_bias/descriptors.json")).items()
+        for group, entries in groups.items()
+    }
+    return {name: words for name, words in sets.items() if words}
+
+
+def _descriptor(entry: Any) -> str:
+    return entry if isinstance(entry, str) else str(entry["descriptor"])
+
+
+def _fetched(name: str, encoding: str = "utf-8") -> str:
+    return fetch_file(name).read_text(encoding)

@@ -1,0 +1,613 @@
+"""Rows of the table of evidence: bias, cost, and the tests of Gonen and Goldberg (2019)."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import logging
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._answers import Answer, no_subquery, run_all
+from wefe._checks import check_choice, check_sequence
+from wefe._evaluation import Evaluation, call_all
+from wefe._visible import unique_labels
+from wefe._wordset import Ones, Weights
+from wefe.datasets import Criterion
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._geometry import average_ranks
+from wefe.metrics._jackknife import Numbers, deletion_groups, jackknife_error, left_out
+from wefe.metrics._recovery import (
+    bias_by_projection,
+    classified,
+    correlation,
+    in_own_cluster,
+    members,
+    neighbor_shares,
+)
+from wefe.models._passes import Rows, forms, plain_rows
+from wefe.models._search import directions, nearest_neighbors
+from wefe.models._tables import chunks
+from wefe.models._types import FloatArray
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.quality import Benchmark, load_benchmark
+from wefe.quality._analogies import answer_analogies
+from wefe.quality._evaluate import pair_cosines
+from wefe.query import Query
+
+logger = logging.getLogger(__name__)
+
+#: Frequent words: Gonen and Goldberg (2019) look at that many from the start of a vocabulary.
+FREQUENT = 50_000
+# Numbers of a block: some MB in float64.
+_BLOCK_NUMBERS = 1 << 20
+
+
+class Row(NamedTuple):
+    """One row of the table; `change` follows from it."""
+
+    aspect: str
+    measure: str
+    subject: str
+    model: str
+    before: float = math.nan
+    after: float = math.nan
+    before_se: float = math.nan
+    after_se: float = math.nan
+    change_se: float = math.nan
+    n: int = 0
+    best_value: float = math.nan
+    note: str = ""
+
+
+class Errors(NamedTuple):
+    """Standard errors of a score before, after, and of its change."""
+
+    before: float = math.nan
+    after: float = math.nan
+    change: float = math.nan
+
+
+def paired_errors(before: Sequence[npt.ArrayLike], after: Sequence[npt.ArrayLike]) -> Errors:
+    """Return standard errors from scores with the same groups left out; the change is paired."""
+    changes = [np.subtract(b, a) for b, a in zip(before, after, strict=True)]
+    return Errors(jackknife_error(before), jackknife_error(after), jackknife_error(changes))
+
+
+def paired_scores(
+    columns: Sequence[Numbers], score: Callable[[Numbers, Rows], float] | None = None
+) -> tuple[list[float], list[Errors]]:
+    """Return the score of every model (by default the mean), and errors of the mitigated ones.
+
+    `columns` hold one number per word for each model, the original one first.
+    """
+    table = np.stack(columns)
+    n_models, n = table.shape
+    if score is None:
+        scores = table.mean(axis=1).tolist()
+        left = (table.sum(axis=1, keepdims=True) - table) / max(n - 1, 1)
+    else:
+
+        def scores_of(kept: Rows) -> list[float]:
+            return [score(column, kept) for column in table]
+
+        scores = scores_of(np.arange(n))
+        left = left_out(scores_of, n).reshape(-1, n_models).T
+    return scores, [paired_errors([left[0]], [each]) for each in left[1:]]
+
+
+def rows_of(
+    aspect: str,
+    measure: str,
+    subject: str,
+    models: Sequence[WordEmbeddingModel],
+    scores: Sequence[float] | None = None,
+    errors: Sequence[Errors] | None = None,
+    **rest: Any,
+) -> list[Row]:
+    """Return a row for each mitigated model, without numbers if there are no scores."""
+    scores = scores or [math.nan] * len(models)
+    errors = errors or [Errors()] * (len(models) - 1)
+    return [
+        Row(aspect, measure, subject, model.name, scores[0], after, *error, **rest)
+        for model, after, error in zip(models[1:], scores[1:], errors, strict=True)
+    ]
+
+
+class CommonWords:
+    """The words that several models share, numbered from 0 in the order of the first model."""
+
+    def __init__(self, models: Sequence[WordEmbeddingModel]) -> None:
+        self.models = list(models)
+        words = list(models[0].vocab)
+        rows = np.empty((len(models), len(words)), dtype=np.intp)
+        rows[0] = np.fromiter(models[0].vocab.values(), np.intp, len(words))
+        for model, here in zip(models[1:], rows[1:], strict=True):
+            same = model.vocab is models[0].vocab
+            here[:] = rows[0] if same else [model.vocab.get(word, -1) for word in words]
+            n_found = int((here >= 0).sum())
+            only_before, only_after = len(words) - n_found, len(model.vocab) - n_found
+            if only_before or only_after:
+                logger.warning(
+                    "%d words only in %s and %d only in %s are left out",
+                    *(only_before, models[0].name, only_after, model.name),
+                )
+        # A mapping may list its words in another order than that of the rows.
+        order = np.argsort(rows[0], kind="stable")
+        order = order[rows.min(axis=0)[order] >= 0]
+        self.words = [words[i] for i in order]
+        self._rows = rows[:, order]
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def find(self, form: str) -> int | None:
+        """Return the number of a word, written as in the first model; None if it is not shared."""
+        row = self.models[0].vocab.get(form, -1)
+        # Rows of the first model rise with the numbers.
+        number = int(np.searchsorted(self._rows[0], row))
+        return number if number < len(self) and self._rows[0][number] == row else None
+
+    def vectors(self, model: int, numbers: Rows | slice) -> FloatArray:
+        """Return read-only vectors of one model, float32 or float64, perhaps a view."""
+        table, rows = self.models[model], self._rows[model][numbers]
+        in_a_row = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+        vectors = table.rows(slice(rows[0], rows[-1] + 1) if in_a_row else rows)
+        return vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
+
+    def blocks(self, n_words: int) -> list[slice]:
+        """Return slices that cover range(n_words), each of some MB of vectors."""
+        dim = max(model.dim for model in self.models)
+        return list(chunks(n_words, max(1, _BLOCK_NUMBERS // max(dim, 1))))
+
+    def usable(self, numbers: Rows) -> Rows:
+        """Return those numbers whose vectors have a direction in every model."""
+        good = np.ones(len(numbers), dtype=bool)
+        for part in self.blocks(len(numbers)):
+            for model in range(len(self.models)):
+                good[part] &= directions(self.vectors(model, numbers[part]))[1]
+        return numbers[good]
+
+    @functools.cached_property
+    def frequent(self) -> Rows:
+        """The usable numbers among the first ones."""
+        return self.usable(np.arange(min(FREQUENT, len(self))))
+
+
+# Neighbours of which the share that is kept is measured.
+_N_NEIGHBORS = 10
+# The last two: 1 - cosine of the vectors before and after, and |after - before| / |before|.
+_MOVED = ("share of vectors changed", "mean cosine displacement", "mean vector displacement")
+_KEPT = "neighbourhood overlap"
+# Benchmarks that come with gensim, and their labels.
+_SHIPPED = {
+    "wordsim353": "WordSim-353",
+    "simlex999": "SimLex-999",
+    "google-analogies": "Google analogies",
+}
+
+
+def displacement_rows(common: CommonWords) -> list[Row]:
+    """Measure how far all vectors moved, block by block."""
+    before, *mitigated = common.models
+    rows = []
+    for number, model in enumerate(mitigated, 1):
+        note = f"vectors of {before.dim} and of {model.dim} dims cannot be compared"
+        moved = np.full((len(_MOVED), len(common)), np.nan)
+        if model.dim == before.dim:
+            note = "no standard error: all words were looked at"
+            for part in common.blocks(len(common)):
+                moved[:, part] = _moved(common.vectors(0, part), common.vectors(number, part))
+        for measure, values in zip(_MOVED, moved, strict=True):
+            known = values[~np.isnan(values)]
+            n, mean = len(known), float(known.mean()) if len(known) else math.nan
+            said = note + f"; {len(common) - n} without a direction left out" * (
+                0 < n < len(common)
+            )
+            row = Row("cost", measure, "all words", model.name, 0.0, mean, n=n, note=said)
+            rows.append(row._replace(best_value=0.0))
+    return sorted(rows, key=lambda row: _MOVED.index(row.measure))
+
+
+def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Return each measure (rows) of each word; NaN where one has no direction."""
+    changed = ~((before == after) | (np.isnan(before) & np.isnan(after))).all(axis=1)
+    (old, directed), (new, still) = directions(before), directions(after)
+    finite = directed & np.isfinite(after).all(axis=1)
+    # What did not change adds nothing, not even rounding.
+    cosines = np.where(changed, np.clip(np.einsum("ij,ij->i", old, new), -1, 1), 1)
+    wide = before.astype(np.float64)
+    with np.errstate(all="ignore"):
+        moved = np.linalg.norm(after - wide, axis=1) / np.linalg.norm(wide, axis=1)
+    return np.stack(
+        [
+            changed,
+            np.where(directed & still, 1 - cosines, np.nan),
+            np.where(finite, moved, np.nan),
+        ]
+    )
+
+
+def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) -> list[Row]:
+    """Measure the share of nearest neighbours that a sample of the first words keeps."""
+    candidates = common.frequent
+    size = min(n_sample, len(candidates))
+    subject = f"{size} of the first {len(candidates)} words"
+    k = min(_N_NEIGHBORS, len(candidates) - 1)
+    if k < 1:
+        note = "fewer than two words have a direction in every model"
+        return rows_of("cost", _KEPT, subject, common.models, best_value=1.0, note=note)
+    sample = np.sort(rng.choice(len(candidates), size, replace=False))
+    near = [
+        nearest_neighbors(vectors, vectors[sample], k, exclude=sample)[0]
+        for vectors in (common.vectors(number, candidates) for number in range(len(common.models)))
+    ]
+    kept = [(near[0][:, :, None] == now[:, None]).any(axis=2).mean(axis=1) for now in near]
+    note = "" if k == _N_NEIGHBORS else f"{k} neighbours, because there are few words"
+    return rows_of(
+        *("cost", _KEPT, subject, common.models, *paired_scores(kept)),
+        n=size,
+        best_value=1.0,
+        note=note,
+    )
+
+
+def check_quality(quality: object) -> list[tuple[str, Benchmark | str]]:
+    """Return labels with their benchmarks, or with the reason why gensim's is unavailable."""
+    if quality is None:
+        return []
+    if isinstance(quality, str):
+        check_choice("quality", quality, ("auto",))
+        quality = list(_SHIPPED)
+    return [_benchmark(each) for each in check_sequence("quality", quality)]
+
+
+def _benchmark(source: Any) -> tuple[str, Benchmark | str]:
+    label = _SHIPPED.get(str(source))
+    try:
+        benchmark = load_benchmark(source, name=label)
+    except (ImportError, FileNotFoundError) as error:
+        if label is None:
+            raise
+        return label, str(error)
+    check_choice(f"quality: the kind of {benchmark.name}", benchmark.kind, tuple(_KINDS))
+    return benchmark.name, benchmark
+
+
+def quality_rows(
+    common: CommonWords,
+    benchmarks: Sequence[tuple[str, Benchmark | str]],
+    n_sample: int | None,
+    rng: np.random.Generator,
+) -> list[Row]:
+    """Run the same benchmarks on frequent words for all models; `n_sample` limits analogies."""
+    prefix = common.models[0].vocab_prefix
+    words = [common.words[i] for i in common.frequent]
+    models = [
+        WordEmbeddingModel.from_arrays(words, common.vectors(i, common.frequent), each.name, prefix)
+        for i, each in enumerate(common.models if words and benchmarks else ())
+    ]
+    rows = []
+    for label, benchmark in benchmarks:
+        if isinstance(benchmark, str):
+            measure = "analogy accuracy" if "analog" in label else "word similarity"
+            rows += rows_of("cost", measure, label, common.models, note=benchmark)
+            continue
+        measure, answer, least = _KINDS[benchmark.kind]
+        answerable = np.flatnonzero(benchmark._answerable(set(words), prefix))
+        n_lost = benchmark.n_items - len(answerable)
+        notes = [f"{n_lost} of {benchmark.n_items} questions left out because a model lacks a word"]
+        notes *= bool(n_lost)
+        if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
+            notes.append(f"a sample of {n_sample} of them was asked")
+            answerable = np.sort(rng.choice(answerable, n_sample, replace=False))
+        scores: Any = ()
+        if len(answerable) < least:
+            notes.append(f"at least {least} are needed")
+        else:
+            scores = answer(models, benchmark._part(answerable.tolist()))
+        start = ("cost", measure, label, common.models, *scores)
+        rows += rows_of(*start, n=len(answerable), note="; ".join(notes))
+    return rows
+
+
+def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
+    """Return Spearman's correlation of cosines with human judgements, with errors."""
+    human = np.array(benchmark.scores)
+
+    def spearman(column: Numbers, kept: Rows) -> float:
+        return correlation(average_ranks(human[kept]), average_ranks(column[kept]))
+
+    return paired_scores([pair_cosines(each, benchmark)[0] for each in models], spearman)
+
+
+def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
+    """Return the share of analogies solved, with errors."""
+    answers = (answer_analogies(each, benchmark, True, len(each), False) for each in models)
+    return paired_scores([answer.right.astype(float) for answer in answers])
+
+
+# Kind of benchmark -> what is measured, how, and the fewest questions.
+_KINDS = {
+    "similarity": ("word similarity", _similarity, 3),
+    "analogy": ("analogy accuracy", _analogies, 1),
+}
+
+
+#: An answer, and the scores without groups of words of each set, or why there are none.
+_Scored: TypeAlias = tuple[Answer, list[Numbers] | str]
+
+
+def bias_rows(
+    metric: BaseMetric,
+    queries: Sequence[Query],
+    models: list[WordEmbeddingModel],
+    options: Mapping[str, Any],
+    n_jobs: int | None,
+    progress: bool,
+    label: str | None = None,
+) -> list[Row]:
+    """Score every query (or its subqueries) with all words, and with some left out."""
+    if metric.takes_original:
+        # What is left of the former bias, not what is called one afterwards.
+        options = {"original": models[0], **options}
+    scale = metric.scale(None, **scale_params(options))
+    label, best = label or scale.label, scale.no_bias_value
+    rows: list[Row] = []
+    parts: dict[object, Query] = {}
+    for query in queries:
+        fitting = metric.subqueries(query)
+        parts = {**{part.content: part for part in fitting}, **parts}
+        if not fitting:
+            why = no_subquery(metric)
+            logger.warning("%r: %s", query.query_name, why)
+            undefined = ("bias", label, query.query_name, models)
+            rows += rows_of(*undefined, note=why, best_value=best)
+    asked = list(parts.values())
+    if not asked:
+        return rows
+    answers = run_all([(metric, asked)], models, options, n_jobs, progress)[0]
+    left = _left_out(metric, asked, models, answers, options, n_jobs)
+    subjects = unique_labels([query.query_name for query in asked], "queries")
+    for position, subject in enumerate(subjects):
+        old, *new = (
+            (own[position], scores[position]) for own, scores in zip(answers, left, strict=True)
+        )
+        for model, after in zip(models[1:], new, strict=True):
+            row = Row("bias", label, subject, model.name, best_value=best)
+            rows.append(_with_scores(row, old, after))
+    return rows
+
+
+def _with_scores(row: Row, before: _Scored, after: _Scored) -> Row:
+    (old, left_of_old), (new, left_of_new) = before, after
+    undefined = [
+        f"{when}: {answer.nan_reason}"
+        for when, answer in (("before", old), ("after", new))
+        if answer.nan_reason
+    ]
+    lost = f"words left out because a model lacks them: {old.words_lost}"
+    error, why = _errors(left_of_old, left_of_new)
+    notes = [*undefined, lost if old.words_lost and not undefined else "", why]
+    scores = Row(*row[:4], old.score, new.score, *error)
+    note = "; ".join(filter(None, notes))
+    return scores._replace(n=old.words_used or 0, best_value=row.best_value, note=note)
+
+
+def _errors(before: list[Numbers] | str, after: list[Numbers] | str) -> tuple[Errors, str]:
+    if isinstance(before, str) or isinstance(after, str):
+        return Errors(), str(before if isinstance(before, str) else after)
+    undefined = np.isnan(np.concatenate([*before, *after])).any()
+    why = "no standard error: without some words, the score is undefined" if undefined else ""
+    return paired_errors(before, after), why
+
+
+def _left_out(
+    metric: BaseMetric,
+    queries: Sequence[Query],
+    models: Sequence[WordEmbeddingModel],
+    answers: Sequence[Sequence[Answer]],
+    options: Mapping[str, Any],
+    n_jobs: int | None,
+) -> list[list[list[Numbers] | str]]:
+    """Return the result of `_without_groups` per model and query."""
+
+    def asked(model: WordEmbeddingModel, query: Query, answer: Answer) -> Evaluation | str:
+        if math.isnan(answer.score):
+            return ""
+        how: dict[str, Any] = {"subset_defaults": False, "value": answer.score}
+        try:
+            return Evaluation(metric, query, model, options, **how).for_jobs(n_jobs)
+        except ValueError as error:  # a run_query of its own may answer what others cannot
+            return f"no standard error: {error}"
+
+    each = [
+        (asked(model, query, answer),)
+        for model, row in zip(models, answers, strict=True)
+        for query, answer in zip(queries, row, strict=True)
+    ]
+    done = list(call_all(_without_groups, each, n_jobs))
+    return [done[start : start + len(queries)] for start in range(0, len(done), len(queries))]
+
+
+def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
+    """Return, for each set, the scores without each group of its words, or the reason why not."""
+    if isinstance(evaluation, str):
+        return evaluation
+    scores = []
+    for stratum in evaluation.strata:
+        n_words = len(evaluation.sets[stratum[0]])
+        if n_words < 2:
+            names = " and ".join(repr(evaluation.sets[i].name) for i in stratum)
+            return f"no standard error: too few words of {names} to leave one out"
+        words = np.arange(n_words)
+        kept = Weights([~np.isin(words, group) for group in deletion_groups(n_words)])
+        weights = [Ones(len(part)) for part in evaluation.sets]
+        scores.append(
+            evaluation.scores([kept if i in stratum else own for i, own in enumerate(weights)])
+        )
+    return scores
+
+
+def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that may change the scale of a metric."""
+    others = ("lost_vocabulary_threshold", "warn_not_found_words")
+    return {key: value for key, value in options.items() if key not in others}
+
+
+CLUSTERS = "cluster alignment"
+CLASSIFICATION = "classification accuracy"
+LINEAR = "linear classification accuracy"
+NEIGHBORS = "neighbour correlation"
+PROJECTIONS = "projection correlation"
+_CORRELATED = (NEIGHBORS, PROJECTIONS)
+_MEASURES = (CLUSTERS, CLASSIFICATION, LINEAR, *_CORRELATED)
+
+# Of the words chosen, the share that the classifier learns from.
+_TRAIN_SHARE = 0.2
+# A classifier learns from one word per side, and is tested on another.
+_FEWEST_WORDS = 2
+
+
+def residual_rows(
+    common: CommonWords,
+    criterion: Criterion,
+    words: Sequence[str] | None,
+    ignore: Sequence[str],
+    n_words: int,
+    k: int,
+    random_state: int,
+) -> list[Row]:
+    """Run the tests for remaining bias on all models, for each class against the others."""
+    subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
+    subjects = subjects if len(subjects) > 2 else [criterion.name]
+    notes: list[str] = []
+    specific = {*criterion.specific_words, *criterion.representatives, *ignore}
+    vocabulary = common.usable(plain_words(common, specific, notes))
+    per_side = min(n_words, len(vocabulary) // 4)
+    stand_for = _numbers(common, criterion.representatives)
+    lost = [*itertools.compress(criterion.representatives, stand_for < 0)]
+    if lost or per_side < _FEWEST_WORDS:
+        nothing = f"no vector with a direction for {', '.join(lost)}, which represent a class"
+        note = nothing if lost else f"only {len(vocabulary)} words are left to choose from"
+        return [
+            row
+            for subject, measure in itertools.product(subjects, _MEASURES)
+            for row in rows_of("residual", measure, subject, common.models, note=note)
+        ]
+    if per_side < n_words:
+        notes.append(f"{per_side} words per side, a quarter of the {len(vocabulary)} there are")
+    neighbor_notes = list(notes)
+    asked = vocabulary[: 2 * n_words]
+    if words is not None:
+        asked = np.unique(_numbers(common, words))
+        asked = asked[asked >= 0]
+        n_lost = len(set(words)) - len(asked)
+        neighbor_notes += [f"{n_lost} of {len(set(words))} words not found"] * bool(n_lost)
+    everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
+    if k >= len(everything):
+        k = len(everything) - 1
+        neighbor_notes.append(f"{k} neighbours, because there are few words")
+    rows: list[Row] = []
+    looked_at = np.flatnonzero(np.isin(everything, asked))
+    for position, subject in enumerate(subjects):
+        biases = _biases(common, everything, stand_for[[position]], np.delete(stand_for, position))
+        order = np.argsort(-biases[0][: len(vocabulary)], kind="stable")
+        sides = order[:per_side], order[::-1][:per_side]
+        looks = []
+        for number, bias in enumerate(biases):
+            vectors = common.vectors(number, everything)
+            near, _ = nearest_neighbors(vectors, vectors[looked_at], k, exclude=looked_at)
+            look = _divided([vectors[side] for side in sides], random_state)
+            look[NEIGHBORS] = neighbor_shares(near, members(biases[0]))
+            look[PROJECTIONS] = _without_noise(bias[looked_at], common.models[number].dtype)
+            looks.append(look)
+        for measure in _MEASURES:
+            said = neighbor_notes if measure in _CORRELATED else notes
+            columns = [look[measure] for look in looks]
+            rows += _rows(measure, subject, common, columns, biases[0][looked_at], said)
+    return rows
+
+
+def _biases(common: CommonWords, numbers: Rows, first: Rows, others: Rows) -> list[Numbers]:
+    """Return the bias of words towards a class in each model."""
+    return [
+        bias_by_projection(*(common.vectors(model, each) for each in (numbers, first, others)))
+        for model in range(len(common.models))
+    ]
+
+
+def _without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
+    noise = 16 * float(np.finfo(dtype).eps)
+    return bias if np.abs(bias).max(initial=0) > noise else 0 * bias
+
+
+def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
+    """Return the numbers of words that have a direction in every model; -1 for others."""
+    found = [common.find(form) for form in forms(common.models[0], words)]
+    numbers = np.array([-1 if number is None else number for number in found], dtype=np.intp)
+    usable = common.usable(numbers[numbers >= 0])
+    return np.where(np.isin(numbers, usable), numbers, -1)
+
+
+def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Numbers]:
+    """Tell, for each word, whether clusters and classifiers find the side it was biased to."""
+    # The same words in every model.
+    order = np.random.default_rng(random_state).permutation(len(sides[0]))
+    n_train = max(1, round(_TRAIN_SHARE * len(order)))
+    train, test = ([side[part] for side in sides] for part in (order[:n_train], order[n_train:]))
+    return {
+        CLUSTERS: in_own_cluster(sides, random_state).astype(float),
+        CLASSIFICATION: np.equal(*classified(train, test)).astype(float),
+        LINEAR: np.equal(*classified(train, test, kernel="linear")).astype(float),
+    }
+
+
+def _rows(
+    measure: str,
+    subject: str,
+    common: CommonWords,
+    columns: Sequence[Numbers],
+    bias: Numbers,
+    notes: Sequence[str],
+) -> list[Row]:
+    n, chance, score = len(columns[0]), 0.5, None
+    if measure in _CORRELATED:
+        chance = 0.0
+
+        def score(column: Numbers, kept: Rows) -> float:
+            return correlation(column[kept], bias[kept])
+
+    elif measure == CLUSTERS:
+        # The better of two readings counts: 1/2 + E|X - 1/2| for X of variance 1 / (4 n).
+        chance += 1 / math.sqrt(2 * math.pi * n)
+    scores, errors = paired_scores(columns, score)
+    rows = rows_of(
+        "residual", measure, subject, common.models, scores, errors, n=n, best_value=chance
+    )
+    for number, row in enumerate(rows, 1):
+        said = list(notes)
+        if measure == PROJECTIONS and not columns[number].any():
+            said.append("after: only rounding errors are left of the projections")
+        if math.isnan(row.before + row.after):
+            said.append("no correlation, because one number is the same for all words")
+        rows[number - 1] = row._replace(note="; ".join(said))
+    return rows
+
+
+def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
+    """Return the numbers of frequent plain words; add remarks to `notes`."""
+    if not len(common):
+        return np.empty(0, dtype=np.intp)
+    model = common.models[0]
+    last = model.vocab[common.words[min(FREQUENT, len(common)) - 1]]
+    rows, lower = plain_rows(model, last + 1)
+    if not lower:
+        notes.append("words of any case, because the vocabulary has hardly any in lower case")
+    unwanted = set(forms(model, left_out_words))
+    numbers = (common.find(form) for form in model.table.words_at(rows) if form not in unwanted)
+    return np.array([number for number in numbers if number is not None], dtype=np.intp)
