@@ -4,28 +4,51 @@ import zlib
 
 import numpy as np
 
-from wefe import WordEmbeddingModel
-from wefe.contextual._encoder import Context
+from wefe.contextual import Context, ContextualModel
+from wefe.contextual._encoder import CachedEncoder
 
 
-class EveryWord(dict):
-    """Knows every word but the empty one and those with a '#'; gives out rows when asked."""
+class FakeNetwork:
+    """The interface of an encoder; it knows every text but the empty one and those with a '#'."""
 
-    def __contains__(self, word):
-        return isinstance(word, str) and bool(word) and "#" not in word
+    pipeline = prompt = None
+    label = fingerprint = "fake"
+    max_length = 1000
 
-    def get(self, word, default=None):
-        # dict.get does not call __missing__.
-        return self[word] if word in self else default  # noqa: SIM401
+    def __init__(self, dim, n_layers, longest, vector):
+        self.dims, self.n_layers, self.longest, self.vector = (
+            [dim] * n_layers,
+            n_layers,
+            longest,
+            vector,
+        )
+        self.calls = []
 
-    def __missing__(self, word):
-        if word not in self:
-            raise KeyError(word)
-        return self.setdefault(word, len(self))
+    def alone(self, word):
+        return Context(word, 0, len(word))
+
+    def describe(self, layer, pooling):
+        return f"layer {layer}"
+
+    def settings(self, layer, pooling):
+        return str(layer).encode()
+
+    def tokenize(self, contexts):
+        return [self._why_unread(context) or context for context in contexts]
+
+    def _why_unread(self, context):
+        if context.end > self.longest:
+            return "too long"
+        return "unknown" if "#" in context.word or not context.word else None
+
+    def encode(self, tokens, layers, pooling, sink):
+        self.calls.append(list(tokens))
+        rows = [[self.vector(context, layer) for context in tokens] for layer in layers]
+        sink(range(len(tokens)), np.array(rows, dtype=np.float32))
 
 
-class FakeEncoder(WordEmbeddingModel):
-    """The interface of `ContextualModel`, with as many calls as texts counted.
+class FakeEncoder(ContextualModel):
+    """A model with such an encoder; `calls` has the contexts that were encoded at once.
 
     Parameters
     ----------
@@ -36,46 +59,11 @@ class FakeEncoder(WordEmbeddingModel):
     """
 
     def __init__(self, name="fake", dim=6, layer=-1, n_layers=4, longest=1000):
-        table = (["x"], np.ones((1, dim), dtype=np.float32))
-        super().__init__(table, name)
-        self.wv.key_to_index = EveryWord()
-        self.layer, self.n_layers = layer % n_layers, n_layers
-        self.longest = longest
-        self.calls = []
+        network = FakeNetwork(dim, n_layers, longest, self._vector)
+        super().__init__(CachedEncoder(network, None), name, layer % n_layers, "mean", None)
+        self.calls = network.calls
 
     def _vector(self, item, layer):
-        return np.random.default_rng([layer, zlib.crc32(repr(tuple(item)).encode())]).normal(
-            size=self.dim
-        )
-
-    def _encode(self, items, layer):
-        contexts = [
-            Context(item, 0, len(item)) if isinstance(item, str) else item for item in items
-        ]
-        vectors = [self._vector(context, layer) for context in contexts]
-        return np.array(vectors, dtype=np.float32).reshape(-1, self.dim)
-
-    def encode_words(self, words):
-        assert all(isinstance(word, str) for word in words)
-        self.calls.append(list(words))
-        return self._encode(words, self.layer)
-
-    def encode_contexts(self, contexts):
-        assert all(isinstance(context, Context) for context in contexts)
-        assert self.can_encode(contexts).all()
-        self.calls.append(list(contexts))
-        return self._encode(contexts, self.layer)
-
-    def can_encode(self, contexts):
-        return np.array([context.end <= self.longest for context in contexts], dtype=bool)
-
-    def encode_layers(self, items, layers=None):
-        self.calls.append(list(items))
-        layers = range(self.n_layers) if layers is None else layers
-        return np.stack([self._encode(items, layer) for layer in layers])
-
-    def get_vectors(self, words):
-        return self.encode_words(words)
-
-    def at_layer(self, layer):
-        return FakeEncoder(self.name, self.dim, layer, self.n_layers, self.longest)
+        generator = np.random.default_rng([layer, zlib.crc32(repr(tuple(item)).encode())])
+        # Rounded to float32, as encoders return them.
+        return generator.normal(size=self._source.encoder.dims[layer]).astype(np.float32)

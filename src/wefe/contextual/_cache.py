@@ -11,11 +11,10 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from wefe._checks import found
 
 logger = logging.getLogger(__name__)
 
@@ -28,15 +27,11 @@ PRAGMA trusted_schema=OFF;
 PRAGMA synchronous=NORMAL;
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
 """
-# SQLITE_ERROR (a table of another shape), SQLITE_CORRUPT, SQLITE_NOTADB.
-_DAMAGED = {1, 11, 26}
 
 
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of the cache: in `cache_dir`, or in the user's cache of the package."""
     if cache_dir is not None:
-        if not isinstance(cache_dir, str | os.PathLike):
-            raise TypeError(f"cache_dir must be a path or None; got {found(cache_dir)}.")
         return Path(cache_dir).expanduser() / _FOLDER
     import pooch
 
@@ -93,7 +88,7 @@ class VectorCache:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cache = VectorCache(Path(folder) / "toy.sqlite")
     ...     cache.put({b"she": np.ones(3, dtype=np.float32)})
-    ...     cache.get([b"she", b"he"], dim=3)
+    ...     cache.get([b"she", b"he"])
     {b'she': array([1., 1., 1.], dtype=float32)}
     """
 
@@ -101,23 +96,20 @@ class VectorCache:
         self.path = path
         self._usable = True
 
-    def get(
-        self, keys: Sequence[bytes], dim: int | None = None
-    ) -> dict[bytes, npt.NDArray[np.float32]]:
-        """Return the vectors found; with `dim`, only those of so many numbers."""
-        found: dict[bytes, npt.NDArray[np.float32] | None] = {}
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
+        """Return the vectors found."""
+        found: dict[bytes, object] = {}
 
         def read(connection: sqlite3.Connection) -> None:
             for start in range(0, len(keys), _KEYS_AT_ONCE):
                 some = keys[start : start + _KEYS_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
-                for key, blob in connection.execute(query, some):
-                    found[key] = _from_blob(blob, dim)
+                found.update(connection.execute(query, some))
 
         if keys and self.path.is_file():
             self._use(read)
-        vectors = {key: each for key, each in found.items() if each is not None}
+        vectors = {key: _from_blob(blob) for key, blob in found.items() if _is_whole(blob)}
         if damaged := len(found) - len(vectors):
             logger.warning("%s: %d vectors are damaged; they are encoded again", self.path, damaged)
         return vectors
@@ -135,24 +127,20 @@ class VectorCache:
 
     def _use(self, work: Callable[[sqlite3.Connection], None]) -> None:
         """Open the file briefly, so that no threads or forks share a connection."""
-        for last in (False, True):
-            if not self._usable:
-                return
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                opened = sqlite3.connect(self.path, timeout=_TIMEOUT_S)
-                with contextlib.closing(opened) as connection:
-                    connection.executescript(_OPEN)
-                    work(connection)
-                return
-            except (sqlite3.Error, OSError) as error:
-                if last or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
-                    self._usable = False
-                    logger.warning(
-                        "the cache %s cannot be used (%s); encoding without it", self.path, error
-                    )
-                else:
-                    self._set_aside(error)
+        if not self._usable:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path, timeout=_TIMEOUT_S)) as connection:
+                connection.executescript(_OPEN)
+                work(connection)
+        except (sqlite3.OperationalError, OSError) as error:
+            self._usable = False
+            logger.warning(
+                "the cache %s cannot be used (%s); encoding without it", self.path, error
+            )
+        except sqlite3.DatabaseError as error:  # no database, or a damaged one
+            self._set_aside(error)
 
     def _set_aside(self, error: Exception) -> None:
         aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
@@ -167,9 +155,11 @@ def _to_blob(vector: npt.NDArray[np.float32]) -> bytes:
     return data + zlib.crc32(data).to_bytes(4, "little")
 
 
-def _from_blob(blob: object, dim: int | None) -> npt.NDArray[np.float32] | None:
-    if not isinstance(blob, bytes) or (dim and len(blob) != 4 * dim + 4):
-        return None
-    if zlib.crc32(blob[:-4]).to_bytes(4, "little") != blob[-4:]:
-        return None
+def _is_whole(blob: object) -> bool:
+    if not isinstance(blob, bytes):
+        return False
+    return zlib.crc32(blob[:-4]).to_bytes(4, "little") == blob[-4:]
+
+
+def _from_blob(blob: Any) -> npt.NDArray[np.float32]:
     return np.frombuffer(blob[:-4], dtype="<f4").astype(np.float32)

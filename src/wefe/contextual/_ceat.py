@@ -12,11 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    as_seed,
-    check_sequence,
-    found,
-)
+from wefe._checks import as_seed, check_array, check_sequence, found
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._contexts import (
     FoundContexts,
@@ -25,14 +21,13 @@ from wefe.contextual._contexts import (
     generator_of_word,
 )
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import UnitVectors, WordsOnly, check_encoder
+from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._weat import largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.words import check_preprocessors, variants
 
 Variance: TypeAlias = Literal["published", "textbook"]
 #: For each word its sentences, or a corpus in which words are found.
@@ -95,8 +90,8 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 
     Raises
     ------
-    ValueError
-        If the shapes differ, there is no study, or a number is out of range.
+    TypeError, ValueError
+        If the shapes differ, there is no study, or a number is not finite or out of range.
 
     Examples
     --------
@@ -104,16 +99,12 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     >>> round(combined.effect_size, 6), round(combined.p_value, 6)
     (0.66403, 0.011861)
     """
-    e, v = np.asarray(effect_sizes, np.float64), np.asarray(variances, np.float64)
-    if e.ndim != 1 or e.shape != v.shape or not len(e):
+    e = check_array("effect_sizes", effect_sizes, "(n_studies,)")
+    v = check_array("variances", variances, "(n_studies,)")
+    if e.shape != v.shape or v.min() <= 0:
         raise ValueError(
-            "effect_sizes and variances must have the same shape (n_studies,), with one study or "
-            f"more; got {e.shape} and {v.shape}."
-        )
-    if not (np.isfinite(e).all() and np.isfinite(v).all() and (v > 0).all()):
-        raise ValueError(
-            "effect_sizes must be finite, and variances finite and above 0. Leave out studies "
-            "whose effect size is undefined."
+            "variances must be above 0, one for each effect size; got "
+            f"{len(v)} for {len(e)} effect sizes, the smallest of them {v.min():g}."
         )
     w = 1 / v
     total = float(w.sum())
@@ -234,11 +225,11 @@ class CEAT(BaseMetric):
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
         encoder = check_encoder(model, "CEAT")
         self._seed = as_seed(self.random_state)
-        asked = _forms(query, encoder, lookup)
+        asked = forms_of(query, encoder, lookup)
         own = _contexts_of(asked, self.contexts, self.max_contexts, self.ignore_case, self._seed)
         readable, self._n_unreadable = _readable(encoder, own)
         self._contexts, self._unit = readable, UnitVectors(encoder)
-        return WordsOnly(encoder, readable)
+        return words_only(encoder, readable)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
@@ -316,17 +307,6 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
     n_x, n_y = s_x.shape[1], s_y.shape[1]
     n = n_x + n_y
     return effect_sizes, n / (n_x * n_y) + effect_sizes**2 / (2 * n)
-
-
-def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    preprocessors = check_preprocessors(lookup.get("preprocessors"))
-    forms = dict.fromkeys(
-        form
-        for part in query.target_sets + query.attribute_sets
-        for word in part
-        for form in variants(word, preprocessors, encoder.vocab_prefix)
-    )
-    return [form for form in forms if form in encoder]
 
 
 def _contexts_of(

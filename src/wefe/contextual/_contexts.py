@@ -18,9 +18,10 @@ from wefe._checks import (
     check_word_set,
     found,
 )
+from wefe._visible import count
 from wefe.contextual._encoder import Context
+from wefe.contextual._model import Words, expanded
 from wefe.models.formats._tokens import UNSPACED
-from wefe.query import Query
 
 # What stands within words and is no letter: soft hyphen, zero-width non-joiner and joiner.
 _JOINERS = "\u00ad\u200c\u200d"
@@ -51,20 +52,17 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
         self.n_found = dict(n_found)
         self.n_sentences = n_sentences
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return FoundContexts, (dict(self), self.n_found, self.n_sentences)
-
     def __repr__(self) -> str:
-        n_drawn, words = sum(map(len, self.values())), "word" if len(self) == 1 else "words"
         missing = sum(not own for own in self.values())
         return (
-            f"<FoundContexts: {n_drawn:,} of {sum(self.n_found.values()):,} contexts of "
-            f"{len(self)} {words} ({missing} without any), from {self.n_sentences:,} sentences>"
+            f"<FoundContexts: {sum(map(len, self.values())):,} of {sum(self.n_found.values()):,} "
+            f"contexts of {count(len(self), 'word')} ({missing} without any), from "
+            f"{self.n_sentences:,} sentences>"
         )
 
 
 def find_contexts(
-    words: Iterable[str | Query] | Query,
+    words: Words,
     sentences: Iterable[str],
     max_contexts: int = 100,
     *,
@@ -75,7 +73,7 @@ def find_contexts(
 
     Parameters
     ----------
-    words : iterable of str or Query, or Query
+    words : iterable of str, Query or Criterion; or one Query or Criterion
         The words; a query stands for all of its words. "New York" counts as a word.
     sentences : iterable of str
         The corpus: sentences or paragraphs, for example an open text file.
@@ -167,17 +165,8 @@ def generator_of_word(seed: int, word: str) -> np.random.Generator:
     return np.random.default_rng([seed, int.from_bytes(word.encode("utf-8", "surrogatepass"))])
 
 
-def _words(words: Iterable[str | Query] | Query) -> tuple[str, ...]:
-    if isinstance(words, Query):
-        words = [words]
-    if isinstance(words, str) or not isinstance(words, Iterable):
-        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    every: list[object] = []
-    for entry in words:
-        if isinstance(entry, Query):
-            every += [word for part in entry.target_sets + entry.attribute_sets for word in part]
-        else:
-            every.append(entry)
+def _words(words: Words) -> tuple[str, ...]:
+    every = [word for part, _ in expanded(words) for word in part]
     checked = tuple(dict.fromkeys(check_word_set("words", every)))
     if "" in checked:
         raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")

@@ -13,13 +13,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wefe._checks import check_number, found
 from wefe._progress import progress_bar
-from wefe.contextual._encoder import Context, Pooling, Sink, Vectors, is_text
+from wefe.contextual._encoder import SURROGATE, Context, Pooling, Sink, Tokens, Vectors
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,6 @@ logger = logging.getLogger(__name__)
 _FIRST_WAIT_S = 1.0
 # Requests to an async function that may be under way at the same time.
 _AT_ONCE = 8
-
-
-class Text(NamedTuple):
-    """A text that a function reads as a whole."""
-
-    text: str
 
 
 class FunctionEncoder:
@@ -72,9 +66,6 @@ class FunctionEncoder:
         self._interval_s = 0.0 if rate is None else 1 / check_number("rate", rate, 0.001)
         self._next_start = 0.0
 
-    def check_unchanged(self) -> None:
-        """Do nothing: users change `revision` when the function changes."""
-
     def describe(self, layer: int, pooling: Pooling) -> str:  # noqa: ARG002
         return "a function of whole texts"
 
@@ -84,11 +75,12 @@ class FunctionEncoder:
     def alone(self, word: str) -> Context:
         return Context(word, 0, len(word))
 
-    def tokenize(self, contexts: Sequence[Context]) -> list[Text | str]:
+    def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the texts to encode, or the reason why a text cannot be sent."""
+        prompt = self.prompt or ""
         return [
-            Text((self.prompt or "") + text)
-            if text.strip() and is_text(text)
+            Tokens(prompt + text)
+            if text.strip() and not SURROGATE.search(text)
             else "it is empty or cannot be written as UTF-8"
             for text, _, _ in contexts
         ]
@@ -98,7 +90,7 @@ class FunctionEncoder:
 
     def encode(
         self,
-        tokens: Sequence[Text],
+        tokens: Sequence[Tokens],
         layers: Sequence[int],  # noqa: ARG002
         pooling: Pooling,  # noqa: ARG002
         sink: Sink,
@@ -154,21 +146,18 @@ class FunctionEncoder:
 
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
         """Return the vectors as an array; refuse wrong shapes and non-finite numbers."""
-        shape: tuple[Any, ...] = len(texts), self.dims[0] or "dim"
         try:
-            with np.errstate(over="ignore"):  # infinity, which is refused below
-                vectors: Vectors = np.asarray(answer, dtype=np.float32)
-            fits = vectors.ndim == 2 and vectors.size > 0
-            fits = fits and all(a in (b, "dim") for a, b in zip(shape, vectors.shape, strict=True))
+            vectors: Vectors = np.asarray(answer, dtype=np.float32)
         except (TypeError, ValueError):  # no numbers, or rows of different lengths
-            fits = False
-        if not fits:
-            what = getattr(answer, "shape", None) or found(answer)
+            vectors = np.empty(0, dtype=np.float32)
+        dim = self.dims[0] or max(1, vectors.shape[-1] if vectors.ndim else 0)
+        if vectors.shape != (len(texts), dim):
             raise ValueError(
-                f"{self.label} must return an array of shape ({shape[0]}, {shape[1]}) for "
-                f"{len(texts)} texts; got {what}. A late-interaction model returns a vector for "
-                "each token, so a word has none of its own: pool them in the function. If you "
-                "change the function, give it another revision."
+                f"{self.label} must return an array of shape ({len(texts)}, "
+                f"{self.dims[0] or 'dim'}) for {len(texts)} texts; got "
+                f"{getattr(answer, 'shape', None) or found(answer)}. A late-interaction model "
+                "returns a vector for each token, so a word has none of its own: pool them in the "
+                "function. If you change the function, give it another revision."
             )
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):

@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-import operator
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_sequence, found
+from wefe._checks import check_sequence, check_word_set, found
 from wefe._visible import html_table
-from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
-from wefe.embeddings import UnusableVectorError
+from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
 from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors
 from wefe.models._types import FloatArray, Held, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
+
+#: Words, and queries and criteria, which stand for their words.
+Words: TypeAlias = Iterable[str | Query | Criterion] | Query | Criterion
 
 # What stands for the word in a template.
 SLOT = "{}"
@@ -33,112 +34,7 @@ _ENCODE_FIRST = (
 )
 
 
-class EncodedModel(WordEmbeddingModel):
-    """A model that encodes a word when you look it up."""
-
-    wv: EncodedVectors
-
-    def encode_words(self, words: Sequence[str]) -> Vectors:
-        """Encode words in isolation, or through the templates.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words of the model.
-
-        Returns
-        -------
-        ndarray of shape (n_words, dim), float32
-            Vectors, not scaled to unit length; with templates, the mean over them.
-
-        Raises
-        ------
-        TypeError, KeyError
-            If `words` is not a sequence of strings, or the model cannot encode a word.
-        """
-        return self.get_vectors(_check_words(words))
-
-    def prepare(
-        self,
-        words: Iterable[str | Query | Criterion] | Query | Criterion,
-        preprocessors: Preprocessors | None = None,
-    ) -> None:
-        """Encode missing words of lists and queries, in one batched pass.
-
-        Parameters
-        ----------
-        words : iterable of str, Query or Criterion; or one Query or Criterion
-            Queries and criteria stand for their words. Words that the model lacks are skipped.
-        preprocessors : list of dict, optional
-            The forms in which words of queries will be looked up; by default as written.
-        """
-        self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
-
-    def snapshot(
-        self,
-        words: Iterable[str | Query | Criterion] | Query | Criterion | None = None,
-        name: str | None = None,
-        preprocessors: Preprocessors | None = None,
-    ) -> WordEmbeddingModel:
-        """Return a static model of some words, for mitigation, neighbours and files.
-
-        Parameters
-        ----------
-        words, name, preprocessors : optional
-            As for :meth:`prepare`; by default the words looked up so far, under the same name.
-
-        Returns
-        -------
-        WordEmbeddingModel
-            Words that the encoder cannot represent are out of vocabulary; any other word that is
-            not in `words` raises `UnreadWordError`.
-        """
-        name = self.name if name is None else name
-        if words is None:
-            return WordEmbeddingModel(self.wv.still(), name, self.vocab_prefix)
-        asked = self._forms(words, preprocessors)
-        known = [form for form in asked if form in self]
-        vectors = StillVectors(known, self.get_vectors(known), asked, self.name)
-        return WordEmbeddingModel(vectors, name, self.vocab_prefix)
-
-    def _forms(
-        self,
-        words: Iterable[str | Query | Criterion] | Query | Criterion,
-        preprocessors: Preprocessors | None,
-    ) -> list[str]:
-        checked = check_preprocessors(preprocessors)
-        if isinstance(words, Query | Criterion):
-            words = [words]
-        if isinstance(words, str) or not isinstance(words, Iterable):
-            raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-        forms: list[str] = []
-        for entry in words:
-            if isinstance(entry, Query | Criterion):
-                for word in _words_of(entry):
-                    forms += variants(word, checked, self.vocab_prefix)
-            else:
-                forms += _check_words([entry])
-        return list(dict.fromkeys(forms))
-
-    def __bool__(self) -> bool:
-        return True
-
-    def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        with self.wv.lock:
-            # All are checked, and given their rows, before any is encoded: one batch, or none.
-            self.wv.check_known([word for word in words if isinstance(word, str)])
-            return self.wv.rows([self.vocab[word] for word in words])
-
-    def __getitem__(self, word: str) -> FloatArray:
-        vector: FloatArray = self.get_vectors([word])[0]
-        vector.flags.writeable = False
-        return vector
-
-    def __reduce__(self) -> Any:
-        return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
-
-
-class ContextualModel(EncodedModel):
+class ContextualModel(WordEmbeddingModel):
     """An encoder as a model for every metric; open one with :func:`load_encoder`.
 
     A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
@@ -167,6 +63,8 @@ class ContextualModel(EncodedModel):
     1.25
     """
 
+    wv: EncodedVectors
+
     def __init__(
         self,
         source: CachedEncoder,
@@ -176,13 +74,21 @@ class ContextualModel(EncodedModel):
         templates: tuple[str, ...] | None,
     ) -> None:
         self._source, self._asked_pooling = source, asked_pooling
-        self._words = _Words(source, layer, asked_pooling, templates)
-        super().__init__(EncodedVectors(self._words, name), name)
+        encoder = source.encoder
+        self._is_whole = (
+            asked_pooling == "auto"
+            and encoder.pipeline is not None
+            and layer == encoder.n_layers - 1
+        )
+        alone = templates is None or set(templates) == {SLOT}
+        within: Pooling = "mean" if asked_pooling == "auto" else asked_pooling
+        pooling = "auto" if self._is_whole and alone else within
+        super().__init__(EncodedVectors(source, layer, pooling, templates, name), name)
 
     @property
     def layer(self) -> int:
         """The hidden state that is read; 0 is the output of the embedding layer."""
-        return self._words.layer
+        return self.wv.layer
 
     @property
     def n_layers(self) -> int:
@@ -192,12 +98,12 @@ class ContextualModel(EncodedModel):
     @property
     def pooling(self) -> Pooling:
         """How token vectors are combined; 'auto' only for a whole SentenceTransformer."""
-        return self._words.pooling
+        return self.wv.pooling
 
     @property
     def templates(self) -> tuple[str, ...] | None:
         """The templates; None for words in isolation."""
-        return self._words.templates
+        return self.wv.templates
 
     @property
     def prompt(self) -> str:
@@ -221,16 +127,106 @@ class ContextualModel(EncodedModel):
     def encoding(self) -> str:
         """A hash of the weights and of all options that affect a vector."""
         encoder = self._source.encoder
-        # Within a text, 'auto' is 'mean'.
-        settings = [encoder.settings(self.layer, each) for each in (self.pooling, self._of_texts)]
+        settings = [
+            encoder.settings(self.layer, each) for each in (self.pooling, self._hidden_pooling)
+        ]
         cut = self._source.dim, self._source.normalize
         rest = repr((self.layer, self.templates, self.max_length, *cut)).encode()
         parts = [self.fingerprint.encode(), *dict.fromkeys(settings), rest]
         return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
 
     @property
-    def _of_texts(self) -> Pooling:
+    def _hidden_pooling(self) -> Pooling:
+        """How hidden states are combined: within a text, 'auto' is 'mean'."""
         return "mean" if self.pooling == "auto" else self.pooling
+
+    def encode_words(self, words: Sequence[str]) -> Vectors:
+        """Encode words in isolation, or through the templates.
+
+        Parameters
+        ----------
+        words : sequence of str
+            Words of the model.
+
+        Returns
+        -------
+        ndarray of shape (n_words, dim), float32
+            Vectors, not scaled to unit length; with templates, the mean over them.
+
+        Raises
+        ------
+        TypeError, KeyError
+            If `words` is not a sequence of strings, or the model cannot encode a word.
+        """
+        return self.get_vectors(_check_words(words))
+
+    def prepare(
+        self,
+        words: Words,
+        preprocessors: Preprocessors | None = None,
+    ) -> None:
+        """Encode missing words of lists and queries, in one batched pass.
+
+        Parameters
+        ----------
+        words : iterable of str, Query or Criterion; or one Query or Criterion
+            Queries and criteria stand for their words. Words that the model lacks are skipped.
+        preprocessors : list of dict, optional
+            The forms in which words of queries will be looked up; by default as written.
+        """
+        self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
+
+    def snapshot(
+        self,
+        words: Words | None = None,
+        name: str | None = None,
+        preprocessors: Preprocessors | None = None,
+    ) -> WordEmbeddingModel:
+        """Return a static model of some words, for mitigation, neighbours and files.
+
+        Parameters
+        ----------
+        words, name, preprocessors : optional
+            As for :meth:`prepare`; by default the words looked up so far, under the same name.
+
+        Returns
+        -------
+        WordEmbeddingModel
+            Words that the encoder cannot represent are out of vocabulary; any other word that is
+            not in `words` raises `UnreadWordError`.
+        """
+        name = self.name if name is None else name
+        if words is None:
+            return WordEmbeddingModel(self.wv.still(), name, self.vocab_prefix)
+        asked = self._forms(words, preprocessors)
+        known = [form for form in asked if form in self]
+        vectors = static_vectors(known, self.get_vectors(known), asked, self.name)
+        return WordEmbeddingModel(vectors, name, self.vocab_prefix)
+
+    def _forms(self, words: Words, preprocessors: Preprocessors | None) -> list[str]:
+        checked = check_preprocessors(preprocessors)
+        forms: list[str] = []
+        for part, is_written in expanded(words):
+            for word in _check_words(part):
+                forms += [word] if is_written else variants(word, checked, self.vocab_prefix)
+        return list(dict.fromkeys(forms))
+
+    def __bool__(self) -> bool:
+        return True
+
+    def get_vectors(self, words: Sequence[str]) -> FloatArray:
+        with self.wv.lock:
+            # All are checked, and given their rows, before any is encoded: one batch, or none.
+            self.wv.check_known(words)
+            return self.wv.rows([self.vocab[word] for word in words])
+
+    def __getitem__(self, word: str) -> FloatArray:
+        vector: FloatArray = self.get_vectors([word])[0]
+        vector.flags.writeable = False
+        return vector
+
+    def __reduce__(self) -> Any:
+        return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
 
     def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
         """Encode words in texts; templates are not used.
@@ -250,11 +246,9 @@ class ContextualModel(EncodedModel):
         TypeError, ValueError
             If a context or its span is wrong, or its word has no vector; see :meth:`can_encode`.
         """
-        encoder = self._source.encoder
-        last = self.layer == self.n_layers - 1
-        whole = self._asked_pooling == "auto" and encoder.pipeline is not None and last
-        pooling: Pooling = "auto" if whole else self.pooling
-        return self._encode_contexts(contexts, [self.layer], pooling)[0]  # type: ignore[no-any-return]
+        pooling: Pooling = "auto" if self._is_whole else self.pooling
+        vectors: Vectors = self._source.vectors(_check_contexts(contexts), [self.layer], pooling)[0]
+        return vectors
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
         """Tell which contexts have a vector.
@@ -299,30 +293,13 @@ class ContextualModel(EncodedModel):
         TypeError, KeyError, ValueError
             As :meth:`encode_words` and :meth:`encode_contexts`, or if a layer does not exist.
         """
-        wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
-        chosen = [check_layer(layer, self.n_layers) for layer in wanted]
-        if not chosen:
-            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
+        chosen = check_layers(layers, self.n_layers)
         items = check_sequence("items", items)
         if len(items) and isinstance(items[0], str):
             words = _check_words(items)
             self.wv.check_known(words)
-            return self._words.encode(words, chosen, self._of_texts)
-        return self._encode_contexts(items, chosen, self._of_texts)  # type: ignore[arg-type]
-
-    def _encode_contexts(
-        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
-    ) -> Vectors:
-        contexts = _check_contexts(contexts)
-        tokens = self._source.encoder.tokenize(contexts)
-        for place, (context, each) in enumerate(zip(contexts, tokens, strict=True)):
-            if isinstance(each, str):
-                raise ValueError(
-                    f"contexts[{place}]: {self.name} has no vector for {shortened(context.word)} "
-                    f"in {shortened(context.text)}: {each}. Leave out contexts for which "
-                    "can_encode is False."
-                )
-        return self._source.vectors(contexts, tokens, layers, pooling)
+            return self.wv.encode(words, chosen, self._hidden_pooling)
+        return self._source.vectors(_check_contexts(items), chosen, self._hidden_pooling)
 
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
@@ -387,8 +364,10 @@ class ContextualModel(EncodedModel):
         return html_table(repr(self), [])
 
 
-class _Words:
-    """How an encoder reads words: templates, layer and pooling."""
+class EncodedVectors(StoredVectors):
+    """Vectors that an encoder makes of words on request, in isolation or through templates."""
+
+    stored_held: Held = "selected"
 
     def __init__(
         self,
@@ -396,16 +375,28 @@ class _Words:
         layer: int,
         pooling: Pooling,
         templates: tuple[str, ...] | None,
+        label: str,
     ) -> None:
-        encoder = source.encoder
-        alone = templates is None or set(templates) == {SLOT}
-        piped = encoder.pipeline is not None and layer == encoder.n_layers - 1 and alone
-        self._source, self.layer, self.templates = source, layer, templates
-        self.pooling: Pooling = "mean" if pooling == "auto" and not piped else pooling
+        self._source, self.layer, self.pooling = source, layer, pooling
+        self.templates, self.label = templates, label
+        self.lock = threading.RLock()
+        self._vector_of: dict[str, FloatArray] = {}
+        # Why a word has no vector; None for one that has.
+        self._reasons: dict[str, str | None] = {}
+        self.key_to_index = _OpenIndex(self)
 
     @property
-    def dim(self) -> int:
+    def vector_size(self) -> int:  # type: ignore[override]
         return self._source.width(self.layer, self.pooling)
+
+    @property
+    def requested(self) -> frozenset[str]:  # type: ignore[override]
+        """The words looked up so far."""
+        return frozenset(self.key_to_index)
+
+    @property
+    def stored_nbytes(self) -> int:
+        return len(self.key_to_index) * self.vector_size * 4
 
     def _contexts(self, words: Sequence[str], pooling: Pooling) -> list[Context]:
         return [
@@ -417,94 +408,47 @@ class _Words:
             for template in self.templates or (SLOT,)
         ]
 
-    def reasons(self, words: Sequence[str]) -> list[str | None]:
-        tokens = self._source.encoder.tokenize(self._contexts(words, self.pooling))
-        n = len(self.templates or (SLOT,))
-        return [
-            next((each for each in tokens[place : place + n] if isinstance(each, str)), None)
-            for place in range(0, len(tokens), n)
-        ]
-
-    def encode(
-        self,
-        words: Sequence[str],
-        layers: Sequence[int] | None = None,
-        pooling: Pooling | None = None,
-    ) -> Vectors:
+    def encode(self, words: Sequence[str], layers: Sequence[int], pooling: Pooling) -> Vectors:
         """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
-        chosen = [self.layer] if layers is None else layers
-        contexts = self._contexts(words, pooling or self.pooling)
-        tokens = self._source.encoder.tokenize(contexts)
-        vectors = self._source.vectors(contexts, tokens, chosen, pooling or self.pooling)
+        vectors = self._source.vectors(self._contexts(words, pooling), layers, pooling)
         if self.templates is None or not words:
             return vectors
-        shape = (len(chosen), len(words), len(self.templates), vectors.shape[-1])
+        shape = (len(layers), len(words), len(self.templates), vectors.shape[-1])
         mean: Vectors = vectors.reshape(shape).mean(axis=2, dtype=np.float64).astype(np.float32)
         return mean
 
-
-class EncodedVectors(StoredVectors):
-    """Vectors that `source` encodes on request and that are kept."""
-
-    stored_held: Held = "selected"
-
-    def __init__(self, source: Any, label: str) -> None:
-        self._source, self.label = source, label
-        self.lock = threading.RLock()
-        self.row_of: dict[str, int] = {}
-        self._vector_of: dict[str, FloatArray] = {}
-        # Why a word has no vector; None for one that has.
-        self._reasons: dict[str, str | None] = {}
-        self.key_to_index = _OpenIndex(self)
-
-    @property
-    def vector_size(self) -> int:  # type: ignore[override]
-        return int(self._source.dim)
-
-    @property
-    def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
-        return frozenset(self.row_of)
-
-    @property
-    def stored_nbytes(self) -> int:
-        return len(self.row_of) * self.vector_size * 4
-
-    def row(self, word: str) -> int:
-        """Return the row of a word, a new one if necessary; nothing is encoded."""
-        with self.lock:
-            self.check_known([word])
-            return self.row_of.setdefault(word, len(self.row_of))
-
-    def knows(self, word: str) -> bool:
-        self._note([word])
-        return self._reasons[word] is None
-
-    def _note(self, words: Iterable[str]) -> None:
-        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
-        if new:
-            self._reasons.update(zip(new, self._source.reasons(new), strict=True))
-
     def check_known(self, words: Sequence[str]) -> None:
+        """Raise KeyError for the first word that the encoder cannot represent."""
         self._note(words)
         for word in words:
             if self._reasons[word] is not None:
                 raise KeyError(f"{shortened(word)} is not in {self.label}: {self._reasons[word]}")
 
+    def knows(self, word: str) -> bool:
+        self._note([word])
+        return self._reasons[word] is None
+
+    def _note(self, words: Sequence[str]) -> None:
+        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
+        tokens = iter(self._source.encoder.tokenize(self._contexts(new, self.pooling)))
+        for word in new:
+            own = [next(tokens) for _ in self.templates or (SLOT,)]
+            self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
+
     def get_vector(self, word: str) -> FloatArray:
         """Return the vector of a word outside the vocabulary, as tables with subwords do."""
-        vector: FloatArray = self.rows([self.row(word)])[0]
+        vector: FloatArray = self.rows([self.key_to_index[word]])[0]
         return vector
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         with self.lock:
-            every = list(self.row_of)
+            every = list(self.key_to_index)
             missing = [word for word in every if word not in self._vector_of]
             try:
-                vectors = self._source.encode(missing)[0]
+                vectors = self.encode(missing, [self.layer], self.pooling)[0]
             except BaseException:
                 for word in missing:  # as if it had not been asked for
-                    del self.row_of[word]
+                    del self.key_to_index[word]
                 raise
             self._vector_of.update(zip(missing, vectors, strict=True))
             if not len(rows):
@@ -514,71 +458,67 @@ class EncodedVectors(StoredVectors):
     @property
     def vectors(self) -> FloatArray:
         """The read-only vectors of the words looked up so far."""
-        vectors = self._make(np.arange(len(self.row_of)))
+        vectors = self._make(np.arange(len(self.key_to_index)))
         vectors.flags.writeable = False
         return vectors
 
-    def still(self) -> StillVectors:
+    def still(self) -> ArrayVectors:
         """Return a separate table of the words so far and their vectors."""
         with self.lock:
-            vectors, words = np.array(self.vectors), list(self.row_of)
+            vectors, words = np.array(self.vectors), list(self.key_to_index)
             lost = [word for word, reason in self._reasons.items() if reason is not None]
-        return StillVectors(words, vectors, [*words, *lost], self.label)
+        return static_vectors(words, vectors, [*words, *lost], self.label)
 
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
         still = self.still()
-        return StillVectors, (list(still.key_to_index), still.vectors, still.requested, self.label)
+        return ArrayVectors.unchecked, (still.key_to_index, still.vectors)
 
 
-class _OpenIndex(Mapping[str, int]):
-    """The rows of words; looking up a new word adds a row."""
+class _OpenIndex(dict[str, int]):
+    """The rows of the words looked up so far; looking up a new word adds a row."""
 
     def __init__(self, table: EncodedVectors) -> None:
         self._table = table
 
-    def __getitem__(self, word: str) -> int:
+    def __contains__(self, word: object) -> bool:
+        return isinstance(word, str) and self._table.knows(word)
+
+    def __missing__(self, word: str) -> int:
         if not isinstance(word, str):
             raise KeyError(word)
-        return self._table.row(str(word))
-
-    def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._table.knows(str(word))
-
-    def get(self, word: str, default: Any = None) -> Any:
-        """Return the row of a word that was looked up before; adds none."""
-        return self._table.row_of.get(word, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._table.row_of))
-
-    def __len__(self) -> int:
-        return len(self._table.row_of)
+        with self._table.lock:
+            self._table.check_known([word])
+            return self.setdefault(word, len(self))
 
 
-class StillVectors(ArrayVectors):
-    """The complete vectors of some words of an encoder."""
-
-    def __init__(
-        self, words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
-    ) -> None:
-        super().__init__(words, vectors)
-        self.requested = frozenset(requested)
-        label = f"the static copy of {name}"
-        self.key_to_index = PartialIndex(self.key_to_index, self.requested, label, _ENCODE_FIRST)
-
-    @property
-    def held(self) -> Held:
-        return "memory"
+def static_vectors(
+    words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
+) -> ArrayVectors:
+    """Return a table of some words of an encoder; a word that was not requested is an error."""
+    table = ArrayVectors(words, vectors)
+    label = f"the static copy of {name}"
+    table.key_to_index = PartialIndex(
+        table.key_to_index, frozenset(requested), label, _ENCODE_FIRST
+    )
+    return table
 
 
-def _words_of(entry: Query | Criterion) -> Iterator[str]:
-    """Yield all words of a query, or all words of a criterion that mitigation may need."""
-    if isinstance(entry, Query):
-        yield from itertools.chain(*entry.target_sets, *entry.attribute_sets)
-        return
-    sets = (*entry.definitional_sets, *entry.equalize_sets, *entry.stereotyped_words.values())
-    yield from itertools.chain(*sets, entry.representatives, entry.specific_words)
+def expanded(words: Words) -> Iterator[tuple[Sequence[str], bool]]:
+    """Yield word sets, and whether they are words as written, not of queries and criteria."""
+    if isinstance(words, Query | Criterion):
+        words = [words]
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
+    for entry in words:
+        if isinstance(entry, Query):
+            yield from ((part, False) for part in entry.target_sets + entry.attribute_sets)
+        elif isinstance(entry, Criterion):
+            sets = (*entry.definitional_sets, *entry.equalize_sets)
+            sets += (*entry.stereotyped_words.values(), entry.representatives, entry.specific_words)
+            yield from ((part, False) for part in sets)
+        else:
+            yield [entry], True
 
 
 def check_layer(layer: object, n_layers: int) -> int:
@@ -588,39 +528,36 @@ def check_layer(layer: object, n_layers: int) -> int:
     if not -n_layers <= layer < n_layers:
         raise ValueError(
             f"layer must be from 0 (the output of the embedding layer) to {n_layers - 1}, or from "
-            f"-1 (the last) down to {-n_layers}, as there are {n_layers} hidden states; "
-            f"got {layer}."
+            f"-1 (the last) down to {-n_layers}; got {layer}."
         )
     return int(layer) % n_layers
 
 
-def shortened(text: str) -> str:
-    """Return a text in quotes, cut if it is long."""
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+def check_layers(layers: Sequence[int] | None, n_layers: int) -> list[int]:
+    """Return the indices of hidden states, by default all."""
+    wanted = range(n_layers) if layers is None else check_sequence("layers", layers)
+    chosen = [check_layer(layer, n_layers) for layer in wanted]
+    if not chosen:
+        raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
+    return chosen
 
 
-def _check_words(words: object) -> list[str]:
-    for place, word in enumerate(check_sequence("words", words)):
-        if not isinstance(word, str):
-            raise TypeError(f"words: element {place} must be a string; got {found(word)}.")
-    return [str(word) for word in words]  # type: ignore[attr-defined]
+def _check_words(words: Sequence[str]) -> tuple[str, ...]:
+    return check_word_set("words", words) if len(check_sequence("words", words)) else ()
 
 
-def _check_contexts(contexts: object) -> list[Context]:
-    checked = []
+def _check_contexts(contexts: Sequence[Context]) -> Sequence[Context]:
     for place, each in enumerate(check_sequence("contexts", contexts)):
-        if not isinstance(each, tuple) or len(each) != 3 or not isinstance(each[0], str):
+        if not isinstance(each, Context):
             raise TypeError(
                 f"contexts[{place}] must be a Context(text, start, end); got {found(each)}."
             )
-        text, start, end = each
-        if not 0 <= operator.index(start) < operator.index(end) <= len(text):
+        if not 0 <= each.start < each.end <= len(each.text):
             raise ValueError(
-                f"contexts[{place}]: start and end must be 0 <= start < end <= {len(text)}, the "
-                f"length of the text; got {start!r} and {end!r}."
+                f"contexts[{place}]: start and end must be 0 <= start < end <= {len(each.text)}, "
+                f"the length of the text; got {each.start!r} and {each.end!r}."
             )
-        checked.append(Context(text, int(start), int(end)))
-    return checked
+    return contexts
 
 
 def check_encoder(model: object, who: str) -> ContextualModel:
@@ -637,23 +574,30 @@ def check_encoder(model: object, who: str) -> ContextualModel:
     return cast("ContextualModel", model)
 
 
-class WordsOnly(WordEmbeddingModel):
-    """Replaces an encoder while the words of `known` are looked up; its vectors mean nothing."""
+def forms_of(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
+    """Return all forms of the words of a query that an encoder can represent."""
+    words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    found = forms_found(encoder, words, lookup.get("preprocessors"), "all")
+    return list(dict.fromkeys(form for forms in found.values() for form in forms))
 
-    def __init__(self, model: WordEmbeddingModel, known: Mapping[str, Any] | None = None) -> None:
-        # Nothing else of a model is looked at, and its own __init__ would ask for vectors.
-        self.wv = model.wv
-        self.name = model.name
-        self.vocab_prefix = model.vocab_prefix
-        self.use_subwords = False
-        self._known = model.vocab if known is None else known
 
-    @property
-    def vocab(self) -> Mapping[str, Any]:
-        return self._known
+def words_only(model: WordEmbeddingModel, words: Iterable[str]) -> WordEmbeddingModel:
+    """Return a model in which to look up words; its vectors mean nothing."""
+    known = list(words)
+    vectors = np.ones((len(known), 1), dtype=np.float32)
+    return WordEmbeddingModel((known, vectors), model.name, model.vocab_prefix)
 
-    def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        return np.ones((len(words), 1), dtype=np.float32)
+
+def check_readable(encoder: ContextualModel, contexts: Sequence[Context]) -> None:
+    """Refuse sentences that the encoder cannot read."""
+    different = list(dict.fromkeys(contexts))
+    unreadable = [different[place] for place in np.flatnonzero(~encoder.can_encode(different))]
+    if unreadable:
+        raise UnanswerableError(
+            f"{encoder.name} cannot read {shortened(unreadable[0].text)} ({len(unreadable)} of "
+            f"{len(different)} texts): it is longer than max_length, or the word has unknown "
+            "tokens only. Use shorter texts, or leave the word out."
+        )
 
 
 class UnitVectors:

@@ -21,7 +21,7 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, unit
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import ContextualModel, shortened
+from wefe.contextual._model import ContextualModel, check_readable
 from wefe.datasets import fetch_eds, load_weat
 from wefe.metrics._permutation import flip_test
 from wefe.running import holm
@@ -57,19 +57,13 @@ def count_tokens(scorer: Scorer, names: Sequence[str]) -> Vectors:
         return np.full(len(names), np.nan)
     encoder = scorer._source.encoder
     tokens = encoder.tokenize([encoder.alone(name) for name in names])
-    return np.array([np.nan if isinstance(each, str) else len(each.word) for each in tokens])
+    return np.array([len(getattr(each, "word", "")) or np.nan for each in tokens])
 
 
 def _encode(scorer: Scorer, texts: list[str]) -> Vectors:
     if isinstance(scorer, ContextualModel):
         contexts = [Context(text, 0, len(text)) for text in texts]
-        readable = scorer.can_encode(contexts)
-        if not readable.all():
-            raise ValueError(
-                f"{scorer.name} cannot read {shortened(texts[int(readable.argmin())])} as a whole "
-                f"({int((~readable).sum())} of {len(texts)} texts): it is longer than "
-                f"{scorer.max_length} tokens, or has unknown tokens only. Shorten the text."
-            )
+        check_readable(scorer, contexts)
         return np.asarray(scorer.encode_contexts(contexts), dtype=np.float64)
     return _call(scorer, "(n_texts, dim)", texts)
 
