@@ -207,9 +207,9 @@ def test_a_word_of_which_a_part_is_cut_off_is_refused(tiny):
     assert not encoder.can_encode([Context("the kids nurses", 9, 15)])[0]
     assert encoder.can_encode([Context("the kids nurse", 9, 14)])[0]
     for start, end in ((0, 0), (3, 2), (-1, 2), (0, 99)):
-        with pytest.raises(ValueError, match=r"contexts\[0\]: start and end"):
+        with pytest.raises(ValueError, match=r"contexts\[0\] must have 0 <= start"):
             encoder.encode_contexts([Context("nurse", start, end)])
-    with pytest.raises(TypeError, match=r"Context\(text, start, end\)"):
+    with pytest.raises(TypeError, match="must be a Context; got str"):
         encoder.encode_contexts(["nurse"])
     assert encoder.encode_contexts([]).shape == (0, 16)
 
@@ -323,7 +323,7 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
     slow = tiny.encoder("bert")[1]
     slow.__class__ = Slow
     wrong = [
-        ("nothing-here", {}, FileNotFoundError, "'nothing-here' is neither a folder"),
+        ("nothing-here", {}, FileNotFoundError, "nothing-here is neither a folder"),
         (tiny_folder / "config.json", {}, ValueError, "is neither a folder"),
         (tmp_path, {}, ValueError, "cannot be opened as an encoder"),
         (model, {}, TypeError, r"with its tokenizer, load_encoder\(model, tokenizer="),
@@ -331,13 +331,13 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
         (tiny_folder, {"tokenizer": tokenizer}, TypeError, "tokenizer is only for"),
         (tiny_folder, {"revision": "main"}, TypeError, "revision is only for"),
         (tiny_folder, {"rate": 1}, TypeError, "rate is only for"),
-        (tiny_folder, {"device": 3.5}, ValueError, "device must be a name"),
+        (tiny_folder, {"device": 3.5}, ValueError, "device must be one"),
         ((model, tokenizer), {"device": "cuda:99"}, ValueError, "got 'cuda:99'"),
         ((transformers.ViTModel(config), tokenizer), {}, TypeError, "does not return hidden"),
         ((model, slow), {}, TypeError, "Use a fast one"),
         (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls' takes the special"),
         ((model, tokenizer), {"pooling": "meam"}, ValueError, "Did you mean 'mean'"),
-        ((model, tokenizer), {"layer": 4}, ValueError, "layer must be from 0 .* to 3"),
+        ((model, tokenizer), {"layer": 4}, ValueError, "layer must be from 0 to 3"),
         ((model, tokenizer), {"layer": 1.0}, TypeError, "layer must be an integer"),
         ((model, tokenizer), {"max_length": 33}, ValueError, "max_length is at most 32"),
         ((model, tokenizer), {"max_length": 2}, ValueError, "leaves no token"),

@@ -12,10 +12,9 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed, check_array, check_sequence, found
+from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._contexts import (
-    FoundContexts,
     contexts_in,
     find_contexts,
     generator_of_word,
@@ -244,9 +243,13 @@ class CEAT(BaseMetric):
         n_contexts = {word: len(own) for word, own in contexts.items()}
         ends = np.cumsum(list(n_contexts.values()))[:-1]
         bank = dict(zip(contexts, np.split(vectors, ends), strict=True))
-        samples = _samples(bank, words, self.n_samples, self._seed)
-        pairs = [_effects(*sample, self.variance) for sample in samples]
-        effect_sizes, variances = map(np.concatenate, zip(*pairs, strict=True))
+        size = max(1, _CHUNK_NUMBERS // vectors.shape[1])
+        chunks = [
+            _associations(bank, words, slice(start, start + size), self.n_samples, self._seed)
+            for start in range(0, self.n_samples, size)
+        ]
+        s_x, s_y = map(np.concatenate, zip(*chunks, strict=True))
+        effect_sizes, variances = _effects(s_x, s_y, self.variance)
         defined = np.isfinite(effect_sizes)
         details: dict[str, Any] = {
             "effect_sizes": effect_sizes,
@@ -267,32 +270,28 @@ class CEAT(BaseMetric):
         return Measurement({**score, **values}, None, details)
 
 
-def _samples(
-    bank: Mapping[str, Vectors], words: Sequence[Sequence[str]], n_samples: int, seed: int
-) -> Iterator[tuple[Vectors, Vectors]]:
-    """Yield associations s(w, A, B) of both target sets, of shape (n, n_words), in parts.
+def _associations(
+    bank: Mapping[str, Vectors],
+    words: Sequence[Sequence[str]],
+    chunk: slice,
+    n_samples: int,
+    seed: int,
+) -> list[Vectors]:
+    """Return s(w, A, B) in some samples, for both target sets: (n_samples, n_words).
 
     A word has one context per sample. Its draws depend only on the seed.
     """
-    generators = {word: generator_of_word(seed, word) for part in words for word in part}
-    dim = bank[words[0][0]].shape[1]
-    size = max(1, _CHUNK_NUMBERS // dim)
-    for start in range(0, n_samples, size):
-        n = min(size, n_samples - start)
-        drawn = {
-            word: generator.integers(len(bank[word]), size=n)
-            for word, generator in generators.items()
-        }
-        axis = np.zeros((n, dim))
-        for part, sign in zip(words[2:], (1, -1), strict=True):
-            for word in part:
-                axis += bank[word][drawn[word]] * (sign / len(part))
-        yield tuple(  # type: ignore[misc]
-            np.stack(
-                [np.einsum("nd,nd->n", bank[word][drawn[word]], axis) for word in part], axis=1
-            )
-            for part in words[:2]
-        )
+
+    def sampled(word: str) -> Vectors:
+        drawn = generator_of_word(seed, word).integers(len(bank[word]), size=n_samples)
+        return bank[word][drawn[chunk]]
+
+    near, far = (sum(map(sampled, part)) / len(part) for part in words[2:])
+    axis = near - far
+    return [
+        np.column_stack([np.einsum("nd,nd->n", sampled(word), axis) for word in part])
+        for part in words[:2]
+    ]
 
 
 def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:
@@ -313,17 +312,12 @@ def _contexts_of(
     words: Sequence[str], contexts: Corpus | None, max_contexts: int, case: bool, seed: int
 ) -> Mapping[str, Sequence[Context]]:
     if isinstance(contexts, Mapping):
-        given: dict[str, Any] = {word: contexts[word] for word in words if word in contexts}
-        if isinstance(contexts, FoundContexts):
-            return given
-        for word, own in given.items():
-            check_sequence(f"contexts[{word!r}]", own)
+        given = {word: contexts[word] for word in words if word in contexts}
         return {word: contexts_in(word, own, ignore_case=case) for word, own in given.items()}
     if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
         raise TypeError(
-            "contexts must be a mapping from words to sentences, or an iterable of sentences that "
-            "the next query or model can read again: contexts=find_contexts(queries, file); got "
-            f"{found(contexts)}."
+            "contexts must be a mapping from words to sentences, or sentences that can be read "
+            f"again; got {found(contexts)}. Use contexts=find_contexts(queries, file)."
         )
     if not words:
         return {}
@@ -336,8 +330,6 @@ def _readable(
     """Drop contexts that the encoder cannot read, and words without any."""
     every = list(itertools.chain(*contexts.values()))
     verdicts = iter(encoder.can_encode(every) if every else ())
-    readable = {
-        word: [context for context in own if next(verdicts)] for word, own in contexts.items()
-    }
+    readable = {word: [each for each in own if next(verdicts)] for word, own in contexts.items()}
     left = {word: own for word, own in readable.items() if own}
     return left, len(every) - sum(map(len, left.values()))

@@ -15,6 +15,7 @@ from wefe._checks import (
     as_seed,
     check_bool,
     check_positive_int,
+    check_sequence,
     check_word_set,
     found,
 )
@@ -112,19 +113,12 @@ def find_contexts(
     wanted = _words(words)
     limit = check_positive_int("max_contexts", max_contexts)
     if isinstance(sentences, str) or not isinstance(sentences, Iterable):
-        raise TypeError(
-            f"sentences must be an iterable of strings, such as an open file; got "
-            f"{found(sentences)}."
-        )
+        raise TypeError(f"sentences must be an iterable of strings; got {found(sentences)}.")
     matcher = _Matcher(wanted, ignore_case=check_bool("ignore_case", ignore_case))
     seed = as_seed(random_state)
     kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
     n_sentences = 0
     for sentence in sentences:
-        if not isinstance(sentence, str):
-            raise TypeError(
-                f"sentences: number {n_sentences} must be a string; got {found(sentence)}."
-            )
         n_sentences += 1
         sentence = _composed(sentence)
         for word, start, end in matcher.find(sentence):
@@ -136,27 +130,20 @@ def find_contexts(
     )
 
 
-def contexts_in(word: str, sentences: Sequence[object], *, ignore_case: bool) -> list[Context]:
+def contexts_in(
+    word: str, sentences: Sequence[str | Context], *, ignore_case: bool
+) -> list[Context]:
     """Return the given contexts of a word; in a sentence, its first occurrence."""
-    matcher = _Matcher([word], ignore_case=ignore_case)
+    name, matcher = f"contexts[{word!r}]", _Matcher([word], ignore_case=ignore_case)
     contexts = []
-    for position, sentence in enumerate(sentences):
-        if isinstance(sentence, Context):
-            contexts.append(sentence)
-            continue
-        if not isinstance(sentence, str):
-            raise TypeError(
-                f"contexts[{word!r}][{position}] must be a string or Context; got "
-                f"{found(sentence)}."
-            )
-        text = _composed(sentence)
-        place = next(matcher.find(text), None)
-        if place is None:
-            raise ValueError(
-                f"contexts[{word!r}][{position}] does not hold the word: {found(sentence)}. Leave "
-                "it out, or let find_contexts search."
-            )
-        contexts.append(Context(text, *place[1:]))
+    for position, sentence in enumerate(check_sequence(name, sentences)):
+        if not isinstance(sentence, Context):
+            text = _composed(sentence)
+            place = next(matcher.find(text), None)
+            if place is None:
+                raise ValueError(f"{name}[{position}] lacks the word: {found(sentence)}.")
+            sentence = Context(text, *place[1:])
+        contexts.append(sentence)
     return contexts
 
 

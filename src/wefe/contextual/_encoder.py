@@ -8,7 +8,7 @@ import inspect
 import json
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -105,8 +105,8 @@ class Encoder:
         self,
         network: Any,
         tokenizer: Any,
-        *,
         pipeline: Any = None,
+        *,
         label: str,
         prompt: str | None = None,
         batch_size: int = 32,
@@ -155,9 +155,8 @@ class Encoder:
                 return int(self._encoded_whole([_ONE_TOKEN]).shape[-1])
         except (KeyError, AttributeError) as error:
             raise TypeError(
-                f"{self.label} returns no single vector for a text. A late-interaction model "
-                "returns one for each token: choose pooling='mean' for the mean over those of a "
-                "word."
+                f"{self.label} returns no single vector for a text. A late-interaction model has "
+                "one for each token: choose pooling='mean' for the mean over those of a word."
             ) from error
 
     def describe(self, layer: int, pooling: Pooling) -> str:
@@ -173,9 +172,8 @@ class Encoder:
 
         if not getattr(tokenizer, "is_fast", False):
             raise TypeError(
-                f"{self.label} needs a tokenizer that reports the positions of tokens in a text; "
-                f"got {type(tokenizer).__name__}. Use a fast one (AutoTokenizer.from_pretrained "
-                "makes one where it can; some need the library sentencepiece or tiktoken for it)."
+                f"{self.label} needs a tokenizer that reports the positions of tokens; got "
+                f"{type(tokenizer).__name__}. Use a fast one, as AutoTokenizer makes."
             )
         theirs = tokenizer.backend_tokenizer
         ours = Tokenizer.from_str(theirs.to_str())
@@ -209,23 +207,18 @@ class Encoder:
                 states = _states(self._run([_ONE_TOKEN], every=True))
             return [int(each.shape[-1]) for each in states]
         except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
-            raise TypeError(
-                f"{self.label} ({type(self.network).__name__}) does not return hidden states of "
-                f"texts: {str(error)[:300]}"
-            ) from error
+            kind = type(self.network).__name__
+            raise TypeError(f"{kind} does not return hidden states of texts: {error}") from error
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the tokens of each context, or the reason why its word has none."""
         prompt = self.prompt or ""
         texts = ["" if SURROGATE.search(text) else prompt + text for text, _, _ in contexts]
         encodings = self._tokenizer.encode_batch(texts) if texts else []
-        return [
-            self._tokens(context.text, encoding, context.start + shift, context.end + shift)
-            for context, encoding in zip(contexts, encodings, strict=True)
-            for shift in [len(prompt)]
-        ]
+        return [*map(self._tokens, contexts, encodings)]
 
-    def _tokens(self, text: str, encoding: Any, start: int, end: int) -> Tokens | str:
+    def _tokens(self, context: Context, encoding: Any) -> Tokens | str:
+        start, end = (place + len(self.prompt or "") for place in context[1:])
         if any(_places(part, start, end) for part in encoding.overflowing):
             return f"it is cut off, because only max_length={self.max_length} tokens are read"
         word = _places(encoding, start, end)
@@ -233,7 +226,7 @@ class Encoder:
             return "the tokenizer has no token for it"
         if self._meaningless.issuperset(encoding.ids[place] for place in word):
             return "the tokenizer has only unknown or special tokens for it"
-        return Tokens(text, encoding.ids, encoding.type_ids, word)
+        return Tokens(context.text, encoding.ids, encoding.type_ids, word)
 
     def alone(self, word: str) -> Context:
         """Return a word by itself, tokenized as inside a sentence: ' he', not the end of 'the'."""
@@ -299,8 +292,7 @@ class Encoder:
 
         if self._count_changes() != self._versions:
             raise RuntimeError(
-                f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
-                "earlier are not comparable. Call load_encoder again."
+                f"the weights of {self.label} were changed after load_encoder. Call it again."
             )
         with self._lock, torch.inference_mode():
             training = [module for module in self._whole.modules() if module.training]
@@ -327,10 +319,7 @@ class Encoder:
             inputs["token_type_ids"] = padded([text.types for text in batch], 0)
         n_known = self.network.get_input_embeddings().weight.shape[0]
         if inputs["input_ids"].max() >= n_known:
-            raise ValueError(
-                f"the tokenizer has tokens beyond the {n_known:,} that {self.label} knows; use the "
-                "tokenizer that belongs to the model."
-            )
+            raise ValueError(f"use the tokenizer that belongs to {self.label}: it knows {n_known}.")
         device = next(self.network.parameters()).device
         return self.network(
             **{name: each.to(device) for name, each in inputs.items()},
@@ -343,8 +332,8 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It ignores paths and a pooler, which may be random. Another version of transformers with
-        other defaults may change it; the cache then starts anew.
+        It ignores paths and a pooler, which may be random. Another version of transformers may
+        change it; the cache then starts anew.
         """
         tensors = [
             (name, each)
@@ -358,7 +347,8 @@ class Encoder:
         for (name, tensor), digest in zip(tensors, digests, strict=True):
             hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
             hashed.update(digest)
-        hashed.update(_as_json(_relevant(self.network.config.to_dict())))
+        config = self.network.config.to_dict().items()
+        hashed.update(_as_json({k: v for k, v in config if k[0] != "_" and k not in _IRRELEVANT}))
         hashed.update(self._tokenizer_json.encode())
         return hashed.hexdigest()
 
@@ -415,8 +405,7 @@ class CachedEncoder:
     def _kept(self, n_dims: int) -> int:
         if self.dim is not None and self.dim > n_dims:
             raise ValueError(
-                f"dim must be at most {n_dims}, the dimensions of {self.encoder.label}; "
-                f"got {self.dim}."
+                f"dim must be at most {n_dims}, those of {self.encoder.label}; got {self.dim}."
             )
         return self.dim or n_dims
 
@@ -426,20 +415,17 @@ class CachedEncoder:
         """Return the vectors of words in texts, of shape (n_layers, n_contexts, dim)."""
         if not contexts:
             return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
-        by_pooling: dict[Pooling, list[Context]] = {}
-        for context in dict.fromkeys(contexts):
-            # Within a text, 'auto' pools the word by its mean.
-            own = "mean" if pooling == "auto" and not context.is_isolated else pooling
-            by_pooling.setdefault(own, []).append(context)
-        blocks = {}
-        for own, some in by_pooling.items():
-            blocks |= self._blocks(some, layers, own)
+        blocks: dict[Context, Vectors] = {}
+        # Within a text, 'auto' pools the word by its mean.
+        within: Pooling = "mean" if pooling == "auto" else pooling
+        kinds = {each: pooling if each.is_isolated else within for each in contexts}
+        for own in dict.fromkeys(kinds.values()):
+            blocks |= self._blocks([each for each in kinds if kinds[each] == own], layers, own)
         widths = {block.shape[-1] for block in blocks.values()}
         if len(widths) > 1:
             raise ValueError(
                 f"{self.encoder.label} has vectors of {sorted(widths)} dimensions for these texts. "
-                "Choose another pooling; if a function changed, give it another revision, or use "
-                "clear_cache()."
+                "Choose another pooling, or, if a function changed, another revision."
             )
         if self.encoder.dims == [None]:
             self.encoder.dims = [*widths]
@@ -456,39 +442,37 @@ class CachedEncoder:
         """Return the vectors of each context, of shape (n_layers, whole dim)."""
         settings = [self.encoder.settings(layer, pooling) for layer in layers]
         keys = {}
-        for context in contexts:
+        for each in contexts:
             # Where the word stands does not matter for 'cls' and 'sentence'.
-            inner = pooling not in ("cls", "sentence")
-            place = context if inner else Context(context.text, 0, len(context.text))
-            keys[context] = tuple(vector_key(own, *place) for own in settings)
-        known: dict[bytes, Vectors] = {}
-        if self.cache is not None:
-            known = self.cache.get([key for own in keys.values() for key in own])
-        missing = {own: context for context, own in keys.items() if not known.keys() >= {*own}}
+            span = (0, len(each.text)) if pooling in ("cls", "sentence") else each[1:]
+            keys[each] = tuple(vector_key(own, each.text, *span) for own in settings)
+        known = self._cached([key for own in keys.values() for key in own])
+        missing = {own: each for each, own in keys.items() if not known.keys() >= {*own}}
+        rows = [*missing]
+
+        def take(places: Sequence[int], vectors: Vectors) -> None:
+            new: dict[bytes, Vectors] = {}
+            for place, of_text in zip(places, vectors.swapaxes(0, 1), strict=True):
+                new.update(zip(rows[place], of_text, strict=True))
+            known.update(new)
+            if self.cache is not None:  # at once, so that it is there after Ctrl-C
+                self.cache.put(new)
+
         if missing:
-            tokens = self._tokenized([*missing.values()])
-            rows = [*missing]
+            self.encoder.encode(self._tokenized([*missing.values()]), layers, pooling, take)
+        return {each: np.stack([known[key] for key in own]) for each, own in keys.items()}
 
-            def take(places: Sequence[int], vectors: Vectors) -> None:
-                own_keys = [key for place in places for key in rows[place]]
-                own_rows = vectors.swapaxes(0, 1).reshape(len(own_keys), -1)
-                new = dict(zip(own_keys, own_rows, strict=True))
-                known.update(new)
-                if self.cache is not None:  # at once, so that it is there after Ctrl-C
-                    self.cache.put(new)
-
-            self.encoder.encode(tokens, layers, pooling, take)
-        return {context: np.stack([known[key] for key in own]) for context, own in keys.items()}
+    def _cached(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
+        return {} if self.cache is None else self.cache.get(keys)
 
     def _tokenized(self, contexts: Sequence[Context]) -> list[Any]:
         """Return the tokens of texts to encode; refuse words without any, and too many texts."""
-        tokens = self.encoder.tokenize(contexts)
+        tokens: list[Any] = self.encoder.tokenize(contexts)
         for context, each in zip(contexts, tokens, strict=True):
             if isinstance(each, str):
                 raise ValueError(
                     f"{self.encoder.label} has no vector for {shortened(context.word)} in "
-                    f"{shortened(context.text)}: {each}. Leave out contexts for which can_encode "
-                    "is False."
+                    f"{shortened(context.text)}: {each}. See can_encode."
                 )
         if self._max_texts is not None and self._n_encoded + len(tokens) > self._max_texts:
             n_characters = sum(len(context.text) for context in contexts)
@@ -567,18 +551,10 @@ def _tensor_digest(tensor: torch.Tensor) -> bytes:
     return hashlib.blake2b(flat.view(torch.uint8).numpy().data, digest_size=16).digest()
 
 
-def _relevant(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _relevant(value) if isinstance(value, dict) else value
-        for name, value in config.items()
-        if not str(name).startswith("_") and name not in _IRRELEVANT
-    }
-
-
 def _describe(pipeline: Any) -> dict[str, Any]:
     """Return the settings of a SentenceTransformer that affect its vectors."""
-    modules: list[tuple[str, Any]] = [
-        (type(module).__name__, getattr(module, "get_config_dict", dict)()) for module in pipeline
+    modules: Any = [
+        (type(each).__name__, getattr(each, "get_config_dict", dict)()) for each in pipeline
     ]
     names = ("prompts", "default_prompt_name", "max_seq_length", "truncate_dim")
     return {"modules": modules, **{name: getattr(pipeline, name, None) for name in names}}

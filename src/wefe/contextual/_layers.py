@@ -175,14 +175,14 @@ def layer_scores(
     params = dict(metric_params or {})
     if isinstance(params.get("random_state"), np.random.Generator):
         params["random_state"] = as_seed(params["random_state"])
-    options = {
+    options: dict[str, Any] = {
         "metric_params": params,
         "progress": progress,
         "n_bootstrap": n_bootstrap,
         "confidence": confidence,
         "bootstrap_random_state": as_seed(bootstrap_random_state),
     }
-    scores = []
+    scores: list[LayerScore] = []
     labels = unique_labels([encoder.name for encoder in encoders], "models")
     for label, encoder in zip(labels, encoders, strict=True):
         views = _at_layers(encoder, layers)

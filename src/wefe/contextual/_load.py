@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any, NamedTuple, get_args
+from typing import Any, TypeAlias, get_args
 
 from wefe._checks import (
     check_bool,
@@ -36,10 +36,14 @@ _DTYPES = ("float16", "bfloat16", "float32")
 # What is opened with its tokenizer, though some of it can be called as well.
 _OPENED = (
     ("sentence_transformers", "SentenceTransformer"),
-    ("transformers", "Pipeline"),
-    ("transformers", "PreTrainedModel"),
-    ("transformers", "PreTrainedTokenizerBase"),
+    *(
+        ("transformers", kind)
+        for kind in ("Pipeline", "PreTrainedModel", "PreTrainedTokenizerBase")
+    ),
 )
+
+#: A network, its tokenizer, the SentenceTransformer (if any) around it, and its name.
+_Opened: TypeAlias = tuple[Any, Any, Any, str]
 
 # Parts of a SentenceTransformer that hold numbers and nothing else. Others may name, in a file,
 # any Python function of any library.
@@ -53,11 +57,12 @@ _SAFE_WEIGHTS = re.compile(r"(^|/)model(-[^/]*)?\.safetensors$")
 _PICKLED_WEIGHTS = re.compile(r"(^|/)pytorch_model[^/]*\.bin$")
 
 # What errors say instead of advice to run untrusted code.
+_PICKLE = "its weights are a pickle that is damaged or holds more than numbers."
 _INSTEAD_OF = {
     "trust_remote_code": "it needs its own code, which wefe does not run. If you trust it, load it "
-    "yourself and pass the object",
-    "weights_only": "its weights are a pickle that is damaged or holds more than numbers",
-    "Unpickl": "its weights are a pickle that is damaged or holds more than numbers",
+    "yourself and pass the object.",
+    "weights_only": _PICKLE,
+    "Unpickl": _PICKLE,
 }
 
 
@@ -184,12 +189,8 @@ def load_encoder(
            [1., 0.]], dtype=float32)
     """
     check_choice("pooling", pooling, get_args(Pooling))
-    check_positive_int("batch_size", batch_size)
-    for option, flag in (("cache", cache), ("progress", progress), ("normalize", normalize)):
-        check_bool(option, flag)
-    if dtype is not None:
-        check_choice("dtype", dtype, _DTYPES)
-    for option, size in (("max_length", max_length), ("dim", dim)):
+    check_bool("cache", cache)
+    for option, size in (("batch_size", batch_size), ("max_length", max_length), ("dim", dim)):
         if size is not None:
             check_positive_int(option, size)
     for option, text in (("name", name), ("prompt", prompt)):
@@ -198,7 +199,6 @@ def load_encoder(
     checked = None if templates is None else check_templates("templates", templates)
     if max_texts is not None:
         check_number("max_texts", max_texts, 0)
-
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
     of_models = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
     function = _function_of(source)
@@ -206,12 +206,13 @@ def load_encoder(
     if function is None:
         _refuse("functions, and source is a model", rate=rate)
         opened = _open(source, revision=revision, **of_models)
-        encoder = _encoder_of(opened, name, pooling, max_length=max_length, **shared)
+        encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
+        _check_pooling(encoder, pooling, max_length)
     else:
-        other = None if pooling in ("auto", "sentence") else pooling
         _refuse(
             "models, and source is a function, which encodes whole texts",
-            **{"pooling": other, **of_models, "max_length": max_length},
+            **{"pooling": None if pooling in ("auto", "sentence") else pooling, **of_models},
+            max_length=max_length,
         )
         if cache and not (revision or name):
             raise TypeError(
@@ -220,16 +221,10 @@ def load_encoder(
             )
         pooling = "sentence"
         label = name or str(getattr(function, "__name__", type(function).__name__))
-        encoder = FunctionEncoder(
-            function, label, revision or label, rate=rate, retries=retries, **shared
-        )
-    cached = CachedEncoder(
-        encoder,
-        cache_folder(cache_dir) if cache else None,
-        dim=dim,
-        normalize=normalize,
-        max_texts=max_texts,
-    )
+        shared |= {"rate": rate, "retries": retries}
+        encoder = FunctionEncoder(function, label, revision or label, **shared)
+    folder = cache_folder(cache_dir) if cache else None
+    cached = CachedEncoder(encoder, folder, dim=dim, normalize=normalize, max_texts=max_texts)
     number = check_layer(layer, encoder.n_layers)
     model = ContextualModel(cached, encoder.label, number, pooling, checked)
     if function is None:
@@ -244,6 +239,16 @@ def _refuse(only_for: str, **options: Any) -> None:
             raise TypeError(f"{name} is only for {only_for}.")
 
 
+def _check_pooling(encoder: Encoder, pooling: Pooling, max_length: int | None) -> None:
+    if max_length is not None and encoder.pipeline is not None and pooling == "auto":
+        raise ValueError("pooling='auto' ignores max_length; set the max_seq_length of the source.")
+    if pooling == "cls" and not encoder.has_first_token:
+        raise ValueError(
+            f"pooling='cls' takes a special token at the start, and {encoder.label} has none. "
+            "Choose 'mean', 'first' or 'sentence'."
+        )
+
+
 def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
     """Return the function of a source that turns texts into vectors, or None."""
     # A class is a slip, and a text has an `encode` of another kind.
@@ -254,37 +259,15 @@ def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
     return function if callable(function) else None
 
 
-class _Opened(NamedTuple):
-    """A network, its tokenizer, the SentenceTransformer (if any) around it, and its name."""
-
-    network: Any
-    tokenizer: Any
-    pipeline: Any
-    name: str
+def is_encoder_object(source: object) -> bool:
+    """Tell whether a source is an object of an encoder library."""
+    return any(_is_a(source, library, name) for library, name in _OPENED)
 
 
-def _encoder_of(
-    opened: _Opened, name: str | None, pooling: Pooling, max_length: int | None, **shared: Any
-) -> Encoder:
-    if max_length is not None and opened.pipeline is not None and pooling == "auto":
-        raise ValueError(
-            "with pooling='auto' the max_seq_length of a SentenceTransformer limits the tokens. "
-            "Set it there, or choose another pooling."
-        )
-    encoder = Encoder(
-        opened.network,
-        opened.tokenizer,
-        pipeline=opened.pipeline,
-        label=opened.name if name is None else name,
-        max_length=max_length,
-        **shared,
-    )
-    if pooling == "cls" and not encoder.has_first_token:
-        raise ValueError(
-            f"pooling='cls' takes the special token at the start of a text, and the tokenizer of "
-            f"{encoder.label} puts none there; choose 'mean', 'first' or 'sentence'."
-        )
-    return encoder
+def _is_a(value: object, library: str, name: str) -> bool:
+    """Tell whether `value` is an object of a library, without importing it."""
+    kind = getattr(sys.modules.get(library), name, None)
+    return kind is not None and isinstance(value, kind)
 
 
 def _open(
@@ -299,40 +282,32 @@ def _open(
     """Open a model of transformers or sentence-transformers."""
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
+    if dtype is not None:
+        check_choice("dtype", dtype, _DTYPES)
     is_file = isinstance(source, str | os.PathLike)
-    if device is not None or is_file:
-        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
+    if is_file and device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device is not None:
         _check_device(device)
     if is_file:
         _refuse("a transformers model given as an object", tokenizer=tokenizer)
         folder, name = _find_folder(source, revision, token)
-        return _from_folder(source, folder, device, dtype)._replace(name=name)
+        return (*_from_folder(source, folder, device, dtype)[:3], name)
     _refuse("a model on Hugging Face, given by its name", revision=revision)
     if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
         return _parts(_moved(source, device, dtype))
     if _is_a(source, "transformers", "Pipeline"):
         source = source.model, source.tokenizer
     if isinstance(source, tuple) and len(source) == 2:
-        source, tokenizer = source[0], source[1] if tokenizer is None else tokenizer
+        source, tokenizer = source[0], tokenizer or source[1]
     is_model = _is_a(source, "transformers", "PreTrainedModel")
     if not is_model or not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
         raise TypeError(
-            "source must be a SentenceTransformer (it has a tokenizer); a transformers model with "
-            "its tokenizer, load_encoder(model, tokenizer=tokenizer); a folder, or a model on "
+            "source must be a SentenceTransformer (it has a tokenizer), a transformers model with "
+            "its tokenizer, load_encoder(model, tokenizer=tokenizer), a folder, or a model on "
             f"Hugging Face; got {found(source)} and {found(tokenizer)}."
         )
-    return _Opened(_backbone(_moved(source, device, dtype)), tokenizer, None, _name_of(source))
-
-
-def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of an encoder library."""
-    return any(_is_a(source, library, name) for library, name in _OPENED)
-
-
-def _is_a(value: object, library: str, name: str) -> bool:
-    """Tell whether `value` is an object of a library, without importing it."""
-    kind = getattr(sys.modules.get(library), name, None)
-    return kind is not None and isinstance(value, kind)
+    return _backbone(_moved(source, device, dtype)), tokenizer, None, _name_of(source)
 
 
 def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
@@ -362,7 +337,7 @@ def _parts(pipeline: Any) -> _Opened:
             "source must be a SentenceTransformer that begins with a transformer in PyTorch; got "
             f"{found(pipeline[0])}. wefe.load opens static embeddings."
         )
-    return _Opened(_backbone(network), pipeline.tokenizer, pipeline, _name_of(network))
+    return _backbone(network), pipeline.tokenizer, pipeline, _name_of(network)
 
 
 def _name_of(model: Any) -> str:
@@ -372,36 +347,38 @@ def _name_of(model: Any) -> str:
 
 def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | None) -> _Opened:
     """Open a folder of sentence-transformers or transformers; `source` is named in errors."""
-    import transformers
-
-    safe: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
-    weights = {"dtype": dtype or "auto"}
     inner = _check_modules(folder)
     try:
         with _no_bar():
-            # Also of a SentenceTransformer, which does not say which weights it did not find.
-            network = _read_network(inner or folder, **weights, **safe)
-            if inner is not None and find_spec("sentence_transformers"):
-                from sentence_transformers import SentenceTransformer
-
-                return _parts(
-                    SentenceTransformer(str(folder), device=device, model_kwargs=weights, **safe)
-                )
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(inner or folder), **safe)
+            return _read(folder, inner, device, dtype)
     except Exception as error:  # each library has errors of its own for damaged files
-        why = " ".join(str(error).split())[:500].rstrip(".")
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
         # Two of them advise to run untrusted code: they are not shown.
-        for advice, instead in _INSTEAD_OF.items():
-            if advice in f"{type(error).__name__}: {why}":
-                raise ValueError(f"{source} cannot be opened as an encoder: {instead}.") from None
-        raise ValueError(f"{source} cannot be opened as an encoder: {why}.") from error
+        hidden = [instead for advice, instead in _INSTEAD_OF.items() if advice in why]
+        raise ValueError(f"{source} cannot be opened as an encoder: {(*hidden, why)[0]}") from (
+            None if hidden else error
+        )
+
+
+def _read(folder: Path, inner: Path | None, device: str | None, dtype: str | None) -> _Opened:
+    from transformers import AutoTokenizer
+
+    safe: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
+    weights = {"dtype": dtype or "auto"}
+    # Also of a SentenceTransformer, which does not say which weights it did not find.
+    network = _read_network(inner or folder, **weights, **safe)
+    if inner is not None and find_spec("sentence_transformers"):
+        from sentence_transformers import SentenceTransformer
+
+        return _parts(SentenceTransformer(str(folder), device=device, model_kwargs=weights, **safe))
     if inner is not None:
         logger.warning(
             "%s is a SentenceTransformer, but sentence-transformers is not installed. Only its "
             "transformer is used, and pooling 'auto' means 'mean'",
-            source,
+            folder,
         )
-    return _Opened(network.to(device), tokenizer, None, "")
+    tokenizer = AutoTokenizer.from_pretrained(str(inner or folder), **safe)
+    return network.to(device), tokenizer, None, ""
 
 
 def _check_device(device: object) -> None:
@@ -410,10 +387,7 @@ def _check_device(device: object) -> None:
     try:
         torch.ones(1, device=device).item()  # type: ignore[call-overload]
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
-        raise ValueError(
-            "device must be a name such as 'cpu' or 'cuda:1', of an available device; got "
-            f"{device!r}: {error}"
-        ) from error
+        raise ValueError(f"device must be one that is there; got {device!r}: {error}") from error
 
 
 def _read_network(folder: Path, **options: Any) -> Any:
@@ -456,16 +430,14 @@ def _find_folder(
     if path.is_dir():
         _refuse(f"Hugging Face, and {source} is a folder", revision=revision)
         return path, path.resolve().name
-    if path.exists() or not isinstance(source, str) or not looks_like_repo_id(source):
+    if path.exists() or not looks_like_repo_id(str(source)):
         raise (ValueError if path.exists() else FileNotFoundError)(
-            f"{os.fspath(source)!r} is neither a folder saved by transformers nor a model on "
-            "Hugging Face, such as 'google-bert/bert-base-uncased'."
+            f"{source} is neither a folder saved by transformers nor a model on Hugging Face, such "
+            "as 'google-bert/bert-base-uncased'."
         )
-    repo, _, at = source.removeprefix("hf://").partition("@")
+    repo, _, at = str(source).removeprefix("hf://").partition("@")
     if at and revision not in (None, at):
-        raise ValueError(
-            f"{source!r} and revision={revision!r} name different revisions. Give only one."
-        )
+        raise ValueError(f"{source} and revision={revision!r} name different revisions.")
     return _fetch(repo, revision or at or None, token), PurePosixPath(repo).name
 
 
@@ -507,9 +479,8 @@ def _check_modules(folder: Path) -> Path | None:
             refused += [activation] * (not activation.startswith("torch.nn."))
     if refused:
         raise ValueError(
-            f"{path} makes use of {refused[0]!r}; only modules of sentence_transformers that hold "
-            "numbers are opened, with functions of torch.nn. Load the model yourself, if you trust "
-            "it, and pass the object."
+            f"{path} makes use of {refused[0]!r}, which may be any code. Load the model yourself, "
+            "if you trust it, and pass the object."
         )
     if not modules or not modules[0].type.endswith(".Transformer"):
         raise ValueError(f"{path} is damaged or of another kind: it must begin with a Transformer.")

@@ -293,13 +293,13 @@ class ContextualModel(WordEmbeddingModel):
         TypeError, KeyError, ValueError
             As :meth:`encode_words` and :meth:`encode_contexts`, or if a layer does not exist.
         """
-        chosen = check_layers(layers, self.n_layers)
-        items = check_sequence("items", items)
-        if len(items) and isinstance(items[0], str):
-            words = _check_words(items)
+        chosen, pooling = check_layers(layers, self.n_layers), self._hidden_pooling
+        given: Any = check_sequence("items", items)
+        if len(given) and isinstance(given[0], str):
+            words = _check_words(given)
             self.wv.check_known(words)
-            return self.wv.encode(words, chosen, self._hidden_pooling)
-        return self._source.vectors(_check_contexts(items), chosen, self._hidden_pooling)
+            return self.wv.encode(words, chosen, pooling)
+        return self._source.vectors(_check_contexts(given), chosen, pooling)
 
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
@@ -383,7 +383,7 @@ class EncodedVectors(StoredVectors):
         self._vector_of: dict[str, FloatArray] = {}
         # Why a word has no vector; None for one that has.
         self._reasons: dict[str, str | None] = {}
-        self.key_to_index = _OpenIndex(self)
+        self.key_to_index: _OpenIndex = _OpenIndex(self)
 
     @property
     def vector_size(self) -> int:  # type: ignore[override]
@@ -526,10 +526,7 @@ def check_layer(layer: object, n_layers: int) -> int:
     if isinstance(layer, bool) or not isinstance(layer, int | np.integer):
         raise TypeError(f"layer must be an integer; got {found(layer)}.")
     if not -n_layers <= layer < n_layers:
-        raise ValueError(
-            f"layer must be from 0 (the output of the embedding layer) to {n_layers - 1}, or from "
-            f"-1 (the last) down to {-n_layers}; got {layer}."
-        )
+        raise ValueError(f"layer must be from 0 to {n_layers - 1}, or from -1; got {layer}.")
     return int(layer) % n_layers
 
 
@@ -549,14 +546,9 @@ def _check_words(words: Sequence[str]) -> tuple[str, ...]:
 def _check_contexts(contexts: Sequence[Context]) -> Sequence[Context]:
     for place, each in enumerate(check_sequence("contexts", contexts)):
         if not isinstance(each, Context):
-            raise TypeError(
-                f"contexts[{place}] must be a Context(text, start, end); got {found(each)}."
-            )
+            raise TypeError(f"contexts[{place}] must be a Context; got {found(each)}.")
         if not 0 <= each.start < each.end <= len(each.text):
-            raise ValueError(
-                f"contexts[{place}]: start and end must be 0 <= start < end <= {len(each.text)}, "
-                f"the length of the text; got {each.start!r} and {each.end!r}."
-            )
+            raise ValueError(f"contexts[{place}] must have 0 <= start < end <= len(text): {each}.")
     return contexts
 
 
@@ -565,11 +557,9 @@ def check_encoder(model: object, who: str) -> ContextualModel:
     check_model(model)
     if not hasattr(model, "encode_contexts"):
         raise TypeError(
-            f"{who} needs an encoder, because it measures words in sentences; got {found(model)}, "
-            "which has one vector per word. Open one with "
-            "wefe.contextual.load_encoder('org/name'). (An encoder becomes a static model when it "
-            "is copied, changed by a mitigation, or sent to another process: use n_jobs=1.) For "
-            "static models there is WEAT."
+            f"{who} needs an encoder, because it measures words in sentences; got {found(model)}. "
+            "Open one with wefe.contextual.load_encoder. An encoder becomes a static model when it "
+            "is copied or mitigated; for static models there is WEAT."
         )
     return cast("ContextualModel", model)
 
@@ -588,18 +578,6 @@ def words_only(model: WordEmbeddingModel, words: Iterable[str]) -> WordEmbedding
     return WordEmbeddingModel((known, vectors), model.name, model.vocab_prefix)
 
 
-def check_readable(encoder: ContextualModel, contexts: Sequence[Context]) -> None:
-    """Refuse sentences that the encoder cannot read."""
-    different = list(dict.fromkeys(contexts))
-    unreadable = [different[place] for place in np.flatnonzero(~encoder.can_encode(different))]
-    if unreadable:
-        raise UnanswerableError(
-            f"{encoder.name} cannot read {shortened(unreadable[0].text)} ({len(unreadable)} of "
-            f"{len(different)} texts): it is longer than max_length, or the word has unknown "
-            "tokens only. Use shorter texts, or leave the word out."
-        )
-
-
 class UnitVectors:
     """Unit vectors of words in texts, each encoded once."""
 
@@ -608,17 +586,26 @@ class UnitVectors:
         self._known: dict[Context, npt.NDArray[np.float64]] = {}
 
     def of(self, contexts: Sequence[Context]) -> npt.NDArray[np.float64]:
-        """Return vectors of shape (n_contexts, dim); refuse one without a direction."""
+        """Return vectors of shape (n_contexts, dim); refuse a text without a usable vector."""
         missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
         if missing:
+            self._check_readable(missing)
             array = np.asarray(self._encoder.encode_contexts(missing), dtype=np.float64)
             lengths = np.linalg.norm(array, axis=1, keepdims=True)
-            bad = np.flatnonzero(~((lengths > 0) & np.isfinite(lengths)))
+            bad = np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))
             if len(bad):
                 raise UnusableVectorError(
                     f"{self._encoder.name} has a zero, NaN or infinite vector for "
-                    f"{missing[bad[0]].text!r} ({len(bad)} of {len(missing)} texts). Leave its "
-                    "word out, or use another layer or dtype."
+                    f"{shortened(missing[bad[0]].text)} ({len(bad)} of {len(missing)} texts)."
                 )
             self._known.update(zip(missing, array / lengths, strict=True))
         return np.stack([self._known[each] for each in contexts])
+
+    def _check_readable(self, contexts: Sequence[Context]) -> None:
+        unreadable = np.flatnonzero(~self._encoder.can_encode(contexts))
+        if len(unreadable):
+            raise UnanswerableError(
+                f"{self._encoder.name} cannot read {shortened(contexts[unreadable[0]].text)} "
+                f"({len(unreadable)} of {len(contexts)} texts): it is longer than max_length, or "
+                "the word has unknown tokens only. Use shorter texts, or leave the word out."
+            )

@@ -14,7 +14,6 @@ from wefe.contextual._encoder import Context
 from wefe.contextual._model import (
     UnitVectors,
     check_encoder,
-    check_readable,
     forms_of,
     words_only,
 )
@@ -105,8 +104,7 @@ class SEAT(BaseMetric):
     p_value_iterations: Count = 100_000
 
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
-        self._encoder = check_encoder(model, "SEAT")
-        self._unit = UnitVectors(self._encoder)
+        self._unit = UnitVectors(check_encoder(model, "SEAT"))
         self._templates = templates_of_sets(query, self.templates)
         return words_only(model, forms_of(query, model, lookup))
 
@@ -161,7 +159,6 @@ class SEAT(BaseMetric):
             for part, templates in zip(sets, self._templates, strict=True)
         ]
         every = list(itertools.chain(*contexts))
-        check_readable(self._encoder, every)
         ends = np.cumsum([len(own) for own in contexts])[:-1]
         x, y, a, b = np.split(self._unit.of(every), ends)
         axis = a.mean(axis=0) - b.mean(axis=0)

@@ -21,7 +21,7 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, unit
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import ContextualModel, check_readable
+from wefe.contextual._model import ContextualModel, UnitVectors
 from wefe.datasets import fetch_eds, load_weat
 from wefe.metrics._permutation import flip_test
 from wefe.running import holm
@@ -62,9 +62,7 @@ def count_tokens(scorer: Scorer, names: Sequence[str]) -> Vectors:
 
 def _encode(scorer: Scorer, texts: list[str]) -> Vectors:
     if isinstance(scorer, ContextualModel):
-        contexts = [Context(text, 0, len(text)) for text in texts]
-        check_readable(scorer, contexts)
-        return np.asarray(scorer.encode_contexts(contexts), dtype=np.float64)
+        return UnitVectors(scorer).of([Context(text, 0, len(text)) for text in texts])
     return _call(scorer, "(n_texts, dim)", texts)
 
 
