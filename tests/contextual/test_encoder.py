@@ -335,7 +335,7 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
         ((model, tokenizer), {"device": "cuda:99"}, ValueError, "got 'cuda:99'"),
         ((transformers.ViTModel(config), tokenizer), {}, TypeError, "does not return hidden"),
         ((model, slow), {}, TypeError, "Use a fast one"),
-        (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls' takes the special"),
+        (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls' takes a special"),
         ((model, tokenizer), {"pooling": "meam"}, ValueError, "Did you mean 'mean'"),
         ((model, tokenizer), {"layer": 4}, ValueError, "layer must be from 0 to 3"),
         ((model, tokenizer), {"layer": 1.0}, TypeError, "layer must be an integer"),

@@ -131,8 +131,8 @@ class FunctionEncoder:
             except (Exception, KeyboardInterrupt, SystemExit) as error:
                 if attempt >= self.retries or not isinstance(error, Exception):
                     raise RuntimeError(
-                        f"{self.label} failed {attempt + 1} times; the last error was {error!r}. "
-                        "To continue, run it again: the cache keeps the vectors received so far."
+                        f"{self.label} failed {attempt + 1} times, at last with {error!r}. Run it "
+                        "again to continue: the cache keeps the vectors received so far."
                     ) from error
                 wait = _FIRST_WAIT_S * 2**attempt
                 logger.warning("%s failed (%r); next attempt in %g s", self.label, error, wait)
@@ -147,23 +147,21 @@ class FunctionEncoder:
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
         """Return the vectors as an array; refuse wrong shapes and non-finite numbers."""
         try:
-            vectors: Vectors = np.asarray(answer, dtype=np.float32)
+            vectors: Vectors = np.atleast_1d(np.asarray(answer, dtype=np.float32))
         except (TypeError, ValueError):  # no numbers, or rows of different lengths
             vectors = np.empty(0, dtype=np.float32)
-        dim = self.dims[0] or max(1, vectors.shape[-1] if vectors.ndim else 0)
-        if vectors.shape != (len(texts), dim):
+        if vectors.shape != (len(texts), self.dims[0] or max(1, vectors.shape[-1])):
             raise ValueError(
                 f"{self.label} must return an array of shape ({len(texts)}, "
-                f"{self.dims[0] or 'dim'}) for {len(texts)} texts; got "
-                f"{getattr(answer, 'shape', None) or found(answer)}. A late-interaction model "
-                "returns a vector for each token, so a word has none of its own: pool them in the "
-                "function. If you change the function, give it another revision."
+                f"{self.dims[0] or 'dim'}); got {getattr(answer, 'shape', None) or found(answer)}. "
+                "A late-interaction model has a vector for each token and none for a word: pool "
+                "them in the function. If the function changed, give it another revision."
             )
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):
             raise ValueError(
-                f"{self.label} returned NaN or infinity for {texts[bad[0]]!r} ({len(bad)} of "
-                f"{len(texts)} texts). Leave the text out, or repair the function."
+                f"{self.label} returned NaN or infinity for {len(bad)} of {len(texts)} texts, such "
+                f"as {texts[bad[0]]!r}."
             )
         return vectors
 
