@@ -154,7 +154,7 @@ def test_an_encoder_may_be_given_as_an_object(toy_query, tmp_path, monkeypatch):
         ({}, "max nor p_value"),
         ({"max": -1}, "at least 0"),
         ({"p_value": 1}, "between 0 and 1"),
-        ({"p_value": 0.05, "metric": "mac"}, "MAC computes none"),
+        ({"p_value": 0.05, "metric": "mac"}, "MAC computes no p-value"),
     ],
 )
 def test_limits_that_cannot_be_are_refused(options, message, toy_model, toy_query):

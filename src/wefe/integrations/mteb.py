@@ -160,8 +160,8 @@ def load_mteb_encoder(
         model = mteb.get_model(model)
     if not isinstance(model, mteb.models.EncoderProtocol):
         raise TypeError(
-            f"model must be a model name or an encoder from mteb.get_model; got {found(model)}. "
-            "Open a SentenceTransformer with wefe.contextual.load_encoder."
+            f"model must be a name or a result of mteb.get_model; got {found(model)}. Open a "
+            "SentenceTransformer with wefe.contextual.load_encoder."
         )
     metadata = (task or WordAssociations).metadata
     prompt = _prompt(model, metadata, prompt_type)
