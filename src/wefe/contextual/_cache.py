@@ -98,7 +98,7 @@ class VectorCache:
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
         """Return the vectors found."""
-        found: dict[bytes, object] = {}
+        found: dict[bytes, Any] = {}
 
         def read(connection: sqlite3.Connection) -> None:
             for start in range(0, len(keys), _KEYS_AT_ONCE):
@@ -109,14 +109,22 @@ class VectorCache:
 
         if keys and self.path.is_file():
             self._use(read)
-        vectors = {key: _from_blob(blob) for key, blob in found.items() if _is_whole(blob)}
+        vectors = {
+            key: np.frombuffer(blob[:-4], dtype="<f4").astype(np.float32)
+            for key, blob in found.items()
+            if isinstance(blob, bytes) and blob == _sealed(blob[:-4])
+        }
         if damaged := len(found) - len(vectors):
             logger.warning("%s: %d vectors are damaged; they are encoded again", self.path, damaged)
         return vectors
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
         """Store vectors, except those with NaN or infinity."""
-        rows = [(key, _to_blob(each)) for key, each in vectors.items() if np.isfinite(each).all()]
+        rows = [
+            (key, _sealed(each.astype("<f4").tobytes()))
+            for key, each in vectors.items()
+            if np.isfinite(each).all()
+        ]
 
         def write(connection: sqlite3.Connection) -> None:
             with connection:  # one transaction
@@ -150,16 +158,5 @@ class VectorCache:
         self.path.with_name(f"{self.path.name}-journal").unlink(missing_ok=True)
 
 
-def _to_blob(vector: npt.NDArray[np.float32]) -> bytes:
-    data = vector.astype("<f4").tobytes()
+def _sealed(data: bytes) -> bytes:
     return data + zlib.crc32(data).to_bytes(4, "little")
-
-
-def _is_whole(blob: object) -> bool:
-    if not isinstance(blob, bytes):
-        return False
-    return zlib.crc32(blob[:-4]).to_bytes(4, "little") == blob[-4:]
-
-
-def _from_blob(blob: Any) -> npt.NDArray[np.float32]:
-    return np.frombuffer(blob[:-4], dtype="<f4").astype(np.float32)

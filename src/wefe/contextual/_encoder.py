@@ -115,6 +115,7 @@ class Encoder:
     ) -> None:
         self.network, self.pipeline, self.label = network, pipeline, label
         self.batch_size, self.progress, self.prompt = batch_size, progress, prompt
+        self._whole = network if pipeline is None else pipeline
         self._tokenizer = self._copied(tokenizer)
         self._add_space = marks_spaces(self._tokenizer)
         # A space by itself says no more of a word than an unknown token.
@@ -133,14 +134,7 @@ class Encoder:
         self._tokenizer_json = self._tokenizer.to_str()
         self._tokenizer.enable_truncation(self.max_length, direction=self._truncation_side)
         self.dims = self._probe()
-
-    @property
-    def n_layers(self) -> int:
-        return len(self.dims)
-
-    @property
-    def dtype(self) -> str:
-        return str(next(self.network.parameters()).dtype).removeprefix("torch.")
+        self.n_layers = len(self.dims)
 
     @cached_property
     def has_first_token(self) -> bool:
@@ -161,10 +155,6 @@ class Encoder:
 
     def describe(self, layer: int, pooling: Pooling) -> str:
         return f"layer {layer} of {self.n_layers - 1}, {DESCRIPTIONS[pooling]}"
-
-    @property
-    def _whole(self) -> Any:
-        return self.network if self.pipeline is None else self.pipeline
 
     def _copied(self, tokenizer: Any) -> Any:
         """Return the inner tokenizer without padding and truncation."""
@@ -268,12 +258,13 @@ class Encoder:
 
     def _encoded(self, batch: Sequence[Tokens], layers: Sequence[int], pooling: Pooling) -> Vectors:
         """Return the vectors of texts at layers, of shape (n_layers, n_texts, dim)."""
+        import torch
+
         only_last = tuple(layers) == (self.n_layers - 1,)
         states = _states(self._run(batch, every=not only_last))
-        weights = token_weights(
-            pooling, [each.word for each in batch], [len(each.ids) for each in batch]
-        )
-        return np.stack([pool(states[layer - self.n_layers], weights) for layer in layers])
+        weights = torch.from_numpy(token_weights(pooling, batch)).unsqueeze(1).to(states[-1].device)
+        chosen = [states[layer - self.n_layers].float() for layer in layers]
+        return np.stack([torch.bmm(weights, each).squeeze(1).cpu().numpy() for each in chosen])
 
     def _batches(self, tokens: Sequence[Tokens]) -> Iterator[list[int]]:
         """Yield indices of texts of similar length, the longest first."""
@@ -357,7 +348,7 @@ class Encoder:
         state: dict[str, Any] = {
             "pooling": pooling,
             "prompt": self.prompt,
-            "dtype": self.dtype,
+            "dtype": str(next(self.network.parameters()).dtype),
             "truncation": self._truncation_side,
             "special": self._tokenizer.encode_special_tokens,
             "types": self._has_types,
@@ -495,33 +486,18 @@ def _states(output: Any) -> list[torch.Tensor]:
     return [*(output.hidden_states or ())[:-1], output.last_hidden_state]
 
 
-def token_weights(
-    pooling: Pooling, words: Sequence[Sequence[int]], lengths: Sequence[int]
-) -> npt.NDArray[np.float32]:
-    """Return the weights of tokens, of shape (n_texts, max(lengths)); each row sums to 1.
+def token_weights(pooling: Pooling, batch: Sequence[Tokens]) -> npt.NDArray[np.float32]:
+    """Return the weights of tokens, of shape (n_texts, most tokens); each row sums to 1.
 
-    'mean' and 'first' use the tokens of the word (indices `words`), 'cls' and 'sentence' those of
-    the text (`lengths` tokens). Padding has weight 0.
-
-    >>> token_weights("mean", [[1, 2], [1]], [4, 3])
-    array([[0. , 0.5, 0.5, 0. ],
-           [0. , 1. , 0. , 0. ]], dtype=float32)
+    >>> token_weights("mean", [Tokens("", [7, 8, 9], word=[1, 2]), Tokens("", [7, 8], word=[1])])
+    array([[0. , 0.5, 0.5],
+           [0. , 1. , 0. ]], dtype=float32)
     """
-    weights = np.zeros((len(lengths), max(lengths)), dtype=np.float32)
-    for row, word, length in zip(weights, words, lengths, strict=True):
-        pooled = {"mean": word, "first": word[:1], "cls": [0], "sentence": range(length)}[pooling]
+    weights = np.zeros((len(batch), max(len(each.ids) for each in batch)), dtype=np.float32)
+    for row, (_, ids, _, word) in zip(weights, batch, strict=True):
+        pooled = {"mean": word, "first": word[:1], "cls": [0], "sentence": range(len(ids))}[pooling]
         row[list(pooled)] = 1 / len(pooled)
     return weights
-
-
-def pool(states: torch.Tensor, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the weighted means (n_texts, dim) of states (n_texts, n_tokens, dim)."""
-    import torch
-
-    factors = torch.from_numpy(weights).to(states.device)
-    pooled = torch.bmm(factors.unsqueeze(1), states.float()).squeeze(1)
-    array: npt.NDArray[np.float32] = pooled.cpu().numpy()
-    return array
 
 
 def _places(encoding: Any, start: int, end: int) -> list[int]:

@@ -75,11 +75,8 @@ class ContextualModel(WordEmbeddingModel):
     ) -> None:
         self._source, self._asked_pooling = source, asked_pooling
         encoder = source.encoder
-        self._is_whole = (
-            asked_pooling == "auto"
-            and encoder.pipeline is not None
-            and layer == encoder.n_layers - 1
-        )
+        is_last = encoder.pipeline is not None and layer == encoder.n_layers - 1
+        self._is_whole = asked_pooling == "auto" and is_last
         alone = templates is None or set(templates) == {SLOT}
         within: Pooling = "mean" if asked_pooling == "auto" else asked_pooling
         pooling = "auto" if self._is_whole and alone else within
@@ -127,12 +124,11 @@ class ContextualModel(WordEmbeddingModel):
     def encoding(self) -> str:
         """A hash of the weights and of all options that affect a vector."""
         encoder = self._source.encoder
-        settings = [
-            encoder.settings(self.layer, each) for each in (self.pooling, self._hidden_pooling)
-        ]
+        poolings = dict.fromkeys([self.pooling, self._hidden_pooling])
+        settings = [encoder.settings(self.layer, each) for each in poolings]
         cut = self._source.dim, self._source.normalize
         rest = repr((self.layer, self.templates, self.max_length, *cut)).encode()
-        parts = [self.fingerprint.encode(), *dict.fromkeys(settings), rest]
+        parts = [self.fingerprint.encode(), *settings, rest]
         return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
 
     @property
@@ -216,8 +212,7 @@ class ContextualModel(WordEmbeddingModel):
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
         with self.wv.lock:
-            # All are checked, and given their rows, before any is encoded: one batch, or none.
-            self.wv.check_known(words)
+            self.wv.add(words)
             return self.wv.rows([self.vocab[word] for word in words])
 
     def __getitem__(self, word: str) -> FloatArray:
@@ -354,11 +349,9 @@ class ContextualModel(WordEmbeddingModel):
     def __repr__(self) -> str:
         through = f" through {len(self.templates)} templates" if self.templates else ""
         after = f" after {shortened(self.prompt)}" if self.prompt else ""
-        return (
-            f"<ContextualModel named {self.name!r}, "
-            f"{self._source.encoder.describe(self.layer, self.pooling)}, "
-            f"{len(self)} words encoded{through}{after}>"
-        )
+        how = self._source.encoder.describe(self.layer, self.pooling)
+        words = f"{len(self)} words encoded{through}{after}"
+        return f"<ContextualModel named {self.name!r}, {how}, {words}>"
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), [])
@@ -380,7 +373,7 @@ class EncodedVectors(StoredVectors):
         self._source, self.layer, self.pooling = source, layer, pooling
         self.templates, self.label = templates, label
         self.lock = threading.RLock()
-        self._vector_of: dict[str, FloatArray] = {}
+        self._rows: list[FloatArray] = []
         # Why a word has no vector; None for one that has.
         self._reasons: dict[str, str | None] = {}
         self.key_to_index: _OpenIndex = _OpenIndex(self)
@@ -435,25 +428,25 @@ class EncodedVectors(StoredVectors):
             own = [next(tokens) for _ in self.templates or (SLOT,)]
             self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
 
+    def add(self, words: Iterable[str]) -> None:
+        """Encode the words that are new, in one batch, and give them rows."""
+        index = self.key_to_index
+        with self.lock:
+            new = [word for word in dict.fromkeys(words) if index.get(word) is None]
+            self.check_known(new)
+            if new:
+                self._rows += [*self.encode(new, [self.layer], self.pooling)[0]]
+                index.update(zip(new, range(len(index), len(self._rows)), strict=True))
+
     def get_vector(self, word: str) -> FloatArray:
         """Return the vector of a word outside the vocabulary, as tables with subwords do."""
         vector: FloatArray = self.rows([self.key_to_index[word]])[0]
         return vector
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        with self.lock:
-            every = list(self.key_to_index)
-            missing = [word for word in every if word not in self._vector_of]
-            try:
-                vectors = self.encode(missing, [self.layer], self.pooling)[0]
-            except BaseException:
-                for word in missing:  # as if it had not been asked for
-                    del self.key_to_index[word]
-                raise
-            self._vector_of.update(zip(missing, vectors, strict=True))
-            if not len(rows):
-                return np.empty((0, self.vector_size), dtype=np.float32)
-            return np.stack([self._vector_of[every[row]] for row in rows])
+        if not len(rows):
+            return np.empty((0, self.vector_size), dtype=np.float32)
+        return np.stack([self._rows[row] for row in rows])
 
     @property
     def vectors(self) -> FloatArray:
@@ -476,7 +469,7 @@ class EncodedVectors(StoredVectors):
 
 
 class _OpenIndex(dict[str, int]):
-    """The rows of the words looked up so far; looking up a new word adds a row."""
+    """The rows of the words looked up so far; looking up a new word encodes it."""
 
     def __init__(self, table: EncodedVectors) -> None:
         self._table = table
@@ -485,11 +478,8 @@ class _OpenIndex(dict[str, int]):
         return isinstance(word, str) and self._table.knows(word)
 
     def __missing__(self, word: str) -> int:
-        if not isinstance(word, str):
-            raise KeyError(word)
-        with self._table.lock:
-            self._table.check_known([word])
-            return self.setdefault(word, len(self))
+        self._table.add([word])
+        return self[word]
 
 
 def static_vectors(

@@ -74,12 +74,12 @@ def to_model_index(
     'Gender: Female terms and Male terms wrt Family and Career'
     """
     name, table = scores_of_model(results, model)
-    results = []
+    entries = []
     for (query_set, query), part in table.groupby(["query_set", "query_name"], sort=False):
-        asked = {"type": slug(query_set), "name": f"{query_set}: {query}", "config": query}
+        asked = {"type": slug(str(query_set)), "name": f"{query_set}: {query}", "config": query}
         scores = [_score(row) for row in part.to_dict("records")]
-        results.append({"task": {**_TASK}, "dataset": asked, "metrics": scores})
-    return [{"name": name, "results": results}]
+        entries.append({"task": {**_TASK}, "dataset": asked, "metrics": scores})
+    return [{"name": name, "results": entries}]
 
 
 def to_eval_results(

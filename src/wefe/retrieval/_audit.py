@@ -160,7 +160,7 @@ class RankingAudit:
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        return draw("plot_impact_ratios", self)  # type: ignore[no-any-return]
+        return draw("plot_impact_ratios", self)
 
     def __repr__(self) -> str:
         low, gap = self.lowest, largest_gap(self.gaps)
