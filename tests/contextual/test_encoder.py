@@ -52,17 +52,6 @@ def test_contexts_as_direct_calls_give_them(tiny, kind, pooling, layer):
     np.testing.assert_allclose(encoder.encode_words(["nurse"])[0], isolated, atol=1e-5)
 
 
-@pytest.mark.parametrize("kind", ["roberta", "gpt2"])
-def test_a_word_alone_is_tokenised_as_in_running_text(tiny, kind):
-    model, tokenizer = tiny.encoder(kind)
-    assert tokenizer(" he")["input_ids"] != tokenizer("he")["input_ids"]
-    encoder = load_encoder((model, tokenizer), **OPTIONS)
-    expected = tiny.slow(model, tokenizer, " he", 1, 3)
-    np.testing.assert_allclose(encoder["he"], expected, atol=1e-5)
-    bare = tiny.slow(model, tokenizer, "he", 0, 2)
-    assert np.abs(encoder["he"] - bare).max() > 0.01
-
-
 @pytest.mark.parametrize("kind", KINDS)
 def test_templates_give_the_mean_over_contexts(tiny, kind):
     pair = tiny.encoder(kind)

@@ -1,11 +1,10 @@
 """Scores over the layers of an encoder."""
 
-import importlib.util
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_encoder import FakeEncoder
 
 from wefe import Query, run_queries
 from wefe.contextual import (
@@ -16,15 +15,7 @@ from wefe.contextual import (
     load_encoder,
 )
 from wefe.metrics import WEAT, BaseMetric, list_metrics
-from wefe.metrics._registry import as_metric
 from wefe.running import measure
-
-_spec = importlib.util.spec_from_file_location(
-    "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
-)
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
-FakeEncoder = _module.FakeEncoder
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
 OTHER = Query([["Ann", "Eve"], ["Bob", "Max"]], [["art", "poem"], ["math", "logic"]])
@@ -169,26 +160,6 @@ def test_table_and_json():
 
 
 # --- real encoders
-
-
-@pytest.mark.parametrize(
-    ("metric", "params"),
-    [
-        ("weat", {"return_effect_size": True}),
-        (SEAT, {"templates": "noun"}),
-        (CEAT, {"contexts": CONTEXTS, "n_samples": 20}),
-    ],
-)
-@pytest.mark.parametrize("kind", ["bert", "gpt2"])
-def test_a_network_scores_as_it_does_at_each_layer(tiny, metric, params, kind):
-    encoder = load_encoder(tiny.encoder(kind), "tiny", pooling="mean", cache=False)
-    curves = layer_scores(metric, QUERY, encoder, metric_params=params)
-    assert [score.layer for score in curves.scores] == [0, 1, 2, 3]
-    for score in curves.scores:
-        at_layer = encoder.at_layer(score.layer)
-        direct = as_metric(metric).run_query(QUERY, at_layer, **params)
-        assert score.score == pytest.approx(direct["result"], abs=1e-5)
-    assert len({round(score.score, 3) for score in curves.scores}) > 1
 
 
 def test_the_last_layer_is_pooled_as_the_others_are(tiny, tiny_sentence_transformer):

@@ -1,12 +1,11 @@
 """SEAT: WEAT on words in sentences."""
 
-import importlib.util
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_encoder import FakeEncoder
 
 from wefe import Query
 from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
@@ -14,13 +13,6 @@ from wefe.contextual._templates import fill_template
 from wefe.metrics import WEAT, weat_effect_size
 from wefe.running import measure
 from wefe.silhouette import bootstrap_interval
-
-_spec = importlib.util.spec_from_file_location(
-    "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
-)
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
-FakeEncoder = _module.FakeEncoder
 
 TWO = ("This is a {}.", "{} is here.")
 OPTIONS = {"calculate_p_value": True, "p_value_method": "exact"}
