@@ -41,7 +41,7 @@ class FakeNetwork:
             return "too long"
         return "unknown" if "#" in context.word or not context.word else None
 
-    def encode(self, tokens, layers, pooling, sink):
+    def encode(self, tokens, layers, pooling, *, sink):
         self.calls.append(list(tokens))
         rows = [[self.vector(context, layer) for context in tokens] for layer in layers]
         sink(range(len(tokens)), np.array(rows, dtype=np.float32))

@@ -261,12 +261,14 @@ class CEAT(BaseMetric):
             reason = "in every sample all target words have the same association"
             return self._undefined(reason, details)
         combined = random_effects(effect_sizes[defined], variances[defined])
-        details["random_effects"] = combined
-        details["standard_deviation"] = float(effect_sizes[defined].std())
         quantiles = np.quantile(effect_sizes[defined], _QUANTILES).tolist()
-        details["quantiles"] = dict(zip(_QUANTILES, quantiles, strict=True))
-        values = {name: getattr(combined, name) for name in self.nan_values if name != "ceat"}
+        details |= {
+            "random_effects": combined,
+            "standard_deviation": float(effect_sizes[defined].std()),
+            "quantiles": dict(zip(_QUANTILES, quantiles, strict=True)),
+        }
         score = {"result": combined.effect_size, "ceat": combined.effect_size}
+        values = {name: getattr(combined, name) for name in [*self.nan_values][1:]}
         return Measurement({**score, **values}, None, details)
 
 

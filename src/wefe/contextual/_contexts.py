@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -43,15 +43,8 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
     ({'nurse': 2, 'judge': 0}, 2, 1)
     """
 
-    def __init__(
-        self,
-        contexts: Mapping[str, Sequence[Context]],
-        n_found: Mapping[str, int],
-        n_sentences: int,
-    ) -> None:
-        super().__init__((word, tuple(own)) for word, own in contexts.items())
-        self.n_found = dict(n_found)
-        self.n_sentences = n_sentences
+    n_found: dict[str, int]
+    n_sentences: int
 
     def __repr__(self) -> str:
         missing = sum(not own for own in self.values())
@@ -110,7 +103,10 @@ def find_contexts(
     >>> find_contexts(["nurse", "pilot"], ["A nurse.", "The pilots met a pilot."])["pilot"]
     (Context(text='The pilots met a pilot.', start=17, end=22),)
     """
-    wanted = _words(words)
+    every = [word for part, _ in expanded(words) for word in part]
+    wanted = tuple(dict.fromkeys(check_word_set("words", every)))
+    if "" in wanted:
+        raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")
     limit = check_positive_int("max_contexts", max_contexts)
     if isinstance(sentences, str) or not isinstance(sentences, Iterable):
         raise TypeError(f"sentences must be an iterable of strings; got {found(sentences)}.")
@@ -123,11 +119,10 @@ def find_contexts(
         sentence = _composed(sentence)
         for word, start, end in matcher.find(sentence):
             kept[word].offer(sentence, start, end)
-    return FoundContexts(
-        {word: reservoir.contexts() for word, reservoir in kept.items()},
-        {word: reservoir.n_offered for word, reservoir in kept.items()},
-        n_sentences,
-    )
+    found_contexts = FoundContexts((word, own.contexts()) for word, own in kept.items())
+    found_contexts.n_found = {word: own.n_offered for word, own in kept.items()}
+    found_contexts.n_sentences = n_sentences
+    return found_contexts
 
 
 def contexts_in(
@@ -150,14 +145,6 @@ def contexts_in(
 def generator_of_word(seed: int, word: str) -> np.random.Generator:
     """Return random numbers that depend only on a seed and a word."""
     return np.random.default_rng([seed, int.from_bytes(word.encode("utf-8", "surrogatepass"))])
-
-
-def _words(words: Words) -> tuple[str, ...]:
-    every = [word for part, _ in expanded(words) for word in part]
-    checked = tuple(dict.fromkeys(check_word_set("words", every)))
-    if "" in checked:
-        raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")
-    return checked
 
 
 class _Matcher:
@@ -248,5 +235,5 @@ class _Reservoir:
         gap = math.log(1.0 - self._generator.random()) / math.log1p(-self._largest)
         self._next += int(gap) + 1
 
-    def contexts(self) -> list[Context]:
-        return [context for _, context in sorted(self._kept, key=lambda kept: kept[0])]
+    def contexts(self) -> tuple[Context, ...]:
+        return tuple(context for _, context in sorted(self._kept))

@@ -39,6 +39,7 @@ DESCRIPTIONS: dict[Pooling, str] = {
     "cls": "first token",
     "sentence": "mean over the sentence",
 }
+
 # A batch takes more texts than `batch_size` where they are shorter than this.
 _USUAL_LENGTH = 64
 
@@ -231,17 +232,16 @@ class Encoder:
         return weight.float().cpu().numpy().copy(), Tokenizer.from_str(self._tokenizer_json)
 
     def encode(
-        self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, sink: Sink
+        self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, *, sink: Sink
     ) -> None:
         """Encode texts in batches of similar length; `sink` takes each batch."""
         label = f"encoding with {self.label}"
         with self._inference(), progress_bar(len(tokens), label, "text", self.progress) as bar:
             for places in self._batches(tokens):
                 batch = [tokens[place] for place in places]
-                if pooling == "auto":
-                    sink(places, self._encoded_whole(batch))
-                else:
-                    sink(places, self._encoded(batch, layers, pooling))
+                whole = pooling == "auto"
+                own = self._encoded_whole(batch) if whole else self._encoded(batch, layers, pooling)
+                sink(places, own)
                 bar.update(len(places))
 
     def _encoded_whole(self, batch: Sequence[Tokens]) -> Vectors:
@@ -345,19 +345,13 @@ class Encoder:
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:
         """Return everything else that a vector depends on, as bytes."""
-        state: dict[str, Any] = {
-            "pooling": pooling,
-            "prompt": self.prompt,
-            "dtype": str(next(self.network.parameters()).dtype),
-            "truncation": self._truncation_side,
-            "special": self._tokenizer.encode_special_tokens,
-            "types": self._has_types,
-        }
         if pooling == "auto":
-            state["pipeline"] = _describe(self.pipeline)
+            own = _describe(self.pipeline)
         else:
-            state |= {"layer": layer, "max_length": self.max_length}
-        return _as_json(state)
+            own = {"layer": layer, "max_length": self.max_length, "types": self._has_types}
+        tokenizer = self._truncation_side, self._tokenizer.encode_special_tokens
+        dtype = str(next(self.network.parameters()).dtype)
+        return _as_json({"pooling": pooling, "as": [self.prompt, dtype, *tokenizer], **own})
 
 
 class CachedEncoder:
@@ -450,7 +444,7 @@ class CachedEncoder:
                 self.cache.put(new)
 
         if missing:
-            self.encoder.encode(self._tokenized([*missing.values()]), layers, pooling, take)
+            self.encoder.encode(self._tokenized([*missing.values()]), layers, pooling, sink=take)
         return {each: np.stack([known[key] for key in own]) for each, own in keys.items()}
 
     def _cached(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:

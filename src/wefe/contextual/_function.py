@@ -19,7 +19,7 @@ import numpy as np
 
 from wefe._checks import check_number, found
 from wefe._progress import progress_bar
-from wefe.contextual._encoder import SURROGATE, Context, Pooling, Sink, Tokens, Vectors
+from wefe.contextual._encoder import SURROGATE, Context, Sink, Tokens, Vectors
 
 logger = logging.getLogger(__name__)
 
@@ -54,9 +54,8 @@ class FunctionEncoder:
     ) -> None:
         self.function, self.label, self.prompt = function, label, prompt
         self.batch_size, self.retries, self.progress = batch_size, retries, progress
-        self.fingerprint = hashlib.blake2b(
-            f"function {identity}".encode(), digest_size=16
-        ).hexdigest()
+        named = f"function {identity}".encode()
+        self.fingerprint = hashlib.blake2b(named, digest_size=16).hexdigest()
         # The first vectors show how many dimensions there are.
         self.dims: list[int | None] = [None]
         call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
@@ -66,10 +65,10 @@ class FunctionEncoder:
         self._interval_s = 0.0 if rate is None else 1 / check_number("rate", rate, 0.001)
         self._next_start = 0.0
 
-    def describe(self, layer: int, pooling: Pooling) -> str:  # noqa: ARG002
+    def describe(self, *_: object) -> str:
         return "a function of whole texts"
 
-    def settings(self, layer: int, pooling: Pooling) -> bytes:  # noqa: ARG002
+    def settings(self, *_: object) -> bytes:
         return json.dumps({"prompt": self.prompt or ""}).encode()
 
     def alone(self, word: str) -> Context:
@@ -77,24 +76,17 @@ class FunctionEncoder:
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the texts to encode, or the reason why a text cannot be sent."""
-        prompt = self.prompt or ""
-        return [
-            Tokens(prompt + text)
-            if text.strip() and not SURROGATE.search(text)
-            else "it is empty or cannot be written as UTF-8"
-            for text, _, _ in contexts
-        ]
+        return [self._tokens(context.text) for context in contexts]
+
+    def _tokens(self, text: str) -> Tokens | str:
+        if not text.strip() or SURROGATE.search(text):
+            return "it is empty or cannot be written as UTF-8"
+        return Tokens((self.prompt or "") + text)
 
     def input_table(self) -> Any:
         raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
 
-    def encode(
-        self,
-        tokens: Sequence[Tokens],
-        layers: Sequence[int],  # noqa: ARG002
-        pooling: Pooling,  # noqa: ARG002
-        sink: Sink,
-    ) -> None:
+    def encode(self, tokens: Sequence[Tokens], *_: object, sink: Sink) -> None:
         """Call the function in batches; `sink` takes each answer at once."""
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
 

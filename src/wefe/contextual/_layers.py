@@ -190,11 +190,8 @@ def layer_scores(
         for _, rows in table.groupby("query_name", sort=False):
             scores += map(functools.partial(_score, label), views, rows.itertuples())
     no_bias = table["no_bias_value"].unique()
-    return LayerScores(
-        table["metric"].iloc[0],
-        float(no_bias[0]) if len(no_bias) == 1 else math.nan,
-        tuple(scores),
-    )
+    usual = float(no_bias[0]) if len(no_bias) == 1 else math.nan
+    return LayerScores(table["metric"].iloc[0], usual, tuple(scores))
 
 
 def _at_layers(encoder: ContextualModel, layers: Sequence[int] | None) -> list[ContextualModel]:
@@ -210,17 +207,10 @@ def _at_layers(encoder: ContextualModel, layers: Sequence[int] | None) -> list[C
 
 
 def _score(label: str, view: ContextualModel, row: Any) -> LayerScore:
-    return LayerScore(
-        label,
-        row.query_name,
-        view.layer,
-        view.layer / max(1, view.n_layers - 1),
-        row.score,
-        row.score_lower,
-        row.score_upper,
-        row.p_value,
-        row.nan_reason if isinstance(row.nan_reason, str) else None,
-    )
+    depth = view.layer / max(1, view.n_layers - 1)
+    numbers = row.score, row.score_lower, row.score_upper, row.p_value
+    reason = row.nan_reason if isinstance(row.nan_reason, str) else None
+    return LayerScore(label, row.query_name, view.layer, depth, *numbers, reason)
 
 
 class _EveryLayer(CachedEncoder):

@@ -21,6 +21,7 @@ from wefe.contextual._templates import Templates, fill_template, templates_of_se
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._exchange import Sums
+from wefe.metrics._geometry import by_word
 from wefe.metrics._parameters import Count
 from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -110,8 +111,7 @@ class SEAT(BaseMetric):
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
-        sizes = None if query is None else distinct_sizes(query.target_sets, lookup)
-        if query is not None and sizes is not None:
+        if query is not None and (sizes := distinct_sizes(query.target_sets, lookup)):
             templates = templates_of_sets(query, self.templates)
             sentences = [range(n * len(own)) for n, own in zip(sizes, templates, strict=False)]
             bound = 2.0 * sum(map(len, sentences))
@@ -125,31 +125,22 @@ class SEAT(BaseMetric):
         means = s_x.mean(axis=1), s_y.mean(axis=1)
         statistic = float(s_x.sum() - s_y.sum())
         effect = effect_size_of(s_x.ravel(), s_y.ravel(), self.ddof)
+        filled = zip(parts, self._templates, strict=True)
+        of_words = zip(targets, means, strict=True)
         details: dict[str, Any] = {
-            "associations": {
-                part.name: dict(zip(part.words, s.tolist(), strict=True))
-                for part, s in zip(targets, means, strict=True)
-            },
+            "associations": {part.name: by_word(part, s) for part, s in of_words},
             "word_effect_size": effect_size_of(*means, self.ddof),
             "templates": self._templates,
-            "n_sentences": tuple(
-                len(part) * len(own) for part, own in zip(parts, self._templates, strict=True)
-            ),
+            "n_sentences": tuple(len(part) * len(own) for part, own in filled),
         }
-        undefined = None
+        reason = None
         if math.isnan(effect):
-            undefined = "all target sentences have the same association, so the deviation is 0"
-            details["nan_reasons"] = {"effect_size": undefined}
-        return Measurement(
-            {
-                "result": effect if self.return_effect_size else statistic,
-                "seat": statistic,
-                "effect_size": effect,
-                "p_value": math.nan,
-            },
-            undefined if self.return_effect_size else None,
-            details,
-        )
+            why = "all target sentences have the same association, so the deviation is 0"
+            details["nan_reasons"] = {"effect_size": why}
+            reason = why if self.return_effect_size else None
+        result = effect if self.return_effect_size else statistic
+        values = {"seat": statistic, "effect_size": effect, "p_value": math.nan}
+        return Measurement({"result": result, **values}, reason, details)
 
     def _associations(self, sets: Sequence[WordSet]) -> list[Vectors]:
         """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
