@@ -94,9 +94,8 @@ def find_contexts(
     -----
     A word must stand alone: no letter, digit, underscore, accent, vowel sign or joiner next to it
     ("nurse's" and "self-made" match). In scripts without spaces, such as Chinese and Thai, it is
-    also found within longer words, unless you segment the corpus. Inflected forms, full-width
-    letters, ligatures and "ss" for a sharp s do not match. An occurrence belongs to the longest
-    word that starts there. Contexts are in Unicode's composed form (NFC).
+    also found within longer words. Inflected forms do not match. An occurrence belongs to the
+    longest word that starts there. Contexts are in Unicode's composed form (NFC).
 
     Examples
     --------

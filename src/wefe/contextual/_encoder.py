@@ -323,8 +323,7 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It ignores paths and a pooler, which may be random. Another version of transformers may
-        change it; the cache then starts anew.
+        It ignores paths and a pooler, which may be random.
         """
         tensors = [
             (name, each)

@@ -132,14 +132,13 @@ def layer_scores(
 ) -> LayerScores:
     """Score queries at every layer of an encoder.
 
-    Each text is encoded only once, which needs n_texts * n_layers * dim * 4 bytes of memory. The
-    pooling 'auto' becomes 'mean', so the last layer may differ from the model.
+    Each text is encoded once, which needs n_texts * n_layers * dim * 4 bytes of memory. The pooling
+    'auto' becomes 'mean', so the last layer may differ from the model.
 
     Parameters
     ----------
     metric : metric class, instance or name
-        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. If your own metric encodes only texts,
-        set `BaseMetric.encodes_texts`, so that no words are encoded.
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``.
     queries : Query or sequence of Query
         Queries with the template of the metric.
     models : ContextualModel or sequence of ContextualModel

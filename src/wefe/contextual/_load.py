@@ -97,21 +97,19 @@ def load_encoder(
     SentenceTransformer gets the bare word. In decoders (GPT-2), vectors depend only on preceding
     text.
 
-    Do not train or change an object that you passed. Encoding then raises RuntimeError; changes
-    through the ``data`` of a weight may go unnoticed, and wrong vectors are cached.
+    Do not train or change an object that you passed: encoding then raises RuntimeError.
 
     Parameters
     ----------
     source : SentenceTransformer, transformers model, pipeline, tuple, str, path or function
         An object of `sentence_transformers` or `transformers` (a tuple of a model and its
         tokenizer), a folder saved by one of them, or a model on Hugging Face, 'org/name' or
-        'org/name@revision'. Heads and decoders are ignored. A folder with a modules.json is a
-        SentenceTransformer if that library is installed. Code that comes with a model is never run.
+        'org/name@revision'. Code that comes with a model is never run.
 
         Or a function (also an `encode` method) that takes a list of texts and returns an array of
         shape (n_texts, dim), or a coroutine for one; up to 8 batches of coroutines run
-        concurrently. A function encodes whole texts (`pooling` is 'sentence'), and does not take
-        `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length`.
+        concurrently. A function encodes whole texts, and does not take `layer`, `device`, `dtype`,
+        `tokenizer`, `token` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
@@ -122,9 +120,8 @@ def load_encoder(
         mean over all tokens of the text, including special ones. 'auto': the whole pipeline of a
         SentenceTransformer for words in isolation at the last layer, otherwise 'mean'.
     templates : sequence of str, or str, optional
-        Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``, such
-        as 'noun'. A word becomes the mean of its pooled, unscaled vectors over them. By default
-        words are encoded in isolation.
+        Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``. A
+        word becomes the mean of its pooled, unscaled vectors over them.
     batch_size : int, default=32
         Texts to encode at once, more if they are short; for a function, the most texts of one call.
     device : str, optional
@@ -138,8 +135,7 @@ def load_encoder(
         Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
         identifies it in the cache (default: `name`): change it when the vectors change.
     cache : bool, default=True
-        Keep vectors on disk for later sessions, see :func:`clear_cache`. Texts are stored as
-        hashes, which confirm a guessed text.
+        Keep vectors on disk, see :func:`clear_cache`, under hashes of the texts.
     cache_dir : path, optional
         Folder of the cache; by default the user's.
     max_length : int, optional

@@ -39,11 +39,10 @@ class ContextualModel(WordEmbeddingModel):
 
     A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
     are encoded when they are looked up, those of a query in one batch. Iteration, ``len``,
-    `vectors` and `save` cover the words looked up so far.
+    `vectors` and `save` cover the words looked up so far; their vectors cannot be changed.
 
-    The vectors cannot be changed. `copy`, pickling, a worker process and the ``transform`` of a
-    mitigation method make a static model of the words so far. Other words raise `UnreadWordError`
-    there, so call :meth:`prepare` or :meth:`snapshot` first.
+    `copy`, pickling, worker processes and mitigation make a static model of the words so far. Other
+    words raise `UnreadWordError` there, so call :meth:`prepare` or :meth:`snapshot` first.
 
     Parameters
     ----------
@@ -156,11 +155,7 @@ class ContextualModel(WordEmbeddingModel):
         """
         return self.get_vectors(_check_words(words))
 
-    def prepare(
-        self,
-        words: Words,
-        preprocessors: Preprocessors | None = None,
-    ) -> None:
+    def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
         """Encode missing words of lists and queries, in one batched pass.
 
         Parameters
@@ -261,7 +256,7 @@ class ContextualModel(WordEmbeddingModel):
         Raises
         ------
         TypeError, ValueError
-            If an element is not a ``Context(text, start, end)`` with a span within its text.
+            If an element is no `Context`, or its span is not within its text.
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
@@ -286,7 +281,7 @@ class ContextualModel(WordEmbeddingModel):
         Raises
         ------
         TypeError, KeyError, ValueError
-            As :meth:`encode_words` and :meth:`encode_contexts`, or if a layer does not exist.
+            As for words and contexts, or if a layer does not exist.
         """
         chosen, pooling = check_layers(layers, self.n_layers), self._hidden_pooling
         given: Any = check_sequence("items", items)
