@@ -109,14 +109,10 @@ class VectorCache:
 
         if keys and self.path.is_file():
             self._use(read)
-        vectors = {
-            key: np.frombuffer(blob[:-4], dtype="<f4").astype(np.float32)
-            for key, blob in found.items()
-            if isinstance(blob, bytes) and blob == _sealed(blob[:-4])
-        }
-        if damaged := len(found) - len(vectors):
+        whole = {key: blob[:-4] for key, blob in found.items() if _is_sealed(blob)}
+        if damaged := len(found) - len(whole):
             logger.warning("%s: %d vectors are damaged; they are encoded again", self.path, damaged)
-        return vectors
+        return {key: np.frombuffer(data, "<f4").astype(np.float32) for key, data in whole.items()}
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
         """Store vectors, except those with NaN or infinity."""
@@ -160,3 +156,7 @@ class VectorCache:
 
 def _sealed(data: bytes) -> bytes:
     return data + zlib.crc32(data).to_bytes(4, "little")
+
+
+def _is_sealed(blob: object) -> bool:
+    return isinstance(blob, bytes) and blob == _sealed(blob[:-4])

@@ -209,7 +209,8 @@ class Encoder:
         return [*map(self._tokens, contexts, encodings)]
 
     def _tokens(self, context: Context, encoding: Any) -> Tokens | str:
-        start, end = (place + len(self.prompt or "") for place in context[1:])
+        shift = len(self.prompt or "")
+        start, end = context.start + shift, context.end + shift
         if any(_places(part, start, end) for part in encoding.overflowing):
             return f"it is cut off, because only max_length={self.max_length} tokens are read"
         word = _places(encoding, start, end)
@@ -298,16 +299,14 @@ class Encoder:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        def padded(rows: list[Sequence[int]], filler: int) -> Any:
+        def padded(rows: Sequence[Any], filler: int) -> Any:
             # At the right, whatever the tokenizer does: positions are those of the text alone.
             return pad_sequence(list(map(torch.tensor, rows)), True, filler)
 
-        inputs = {
-            "input_ids": padded([text.ids for text in batch], self._pad_id),
-            "attention_mask": padded([[1] * len(text.ids) for text in batch], 0),
-        }
+        ids, types, ones = zip(*((t.ids, t.types, [1] * len(t.ids)) for t in batch), strict=True)
+        inputs = {"input_ids": padded(ids, self._pad_id), "attention_mask": padded(ones, 0)}
         if self._has_types:
-            inputs["token_type_ids"] = padded([text.types for text in batch], 0)
+            inputs["token_type_ids"] = padded(types, 0)
         n_known = self.network.get_input_embeddings().weight.shape[0]
         if inputs["input_ids"].max() >= n_known:
             raise ValueError(f"use the tokenizer that belongs to {self.label}: it knows {n_known}.")

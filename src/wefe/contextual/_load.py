@@ -363,11 +363,11 @@ def _read(folder: Path, inner: Path | None, device: str | None, dtype: str | Non
     weights = {"dtype": dtype or "auto"}
     # Also of a SentenceTransformer, which does not say which weights it did not find.
     network = _read_network(inner or folder, **weights, **safe)
-    if inner is not None and find_spec("sentence_transformers"):
+    if inner and find_spec("sentence_transformers"):
         from sentence_transformers import SentenceTransformer
 
         return _parts(SentenceTransformer(str(folder), device=device, model_kwargs=weights, **safe))
-    if inner is not None:
+    if inner:
         logger.warning(
             "%s is a SentenceTransformer, but sentence-transformers is not installed. Only its "
             "transformer is used, and pooling 'auto' means 'mean'",

