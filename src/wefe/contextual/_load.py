@@ -56,15 +56,6 @@ _SMALL_FILES = (".json", ".txt", ".model", ".tiktoken", ".jinja")
 _SAFE_WEIGHTS = re.compile(r"(^|/)model(-[^/]*)?\.safetensors$")
 _PICKLED_WEIGHTS = re.compile(r"(^|/)pytorch_model[^/]*\.bin$")
 
-# What errors say instead of advice to run untrusted code.
-_PICKLE = "its weights are a pickle that is damaged or holds more than numbers."
-_INSTEAD_OF = {
-    "trust_remote_code": "it needs its own code, which wefe does not run. If you trust it, load it "
-    "yourself and pass the object.",
-    "weights_only": _PICKLE,
-    "Unpickl": _PICKLE,
-}
-
 
 def load_encoder(
     source: Any,
@@ -349,11 +340,13 @@ def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | Non
             return _read(folder, inner, device, dtype)
     except Exception as error:  # each library has errors of its own for damaged files
         why = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
-        # Two of them advise to run untrusted code: they are not shown.
-        hidden = [instead for advice, instead in _INSTEAD_OF.items() if advice in why]
-        raise ValueError(f"{source} cannot be opened as an encoder: {(*hidden, why)[0]}") from (
-            None if hidden else error
-        )
+        # Some of them advise to run untrusted code: they are not shown.
+        if re.search("trust_remote_code|weights_only|Unpickl", why):
+            raise ValueError(
+                f"{source} needs its own code, which wefe does not run, or has a damaged pickle. "
+                "If you trust it, load it yourself and pass the object."
+            ) from None
+        raise ValueError(f"{source} cannot be opened as an encoder: {why}") from error
 
 
 def _read(folder: Path, inner: Path | None, device: str | None, dtype: str | None) -> _Opened:

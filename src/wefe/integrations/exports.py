@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from wefe.study import StudyResults
 
 __all__ = [
-    "to_bibtex",
-    "to_eval_results",
-    "to_every_eval_ever",
-    "to_latex",
-    "to_model_index",
+    *("to_bibtex", "to_eval_results", "to_every_eval_ever", "to_latex", "to_model_index"),
     "write_cards",
 ]
 
@@ -41,6 +37,7 @@ CardFormat: TypeAlias = Literal["model-index", "every-eval-ever"]
 
 # Hugging Face has no task for the measurement of embeddings.
 _TASK = {"type": "feature-extraction", "name": "Measurement of social bias"}
+_DEPLOYMENT = {"deployment_type": "self_deployed", "model_availability": "unknown"}
 _SCALE = ["no_bias_value", "scale_min", "scale_max"]
 _BESIDE = ["score_lower", "score_upper", "p_value", "words_used", "words_lost"]
 
@@ -173,14 +170,7 @@ def to_every_eval_ever(
             "evaluator_relationship": relationship,
         },
         "eval_library": {"name": "wefe", "version": __version__},
-        "model_info": {
-            "name": name,
-            "id": model_id or name,
-            "additional_details": {
-                "deployment_type": "self_deployed",
-                "model_availability": "unknown",
-            },
-        },
+        "model_info": {"name": name, "id": model_id or name, "additional_details": _DEPLOYMENT},
         "evaluation_results": [_evaluation(row) for row in table.to_dict("records")],
     }
 
@@ -189,6 +179,7 @@ def _evaluation(row: Mapping[Any, Any]) -> dict[str, Any]:
     no_bias, low, high = (row[name] for name in _SCALE)
     farthest = max(abs(low - no_bias), abs(high - no_bias))
     metric = row["metric"]
+    known = {name: str(row[name]) for name in ("score", *_BESIDE) if pd.notna(row[name])}
     return {
         "evaluation_name": f"{row['query_set']}: {row['query_name']}",
         "source_data": {"dataset_name": row["query_set"], "source_type": "other"},
@@ -202,12 +193,7 @@ def _evaluation(row: Mapping[Any, Any]) -> dict[str, Any]:
             "max_score": _as_data(farthest),
             "additional_details": {name: str(_as_data(row[name])) for name in _SCALE},
         },
-        "score_details": {
-            "score": row["bias"],
-            "details": {
-                name: str(row[name]) for name in ("score", *_BESIDE) if pd.notna(row[name])
-            },
-        },
+        "score_details": {"score": row["bias"], "details": known},
     }
 
 

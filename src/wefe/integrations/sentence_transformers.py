@@ -123,8 +123,8 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         options: dict[str, Any] = {"metric_params": self._params, "progress": False}
         scores = measure(self._metrics, self._sets, [encoder], generate_subqueries=True, **options)
         found: dict[str, float] = {}
-        for (query_set, label), part in scores.groupby(["query_set", "metric"], sort=False):
-            key = _key(query_set, label)
+        for place, part in scores.groupby(["query_set", "metric"], sort=False):
+            key = _key(*place)
             found[f"{key}_distance"] = aggregate(part)["score"].item()
             if part["p_value"].notna().any():
                 found[f"{key}_p_value"] = adjust_p_values(part)["p_value_holm"].min()
