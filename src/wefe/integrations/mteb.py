@@ -22,10 +22,14 @@ mteb: Any = import_library("mteb", "mteb", "wefe.integrations.mteb")
 __all__ = ["WordAssociations", "load_mteb_encoder"]
 
 # Packaged query sets that fit WEAT -> their language codes in mteb.
-_CODES = "de deu, es spa, fr fra, it ita, nl nld, pt por, sv swe"
+_OTHERS = zip(
+    ["de", "es", "fr", "it", "nl", "pt", "sv"],
+    ["deu", "spa", "fra", "ita", "nld", "por", "swe"],
+    strict=True,
+)
 _LANGUAGES = {
     **dict.fromkeys(("weat", "gender", "ethnicity", "religion"), "eng-Latn"),
-    **{f"gender_{pair[:2]}": f"{pair[3:]}-Latn" for pair in _CODES.split(", ")},
+    **{f"gender_{short}": f"{code}-Latn" for short, code in _OTHERS},
 }
 
 
