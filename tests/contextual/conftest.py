@@ -153,6 +153,20 @@ def tiny_sentence_transformer(tiny_folder):
     return library.SentenceTransformer(modules=parts, device="cpu")
 
 
+@pytest.fixture
+def n_runs(monkeypatch):
+    """The number of texts of each batch that a network reads."""
+    encoder = pytest.importorskip("wefe.contextual._encoder").Encoder
+    sizes, run = [], encoder._run
+
+    def counting(self, batch, **options):
+        sizes.append(len(batch))
+        return run(self, batch, **options)
+
+    monkeypatch.setattr(encoder, "_run", counting)
+    return sizes
+
+
 @pytest.fixture(scope="session")
 def minilm():
     """The real SentenceTransformer, from the package that carries its weights."""

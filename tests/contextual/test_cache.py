@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from wefe.contextual import Context
+from wefe.contextual import Context, load_encoder
 from wefe.contextual._cache import VectorCache, clear_cache, vector_key
 
 DIM = 5
@@ -114,29 +114,16 @@ def test_the_cache_is_cleared(cache):
 
 
 @pytest.fixture
-def counted(tiny, tmp_path, monkeypatch):
+def counted(tiny, tmp_path, n_runs):
     """Opens an encoder with a cache; counts the texts that its network reads."""
-    pytest.importorskip("transformers")
-    from wefe.contextual import load_encoder
-    from wefe.contextual._encoder import Encoder
-
-    n_texts = []
-    run = Encoder._run
-
-    def counting(self, batch, **options):
-        n_texts.append(len(batch))
-        return run(self, batch, **options)
 
     def load(seed=0, **options):
-        model = load_encoder(
-            tiny.encoder("bert", seed), progress=False, **{"cache_dir": tmp_path, **options}
-        )
-        n_texts.clear()  # not what it took to open it
+        options = {"cache_dir": tmp_path, "progress": False, **options}
+        model = load_encoder(tiny.encoder("bert", seed), **options)
+        n_runs.clear()  # not what it took to open it
         return model
 
-    monkeypatch.setattr(Encoder, "_run", counting)
-    load.n_texts = n_texts
-    load.folder = tmp_path / "encoders"
+    load.n_texts, load.folder = n_runs, tmp_path / "encoders"
     return load
 
 
@@ -194,21 +181,18 @@ def test_a_damaged_cache_changes_no_vector(counted, caplog, damaged):
 
 
 def test_what_was_done_before_an_interrupt_is_kept(counted, monkeypatch):
-    from wefe.contextual._encoder import Encoder
-
     texts = [Context("the " * n + "nurse", 4 * n, 4 * n + 5) for n in range(1, 7)]
-    run = Encoder._run
+    encoder, put = counted(batch_size=1), VectorCache.put
 
-    def breaking(self, batch, **options):
+    def interrupted(self, vectors):
+        put(self, vectors)
         if len(counted.n_texts) == 4:
             raise KeyboardInterrupt
-        return run(self, batch, **options)
 
-    encoder = counted(batch_size=1)
     monkeypatch.setattr("wefe.contextual._encoder._USUAL_LENGTH", 1)
-    monkeypatch.setattr(Encoder, "_run", breaking)
+    monkeypatch.setattr(VectorCache, "put", interrupted)
     with pytest.raises(KeyboardInterrupt):
         encoder.encode_contexts(texts)
-    monkeypatch.setattr(Encoder, "_run", run)
+    monkeypatch.setattr(VectorCache, "put", put)
     counted().encode_contexts(texts)
     assert sum(counted.n_texts) == 2

@@ -14,7 +14,6 @@ from wefe.audit import (
     score_warnings,
 )
 from wefe.contextual import SEAT, layer_scores, load_encoder
-from wefe.contextual._encoder import Encoder
 from wefe.datasets import Criterion
 from wefe.debias import list_debias_methods
 from wefe.metrics import list_metrics
@@ -29,19 +28,6 @@ FORMS = [{}, {"lowercase": True}]
 @pytest.fixture
 def encoder(tiny_bert):
     return load_encoder(tiny_bert, "tiny", cache=False, progress=False)
-
-
-@pytest.fixture
-def batches(monkeypatch):
-    """The texts that a network read at once."""
-    sizes, run = [], Encoder._run
-
-    def counting(self, batch, **options):
-        sizes.append(len(batch))
-        return run(self, batch, **options)
-
-    monkeypatch.setattr(Encoder, "_run", counting)
-    return sizes
 
 
 def fitting(metric):
@@ -72,17 +58,17 @@ def test_every_metric_scores_it_as_its_snapshot(encoder, metric):
     assert metric().run_query(query, encoder.snapshot(query), **params)["result"] == of_encoder
 
 
-def test_the_words_of_all_queries_are_one_batch(encoder, batches):
+def test_the_words_of_all_queries_are_one_batch(encoder, n_runs):
     other = Query(WORDS[2:], [["tree", "the"], ["doctor"]])
     run_queries("weat", [QUERY, other], [encoder], progress=False)
-    assert batches == [11 + 3]
+    assert n_runs == [11 + 3]
 
 
-def test_words_are_encoded_in_the_form_that_counts(encoder, batches):
+def test_words_are_encoded_in_the_form_that_counts(encoder, n_runs):
     capitals = Query([["She", "WOMAN"], ["He"]], WORDS[2:])
     run_queries("weat", [capitals], [encoder], metric_params={"preprocessors": FORMS})
     assert list(encoder) == ["She", "WOMAN", "He", *WORDS[2], *WORDS[3]]
-    assert batches == [8]
+    assert n_runs == [8]
 
 
 @pytest.mark.parametrize("strategy", ["first", "all"])

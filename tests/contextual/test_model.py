@@ -35,19 +35,6 @@ def query():
     )
 
 
-@pytest.fixture
-def n_runs(monkeypatch):
-    """The number of texts of each batch that a network read."""
-    sizes, run = [], Encoder._run
-
-    def counting(self, batch, **options):
-        sizes.append(len(batch))
-        return run(self, batch, **options)
-
-    monkeypatch.setattr(Encoder, "_run", counting)
-    return sizes
-
-
 def words_of(query):
     return [word for part in query.target_sets + query.attribute_sets for word in part]
 
