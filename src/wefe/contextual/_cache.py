@@ -82,7 +82,7 @@ def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
 class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
-    If the file fails or a checksum is wrong, vectors are encoded again.
+    If the file fails or a checksum is wrong, vectors are encoded again. Without a path it is empty.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -92,9 +92,9 @@ class VectorCache:
     {b'she': array([1., 1., 1.], dtype=float32)}
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._usable = True
+    def __init__(self, path: Path | None) -> None:
+        self._usable = path is not None
+        self.path = path or Path()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
         """Return the vectors found."""

@@ -373,10 +373,8 @@ class CachedEncoder:
         self._folder, self._max_texts, self._n_encoded = folder, max_texts, 0
 
     @cached_property
-    def cache(self) -> VectorCache | None:
-        if self._folder is None:
-            return None
-        return VectorCache(self._folder / f"{self.encoder.fingerprint}.sqlite")
+    def cache(self) -> VectorCache:
+        return VectorCache(self._folder and self._folder / f"{self.encoder.fingerprint}.sqlite")
 
     def width(self, layer: int, pooling: Pooling) -> int:
         """Return the number of dimensions of the vectors."""
@@ -424,12 +422,15 @@ class CachedEncoder:
     ) -> dict[Context, Vectors]:
         """Return the vectors of each context, of shape (n_layers, whole dim)."""
         settings = [self.encoder.settings(layer, pooling) for layer in layers]
-        keys = {}
-        for each in contexts:
-            # Where the word stands does not matter for 'cls' and 'sentence'.
-            span = (0, len(each.text)) if pooling in ("cls", "sentence") else each[1:]
-            keys[each] = tuple(vector_key(own, each.text, *span) for own in settings)
-        known = self._cached([key for own in keys.values() for key in own])
+        # Where the word stands does not matter for 'cls' and 'sentence'.
+        of_word = pooling not in ("cls", "sentence")
+        keys = {
+            each: tuple(
+                vector_key(own, *(each if of_word else (each.text, 0, 0))) for own in settings
+            )
+            for each in contexts
+        }
+        known = self.cache.get([key for own in keys.values() for key in own])
         missing = {own: each for each, own in keys.items() if not known.keys() >= {*own}}
         rows = [*missing]
 
@@ -438,15 +439,11 @@ class CachedEncoder:
             for place, of_text in zip(places, vectors.swapaxes(0, 1), strict=True):
                 new.update(zip(rows[place], of_text, strict=True))
             known.update(new)
-            if self.cache is not None:  # at once, so that it is there after Ctrl-C
-                self.cache.put(new)
+            self.cache.put(new)  # at once, so that it is there after Ctrl-C
 
         if missing:
             self.encoder.encode(self._tokenized([*missing.values()]), layers, pooling, sink=take)
         return {each: np.stack([known[key] for key in own]) for each, own in keys.items()}
-
-    def _cached(self, keys: Sequence[bytes]) -> dict[bytes, Vectors]:
-        return {} if self.cache is None else self.cache.get(keys)
 
     def _tokenized(self, contexts: Sequence[Context]) -> list[Any]:
         """Return the tokens of texts to encode; refuse words without any, and too many texts."""
