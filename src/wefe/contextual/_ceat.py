@@ -136,8 +136,8 @@ class CEAT(BaseMetric):
     random-effects model combines the samples. CEAT needs an encoder (:func:`load_encoder`). Pooling
     'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences.
 
-    Do not rely on the p-values. They assume independent samples, but all samples share words and
-    contexts, so more samples make any p-value small. Read `details['quantiles']` instead.
+    Do not rely on the p-values: all samples share words and contexts, so more samples make any
+    p-value small. Read `details['quantiles']` instead.
 
     Parameters
     ----------
@@ -162,13 +162,10 @@ class CEAT(BaseMetric):
     The result has 'ceat' (combined effect size, in about [-2, 2] like WEAT's with ``ddof=1``; above
     0 if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as in the
     paper), 'p_value_one_sided' (as in the authors' code), 'standard_error', 'tau_squared' and 'Q'.
-    All are NaN if words or contexts are missing. `details` has 'effect_sizes' (NaN where
-    undefined), 'quantiles' (0.025, 0.25, 0.5, 0.75, 0.975), 'standard_deviation', 'n_undefined',
-    'n_contexts' (by word), 'n_unreadable' (contexts that the encoder cannot read) and
-    'random_effects'.
+    `details` has 'effect_sizes' (NaN where undefined), 'quantiles', 'standard_deviation',
+    'n_undefined', 'n_contexts' (by word), 'n_unreadable' and 'random_effects'.
 
-    A word is out of vocabulary if the tokenizer does not know it, or the encoder can read none of
-    its contexts, for example beyond `max_length`. `normalize` has no effect.
+    A word is out of vocabulary if the encoder can read none of its contexts.
 
     References
     ----------

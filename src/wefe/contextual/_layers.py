@@ -66,7 +66,7 @@ class LayerScores(Facts):
     metric : str
         Label of the score, such as 'WEAT-ES'.
     no_bias_value : float
-        The score that means that no bias was measured; NaN if it depends on the query.
+        The score that means no bias; NaN if it depends on the query.
     scores : tuple of LayerScore
         By model, then query, then layer.
 

@@ -83,12 +83,10 @@ def load_encoder(
 ) -> ContextualModel:
     """Open an encoder, or a function from texts to vectors, as a model for every metric.
 
-    A word in isolation is tokenized as in running text: with a preceding space if the tokenizer
-    marks it (RoBERTa, GPT-2), so that 'he' is not the end of 'the'. With pooling 'auto', a
-    SentenceTransformer gets the bare word. In decoders (GPT-2), vectors depend only on preceding
-    text.
-
-    Do not train or change an object that you passed: encoding then raises RuntimeError.
+    A word in isolation is tokenized as in running text, so that 'he' is not the end of 'the'; only
+    a SentenceTransformer with pooling 'auto' gets the bare word. In decoders (GPT-2), vectors
+    depend only on preceding text. After you train or change an object that you passed, encoding
+    raises RuntimeError.
 
     Parameters
     ----------
@@ -106,10 +104,10 @@ def load_encoder(
     layer : int, default=-1
         The hidden state to read: 0 is the output of the embedding layer, -1 the last one.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
-        How to combine token vectors. 'mean': the mean over the subwords of the word. 'first': its
-        first subword. 'cls': the first token of the text, if it is a special token. 'sentence': the
-        mean over all tokens of the text, including special ones. 'auto': the whole pipeline of a
-        SentenceTransformer for words in isolation at the last layer, otherwise 'mean'.
+        'mean': the mean over the subwords of the word. 'first': its first subword. 'cls': the first
+        token of the text, if it is a special token. 'sentence': the mean over all tokens. 'auto':
+        the whole pipeline of a SentenceTransformer for isolated words at the last layer, otherwise
+        'mean'.
     templates : sequence of str, or str, optional
         Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``. A
         word becomes the mean of its pooled, unscaled vectors over them.
@@ -131,10 +129,9 @@ def load_encoder(
         Folder of the cache; by default the user's.
     max_length : int, optional
         Maximum number of tokens per text, including special tokens; by default that of the model.
-        Words beyond it are not pooled; a longer word by itself is out of vocabulary.
     prompt : str, optional
-        Text before each text, such as 'query: ', included in pooling 'sentence'. By default a
-        SentenceTransformer uses its default prompt, if any, for whole texts; '' uses none.
+        Text before each text, such as 'query: '. By default a SentenceTransformer uses its default
+        prompt, if any, for whole texts; '' uses none.
     dim : int, optional
         Keep only so many numbers from the start of each vector (Matryoshka encoders).
     normalize : bool, default=False
@@ -158,10 +155,9 @@ def load_encoder(
     ------
     TypeError, ValueError
         If the source is not a text encoder with a fast tokenizer, an option has a wrong value or
-        does not fit the source, files cannot be read or lack weights, or the device cannot be used.
+        does not fit the source, files cannot be read, or the device cannot be used.
     FileNotFoundError, PermissionError, ConnectionError, ImportError
-        If the model does not exist or cannot be fetched, or torch and transformers are not
-        installed: ``pip install "wefe[transformers]"``.
+        If the model does not exist or cannot be fetched, or torch and transformers are missing.
 
     Examples
     --------

@@ -62,13 +62,10 @@ class SEAT(BaseMetric):
     -----
     The result has 'seat' (sum of s(sentence, A, B) over the sentences of the first target set minus
     that over the second), 'effect_size' (difference of the means in standard deviations over all
-    sentences; in about [-2, 2], with the range of WEAT for as many words as sentences) and
-    'p_value' (NaN unless requested). `details` has 'associations' (for each target word, its mean
-    over sentences), 'word_effect_size' (of these), 'templates' and 'n_sentences' (of each set),
-    'permutation_test' and 'nan_reasons'. `warnings` are those of :class:`wefe.metrics.WEAT`.
-
-    A word is out of vocabulary if the tokenizer does not know it. `normalize` has no effect. A
-    sentence that is too long raises `UnanswerableError` (NaN in `run_queries`).
+    sentences, in about [-2, 2]) and 'p_value' (NaN unless requested). `details` has 'associations'
+    (for each target word, its mean over sentences), 'word_effect_size' (of these), 'templates' and
+    'n_sentences' (of each set), 'permutation_test' and 'nan_reasons'. A sentence that is too long
+    raises `UnanswerableError` (NaN in `run_queries`).
 
     References
     ----------
