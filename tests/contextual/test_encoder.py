@@ -402,12 +402,19 @@ def hub(monkeypatch, tiny_folder, tmp_path):
     return api
 
 
-def test_of_a_model_on_hugging_face_only_what_is_needed_is_fetched(hub, tiny):
+def test_of_a_model_on_hugging_face_only_what_is_needed_is_fetched(hub, tiny, tiny_folder):
     encoder = load_encoder("org/tiny@v1", **OPTIONS)
     assert encoder.name == "tiny"
     expected = load_encoder(tiny.encoder("bert"), **OPTIONS)
     np.testing.assert_allclose(encoder["nurse"], expected["nurse"], atol=1e-6)
     assert "model.safetensors" in hub.fetched
+    (tiny_folder / "modules.json").write_text("{]")
+    with pytest.raises(ValueError, match=r"modules\.json is damaged"):
+        load_encoder("org/tiny@v1", **OPTIONS)
+    (tiny_folder / "modules.json").unlink()
+    (tiny_folder / "config.json").unlink()
+    with pytest.raises(ValueError, match=r"org/tiny has no config\.json"):
+        load_encoder("org/tiny@v1", **OPTIONS)
     hub.error = OSError("no network")
     with pytest.raises(ConnectionError, match="org/tiny.*not in the cache.*HF_HUB_OFFLINE"):
         load_encoder("org/tiny", revision="v1", **OPTIONS)

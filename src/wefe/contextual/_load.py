@@ -33,15 +33,6 @@ logger = logging.getLogger(__name__)
 
 _DTYPES = ("float16", "bfloat16", "float32")
 
-# What is opened with its tokenizer, though some of it can be called as well.
-_OPENED = (
-    ("sentence_transformers", "SentenceTransformer"),
-    *(
-        ("transformers", kind)
-        for kind in ("Pipeline", "PreTrainedModel", "PreTrainedTokenizerBase")
-    ),
-)
-
 #: A network, its tokenizer, the SentenceTransformer (if any) around it, and its name.
 _Opened: TypeAlias = tuple[Any, Any, Any, str]
 
@@ -243,8 +234,9 @@ def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
 
 
 def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of an encoder library."""
-    return any(_is_a(source, library, name) for library, name in _OPENED)
+    """Tell whether a source is an object of an encoder library, though it may have an `encode`."""
+    libraries = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
+    return not libraries.isdisjoint({"transformers", "sentence_transformers"})
 
 
 def _is_a(value: object, library: str, name: str) -> bool:
