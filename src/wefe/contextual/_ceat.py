@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._contexts import (
+    FoundContexts,
     contexts_in,
     find_contexts,
     generator_of_word,
@@ -311,7 +312,9 @@ def _contexts_of(
     words: Sequence[str], contexts: Corpus | None, max_contexts: int, case: bool, seed: int
 ) -> Mapping[str, Sequence[Context]]:
     if isinstance(contexts, Mapping):
-        given = {word: contexts[word] for word in words if word in contexts}
+        given: dict[str, Any] = {word: contexts[word] for word in words if word in contexts}
+        if isinstance(contexts, FoundContexts):  # no need to look for the words again
+            return given
         return {word: contexts_in(word, own, ignore_case=case) for word, own in given.items()}
     if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
         raise TypeError(
