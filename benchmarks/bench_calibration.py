@@ -147,9 +147,9 @@ def population(*, heavy: bool) -> WordEmbeddingModel:
 class StandIn(WordEmbeddingModel):
     """Encoder of which a sentence is its word, its template and noise, all equally long."""
 
-    def can_encode(self, contexts: Sequence[Context]) -> list[bool]:
+    def can_encode(self, contexts: Sequence[Context]) -> np.ndarray:
         """Every sentence can be encoded."""
-        return [True] * len(contexts)
+        return np.ones(len(contexts), dtype=bool)
 
     def encode_contexts(self, contexts: Sequence[Context]) -> np.ndarray:
         """Return one vector per sentence."""

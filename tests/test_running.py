@@ -1,14 +1,13 @@
 """run_queries: many queries, many models, one table."""
 
-import importlib.util
 import json
 import math
-from pathlib import Path
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from fake_encoder import FakeEncoder
 from scipy import stats
 
 from wefe import Query, WordEmbeddingModel, aggregate, measure, run_queries
@@ -209,12 +208,8 @@ def test_no_bias_of_three_groups_alone_ranks_models(toy_model):
 
 
 def test_no_bias_of_layers_is_that_of_the_queries():
-    path = Path(__file__).parent / "oracles" / "fake_encoder.py"
-    spec = importlib.util.spec_from_file_location("fake_encoder", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
     three, two = of_groups(3, "three"), of_groups(2, "two")
-    encoder = module.FakeEncoder()
+    encoder = FakeEncoder()
     assert layer_scores(Share, three, encoder).no_bias_value == pytest.approx(100 / 3)
     both = layer_scores(Share, [three, two], encoder)
     assert math.isnan(both.no_bias_value)

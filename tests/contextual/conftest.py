@@ -73,27 +73,24 @@ def make_network(kind, n_tokens, seed=0):
     # Large weights, so that the context counts.
     common = {"vocab_size": n_tokens, "initializer_range": 0.4}
     size = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
+    of_bert = {**common, **size, "intermediate_size": 24}
+    of_gpt2 = {**common, "n_embd": 16, "n_layer": 3, "n_head": 2, "n_positions": 32}
+    of_t5 = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 3, "num_heads": 2}
+    config, network = {
+        "bert": (transformers.BertConfig(**of_bert, max_position_embeddings=32), "BertModel"),
+        "roberta": (
+            transformers.RobertaConfig(**of_bert, max_position_embeddings=34, pad_token_id=1),
+            "RobertaModel",
+        ),
+        "gpt2": (transformers.GPT2Config(**of_gpt2), "GPT2Model"),
+        "t5": (
+            transformers.T5Config(vocab_size=n_tokens, **of_t5),
+            "T5ForConditionalGeneration",
+        ),
+    }[kind]
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        if kind == "bert":
-            config = transformers.BertConfig(
-                **common, **size, intermediate_size=24, max_position_embeddings=32
-            )
-            return transformers.BertModel(config)
-        if kind == "roberta":
-            config = transformers.RobertaConfig(
-                **common, **size, intermediate_size=24, max_position_embeddings=34, pad_token_id=1
-            )
-            return transformers.RobertaModel(config)
-        if kind == "gpt2":
-            config = transformers.GPT2Config(
-                **common, n_embd=16, n_layer=3, n_head=2, n_positions=32
-            )
-            return transformers.GPT2Model(config)
-        config = transformers.T5Config(
-            vocab_size=n_tokens, d_model=16, d_kv=8, d_ff=24, num_layers=3, num_heads=2
-        )
-        return transformers.T5ForConditionalGeneration(config)
+        return getattr(transformers, network)(config)
 
 
 def make_encoder(kind, seed=0):
@@ -151,6 +148,20 @@ def tiny_sentence_transformer(tiny_folder):
     transformer = models.Transformer(str(tiny_folder))
     parts = [transformer, models.Pooling(16, pooling_mode="mean"), models.Normalize()]
     return library.SentenceTransformer(modules=parts, device="cpu")
+
+
+@pytest.fixture
+def n_runs(monkeypatch):
+    """The number of texts of each batch that a network reads."""
+    encoder = pytest.importorskip("wefe.contextual._encoder").Encoder
+    sizes, run = [], encoder._run
+
+    def counting(self, batch, **options):
+        sizes.append(len(batch))
+        return run(self, batch, **options)
+
+    monkeypatch.setattr(encoder, "_run", counting)
+    return sizes
 
 
 @pytest.fixture(scope="session")

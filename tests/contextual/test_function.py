@@ -62,10 +62,10 @@ def opened(tmp_path):
 def test_the_packaged_encoder_as_a_function_scores_as_itself(minilm):
     itself = load_encoder(minilm, "MiniLM", **OPTIONS)
     function = load_encoder(lambda texts: minilm.encode(texts), "function", **OPTIONS)
-    for metric, rounding in ((WEAT, 1e-5), (SEAT, 1e-5)):
+    for metric in (WEAT, SEAT):
         scores = [metric().run_query(QUERY, each)["effect_size"] for each in (itself, function)]
         # SEAT's sentences go through the whole pipeline in both.
-        assert scores[0] == pytest.approx(scores[1], abs=rounding)
+        assert scores[0] == pytest.approx(scores[1], abs=1e-5)
 
 
 async def awaited(texts):
@@ -159,9 +159,7 @@ def test_it_is_asked_again_after_an_error(caplog):
     assert service.texts == WORDS
     waits = [record.args[-1] for record in caplog.records]
     assert waits == [0.001, 0.002]
-    with pytest.raises(
-        RuntimeError, match=r"failed 2 times; the last error was ConnectionError\('busy'"
-    ):
+    with pytest.raises(RuntimeError, match=r"failed 2 times, .* ConnectionError\('busy'"):
         load_encoder(Service(failures=2), retries=1, **OPTIONS).prepare(QUERY)
 
 
@@ -182,9 +180,7 @@ def test_max_texts_is_refused_before_the_first_request(opened):
     service = Service()
     opened(service).prepare(["she", "he"])
     model = opened(service, max_texts=9)
-    with pytest.raises(
-        ValueError, match=r"10 texts that are not in the cache \(39 characters\), after 0"
-    ):
+    with pytest.raises(ValueError, match=r"10 texts .* \(39 characters\), after 0"):
         model.prepare(QUERY)
     assert service.texts == ["she", "he"]
     model.prepare([*WORDS[:6], "she"])
@@ -195,18 +191,13 @@ def test_max_texts_is_refused_before_the_first_request(opened):
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (
-            lambda n: np.ones((n, 2, 3)),
-            r"shape \(2, dim\) for 2 texts; got \(2, 2, 3\).*late-inter",
-        ),
+        (lambda n: np.ones((n, 2, 3)), r"shape \(2, dim\).*got \(2, 2, 3\).*late-interaction"),
         (lambda n: [np.ones((1 + i, 3)) for i in range(n)], "late-interaction"),
         (lambda n: np.ones((n + 1, 3)), r"got \(3, 3\)"),
-        (lambda n: np.ones(3), r"got \(3,\)"),
         (lambda n: np.ones((n, 0)), r"got \(2, 0\)"),
         (lambda n: [["a"]] * n, "got list"),
         (lambda n: None, "got NoneType"),
-        (lambda n: [[1.0], [np.nan]], r"NaN or infinity for 'he' \(1 of 2 texts\)"),
-        (lambda n: [[1e300]] * n, "NaN or infinity for 'she'"),
+        (lambda n: [[1.0], [np.nan]], "NaN or infinity for 1 of 2 texts, such as 'he'"),
     ],
 )
 def test_wrong_answers_are_refused(answer, message):
@@ -227,21 +218,20 @@ def test_a_change_of_dimensions_is_refused(opened):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "error", "message"),
     [
-        ({"cache": True}, "identifies a function by its revision or name"),
-        ({"pooling": "cls"}, "pooling is only for models"),
-        ({"device": "cpu"}, "device is only for models"),
-        ({"tokenizer": len}, "tokenizer is only for models"),
-        ({"retries": "many"}, "retries must be a finite number"),
-        ({"prompt": 3}, "prompt must be a string"),
+        ({"cache": True}, TypeError, "identifies a function by its revision or name"),
+        ({"pooling": "cls"}, TypeError, "pooling is only for models"),
+        ({"device": "cpu"}, TypeError, "device is only for models"),
+        ({"retries": "many"}, TypeError, "retries must be a finite number"),
+        ({"prompt": 3}, TypeError, "prompt must be a string"),
+        ({"rate": 0}, ValueError, "rate must be"),
+        ({"dim": 6}, ValueError, "dim must be at most 5"),
     ],
 )
-def test_options_that_do_not_fit_a_function(options, message):
-    with pytest.raises(TypeError, match=message):
-        load_encoder(Service(), **{**OPTIONS, **options})
-    with pytest.raises(ValueError, match="rate must be"):
-        load_encoder(Service(), rate=0, **OPTIONS)
+def test_options_that_do_not_fit_a_function(options, error, message):
+    with pytest.raises(error, match=message):
+        load_encoder(Service(), **{**OPTIONS, **options}).prepare(["she"])
 
 
 # Prompts and cuts
@@ -259,9 +249,7 @@ def test_a_prompt_stands_before_every_text(tiny):
     assert np.abs(plain["nurse"] - expected).max() > 0.01
     assert plain.encoding != encoder.encoding
     assert "after 'the boss is '" in repr(encoder)
-
-
-def test_after_a_prompt_a_word_keeps_its_one_space(tiny):
+    # After a prompt, a word keeps its one space.
     model, tokenizer = tiny.encoder("roberta")
     encoder = load_encoder((model, tokenizer), prompt="this is ", **OPTIONS)
     expected = tiny.slow(model, tokenizer, "this is he", 8, 10)
@@ -293,13 +281,8 @@ def test_dim_is_a_cut_by_hand(tiny_bert, normalize, templates):
     np.testing.assert_allclose(cut["nurse"], rows.mean(axis=0), atol=1e-6)
     assert (cut.dim, cut.at_layer(1).dim, cut.encode_layers([], [0, 1]).shape) == (6, 6, (2, 0, 6))
     assert cut.encoding != whole.encoding
-
-
-def test_dim_of_more_than_there_is(tiny_bert):
     with pytest.raises(ValueError, match="dim must be at most 16, .*; got 17"):
-        load_encoder(tiny_bert, dim=17, **OPTIONS)
-    with pytest.raises(ValueError, match="dim must be at most 5"):
-        load_encoder(Service(), dim=6, **OPTIONS).prepare(["she"])
+        load_encoder(tiny_bert, dim=17, **options)
 
 
 # Sources without a vector of a text
@@ -312,15 +295,11 @@ def test_late_interaction_is_refused_unless_words_are_pooled(tiny_folder, tiny):
     )
     with pytest.raises(TypeError, match="no single vector for a text. A late-interaction"):
         load_encoder(tokens_only, **OPTIONS)
-    assert load_encoder(tokens_only, pooling="mean", **OPTIONS).encode_words(["she"]).shape == (
-        1,
-        16,
-    )
+    assert load_encoder(tokens_only, pooling="mean", **OPTIONS).dim == 16
 
 
-@pytest.mark.parametrize("make", [lambda model, _: model, lambda _, tokenizer: tokenizer])
-def test_what_can_be_called_without_being_an_encoder(tiny_bert, make):
+def test_what_can_be_called_without_being_an_encoder(tiny_bert):
     torch = pytest.importorskip("torch")
-    for source in (make(*tiny_bert), torch.nn.Linear(2, 2), Service, 3):
+    for source in (*tiny_bert, torch.nn.Linear(2, 2), Service, 3):
         with pytest.raises(TypeError, match="source must be"):
             load_encoder(source, **OPTIONS)

@@ -1,27 +1,18 @@
 """SEAT: WEAT on words in sentences."""
 
-import importlib.util
 import itertools
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
+from fake_encoder import FakeEncoder
 
 from wefe import Query
 from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
-from wefe.contextual._templates import check_templates, fill_template
-from wefe.embeddings import UnanswerableError
-from wefe.metrics import WEAT, list_metrics, weat_effect_size
+from wefe.contextual._templates import fill_template
+from wefe.metrics import WEAT, weat_effect_size
 from wefe.running import measure
 from wefe.silhouette import bootstrap_interval
-
-_spec = importlib.util.spec_from_file_location(
-    "fake_encoder", Path(__file__).parents[1] / "oracles" / "fake_encoder.py"
-)
-_module = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(_module)
-FakeEncoder = _module.FakeEncoder
 
 TWO = ("This is a {}.", "{} is here.")
 OPTIONS = {"calculate_p_value": True, "p_value_method": "exact"}
@@ -71,7 +62,7 @@ def literal_p(x, y):
 def test_it_is_the_definition_spelt_out(query):
     encoder, templates = FakeEncoder(), ("It is {}.", "{} is here.")
     s_x, s_y = literal_seat(
-        query, lambda text: encoder._encode([text], 3)[0].astype(float), templates
+        query, lambda text: encoder._vector((text, 0, len(text)), 3).astype(float), templates
     )
     flat_x, flat_y = ([s for word in part for s in word] for part in (s_x, s_y))
     words_x, words_y = ([sum(word) / 2 for word in part] for part in (s_x, s_y))
@@ -84,7 +75,7 @@ def test_it_is_the_definition_spelt_out(query):
     assert result["effect_size"] == result["result"] == pytest.approx(effect_size, abs=1e-12)
     assert result["p_value"] == pytest.approx(literal_p(words_x, words_y), abs=1e-12)
     assert result.details["associations"]["X"] == pytest.approx(
-        dict(zip(["nurse", "engineer", "clerk"], words_x, strict=True))
+        dict(zip(["nurse", "engineer", "clerk"], words_x, strict=True)), abs=1e-12
     )
     by_sentence = SEAT().run_query(query, encoder, templates, "sentences", **OPTIONS)
     assert by_sentence["p_value"] == pytest.approx(literal_p(flat_x, flat_y), abs=1e-12)
@@ -92,7 +83,7 @@ def test_it_is_the_definition_spelt_out(query):
     word_level = [np.array(part) for part in (words_x, words_y)]
     both = np.concatenate(word_level)
     assert result.details["word_effect_size"] == pytest.approx(
-        (word_level[0].mean() - word_level[1].mean()) / both.std(ddof=1)
+        (word_level[0].mean() - word_level[1].mean()) / both.std(ddof=1), abs=1e-12
     )
     assert result.details["n_sentences"] == (6, 6, 4, 6)
 
@@ -105,21 +96,6 @@ def test_the_bare_word_makes_it_weat(query, ddof):
     weat = WEAT().run_query(query, encoder, **options)
     for ours, theirs in (("seat", "weat"), ("effect_size", "effect_size"), ("p_value", "p_value")):
         assert seat[ours] == pytest.approx(weat[theirs], abs=1e-12)
-
-
-def test_a_one_sided_test_says_what_is_strong_in_the_opposite_direction(query):
-    class Apart(FakeEncoder):
-        def _vector(self, item, layer):
-            first = any(word in item.text for word in [*query.target_sets[0], "math", "logic"])
-            return super()._vector(item, layer) + np.eye(self.dim)[0] * (6 if first else -6)
-
-    one_sided = {**OPTIONS, "permute": "sentences"}
-    result = SEAT().run_query(query, Apart(), TWO, **one_sided)
-    assert result["p_value"] > 0.99
-    assert result.warnings[0].startswith("strong in the opposite direction: ")
-    assert not SEAT().run_query(query, Apart(), TWO, **OPTIONS).warnings  # 20 splits of words
-    both = SEAT().run_query(query, Apart(), TWO, p_value_test_type="two-sided", **one_sided)
-    assert not both.warnings
 
 
 def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_words(query):
@@ -136,25 +112,13 @@ def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_word
     assert thrice["seat"] == pytest.approx(3 * once["seat"], abs=1e-12)
     assert thrice["p_value"] == once["p_value"] == pytest.approx(2 / 20)
     # Which is why words are exchanged: copies of sentences alone make the other one small.
-    copied = SEAT().run_query(query, encoder, ["This is {}."] * 3, "sentences", **options)
-    assert copied["p_value"] < 1e-3
-
-
-def test_exchanged_target_sets_change_the_sign(query):
-    encoder = FakeEncoder()
-    swapped = Query(query.target_sets[::-1], query.attribute_sets)
-    one, other = (SEAT().run_query(q, encoder, TWO) for q in (query, swapped))
-    assert other["result"] == pytest.approx(-one["result"], abs=1e-12)
-
-
-def test_the_level_says_which_vector_stands_for_a_template(query):
-    sentence, word = FakeEncoder(), FakeEncoder()
-    SEAT().run_query(query, sentence, TWO)
-    SEAT().run_query(query, word, TWO, level="word")
-    (texts,), (contexts,) = sentence.calls, word.calls
-    assert ("This is an engineer.", 0, 20) in texts
-    assert ("This is an engineer.", 11, 19) in contexts
-    assert len(texts) == len(contexts) == 11 * 2
+    other_way = Query(query.target_sets[::-1], query.attribute_sets)
+    for asked, expected, warns in ((query, 0, False), (other_way, 1, True)):
+        copied = SEAT().run_query(asked, encoder, ["This is {}."] * 3, "sentences", **OPTIONS)
+        assert copied["p_value"] == pytest.approx(expected, abs=1e-3)
+        assert any(each.startswith("strong in the opposite") for each in copied.warnings) == warns
+    flipped = SEAT().run_query(other_way, encoder, TWO)
+    assert flipped["result"] == -SEAT().run_query(query, encoder, TWO)["result"]
 
 
 def test_each_sentence_is_encoded_once_and_words_alone_never(query):
@@ -182,7 +146,7 @@ AN = """
     actor engineer Asian African-American angry onion onerous umbrella uncle usher urban ugly utter
     unemployed unidentified unimportant uninformed unintelligent unimaginative uninvited unanswered
     hour hourglass honest heir heiress honorable honourable élite Übermensch Uzbek Uber Indian
-    8 8-year-old 80-year-old 8,000 11 11th 11-year-old 11,000 18 18-year-old 1848
+    8 8-year-old 80-year-old 8,000 11 11th 11-year-old 11,000 18 18-year-old
     MBA FBI LGBT LGBTQ+ HR HIV-positive X-ray F EU "honest"
 """
 A = """
@@ -211,40 +175,23 @@ def test_articles_agree(word, article):
     assert fill_template("Diana {}.", word)[0] == f"Diana {word}."
 
 
-def test_all_kinds_hold_one_gap_per_template():
-    assert set(SEAT_TEMPLATES) == {"any", "name", "noun", "plural", "adjective"}
-    for kind, templates in SEAT_TEMPLATES.items():
-        assert check_templates("templates", kind) == templates
-        assert len(set(templates)) == len(templates)
-    with pytest.raises(TypeError):
-        SEAT_TEMPLATES["any"] = ()
-
-
 @pytest.mark.parametrize(
-    ("templates", "error", "message"),
+    ("wrong", "message"),
     [
-        ("nouns", ValueError, "Did you mean 'noun'"),
-        (["This is."], ValueError, "must hold one '{}'.*got 'This is.'"),
-        (["{} and {}"], ValueError, "must hold one"),
-        ([], ValueError, "is empty"),
-        ([1], TypeError, "must be a string; got int 1"),
-        (3, TypeError, "must be a list"),
+        ({"templates": "nouns"}, "Did you mean 'noun'"),
+        ({"templates": ["This is."]}, "got 'This is.'"),
+        ({"templates": ["{} and {}"]}, "must hold one"),
+        ({"templates": []}, "templates is empty"),
+        ({"templates": [1]}, "got int 1"),
+        ({"permute": "word"}, "permute"),
+        ({"level": "token"}, "level"),
+        ({"ddof": 2}, "ddof"),
+        ({"template": "noun"}, "Did you mean 'templates'"),
     ],
 )
-def test_wrong_templates_are_refused(query, templates, error, message):
-    with pytest.raises(error, match=message):
-        SEAT().run_query(query, FakeEncoder(), templates)
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [{"permute": "word"}, {"level": "token"}, {"ddof": 2}, {"p_value_method": "all"}],
-)
-def test_wrong_options_are_refused(query, wrong):
-    with pytest.raises(ValueError, match=next(iter(wrong))):
+def test_wrong_options_are_refused(query, wrong, message):
+    with pytest.raises((TypeError, ValueError), match=message):
         SEAT().run_query(query, FakeEncoder(), **wrong)
-    with pytest.raises(TypeError, match="no parameter 'template'.*Did you mean 'templates'"):
-        SEAT().run_query(query, FakeEncoder(), template="noun")
 
 
 def test_a_static_model_is_refused_with_the_way_out(toy_model, toy_query):
@@ -278,20 +225,7 @@ def test_a_sentence_beyond_the_encoder_is_an_unanswerable_query(query):
     scores = measure(SEAT, [query], models, metric_params={"templates": long})
     assert scores["score"].isna().tolist() == [True, False]
     reason = scores["nan_reason"][0]
-    assert "fake cannot read 'This is, after very many words, nurse.' (11 of 22 sent" in reason
-    assert "Use shorter templates" in reason
-    with pytest.raises(UnanswerableError, match="longer than max_length"):
-        SEAT().run_query(query, models[0], long)
-
-
-def test_a_network_says_which_sentence_is_too_long_for_it(tiny, query):
-    encoder = load_encoder(tiny.encoder("bert"), "tiny", pooling="mean", cache=False)
-    for level in ("sentence", "word"):
-        params = {"templates": ["{}", "the " * 40 + "{}"], "level": level}
-        (reason,) = measure(SEAT, [query], [encoder], metric_params=params)["nan_reason"]
-        assert "tiny cannot read 'the the" in reason
-        assert "(11 of 22 sentences)" in reason
-    assert math.isfinite(SEAT().run_query(query, encoder)["result"])
+    assert "fake cannot read 'This is, after very many words, nurse.' (11 of 22 " in reason
 
 
 def test_equal_associations_have_no_effect_size(query):
@@ -310,41 +244,26 @@ def test_equal_associations_have_no_effect_size(query):
 def test_run_queries_and_intervals_take_it(query):
     params = {"templates": TWO, **OPTIONS}
     encoder = FakeEncoder()
-    scores = measure(SEAT, [query], [encoder], metric_params=params, n_bootstrap=60)
-    row = scores.iloc[0]
-    assert row["metric"] == "SEAT-ES"
+    row = measure(SEAT, [query], [encoder], metric_params=params, n_bootstrap=60).iloc[0]
     direct = SEAT().run_query(query, encoder, **params)
-    assert row["score"] == direct["result"]
-    assert row["p_value"] == direct["p_value"]
-    assert row["p_value_method"] == "exact"
+    assert (row["metric"], row["p_value_method"]) == ("SEAT-ES", "exact")
+    assert (row["score"], row["p_value"]) == (direct["result"], direct["p_value"])
     assert row["score_lower"] < row["score"] < row["score_upper"]
     interval = bootstrap_interval(SEAT, query, FakeEncoder(), 60, metric_params=params)
     assert interval.lower == pytest.approx(row["score_lower"])
 
 
-def test_intervals_do_not_encode_again(query):
-    encoder = FakeEncoder()
-    bootstrap_interval(SEAT, query, encoder, 60, metric_params={"templates": TWO})
-    # Once for the score, once for all resamples.
-    assert len(encoder.calls) <= 2
-
-
-def test_scores_are_within_their_range():
+@pytest.mark.parametrize("ddof", [0, 1])
+def test_scores_are_within_their_range(ddof):
     one = Query([["p"], ["q", "r", "s"]], [["a"], ["b"]])
-    for ddof in (0, 1):
-        for layer in range(4):
-            params = {"templates": TWO, "ddof": ddof}
-            score = SEAT().run_query(one, FakeEncoder(layer=layer), **params)["result"]
-            low, high = SEAT().scale(one, **params).value_range
-            assert low <= score <= high < 2.5
+    params = {"templates": TWO, "ddof": ddof}
+    for layer in range(4):
+        score = SEAT().run_query(one, FakeEncoder(layer=layer), **params)["result"]
+        low, high = SEAT().scale(one, **params).value_range
+        assert low <= score <= high < 2.5
     assert SEAT().scale().value_range == (-math.inf, math.inf)
     statistic = SEAT().scale(one, templates=TWO, return_effect_size=False)
-    assert statistic.value_range == (-16, 16)
-    assert statistic.label == "SEAT"
-
-
-def test_it_is_no_metric_of_static_models():
-    assert SEAT not in list_metrics()
+    assert (statistic.label, statistic.value_range) == ("SEAT", (-16, 16))
 
 
 # --- real encoders
@@ -370,8 +289,13 @@ def test_a_network_scores_as_its_vectors_one_by_one(tiny, query, pooling, level)
     ]
     result = SEAT().run_query(query, encoder, templates, level=level)
     assert result["effect_size"] == pytest.approx(weat_effect_size(*filled, ddof=1), abs=1e-4)
-    # Sentences are no words of the model.
+    # Sentences are no words of the model, and its own templates play no part.
     assert len(encoder) == 0
+    wrapped = load_encoder(
+        (network, tokenizer), pooling=pooling, templates=["So, {}."], cache=False
+    )
+    again = SEAT().run_query(query, wrapped, templates, level=level)
+    assert again["result"] == result["result"]
 
 
 def test_a_sentence_transformer_is_used_as_it_is(minilm, query):
@@ -387,12 +311,3 @@ def test_a_sentence_transformer_is_used_as_it_is(minilm, query):
     weat = WEAT().run_query(query, encoder, ddof=1, **OPTIONS)
     assert bare["effect_size"] == pytest.approx(weat["effect_size"], abs=1e-12)
     assert bare["p_value"] == weat["p_value"]
-
-
-def test_templates_of_the_model_play_no_part(tiny, query):
-    source = tiny.encoder("bert")
-    plain, wrapped = (
-        load_encoder(source, "tiny", pooling="mean", templates=templates, cache=False)
-        for templates in (None, ["So, {}."])
-    )
-    assert SEAT().run_query(query, plain)["result"] == SEAT().run_query(query, wrapped)["result"]

@@ -118,16 +118,13 @@ def test_a_baseline_is_compared_with(run, tmp_path):
 
 
 def test_what_cannot_be_computed_reaches_the_summary(run, tmp_path):
-    text = STUDY.replace('source = "demo"', 'source = "missing.txt"')
+    study = tmp_path / "study.toml"
+    study.write_text(STUDY.replace('"demo"', '"missing.txt"'), encoding="utf-8")
     (tmp_path / "missing.txt").write_text("no vectors\n", encoding="utf-8")
-    (tmp_path / "study.toml").write_text(text, encoding="utf-8")
     step, done, summary = run(study="study.toml")
     assert (step, done.returncode) == ("Check the limits", 1), done.stdout + done.stderr
     assert "scores are missing" in summary
-
-
-def test_a_wrong_study_file_is_an_error_of_the_run(run, tmp_path):
-    (tmp_path / "study.toml").write_text("name = 1", encoding="utf-8")
+    study.write_text("name = 1", encoding="utf-8")
     step, done, summary = run(study="study.toml")
     assert (step, summary) == ("Run the study", "")
     assert done.returncode

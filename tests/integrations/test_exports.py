@@ -43,13 +43,8 @@ def queries():
 @pytest.fixture(scope="module")
 def scores(packaged_model, queries):
     """Three metrics; one has no range, and one does not have 0 for no bias."""
-    return measure(
-        ["weat-es", "ect", "rnd"],
-        {"gender": queries},
-        [packaged_model],
-        generate_subqueries=True,
-        progress=False,
-    )
+    metrics, options = ["weat-es", "ect", "rnd"], {"generate_subqueries": True, "progress": False}
+    return measure(metrics, {"gender": queries}, [packaged_model], **options)
 
 
 @pytest.fixture(scope="module")
@@ -80,9 +75,8 @@ def test_a_card_with_scores_is_read_by_huggingface_hub(results, tmp_path):
     hub, yaml = pytest.importorskip("huggingface_hub"), pytest.importorskip("yaml")
     names = write_cards(results, tmp_path)
     assert names == ["minilm-words.yaml", "minilm-words-hard-debias-gender.yaml"]
-    for name, model in zip(
-        names, ("minilm-words", "minilm-words (hard-debias, gender)"), strict=True
-    ):
+    models = "minilm-words", "minilm-words (hard-debias, gender)"
+    for name, model in zip(names, models, strict=True):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert "&id" not in text  # of YAML's references, which few people can read
         card = hub.ModelCard(f"---\nlicense: mit\n{text}---\n# A model\n")
@@ -146,20 +140,10 @@ def test_scores_that_are_nan_are_left_out_and_named(toy_model, toy_query, caplog
 
 
 def test_latex_and_bibtex_are_those_of_the_command(tmp_path, scores):
-    options = [
-        "--model",
-        "minilm-words=demo",
-        "--queries",
-        "gender",
-        "--metric",
-        "weat-es",
-        "--offline",
-    ]
-    done = wefe(
-        *("measure", *options, "--format", "latex", "--bootstrap", "40", "--bibtex", "a.bib"),
-        folder=tmp_path,
-    )
-    study = Study(
+    options = "--queries gender --metric weat-es --offline --format latex --bootstrap 40"
+    asked = ["--model", "minilm-words=demo", *options.split(), "--bibtex", "a.bib"]
+    done = wefe("measure", *asked, folder=tmp_path)
+    results = Study(
         {
             "name": "Same",
             "offline": True,
@@ -168,8 +152,7 @@ def test_latex_and_bibtex_are_those_of_the_command(tmp_path, scores):
             "metrics": [{"metric": "weat-es"}],
             "intervals": {"n_bootstrap": 40},
         }
-    )
-    results = study.run(":memory:", progress=False)
+    ).run(":memory:", progress=False)
     assert to_latex(results).strip() == done.stdout.strip()
     assert to_bibtex(results) == (tmp_path / "a.bib").read_text(encoding="utf-8")
     assert to_latex(scores).count(r"\begin{table}") == 3
@@ -187,14 +170,21 @@ def test_the_command_writes_a_file_for_each_model(tmp_path):
     assert len(record["evaluation_results"]) == 6
 
 
-def test_wrong_input_is_refused(scores, results):
+@pytest.mark.parametrize(
+    ("export", "options", "message"),
+    [
+        (to_model_index, {}, "'minilm-words', 'minilm-words"),
+        (to_model_index, {"model": "x"}, "got str 'x'"),
+        (
+            to_eval_results,
+            {"dataset": "a/b", "model": "minilm-word"},
+            "Did you mean 'minilm-words'",
+        ),
+        (to_every_eval_ever, {"relationship": "friend"}, "relationship must be one of"),
+    ],
+)
+def test_wrong_input_is_refused(results, export, options, message):
+    with pytest.raises(ValueError, match=message):
+        export(results, **options)
     with pytest.raises(TypeError, match=r"wefe\.measure"):
-        to_model_index(scores[["score"]])
-    with pytest.raises(ValueError, match="'minilm-words', 'minilm-words"):
-        to_model_index(results)
-    with pytest.raises(ValueError, match="Did you mean 'minilm-words'"):
-        to_eval_results(results, "you/bias", "minilm-word")
-    with pytest.raises(ValueError, match="got str 'x'"):
-        to_model_index(scores, "x")
-    with pytest.raises(ValueError, match="relationship must be one of"):
-        to_every_eval_ever(scores, relationship="friend")
+        to_model_index(results.to_frame()[["score"]])

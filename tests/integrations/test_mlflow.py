@@ -3,10 +3,11 @@
 import json
 import sys
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import Query, load_test_model, measure
+from wefe import load_test_model, measure
 from wefe.datasets import load_query_set
 from wefe.integrations.mlflow import log_results
 from wefe.study import Study
@@ -72,24 +73,18 @@ def test_scores_of_each_step_are_kept(run, toy_model, toy_query):
     assert [row["step"] for row in kept(run)[2]] == [0, 1, 2]
 
 
-def test_a_score_that_is_nan_is_in_the_table_with_its_reason(run, toy_model):
-    lost = Query([["she", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
-    log_results(measure("weat-es", [lost], [toy_model], progress=False))
-    metrics, _, (row,) = kept(run)
-    assert metrics == {}
-    assert row["score"] is None
-    assert "lost 50% of its words" in row["nan_reason"]
-
-
 def test_names_that_mlflow_refuses_are_changed_and_kept_apart(run, toy_model, toy_query):
     table = measure("weat-es", [toy_query], [toy_model], progress=False)
     names = ("é? ../a", "é! ../a", "x" * 400)
     several = pd.concat([table.assign(query_name=name) for name in names], ignore_index=True)
-    log_results(several.assign(model_name="org/name"))
+    undefined = table.assign(query_name="lost", score=np.nan, nan_reason="too few words")
+    log_results(pd.concat([several, undefined]).assign(model_name="org/name"))
     metrics = [name.partition("org_name/Unnamed queries set/WEAT-ES/") for name in kept(run)[0]]
     assert all(before == "" for before, _, _ in metrics)
     ends = {end[:100] for _, _, end in metrics}
     assert ends == {"é_ .._a", "é_ .._a _2_", "x" * 100, "mean_distance"}
+    row = kept(run)[2][-1]
+    assert (row["score"], row["nan_reason"]) == (None, "too few words")
 
 
 def test_more_scores_than_mlflow_takes_at_once(run):

@@ -121,8 +121,7 @@ def test_a_default_prompt_of_the_model_is_told(mteb, ours, path, minilm):
     model = SentenceTransformer(path, device="cpu", local_files_only=True, **options)
     encoder = ours.load_mteb_encoder(mteb.models.SentenceTransformerEncoderWrapper(model))
     assert encoder.prompt == "ask: "
-    expected = minilm.encode(["ask: she"])
-    np.testing.assert_allclose(encoder.encode_words(["she"]), expected, atol=1e-6)
+    np.testing.assert_allclose(encoder["she"], minilm.encode("ask: she"), atol=1e-6)
 
 
 def test_instructions_are_told_where_they_are_given(mteb, ours, path, minilm):
@@ -165,10 +164,6 @@ def test_a_model_of_your_own_gets_what_mteb_gives_and_may_return_tensors(mteb, o
     assert encoder.encode_words(["she", "nurse", "me"]).tolist() == [[3, 1], [5, 1], [2, 1]]
     assert (encoder.name, encoder.prompt) == ("own", "")
     assert model.given["task_metadata"].name == "WefeWordAssociations"
-    assert model.given["hf_subset"] == "weat"
-    assert model.given["batch_size"] == 2
-
-
-def test_what_is_no_model_of_mteb_is_refused(ours, minilm):
+    assert (model.given["hf_subset"], model.given["batch_size"]) == ("weat", 2)
     with pytest.raises(TypeError, match=r"wefe\.contextual\.load_encoder"):
-        ours.load_mteb_encoder(minilm)
+        ours.load_mteb_encoder(len)

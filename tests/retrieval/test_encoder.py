@@ -28,7 +28,7 @@ def test_scores_are_cosines_of_the_sentence_vectors(encoder):
 
 def test_a_text_that_would_be_cut_off_is_refused(encoder):
     long = "{} is a nurse. " + "And so on. " * encoder.max_length
-    with pytest.raises(ValueError, match="Shorten the text"):
+    with pytest.raises(ValueError, match="cannot read .* 4 of 5|Use shorter texts"):
         audit_ranking(encoder, ["a nurse"], [long], NAMES, k=2)
 
 

@@ -11,11 +11,10 @@ import sqlite3
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-
-from wefe._checks import found
 
 logger = logging.getLogger(__name__)
 
@@ -28,15 +27,11 @@ PRAGMA trusted_schema=OFF;
 PRAGMA synchronous=NORMAL;
 CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
 """
-# SQLITE_ERROR (a table of another shape), SQLITE_CORRUPT, SQLITE_NOTADB.
-_DAMAGED = {1, 11, 26}
 
 
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     """Return the folder of the cache: in `cache_dir`, or in the user's cache of the package."""
     if cache_dir is not None:
-        if not isinstance(cache_dir, str | os.PathLike):
-            raise TypeError(f"cache_dir must be a path or None; got {found(cache_dir)}.")
         return Path(cache_dir).expanduser() / _FOLDER
     import pooch
 
@@ -87,44 +82,45 @@ def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
 class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
-    If the file fails or a checksum is wrong, vectors are encoded again.
+    If the file fails or a checksum is wrong, vectors are encoded again. Without a path it is empty.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     cache = VectorCache(Path(folder) / "toy.sqlite")
     ...     cache.put({b"she": np.ones(3, dtype=np.float32)})
-    ...     cache.get([b"she", b"he"], dim=3)
+    ...     cache.get([b"she", b"he"])
     {b'she': array([1., 1., 1.], dtype=float32)}
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self._usable = True
+    def __init__(self, path: Path | None) -> None:
+        self._usable = path is not None
+        self.path = path or Path()
 
-    def get(
-        self, keys: Sequence[bytes], dim: int | None = None
-    ) -> dict[bytes, npt.NDArray[np.float32]]:
-        """Return the vectors found; with `dim`, only those of so many numbers."""
-        found: dict[bytes, npt.NDArray[np.float32] | None] = {}
+    def get(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
+        """Return the vectors found."""
+        found: dict[bytes, Any] = {}
 
         def read(connection: sqlite3.Connection) -> None:
             for start in range(0, len(keys), _KEYS_AT_ONCE):
                 some = keys[start : start + _KEYS_AT_ONCE]
                 marks = ",".join("?" * len(some))
                 query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
-                for key, blob in connection.execute(query, some):
-                    found[key] = _from_blob(blob, dim)
+                found.update(connection.execute(query, some))
 
         if keys and self.path.is_file():
             self._use(read)
-        vectors = {key: each for key, each in found.items() if each is not None}
-        if damaged := len(found) - len(vectors):
+        whole = {key: blob[:-4] for key, blob in found.items() if _is_sealed(blob)}
+        if damaged := len(found) - len(whole):
             logger.warning("%s: %d vectors are damaged; they are encoded again", self.path, damaged)
-        return vectors
+        return {key: np.frombuffer(data, "<f4").astype(np.float32) for key, data in whole.items()}
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
         """Store vectors, except those with NaN or infinity."""
-        rows = [(key, _to_blob(each)) for key, each in vectors.items() if np.isfinite(each).all()]
+        rows = [
+            (key, _sealed(each.astype("<f4").tobytes()))
+            for key, each in vectors.items()
+            if np.isfinite(each).all()
+        ]
 
         def write(connection: sqlite3.Connection) -> None:
             with connection:  # one transaction
@@ -135,24 +131,20 @@ class VectorCache:
 
     def _use(self, work: Callable[[sqlite3.Connection], None]) -> None:
         """Open the file briefly, so that no threads or forks share a connection."""
-        for last in (False, True):
-            if not self._usable:
-                return
-            try:
-                self.path.parent.mkdir(parents=True, exist_ok=True)
-                opened = sqlite3.connect(self.path, timeout=_TIMEOUT_S)
-                with contextlib.closing(opened) as connection:
-                    connection.executescript(_OPEN)
-                    work(connection)
-                return
-            except (sqlite3.Error, OSError) as error:
-                if last or getattr(error, "sqlite_errorcode", 0) & 0xFF not in _DAMAGED:
-                    self._usable = False
-                    logger.warning(
-                        "the cache %s cannot be used (%s); encoding without it", self.path, error
-                    )
-                else:
-                    self._set_aside(error)
+        if not self._usable:
+            return
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with contextlib.closing(sqlite3.connect(self.path, timeout=_TIMEOUT_S)) as connection:
+                connection.executescript(_OPEN)
+                work(connection)
+        except (sqlite3.OperationalError, OSError) as error:
+            self._usable = False
+            logger.warning(
+                "the cache %s cannot be used (%s); encoding without it", self.path, error
+            )
+        except sqlite3.DatabaseError as error:  # no database, or a damaged one
+            self._set_aside(error)
 
     def _set_aside(self, error: Exception) -> None:
         aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
@@ -162,14 +154,9 @@ class VectorCache:
         self.path.with_name(f"{self.path.name}-journal").unlink(missing_ok=True)
 
 
-def _to_blob(vector: npt.NDArray[np.float32]) -> bytes:
-    data = vector.astype("<f4").tobytes()
+def _sealed(data: bytes) -> bytes:
     return data + zlib.crc32(data).to_bytes(4, "little")
 
 
-def _from_blob(blob: object, dim: int | None) -> npt.NDArray[np.float32] | None:
-    if not isinstance(blob, bytes) or (dim and len(blob) != 4 * dim + 4):
-        return None
-    if zlib.crc32(blob[:-4]).to_bytes(4, "little") != blob[-4:]:
-        return None
-    return np.frombuffer(blob[:-4], dtype="<f4").astype(np.float32)
+def _is_sealed(blob: object) -> bool:
+    return isinstance(blob, bytes) and blob == _sealed(blob[:-4])

@@ -12,11 +12,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    as_seed,
-    check_sequence,
-    found,
-)
+from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._contexts import (
     FoundContexts,
@@ -25,14 +21,13 @@ from wefe.contextual._contexts import (
     generator_of_word,
 )
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import UnitVectors, WordsOnly, check_encoder
+from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale
 from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._weat import largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.words import check_preprocessors, variants
 
 Variance: TypeAlias = Literal["published", "textbook"]
 #: For each word its sentences, or a corpus in which words are found.
@@ -95,8 +90,8 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
 
     Raises
     ------
-    ValueError
-        If the shapes differ, there is no study, or a number is out of range.
+    TypeError, ValueError
+        If the shapes differ, there is no study, or a number is not finite or out of range.
 
     Examples
     --------
@@ -104,16 +99,12 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     >>> round(combined.effect_size, 6), round(combined.p_value, 6)
     (0.66403, 0.011861)
     """
-    e, v = np.asarray(effect_sizes, np.float64), np.asarray(variances, np.float64)
-    if e.ndim != 1 or e.shape != v.shape or not len(e):
+    e = check_array("effect_sizes", effect_sizes, "(n_studies,)")
+    v = check_array("variances", variances, "(n_studies,)")
+    if e.shape != v.shape or v.min() <= 0:
         raise ValueError(
-            "effect_sizes and variances must have the same shape (n_studies,), with one study or "
-            f"more; got {e.shape} and {v.shape}."
-        )
-    if not (np.isfinite(e).all() and np.isfinite(v).all() and (v > 0).all()):
-        raise ValueError(
-            "effect_sizes must be finite, and variances finite and above 0. Leave out studies "
-            "whose effect size is undefined."
+            "variances must be above 0, one for each effect size; got "
+            f"{len(v)} for {len(e)} effect sizes, the smallest of them {v.min():g}."
         )
     w = 1 / v
     total = float(w.sum())
@@ -146,8 +137,8 @@ class CEAT(BaseMetric):
     random-effects model combines the samples. CEAT needs an encoder (:func:`load_encoder`). Pooling
     'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences.
 
-    Do not rely on the p-values. They assume independent samples, but all samples share words and
-    contexts, so more samples make any p-value small. Read `details['quantiles']` instead.
+    Do not rely on the p-values: all samples share words and contexts, so more samples make any
+    p-value small. Read `details['quantiles']` instead.
 
     Parameters
     ----------
@@ -172,13 +163,10 @@ class CEAT(BaseMetric):
     The result has 'ceat' (combined effect size, in about [-2, 2] like WEAT's with ``ddof=1``; above
     0 if the first target set is nearer to the first attribute set), 'p_value' (two-sided, as in the
     paper), 'p_value_one_sided' (as in the authors' code), 'standard_error', 'tau_squared' and 'Q'.
-    All are NaN if words or contexts are missing. `details` has 'effect_sizes' (NaN where
-    undefined), 'quantiles' (0.025, 0.25, 0.5, 0.75, 0.975), 'standard_deviation', 'n_undefined',
-    'n_contexts' (by word), 'n_unreadable' (contexts that the encoder cannot read) and
-    'random_effects'.
+    `details` has 'effect_sizes' (NaN where undefined), 'quantiles', 'standard_deviation',
+    'n_undefined', 'n_contexts' (by word), 'n_unreadable' and 'random_effects'.
 
-    A word is out of vocabulary if the tokenizer does not know it, or the encoder can read none of
-    its contexts, for example beyond `max_length`. `normalize` has no effect.
+    A word is out of vocabulary if the encoder can read none of its contexts.
 
     References
     ----------
@@ -234,11 +222,11 @@ class CEAT(BaseMetric):
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
         encoder = check_encoder(model, "CEAT")
         self._seed = as_seed(self.random_state)
-        asked = _forms(query, encoder, lookup)
+        asked = forms_of(query, encoder, lookup)
         own = _contexts_of(asked, self.contexts, self.max_contexts, self.ignore_case, self._seed)
         readable, self._n_unreadable = _readable(encoder, own)
         self._contexts, self._unit = readable, UnitVectors(encoder)
-        return WordsOnly(encoder, readable)
+        return words_only(encoder, readable)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
@@ -253,9 +241,13 @@ class CEAT(BaseMetric):
         n_contexts = {word: len(own) for word, own in contexts.items()}
         ends = np.cumsum(list(n_contexts.values()))[:-1]
         bank = dict(zip(contexts, np.split(vectors, ends), strict=True))
-        samples = _samples(bank, words, self.n_samples, self._seed)
-        pairs = [_effects(*sample, self.variance) for sample in samples]
-        effect_sizes, variances = map(np.concatenate, zip(*pairs, strict=True))
+        size = max(1, _CHUNK_NUMBERS // vectors.shape[1])
+        chunks = [
+            _associations(bank, words, slice(start, start + size), self.n_samples, self._seed)
+            for start in range(0, self.n_samples, size)
+        ]
+        s_x, s_y = map(np.concatenate, zip(*chunks, strict=True))
+        effect_sizes, variances = _effects(s_x, s_y, self.variance)
         defined = np.isfinite(effect_sizes)
         details: dict[str, Any] = {
             "effect_sizes": effect_sizes,
@@ -267,41 +259,39 @@ class CEAT(BaseMetric):
             reason = "in every sample all target words have the same association"
             return self._undefined(reason, details)
         combined = random_effects(effect_sizes[defined], variances[defined])
-        details["random_effects"] = combined
-        details["standard_deviation"] = float(effect_sizes[defined].std())
         quantiles = np.quantile(effect_sizes[defined], _QUANTILES).tolist()
-        details["quantiles"] = dict(zip(_QUANTILES, quantiles, strict=True))
-        values = {name: getattr(combined, name) for name in self.nan_values if name != "ceat"}
+        details |= {
+            "random_effects": combined,
+            "standard_deviation": float(effect_sizes[defined].std()),
+            "quantiles": dict(zip(_QUANTILES, quantiles, strict=True)),
+        }
         score = {"result": combined.effect_size, "ceat": combined.effect_size}
+        values = {name: getattr(combined, name) for name in [*self.nan_values][1:]}
         return Measurement({**score, **values}, None, details)
 
 
-def _samples(
-    bank: Mapping[str, Vectors], words: Sequence[Sequence[str]], n_samples: int, seed: int
-) -> Iterator[tuple[Vectors, Vectors]]:
-    """Yield associations s(w, A, B) of both target sets, of shape (n, n_words), in parts.
+def _associations(
+    bank: Mapping[str, Vectors],
+    words: Sequence[Sequence[str]],
+    chunk: slice,
+    n_samples: int,
+    seed: int,
+) -> list[Vectors]:
+    """Return s(w, A, B) in some samples, for both target sets: (n_samples, n_words).
 
     A word has one context per sample. Its draws depend only on the seed.
     """
-    generators = {word: generator_of_word(seed, word) for part in words for word in part}
-    dim = bank[words[0][0]].shape[1]
-    size = max(1, _CHUNK_NUMBERS // dim)
-    for start in range(0, n_samples, size):
-        n = min(size, n_samples - start)
-        drawn = {
-            word: generator.integers(len(bank[word]), size=n)
-            for word, generator in generators.items()
-        }
-        axis = np.zeros((n, dim))
-        for part, sign in zip(words[2:], (1, -1), strict=True):
-            for word in part:
-                axis += bank[word][drawn[word]] * (sign / len(part))
-        yield tuple(  # type: ignore[misc]
-            np.stack(
-                [np.einsum("nd,nd->n", bank[word][drawn[word]], axis) for word in part], axis=1
-            )
-            for part in words[:2]
-        )
+
+    def sampled(word: str) -> Vectors:
+        drawn = generator_of_word(seed, word).integers(len(bank[word]), size=n_samples)
+        return bank[word][drawn[chunk]]
+
+    near, far = (sum(map(sampled, part)) / len(part) for part in words[2:])
+    axis = near - far
+    return [
+        np.column_stack([np.einsum("nd,nd->n", sampled(word), axis) for word in part])
+        for part in words[:2]
+    ]
 
 
 def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, Vectors]:
@@ -318,32 +308,18 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
     return effect_sizes, n / (n_x * n_y) + effect_sizes**2 / (2 * n)
 
 
-def _forms(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    preprocessors = check_preprocessors(lookup.get("preprocessors"))
-    forms = dict.fromkeys(
-        form
-        for part in query.target_sets + query.attribute_sets
-        for word in part
-        for form in variants(word, preprocessors, encoder.vocab_prefix)
-    )
-    return [form for form in forms if form in encoder]
-
-
 def _contexts_of(
     words: Sequence[str], contexts: Corpus | None, max_contexts: int, case: bool, seed: int
 ) -> Mapping[str, Sequence[Context]]:
     if isinstance(contexts, Mapping):
         given: dict[str, Any] = {word: contexts[word] for word in words if word in contexts}
-        if isinstance(contexts, FoundContexts):
+        if isinstance(contexts, FoundContexts):  # no need to look for the words again
             return given
-        for word, own in given.items():
-            check_sequence(f"contexts[{word!r}]", own)
         return {word: contexts_in(word, own, ignore_case=case) for word, own in given.items()}
     if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
         raise TypeError(
-            "contexts must be a mapping from words to sentences, or an iterable of sentences that "
-            "the next query or model can read again: contexts=find_contexts(queries, file); got "
-            f"{found(contexts)}."
+            "contexts must be a mapping from words to sentences, or sentences that can be read "
+            f"again; got {found(contexts)}. Use contexts=find_contexts(queries, file)."
         )
     if not words:
         return {}
@@ -356,8 +332,6 @@ def _readable(
     """Drop contexts that the encoder cannot read, and words without any."""
     every = list(itertools.chain(*contexts.values()))
     verdicts = iter(encoder.can_encode(every) if every else ())
-    readable = {
-        word: [context for context in own if next(verdicts)] for word, own in contexts.items()
-    }
+    readable = {word: [each for each in own if next(verdicts)] for word, own in contexts.items()}
     left = {word: own for word, own in readable.items() if own}
     return left, len(every) - sum(map(len, left.values()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -15,12 +15,14 @@ from wefe._checks import (
     as_seed,
     check_bool,
     check_positive_int,
+    check_sequence,
     check_word_set,
     found,
 )
+from wefe._visible import count
 from wefe.contextual._encoder import Context
+from wefe.contextual._model import Words, expanded
 from wefe.models.formats._tokens import UNSPACED
-from wefe.query import Query
 
 # What stands within words and is no letter: soft hyphen, zero-width non-joiner and joiner.
 _JOINERS = "\u00ad\u200c\u200d"
@@ -41,30 +43,20 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
     ({'nurse': 2, 'judge': 0}, 2, 1)
     """
 
-    def __init__(
-        self,
-        contexts: Mapping[str, Sequence[Context]],
-        n_found: Mapping[str, int],
-        n_sentences: int,
-    ) -> None:
-        super().__init__((word, tuple(own)) for word, own in contexts.items())
-        self.n_found = dict(n_found)
-        self.n_sentences = n_sentences
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return FoundContexts, (dict(self), self.n_found, self.n_sentences)
+    n_found: dict[str, int]
+    n_sentences: int
 
     def __repr__(self) -> str:
-        n_drawn, words = sum(map(len, self.values())), "word" if len(self) == 1 else "words"
         missing = sum(not own for own in self.values())
         return (
-            f"<FoundContexts: {n_drawn:,} of {sum(self.n_found.values()):,} contexts of "
-            f"{len(self)} {words} ({missing} without any), from {self.n_sentences:,} sentences>"
+            f"<FoundContexts: {sum(map(len, self.values())):,} of {sum(self.n_found.values()):,} "
+            f"contexts of {count(len(self), 'word')} ({missing} without any), from "
+            f"{self.n_sentences:,} sentences>"
         )
 
 
 def find_contexts(
-    words: Iterable[str | Query] | Query,
+    words: Words,
     sentences: Iterable[str],
     max_contexts: int = 100,
     *,
@@ -75,7 +67,7 @@ def find_contexts(
 
     Parameters
     ----------
-    words : iterable of str or Query, or Query
+    words : iterable of str, Query or Criterion; or one Query or Criterion
         The words; a query stands for all of its words. "New York" counts as a word.
     sentences : iterable of str
         The corpus: sentences or paragraphs, for example an open text file.
@@ -102,86 +94,56 @@ def find_contexts(
     -----
     A word must stand alone: no letter, digit, underscore, accent, vowel sign or joiner next to it
     ("nurse's" and "self-made" match). In scripts without spaces, such as Chinese and Thai, it is
-    also found within longer words, unless you segment the corpus. Inflected forms, full-width
-    letters, ligatures and "ss" for a sharp s do not match. An occurrence belongs to the longest
-    word that starts there. Contexts are in Unicode's composed form (NFC).
+    also found within longer words. Inflected forms do not match. An occurrence belongs to the
+    longest word that starts there. Contexts are in Unicode's composed form (NFC).
 
     Examples
     --------
     >>> find_contexts(["nurse", "pilot"], ["A nurse.", "The pilots met a pilot."])["pilot"]
     (Context(text='The pilots met a pilot.', start=17, end=22),)
     """
-    wanted = _words(words)
+    every = [word for part, _ in expanded(words) for word in part]
+    wanted = tuple(dict.fromkeys(check_word_set("words", every)))
+    if "" in wanted:
+        raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")
     limit = check_positive_int("max_contexts", max_contexts)
     if isinstance(sentences, str) or not isinstance(sentences, Iterable):
-        raise TypeError(
-            f"sentences must be an iterable of strings, such as an open file; got "
-            f"{found(sentences)}."
-        )
+        raise TypeError(f"sentences must be an iterable of strings; got {found(sentences)}.")
     matcher = _Matcher(wanted, ignore_case=check_bool("ignore_case", ignore_case))
     seed = as_seed(random_state)
     kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
     n_sentences = 0
     for sentence in sentences:
-        if not isinstance(sentence, str):
-            raise TypeError(
-                f"sentences: number {n_sentences} must be a string; got {found(sentence)}."
-            )
         n_sentences += 1
         sentence = _composed(sentence)
         for word, start, end in matcher.find(sentence):
             kept[word].offer(sentence, start, end)
-    return FoundContexts(
-        {word: reservoir.contexts() for word, reservoir in kept.items()},
-        {word: reservoir.n_offered for word, reservoir in kept.items()},
-        n_sentences,
-    )
+    found_contexts = FoundContexts((word, own.contexts()) for word, own in kept.items())
+    found_contexts.n_found = {word: own.n_offered for word, own in kept.items()}
+    found_contexts.n_sentences = n_sentences
+    return found_contexts
 
 
-def contexts_in(word: str, sentences: Sequence[object], *, ignore_case: bool) -> list[Context]:
+def contexts_in(
+    word: str, sentences: Sequence[str | Context], *, ignore_case: bool
+) -> list[Context]:
     """Return the given contexts of a word; in a sentence, its first occurrence."""
-    matcher = _Matcher([word], ignore_case=ignore_case)
+    name, matcher = f"contexts[{word!r}]", _Matcher([word], ignore_case=ignore_case)
     contexts = []
-    for position, sentence in enumerate(sentences):
-        if isinstance(sentence, Context):
-            contexts.append(sentence)
-            continue
-        if not isinstance(sentence, str):
-            raise TypeError(
-                f"contexts[{word!r}][{position}] must be a string or Context; got "
-                f"{found(sentence)}."
-            )
-        text = _composed(sentence)
-        place = next(matcher.find(text), None)
-        if place is None:
-            raise ValueError(
-                f"contexts[{word!r}][{position}] does not hold the word: {found(sentence)}. Leave "
-                "it out, or let find_contexts search."
-            )
-        contexts.append(Context(text, *place[1:]))
+    for position, sentence in enumerate(check_sequence(name, sentences)):
+        if not isinstance(sentence, Context):
+            text = _composed(sentence)
+            place = next(matcher.find(text), None)
+            if place is None:
+                raise ValueError(f"{name}[{position}] lacks the word: {found(sentence)}.")
+            sentence = Context(text, *place[1:])
+        contexts.append(sentence)
     return contexts
 
 
 def generator_of_word(seed: int, word: str) -> np.random.Generator:
     """Return random numbers that depend only on a seed and a word."""
     return np.random.default_rng([seed, int.from_bytes(word.encode("utf-8", "surrogatepass"))])
-
-
-def _words(words: Iterable[str | Query] | Query) -> tuple[str, ...]:
-    if isinstance(words, Query):
-        words = [words]
-    if isinstance(words, str) or not isinstance(words, Iterable):
-        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    every: list[object] = []
-    for entry in words:
-        if isinstance(entry, Query):
-            every += [word for part in entry.target_sets + entry.attribute_sets for word in part]
-        else:
-            every.append(entry)
-    checked = tuple(dict.fromkeys(check_word_set("words", every)))
-    if "" in checked:
-        raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")
-    return checked
 
 
 class _Matcher:
@@ -272,5 +234,5 @@ class _Reservoir:
         gap = math.log(1.0 - self._generator.random()) / math.log1p(-self._largest)
         self._next += int(gap) + 1
 
-    def contexts(self) -> list[Context]:
-        return [context for _, context in sorted(self._kept, key=lambda kept: kept[0])]
+    def contexts(self) -> tuple[Context, ...]:
+        return tuple(context for _, context in sorted(self._kept))

@@ -6,8 +6,9 @@ import contextlib
 import hashlib
 import inspect
 import json
+import re
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -31,8 +32,6 @@ Sink: TypeAlias = Callable[[Sequence[int], Vectors], None]
 #: How the vectors of tokens become one; 'auto' is settled when an encoder is opened.
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 
-POOLINGS: tuple[Pooling, ...] = ("auto", "mean", "first", "cls", "sentence")
-
 DESCRIPTIONS: dict[Pooling, str] = {
     "auto": "the SentenceTransformer's own pooling",
     "mean": "mean over subwords",
@@ -40,9 +39,12 @@ DESCRIPTIONS: dict[Pooling, str] = {
     "cls": "first token",
     "sentence": "mean over the sentence",
 }
+
 # A batch takes more texts than `batch_size` where they are shorter than this.
 _USUAL_LENGTH = 64
 
+# Half of a character, which no tokenizer takes.
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 # What a configuration says about libraries and files, and not about the network.
 _IRRELEVANT = {"transformers_version", "architectures", "dtype", "torch_dtype", "use_cache"}
@@ -81,84 +83,59 @@ class Context(NamedTuple):
 
 
 class Tokens(NamedTuple):
-    """A text as the network reads it."""
+    """A text as an encoder reads it; `word` has the places of the tokens of the word."""
 
-    ids: list[int]
-    types: list[int]
-    word: list[int]  # the places of the tokens of the word
+    text: str
+    ids: Sequence[int] = ()
+    types: Sequence[int] = ()
+    word: Sequence[int] = ()
 
 
-_ONE_TOKEN = Tokens([0], [0], [0])
+_ONE_TOKEN = Tokens("a", [0], [0], [0])
 
 
 class Encoder:
     """A network with its tokenizer, and the SentenceTransformer (if any) that starts with it.
 
     `network` computes hidden states, without head and decoder. A copy of the tokenizer is used,
-    which must be a fast one, without padding and truncation. `label` is its name in messages.
-    `prompt` precedes each text; None means the default prompt of a SentenceTransformer.
+    which must be a fast one. `label` is its name in messages. `prompt` precedes each text; None
+    means the default prompt of a SentenceTransformer.
     """
 
     def __init__(
         self,
         network: Any,
         tokenizer: Any,
-        *,
         pipeline: Any = None,
+        *,
         label: str,
         prompt: str | None = None,
         batch_size: int = 32,
         max_length: int | None = None,
         progress: bool = True,
     ) -> None:
-        from tokenizers import Tokenizer, normalizers
-
-        if not getattr(tokenizer, "is_fast", False):
-            raise TypeError(
-                f"{label} needs a tokenizer that reports the positions of tokens in a text; got "
-                f"{type(tokenizer).__name__}. Use a fast one (AutoTokenizer.from_pretrained makes "
-                "one where it can; some need the library sentencepiece or tiktoken for it)."
-            )
         self.network, self.pipeline, self.label = network, pipeline, label
         self.batch_size, self.progress, self.prompt = batch_size, progress, prompt
-        theirs = tokenizer.backend_tokenizer
-        self._tokenizer = Tokenizer.from_str(theirs.to_str())
-        self._tokenizer.encode_special_tokens = theirs.encode_special_tokens
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        if getattr(self._tokenizer.model, "dropout", None):
-            self._tokenizer.model.dropout = None
-        if pipeline is not None and getattr(pipeline[0], "do_lower_case", False):
-            own = self._tokenizer.normalizer
-            lower = normalizers.Lowercase()
-            self._tokenizer.normalizer = normalizers.Sequence([lower, own] if own else [lower])
+        self._whole = network if pipeline is None else pipeline
+        self._tokenizer = self._copied(tokenizer)
         self._add_space = marks_spaces(self._tokenizer)
         # A space by itself says no more of a word than an unknown token.
         vocabulary = self._tokenizer.get_vocab()
         spaces = {vocabulary[mark] for mark in SPACES if mark in vocabulary}
         self._meaningless = frozenset(tokenizer.all_special_ids) | spaces
-        pad = tokenizer.pad_token_id
-        pad = getattr(network.config, "pad_token_id", None) if pad is None else pad
-        # Without one any token will do: it is never attended to.
-        self._pad_id = 0 if pad is None or pad < 0 else pad
-        self._pad_type = getattr(tokenizer, "pad_token_type_id", 0) or 0
-        self._truncation_side = tokenizer.truncation_side
-        accepted = inspect.signature(network.forward).parameters
-        wanted = {*tokenizer.model_input_names} & {*accepted}
-        self._has_types = "token_type_ids" in wanted
+        # Without a token for padding any will do: it is never attended to.
+        self._pad_id = tokenizer.pad_token_id or 0
+        accepted = {*inspect.signature(network.forward).parameters}
+        self._has_types = "token_type_ids" in accepted.intersection(tokenizer.model_input_names)
         self._options = {"use_cache": False} if "use_cache" in accepted else {}
         self._lock = threading.RLock()
         self._versions = self._count_changes()
+        self._truncation_side = tokenizer.truncation_side
         self.max_length = self._check_max_length(max_length, tokenizer)
+        self._tokenizer_json = self._tokenizer.to_str()
+        self._tokenizer.enable_truncation(self.max_length, direction=self._truncation_side)
         self.dims = self._probe()
-
-    @property
-    def n_layers(self) -> int:
-        return len(self.dims)
-
-    @property
-    def dtype(self) -> str:
-        return str(next(self.network.parameters()).dtype).removeprefix("torch.")
+        self.n_layers = len(self.dims)
 
     @cached_property
     def has_first_token(self) -> bool:
@@ -168,40 +145,44 @@ class Encoder:
     @cached_property
     def pipeline_dim(self) -> int:
         """Number of dimensions of the whole SentenceTransformer."""
-        shapes: list[tuple[int, ...]] = []
         try:
-            self.encode_whole(["a"], [_ONE_TOKEN], lambda _, rows: shapes.append(rows.shape))
+            with self._inference():
+                return int(self._encoded_whole([_ONE_TOKEN]).shape[-1])
         except (KeyError, AttributeError) as error:
             raise TypeError(
-                f"{self.label} returns no single vector for a text. A late-interaction model "
-                "returns one for each token: choose pooling='mean' for the mean over those of a "
-                "word."
+                f"{self.label} returns no single vector for a text. A late-interaction model has "
+                "one for each token: choose pooling='mean' for the mean over those of a word."
             ) from error
-        return shapes[0][-1]
 
     def describe(self, layer: int, pooling: Pooling) -> str:
         return f"layer {layer} of {self.n_layers - 1}, {DESCRIPTIONS[pooling]}"
 
-    def check_unchanged(self) -> None:
-        """Refuse to go on if the weights have changed."""
-        if self._count_changes() != self._versions:
-            raise RuntimeError(
-                f"the weights of {self.label} were changed after load_encoder, so vectors encoded "
-                "earlier are not comparable. Call load_encoder again."
-            )
+    def _copied(self, tokenizer: Any) -> Any:
+        """Return the inner tokenizer without padding and truncation."""
+        from tokenizers import Tokenizer, normalizers
 
-    @property
-    def _whole(self) -> Any:
-        return self.network if self.pipeline is None else self.pipeline
+        if not getattr(tokenizer, "is_fast", False):
+            raise TypeError(
+                f"{self.label} needs a tokenizer that reports the positions of tokens; got "
+                f"{type(tokenizer).__name__}. Use a fast one, as AutoTokenizer makes."
+            )
+        theirs = tokenizer.backend_tokenizer
+        ours = Tokenizer.from_str(theirs.to_str())
+        ours.encode_special_tokens = theirs.encode_special_tokens
+        ours.no_padding()
+        ours.no_truncation()
+        if self.pipeline is not None and getattr(self.pipeline[0], "do_lower_case", False):
+            steps = [normalizers.Lowercase(), ours.normalizer]
+            ours.normalizer = normalizers.Sequence([step for step in steps if step is not None])
+        return ours
 
     def _count_changes(self) -> list[int | None]:
         weights = self._whole.parameters()
         return [None if each.is_inference() else each._version for each in weights]
 
     def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
-        limit = _max_positions(self.network)
         limits = (tokenizer.model_max_length, getattr(self.pipeline, "max_seq_length", None))
-        limit = min(limit, *(int(each) for each in limits if each))
+        limit = min(_max_positions(self.network), *(int(each) for each in limits if each))
         if wanted is None:
             return limit
         if wanted > limit:
@@ -211,94 +192,80 @@ class Encoder:
         return wanted
 
     def _probe(self) -> list[int]:
+        """Return the numbers of dimensions of the hidden states."""
         try:
             with self._inference():
-                output = self._run([_ONE_TOKEN], every=True)
-                return [int(states.shape[-1]) for states in _states(output)]
+                states = _states(self._run([_ONE_TOKEN], every=True))
+            return [int(each.shape[-1]) for each in states]
         except (TypeError, ValueError, KeyError, AttributeError, RuntimeError) as error:
-            raise TypeError(
-                f"{self.label} ({type(self.network).__name__}) does not return hidden states of "
-                f"texts: {str(error)[:300]}"
-            ) from error
+            kind = type(self.network).__name__
+            raise TypeError(f"{kind} does not return hidden states of texts: {error}") from error
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the tokens of each context, or the reason why its word has none."""
         prompt = self.prompt or ""
-        texts = [prompt + text if is_text(text) else "" for text, _, _ in contexts]
+        texts = ["" if SURROGATE.search(text) else prompt + text for text, _, _ in contexts]
         encodings = self._tokenizer.encode_batch(texts) if texts else []
-        result: list[Tokens | str] = []
-        for text, (_, start, end), encoding in zip(texts, contexts, encodings, strict=True):
-            span = start + len(prompt), end + len(prompt)
-            word = _places(encoding, *span)
-            ids = encoding.ids
-            if self._meaningless.issuperset(ids[place] for place in word):
-                result.append(
-                    "the tokenizer has only unknown or special tokens for it"
-                    if word
-                    else "the tokenizer has no token for it"
-                )
-                continue
-            if len(ids) > self.max_length:
-                encoding = self._cutter.encode(text)
-                n_tokens, word, ids = len(word), _places(encoding, *span), encoding.ids
-                if len(word) < n_tokens:
-                    result.append(
-                        f"it is cut off, because only max_length={self.max_length} tokens are read"
-                    )
-                    continue
-            result.append(Tokens(ids, encoding.type_ids, word))
-        return result
+        return [*map(self._tokens, contexts, encodings)]
+
+    def _tokens(self, context: Context, encoding: Any) -> Tokens | str:
+        shift = len(self.prompt or "")
+        start, end = context.start + shift, context.end + shift
+        if any(_places(part, start, end) for part in encoding.overflowing):
+            return f"it is cut off, because only max_length={self.max_length} tokens are read"
+        word = _places(encoding, start, end)
+        if not word:
+            return "the tokenizer has no token for it"
+        if self._meaningless.issuperset(encoding.ids[place] for place in word):
+            return "the tokenizer has only unknown or special tokens for it"
+        return Tokens(context.text, encoding.ids, encoding.type_ids, word)
 
     def alone(self, word: str) -> Context:
         """Return a word by itself, tokenized as inside a sentence: ' he', not the end of 'the'."""
         bare = not self._add_space or self.prompt or word[:1].isspace() or UNSPACED.match(word)
         return Context(word, 0, len(word)) if bare else Context(f" {word}", 1, len(word) + 1)
 
-    @cached_property
-    def _cutter(self) -> Any:
-        from tokenizers import Tokenizer
-
-        cutter = Tokenizer.from_str(self._tokenizer.to_str())
-        cutter.encode_special_tokens = self._tokenizer.encode_special_tokens
-        cutter.enable_truncation(self.max_length, direction=self._truncation_side)
-        return cutter
-
     def input_table(self) -> tuple[Vectors, Any]:
         """Return the input embeddings, of shape (n_tokens, dim), and a tokenizer for them."""
         from tokenizers import Tokenizer
 
         weight = self.network.get_input_embeddings().weight.detach()
-        return weight.float().cpu().numpy().copy(), Tokenizer.from_str(self._tokenizer.to_str())
+        return weight.float().cpu().numpy().copy(), Tokenizer.from_str(self._tokenizer_json)
 
     def encode(
-        self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, sink: Sink
+        self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, *, sink: Sink
     ) -> None:
         """Encode texts in batches of similar length; `sink` takes each batch."""
-        every = tuple(layers) != (self.n_layers - 1,)
-        with self._inference(), self._bar(len(tokens)) as bar:
+        label = f"encoding with {self.label}"
+        with self._inference(), progress_bar(len(tokens), label, "text", self.progress) as bar:
             for places in self._batches(tokens):
                 batch = [tokens[place] for place in places]
-                states = _states(self._run(batch, every=every))
-                weights = token_weights(
-                    pooling, [text.word for text in batch], [len(text.ids) for text in batch]
-                )
-                chosen = [states[layer] for layer in layers] if every else states[-1:]
-                sink(places, np.stack([pool(each, weights) for each in chosen]))
+                whole = pooling == "auto"
+                own = self._encoded_whole(batch) if whole else self._encoded(batch, layers, pooling)
+                sink(places, own)
                 bar.update(len(places))
 
-    def encode_whole(self, texts: Sequence[str], tokens: Sequence[Tokens], sink: Sink) -> None:
-        """Encode texts with the SentenceTransformer itself."""
-        with self._inference(self.pipeline), self._bar(len(texts)) as bar:
-            for places in self._batches(tokens):
-                vectors = self.pipeline.encode(
-                    [texts[place] for place in places],
-                    prompt=self.prompt,
-                    batch_size=len(places),
-                    convert_to_tensor=True,
-                    show_progress_bar=False,
-                )
-                sink(places, vectors.float().cpu().numpy()[None])
-                bar.update(len(places))
+    def _encoded_whole(self, batch: Sequence[Tokens]) -> Vectors:
+        """Return the vectors of the SentenceTransformer itself, of shape (1, n_texts, dim)."""
+        vectors = self.pipeline.encode(
+            [each.text for each in batch],
+            prompt=self.prompt,
+            batch_size=len(batch),
+            convert_to_tensor=True,
+            show_progress_bar=False,
+        )
+        array: Vectors = vectors.float().cpu().numpy()[None]
+        return array
+
+    def _encoded(self, batch: Sequence[Tokens], layers: Sequence[int], pooling: Pooling) -> Vectors:
+        """Return the vectors of texts at layers, of shape (n_layers, n_texts, dim)."""
+        import torch
+
+        only_last = tuple(layers) == (self.n_layers - 1,)
+        states = _states(self._run(batch, every=not only_last))
+        weights = torch.from_numpy(token_weights(pooling, batch)).unsqueeze(1).to(states[-1].device)
+        chosen = [states[layer - self.n_layers].float() for layer in layers]
+        return np.stack([torch.bmm(weights, each).squeeze(1).cpu().numpy() for each in chosen])
 
     def _batches(self, tokens: Sequence[Tokens]) -> Iterator[list[int]]:
         """Yield indices of texts of similar length, the longest first."""
@@ -310,18 +277,18 @@ class Encoder:
             yield order[start:stop]
             start = stop
 
-    def _bar(self, n_texts: int) -> progress_bar:
-        return progress_bar(n_texts, f"encoding with {self.label}", "text", self.progress)
-
     @contextlib.contextmanager
-    def _inference(self, network: Any = None) -> Iterator[None]:
-        """Keep the mode (training or not) of the network."""
+    def _inference(self) -> Iterator[None]:
+        """Refuse changed weights, and keep the mode (training or not) of the network."""
         import torch
 
-        network = self.network if network is None else network
+        if self._count_changes() != self._versions:
+            raise RuntimeError(
+                f"the weights of {self.label} were changed after load_encoder. Call it again."
+            )
         with self._lock, torch.inference_mode():
-            training = [module for module in network.modules() if module.training]
-            network.eval()
+            training = [module for module in self._whole.modules() if module.training]
+            self._whole.eval()
             try:
                 yield
             finally:
@@ -332,22 +299,17 @@ class Encoder:
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        def padded(rows: list[list[int]], filler: int) -> Any:
+        def padded(rows: Sequence[Any], filler: int) -> Any:
             # At the right, whatever the tokenizer does: positions are those of the text alone.
             return pad_sequence(list(map(torch.tensor, rows)), True, filler)
 
-        inputs = {
-            "input_ids": padded([text.ids for text in batch], self._pad_id),
-            "attention_mask": padded([[1] * len(text.ids) for text in batch], 0),
-        }
+        ids, types, ones = zip(*((t.ids, t.types, [1] * len(t.ids)) for t in batch), strict=True)
+        inputs = {"input_ids": padded(ids, self._pad_id), "attention_mask": padded(ones, 0)}
         if self._has_types:
-            inputs["token_type_ids"] = padded([text.types for text in batch], self._pad_type)
+            inputs["token_type_ids"] = padded(types, 0)
         n_known = self.network.get_input_embeddings().weight.shape[0]
         if inputs["input_ids"].max() >= n_known:
-            raise ValueError(
-                f"the tokenizer has tokens beyond the {n_known:,} that {self.label} knows; use the "
-                "tokenizer that belongs to the model."
-            )
+            raise ValueError(f"use the tokenizer that belongs to {self.label}: it knows {n_known}.")
         device = next(self.network.parameters()).device
         return self.network(
             **{name: each.to(device) for name, each in inputs.items()},
@@ -360,8 +322,7 @@ class Encoder:
     def fingerprint(self) -> str:
         """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
 
-        It ignores paths and a pooler, which may be random. Another version of transformers with
-        other defaults may change it; the cache then starts anew.
+        It ignores paths and a pooler, which may be random.
         """
         tensors = [
             (name, each)
@@ -370,30 +331,25 @@ class Encoder:
         ]
         # Hashing runs in threads, as it takes about as long as reading the file.
         with ThreadPoolExecutor(4) as pool_of_threads:
-            digests = list(pool_of_threads.map(lambda item: _tensor_digest(item[1]), tensors))
+            digests = pool_of_threads.map(_tensor_digest, [tensor for _, tensor in tensors])
         hashed = hashlib.blake2b(digest_size=16)
         for (name, tensor), digest in zip(tensors, digests, strict=True):
             hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
             hashed.update(digest)
-        hashed.update(_as_json(_relevant(self.network.config.to_dict())))
-        hashed.update(self._tokenizer.to_str().encode())
+        config = self.network.config.to_dict().items()
+        hashed.update(_as_json({k: v for k, v in config if k[0] != "_" and k not in _IRRELEVANT}))
+        hashed.update(self._tokenizer_json.encode())
         return hashed.hexdigest()
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:
         """Return everything else that a vector depends on, as bytes."""
-        state: dict[str, Any] = {
-            "pooling": pooling,
-            "prompt": self.prompt,
-            "dtype": self.dtype,
-            "truncation": self._truncation_side,
-            "special": self._tokenizer.encode_special_tokens,
-            "types": self._has_types,
-        }
         if pooling == "auto":
-            state["pipeline"] = _describe(self.pipeline)
+            own = _describe(self.pipeline)
         else:
-            state |= {"layer": layer, "max_length": self.max_length}
-        return _as_json(state)
+            own = {"layer": layer, "max_length": self.max_length, "types": self._has_types}
+        tokenizer = self._truncation_side, self._tokenizer.encode_special_tokens
+        dtype = str(next(self.network.parameters()).dtype)
+        return _as_json({"pooling": pooling, "as": [self.prompt, dtype, *tokenizer], **own})
 
 
 class CachedEncoder:
@@ -417,197 +373,140 @@ class CachedEncoder:
         self._folder, self._max_texts, self._n_encoded = folder, max_texts, 0
 
     @cached_property
-    def cache(self) -> VectorCache | None:
-        if self._folder is None:
-            return None
-        return VectorCache(self._folder / f"{self.encoder.fingerprint}.sqlite")
+    def cache(self) -> VectorCache:
+        return VectorCache(self._folder and self._folder / f"{self.encoder.fingerprint}.sqlite")
 
     def width(self, layer: int, pooling: Pooling) -> int:
+        """Return the number of dimensions of the vectors."""
         encoder = self.encoder
         if encoder.dims[layer] is None:  # a function shows it with its first vector
-            some = [encoder.alone("a")]
-            self._vectors(some, encoder.tokenize(some), [layer], pooling, None)
+            return int(self.vectors([encoder.alone("a")], [layer], pooling).shape[-1])
         return self._kept(encoder.pipeline_dim if pooling == "auto" else encoder.dims[layer])
 
     def _kept(self, n_dims: int) -> int:
         if self.dim is not None and self.dim > n_dims:
             raise ValueError(
-                f"dim must be at most {n_dims}, the dimensions of {self.encoder.label}; "
-                f"got {self.dim}."
+                f"dim must be at most {n_dims}, those of {self.encoder.label}; got {self.dim}."
             )
-        return n_dims if self.dim is None else self.dim
+        return self.dim or n_dims
 
     def vectors(
-        self,
-        contexts: Sequence[Context],
-        tokens: Sequence[Any],
-        layers: Sequence[int],
-        pooling: Pooling,
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
     ) -> Vectors:
-        self.encoder.check_unchanged()
+        """Return the vectors of words in texts, of shape (n_layers, n_contexts, dim)."""
         if not contexts:
             return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
-        whole = self._whole_vectors(contexts, tokens, layers, pooling)
-        vectors = whole[..., : self._kept(whole.shape[-1])]
+        blocks: dict[Context, Vectors] = {}
+        # Within a text, 'auto' pools the word by its mean.
+        within: Pooling = "mean" if pooling == "auto" else pooling
+        kinds = {each: pooling if each.is_isolated else within for each in contexts}
+        for own in dict.fromkeys(kinds.values()):
+            blocks |= self._blocks([each for each in kinds if kinds[each] == own], layers, own)
+        widths = {block.shape[-1] for block in blocks.values()}
+        if len(widths) > 1:
+            raise ValueError(
+                f"{self.encoder.label} has vectors of {sorted(widths)} dimensions for these texts. "
+                "Choose another pooling, or, if a function changed, another revision."
+            )
+        if self.encoder.dims == [None]:
+            self.encoder.dims = [*widths]
+        whole = np.stack([blocks[context] for context in contexts], axis=1)
+        vectors: Vectors = whole[..., : self._kept(*widths)]
         if self.normalize:
             lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
             vectors = (vectors / np.where(lengths == 0, 1, lengths)).astype(np.float32)
         return vectors
 
-    def _whole_vectors(
-        self,
-        contexts: Sequence[Context],
-        tokens: Sequence[Any],
-        layers: Sequence[int],
-        pooling: Pooling,
-    ) -> Vectors:
-        """Return vectors before they are cut; 'auto' pools words in a text by their mean."""
-        alone = np.array([pooling == "auto" and each.is_isolated for each in contexts], dtype=bool)
-        of_texts: Pooling = "mean" if pooling == "auto" else pooling
-        dims = {self.encoder.pipeline_dim} if alone.any() else set()
-        if not alone.all():
-            dims |= {self.encoder.dims[layer] for layer in layers}
-        if len(dims) > 1:
-            raise ValueError(
-                f"{self.encoder.label} gives these texts vectors of different numbers of "
-                f"dimensions, {sorted(dims)}; ask for other layers or pooling."
-            )
-        kinds: list[tuple[Pooling, Any]] = [("auto", alone), (of_texts, ~alone)]
-        blocks, order = [], []
-        for kind, chosen in kinds:
-            places = np.flatnonzero(chosen).tolist()
-            if places:
-                some, theirs = [contexts[i] for i in places], [tokens[i] for i in places]
-                blocks.append(self._vectors(some, theirs, layers, kind, *dims))
-                order += places
-        return np.concatenate(blocks, axis=1)[:, np.argsort(order)]
-
-    def _vectors(
-        self,
-        contexts: Sequence[Context],
-        tokens: Sequence[Any],
-        layers: Sequence[int],
-        pooling: Pooling,
-        dim: int | None,
-    ) -> Vectors:
+    def _blocks(
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
+    ) -> dict[Context, Vectors]:
+        """Return the vectors of each context, of shape (n_layers, whole dim)."""
         settings = [self.encoder.settings(layer, pooling) for layer in layers]
-        if pooling in ("cls", "sentence"):  # where the word stands does not matter
-            contexts = [Context(each.text, 0, len(each.text)) for each in contexts]
-        distinct = dict(zip(contexts, tokens, strict=True))
-        keys = {each: [vector_key(own, *each) for own in settings] for each in distinct}
-        known: dict[bytes, Vectors] = {}
-        if self.cache is not None:
-            known = self.cache.get([key for own in keys.values() for key in own], dim)
-        missing = [each for each, own in keys.items() if not known.keys() >= {*own}]
+        # Where the word stands does not matter for 'cls' and 'sentence'.
+        of_word = pooling not in ("cls", "sentence")
+        keys = {
+            each: tuple(
+                vector_key(own, *(each if of_word else (each.text, 0, 0))) for own in settings
+            )
+            for each in contexts
+        }
+        known = self.cache.get([key for own in keys.values() for key in own])
+        missing = {own: each for each, own in keys.items() if not known.keys() >= {*own}}
+        rows = [*missing]
 
         def take(places: Sequence[int], vectors: Vectors) -> None:
-            own_keys = [key for place in places for key in keys[missing[place]]]
-            rows = vectors.swapaxes(0, 1).reshape(len(own_keys), -1)
-            new = dict(zip(own_keys, rows, strict=True))
+            new: dict[bytes, Vectors] = {}
+            for place, of_text in zip(places, vectors.swapaxes(0, 1), strict=True):
+                new.update(zip(rows[place], of_text, strict=True))
             known.update(new)
-            if self.cache is not None:  # at once, so that it is there after Ctrl-C
-                self.cache.put(new)
+            self.cache.put(new)  # at once, so that it is there after Ctrl-C
 
-        theirs = [distinct[context] for context in missing]
-        self._count([context.text for context in missing])
-        if pooling == "auto":
-            self.encoder.encode_whole([context.text for context in missing], theirs, take)
-        else:
-            self.encoder.encode(theirs, layers, pooling, take)
-        rows = [known[key] for context in contexts for key in keys[context]]
-        widths = {row.size for row in rows}
-        if len(widths) > 1:
-            raise ValueError(
-                f"{self.encoder.label} has vectors of {sorted(widths)} dimensions, some of them "
-                "in the cache: the function changed. Give another revision, or use clear_cache()."
-            )
-        if self.encoder.dims == [None]:
-            self.encoder.dims = [*widths]
-        shape = len(contexts), len(layers), *widths
-        return np.array(rows, dtype=np.float32).reshape(shape).swapaxes(0, 1)
+        if missing:
+            self.encoder.encode(self._tokenized([*missing.values()]), layers, pooling, sink=take)
+        return {each: np.stack([known[key] for key in own]) for each, own in keys.items()}
 
-    def _count(self, texts: Sequence[str]) -> None:
-        """Refuse more texts than `max_texts`, before encoding the first of them."""
-        if self._max_texts is not None and self._n_encoded + len(texts) > self._max_texts:
+    def _tokenized(self, contexts: Sequence[Context]) -> list[Any]:
+        """Return the tokens of texts to encode; refuse words without any, and too many texts."""
+        tokens: list[Any] = self.encoder.tokenize(contexts)
+        for context, each in zip(contexts, tokens, strict=True):
+            if isinstance(each, str):
+                raise ValueError(
+                    f"{self.encoder.label} has no vector for {shortened(context.word)} in "
+                    f"{shortened(context.text)}: {each}. See can_encode."
+                )
+        if self._max_texts is not None and self._n_encoded + len(tokens) > self._max_texts:
+            n_characters = sum(len(context.text) for context in contexts)
             raise ValueError(
-                f"{self.encoder.label} needs vectors of {len(texts):,} texts that are not in the "
-                f"cache ({sum(map(len, texts)):,} characters), after {self._n_encoded:,} in this "
-                f"session; max_texts is {self._max_texts:,}. Raise it, or use fewer words."
+                f"{self.encoder.label} needs vectors of {len(tokens):,} texts that are not in the "
+                f"cache ({n_characters:,} characters), after {self._n_encoded:,} in this session; "
+                f"max_texts is {self._max_texts:,}. Raise it, or use fewer words."
             )
-        self._n_encoded += len(texts)
+        self._n_encoded += len(tokens)
+        return tokens
+
+
+def shortened(text: str) -> str:
+    """Return a text in quotes, cut if it is long."""
+    return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
 def _states(output: Any) -> list[torch.Tensor]:
     """Return the hidden states; the last one is the output of the network."""
-    earlier = output.hidden_states
-    return [*(earlier[:-1] if earlier is not None else ()), output.last_hidden_state]
+    return [*(output.hidden_states or ())[:-1], output.last_hidden_state]
 
 
-def token_weights(
-    pooling: Pooling, words: Sequence[Sequence[int]], lengths: Sequence[int]
-) -> npt.NDArray[np.float32]:
-    """Return the weights of tokens, of shape (n_texts, max(lengths)); each row sums to 1.
+def token_weights(pooling: Pooling, batch: Sequence[Tokens]) -> npt.NDArray[np.float32]:
+    """Return the weights of tokens, of shape (n_texts, most tokens); each row sums to 1.
 
-    'mean' and 'first' use the tokens of the word (indices `words`), 'cls' and 'sentence' those of
-    the text (`lengths` tokens). Padding has weight 0.
-
-    >>> token_weights("mean", [[1, 2], [1]], [4, 3])
-    array([[0. , 0.5, 0.5, 0. ],
-           [0. , 1. , 0. , 0. ]], dtype=float32)
+    >>> token_weights("mean", [Tokens("", [7, 8, 9], word=[1, 2]), Tokens("", [7, 8], word=[1])])
+    array([[0. , 0.5, 0.5],
+           [0. , 1. , 0. ]], dtype=float32)
     """
-    weights = np.zeros((len(lengths), max(lengths)), dtype=np.float32)
-    for row, word, length in zip(weights, words, lengths, strict=True):
-        if pooling == "mean":
-            row[list(word)] = 1 / len(word)
-        elif pooling == "first":
-            row[word[0]] = 1
-        elif pooling == "cls":
-            row[0] = 1
-        else:
-            row[:length] = 1 / length
+    weights = np.zeros((len(batch), max(len(each.ids) for each in batch)), dtype=np.float32)
+    for row, (_, ids, _, word) in zip(weights, batch, strict=True):
+        pooled = {"mean": word, "first": word[:1], "cls": [0], "sentence": range(len(ids))}[pooling]
+        row[list(pooled)] = 1 / len(pooled)
     return weights
-
-
-def pool(states: torch.Tensor, weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
-    """Return the weighted means (n_texts, dim) of states (n_texts, n_tokens, dim)."""
-    import torch
-
-    factors = torch.from_numpy(weights).to(states.device)
-    pooled = torch.bmm(factors.unsqueeze(1), states.float()).squeeze(1)
-    array: npt.NDArray[np.float32] = pooled.cpu().numpy()
-    return array
 
 
 def _places(encoding: Any, start: int, end: int) -> list[int]:
     """Return the indices of the tokens that share a character with a span."""
+    tokens = zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
     return [
         place
-        for place, ((first, last), special) in enumerate(
-            zip(encoding.offsets, encoding.special_tokens_mask, strict=True)
-        )
+        for place, ((first, last), special) in enumerate(tokens)
         if first < end and last > start and not special
     ]
 
 
-def is_text(text: str) -> bool:
-    """Tell whether a string can be written as UTF-8, that is has no lone surrogate."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def _max_positions(network: Any) -> int:
     for name, module in network.named_modules():
+        padding = getattr(module, "padding_idx", None)
         # RoBERTa and its kin count positions from behind the one of padding.
-        if (
-            name.endswith("position_embeddings")
-            and getattr(module, "padding_idx", None) is not None
-        ):
-            return int(module.num_embeddings) - int(module.padding_idx) - 1
-    limit = getattr(network.config, "max_position_embeddings", None)
-    return limit if isinstance(limit, int) and limit > 0 else 2**31
+        if name.endswith("position_embeddings") and padding is not None:
+            return int(module.num_embeddings - padding - 1)
+    limit = getattr(network.config, "max_position_embeddings", None) or 0
+    return limit if limit > 0 else 2**31
 
 
 def _tensor_digest(tensor: torch.Tensor) -> bytes:
@@ -617,18 +516,10 @@ def _tensor_digest(tensor: torch.Tensor) -> bytes:
     return hashlib.blake2b(flat.view(torch.uint8).numpy().data, digest_size=16).digest()
 
 
-def _relevant(config: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: _relevant(value) if isinstance(value, dict) else value
-        for name, value in config.items()
-        if not str(name).startswith("_") and name not in _IRRELEVANT
-    }
-
-
 def _describe(pipeline: Any) -> dict[str, Any]:
     """Return the settings of a SentenceTransformer that affect its vectors."""
-    modules: list[tuple[str, Any]] = [
-        (type(module).__name__, getattr(module, "get_config_dict", dict)()) for module in pipeline
+    modules: Any = [
+        (type(each).__name__, getattr(each, "get_config_dict", dict)()) for each in pipeline
     ]
     names = ("prompts", "default_prompt_name", "max_seq_length", "truncate_dim")
     return {"modules": modules, **{name: getattr(pipeline, name, None) for name in names}}

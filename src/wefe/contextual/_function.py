@@ -13,13 +13,13 @@ import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wefe._checks import check_number, found
 from wefe._progress import progress_bar
-from wefe.contextual._encoder import Context, Pooling, Sink, Vectors, is_text
+from wefe.contextual._encoder import SURROGATE, Context, Sink, Tokens, Vectors
 
 logger = logging.getLogger(__name__)
 
@@ -27,12 +27,6 @@ logger = logging.getLogger(__name__)
 _FIRST_WAIT_S = 1.0
 # Requests to an async function that may be under way at the same time.
 _AT_ONCE = 8
-
-
-class Text(NamedTuple):
-    """A text that a function reads as a whole."""
-
-    text: str
 
 
 class FunctionEncoder:
@@ -60,9 +54,8 @@ class FunctionEncoder:
     ) -> None:
         self.function, self.label, self.prompt = function, label, prompt
         self.batch_size, self.retries, self.progress = batch_size, retries, progress
-        self.fingerprint = hashlib.blake2b(
-            f"function {identity}".encode(), digest_size=16
-        ).hexdigest()
+        named = f"function {identity}".encode()
+        self.fingerprint = hashlib.blake2b(named, digest_size=16).hexdigest()
         # The first vectors show how many dimensions there are.
         self.dims: list[int | None] = [None]
         call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
@@ -72,37 +65,28 @@ class FunctionEncoder:
         self._interval_s = 0.0 if rate is None else 1 / check_number("rate", rate, 0.001)
         self._next_start = 0.0
 
-    def check_unchanged(self) -> None:
-        """Do nothing: users change `revision` when the function changes."""
-
-    def describe(self, layer: int, pooling: Pooling) -> str:  # noqa: ARG002
+    def describe(self, *_: object) -> str:
         return "a function of whole texts"
 
-    def settings(self, layer: int, pooling: Pooling) -> bytes:  # noqa: ARG002
+    def settings(self, *_: object) -> bytes:
         return json.dumps({"prompt": self.prompt or ""}).encode()
 
     def alone(self, word: str) -> Context:
         return Context(word, 0, len(word))
 
-    def tokenize(self, contexts: Sequence[Context]) -> list[Text | str]:
+    def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
         """Return the texts to encode, or the reason why a text cannot be sent."""
-        return [
-            Text((self.prompt or "") + text)
-            if text.strip() and is_text(text)
-            else "it is empty or cannot be written as UTF-8"
-            for text, _, _ in contexts
-        ]
+        return [self._tokens(context.text) for context in contexts]
+
+    def _tokens(self, text: str) -> Tokens | str:
+        if not text.strip() or SURROGATE.search(text):
+            return "it is empty or cannot be written as UTF-8"
+        return Tokens((self.prompt or "") + text)
 
     def input_table(self) -> Any:
         raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
 
-    def encode(
-        self,
-        tokens: Sequence[Text],
-        layers: Sequence[int],  # noqa: ARG002
-        pooling: Pooling,  # noqa: ARG002
-        sink: Sink,
-    ) -> None:
+    def encode(self, tokens: Sequence[Tokens], *_: object, sink: Sink) -> None:
         """Call the function in batches; `sink` takes each answer at once."""
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
 
@@ -139,8 +123,8 @@ class FunctionEncoder:
             except (Exception, KeyboardInterrupt, SystemExit) as error:
                 if attempt >= self.retries or not isinstance(error, Exception):
                     raise RuntimeError(
-                        f"{self.label} failed {attempt + 1} times; the last error was {error!r}. "
-                        "To continue, run it again: the cache keeps the vectors received so far."
+                        f"{self.label} failed {attempt + 1} times, at last with {error!r}. Run it "
+                        "again to continue: the cache keeps the vectors received so far."
                     ) from error
                 wait = _FIRST_WAIT_S * 2**attempt
                 logger.warning("%s failed (%r); next attempt in %g s", self.label, error, wait)
@@ -154,27 +138,22 @@ class FunctionEncoder:
 
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
         """Return the vectors as an array; refuse wrong shapes and non-finite numbers."""
-        shape: tuple[Any, ...] = len(texts), self.dims[0] or "dim"
         try:
-            with np.errstate(over="ignore"):  # infinity, which is refused below
-                vectors: Vectors = np.asarray(answer, dtype=np.float32)
-            fits = vectors.ndim == 2 and vectors.size > 0
-            fits = fits and all(a in (b, "dim") for a, b in zip(shape, vectors.shape, strict=True))
+            vectors: Vectors = np.atleast_1d(np.asarray(answer, dtype=np.float32))
         except (TypeError, ValueError):  # no numbers, or rows of different lengths
-            fits = False
-        if not fits:
-            what = getattr(answer, "shape", None) or found(answer)
+            vectors = np.empty(0, dtype=np.float32)
+        if vectors.shape != (len(texts), self.dims[0] or max(1, vectors.shape[-1])):
             raise ValueError(
-                f"{self.label} must return an array of shape ({shape[0]}, {shape[1]}) for "
-                f"{len(texts)} texts; got {what}. A late-interaction model returns a vector for "
-                "each token, so a word has none of its own: pool them in the function. If you "
-                "change the function, give it another revision."
+                f"{self.label} must return an array of shape ({len(texts)}, "
+                f"{self.dims[0] or 'dim'}); got {getattr(answer, 'shape', None) or found(answer)}. "
+                "A late-interaction model has a vector for each token and none for a word: pool "
+                "them in the function. If the function changed, give it another revision."
             )
         bad = np.flatnonzero(~np.isfinite(vectors).all(axis=1))
         if len(bad):
             raise ValueError(
-                f"{self.label} returned NaN or infinity for {texts[bad[0]]!r} ({len(bad)} of "
-                f"{len(texts)} texts). Leave the text out, or repair the function."
+                f"{self.label} returned NaN or infinity for {len(bad)} of {len(texts)} texts, such "
+                f"as {texts[bad[0]]!r}."
             )
         return vectors
 

@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import itertools
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
-from wefe._answers import Answer, run_all
-from wefe._bootstrap import Resampling
-from wefe._checks import as_seed, check_sequence
+from wefe._checks import as_seed
 from wefe._plain import Facts
-from wefe._visible import draw, unique_labels
-from wefe.contextual._encoder import Context
-from wefe.contextual._model import EncodedModel, EncodedVectors, check_encoder, check_layer
+from wefe._visible import count, draw, unique_labels
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
+from wefe.contextual._model import ContextualModel, check_encoder, check_layers
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._registry import as_metric
-from wefe.models._types import FloatArray
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query, check_query, unique_queries
+from wefe.models._word_embedding_model import check_models
+from wefe.query import Query, check_queries, unique_queries
+from wefe.running import measure
 
 if TYPE_CHECKING:
     import pandas as pd
     from plotly.graph_objects import Figure
-
-    from wefe.contextual._model import ContextualModel
 
 
 @dataclass(frozen=True)
@@ -73,7 +66,7 @@ class LayerScores(Facts):
     metric : str
         Label of the score, such as 'WEAT-ES'.
     no_bias_value : float
-        The score that means that no bias was measured; NaN if it depends on the query.
+        The score that means no bias; NaN if it depends on the query.
     scores : tuple of LayerScore
         By model, then query, then layer.
 
@@ -117,15 +110,12 @@ class LayerScores(Facts):
         return draw("plot_layer_scores", self, relative=relative)
 
     def __repr__(self) -> str:
-        counts = []
-        for key in ("model", "query", "layer"):
-            attribute = key if key == "layer" else f"{key}_name"
-            n = len({getattr(score, attribute) for score in self.scores})
-            counts.append(f"{n} {key}" if n == 1 else f"{n} {key}s".replace("ys", "ies"))
+        names = [(each.model_name, each.query_name, each.layer) for each in self.scores]
+        models, queries, layers = (len(set(own)) for own in zip(*names, strict=True))
+        parts = [count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")]
         undefined = sum(math.isnan(score.score) for score in self.scores)
-        if undefined:
-            counts.append(f"{undefined} of {len(self.scores)} scores undefined")
-        return f"<LayerScores of {self.metric}: {', '.join(counts)}>"
+        parts += [f"{undefined} of {len(self.scores)} scores undefined"] * (undefined > 0)
+        return f"<LayerScores of {self.metric}: {', '.join(parts)}>"
 
 
 def layer_scores(
@@ -142,14 +132,13 @@ def layer_scores(
 ) -> LayerScores:
     """Score queries at every layer of an encoder.
 
-    Each text is encoded only once, which needs n_texts * n_layers * dim * 4 bytes of memory. The
-    pooling 'auto' becomes 'mean', so the last layer may differ from the model.
+    Each text is encoded once, which needs n_texts * n_layers * dim * 4 bytes of memory. The pooling
+    'auto' becomes 'mean', so the last layer may differ from the model.
 
     Parameters
     ----------
     metric : metric class, instance or name
-        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``. If your own metric encodes only texts,
-        set `BaseMetric.encodes_texts`, so that no words are encoded.
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``.
     queries : Query or sequence of Query
         Queries with the template of the metric.
     models : ContextualModel or sequence of ContextualModel
@@ -180,107 +169,65 @@ def layer_scores(
     >>> layer_scores("weat", load_weat_queries()[0], encoder, layers=[0, -1])
     <LayerScores of WEAT: 1 model, 1 query, 2 layers>
     """
-    instance = as_metric(metric)
-    asked = [queries] if isinstance(queries, Query) else check_sequence("queries", queries)
-    single = isinstance(models, WordEmbeddingModel)
-    encoders: Sequence[Any] = [models] if single else check_sequence("models", models)
-    if not asked or not encoders:
-        raise ValueError("layer_scores needs at least one query and one model.")
-    for query in asked:
-        check_query(query)
-    asked = unique_queries(asked)
+    encoders = [check_encoder(each, "layer_scores") for each in check_models(models)]
+    asked = unique_queries([queries] if isinstance(queries, Query) else check_queries(queries))
     params = dict(metric_params or {})
     if isinstance(params.get("random_state"), np.random.Generator):
         params["random_state"] = as_seed(params["random_state"])
-    wanted = None
-    if isinstance(n_bootstrap, bool) or n_bootstrap != 0:
-        wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
-    views: list[_AtLayer] = []
-    for label, encoder in zip(
-        unique_labels([each.name for each in encoders], "models"), encoders, strict=True
-    ):
-        store = _Store(check_encoder(encoder, "layer_scores"), layers)
-        views += [_AtLayer(store, layer, label) for layer in store.layers]
-    for view, query in itertools.product(views, asked):
-        instance._check_input(query, view)
-    names = unique_labels([query.query_name for query in asked], "queries")
-    rows = run_all([(instance, asked)], views, params, 1, progress, wanted)[0]
-    scores = [
-        LayerScore(
-            view.label,
-            name,
-            view.layer,
-            view.depth,
-            answer.score,
-            answer.score_lower,
-            answer.score_upper,
-            answer.p_value,
-            answer.nan_reason,
-        )
-        for own in _by_encoder(views, rows)
-        for position, name in enumerate(names)
-        for view, answer in ((view, row[position]) for view, row in own)
+    options: dict[str, Any] = {
+        "metric_params": params,
+        "progress": progress,
+        "n_bootstrap": n_bootstrap,
+        "confidence": confidence,
+        "bootstrap_random_state": as_seed(bootstrap_random_state),
+    }
+    scores: list[LayerScore] = []
+    labels = unique_labels([encoder.name for encoder in encoders], "models")
+    for label, encoder in zip(labels, encoders, strict=True):
+        views = _at_layers(encoder, layers)
+        table = measure(metric, asked, views, **options)
+        for _, rows in table.groupby("query_name", sort=False):
+            scores += map(functools.partial(_score, label), views, rows.itertuples())
+    no_bias = table["no_bias_value"].unique()
+    usual = float(no_bias[0]) if len(no_bias) == 1 else math.nan
+    return LayerScores(table["metric"].iloc[0], usual, tuple(scores))
+
+
+def _at_layers(encoder: ContextualModel, layers: Sequence[int] | None) -> list[ContextualModel]:
+    chosen = sorted(set(check_layers(layers, encoder.n_layers)))
+    source, pooling = _EveryLayer(encoder._source, chosen), encoder._hidden_pooling
+    views = [
+        ContextualModel(source, f"{encoder.name}, layer {layer}", layer, pooling, encoder.templates)
+        for layer in chosen
     ]
-    values = {instance.scale(query, **params).no_bias_value for query in asked}
-    no_bias = values.pop() if len(values) == 1 else math.nan
-    return LayerScores(instance.scale(None, **params).label, no_bias, tuple(scores))
+    for view in views:
+        view.vocab_prefix = encoder.vocab_prefix
+    return views
 
 
-def _by_encoder(views: list[_AtLayer], rows: list[list[Answer]]) -> list[list[Any]]:
-    pairs = zip(views, rows, strict=True)
-    return [list(own) for _, own in itertools.groupby(pairs, key=lambda pair: pair[0].label)]
+def _score(label: str, view: ContextualModel, row: Any) -> LayerScore:
+    depth = view.layer / max(1, view.n_layers - 1)
+    numbers = row.score, row.score_lower, row.score_upper, row.p_value
+    reason = row.nan_reason if isinstance(row.nan_reason, str) else None
+    return LayerScore(label, row.query_name, view.layer, depth, *numbers, reason)
 
 
-class _Store:
-    """Vectors of texts at several layers, each text encoded once."""
+class _EveryLayer(CachedEncoder):
+    """Encodes each text once at all layers, and keeps its vectors."""
 
-    def __init__(self, encoder: ContextualModel, layers: Sequence[int] | None) -> None:
-        self.encoder, self.layers = encoder, _check_layers(layers, encoder)
-        self._encoded: dict[str | Context, FloatArray] = {}
+    def __init__(self, source: CachedEncoder, layers: Sequence[int]) -> None:
+        vars(self).update(vars(source))
+        self._layers = layers
+        self._known: dict[Context, Vectors] = {}
 
-    def at(self, texts: Sequence[str] | Sequence[Context], layer: int) -> FloatArray:
-        """Return the vectors of texts at one of the layers, of shape (n_texts, dim)."""
-        missing: Any = [text for text in dict.fromkeys(texts) if text not in self._encoded]
+    def vectors(
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
+    ) -> Vectors:
+        missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
         if missing:
-            block = self.encoder.encode_layers(missing, self.layers)
-            self._encoded.update(zip(missing, np.swapaxes(block, 0, 1), strict=True))
-        position = self.layers.index(layer)
-        return np.array([self._encoded[text][position] for text in texts])
-
-
-class _AtLayer(EncodedModel):
-    """An encoder read at one layer, from the stored vectors."""
-
-    def __init__(self, store: _Store, layer: int, label: str) -> None:
-        encoder = store.encoder
-        self.layer, self.n_layers, self.label = layer, encoder.n_layers, label
-        self.depth = layer / max(1, encoder.n_layers - 1)
-        self._store = store
-        super().__init__(EncodedVectors(self, encoder.name), encoder.name, encoder.vocab_prefix)
-
-    @cached_property
-    def dim(self) -> int:
-        """Number of dimensions of a hidden state; that of the encoder may be of its pipeline."""
-        return int(self._store.encoder.encode_layers([], [self.layer]).shape[-1])
-
-    def reasons(self, words: Sequence[str]) -> list[str | None]:
-        return [None if word in self._store.encoder else "it cannot be encoded" for word in words]
-
-    def encode(self, words: Sequence[str]) -> FloatArray:
-        return self._store.at(words, self.layer)[None]
-
-    def encode_contexts(self, contexts: Sequence[Context]) -> FloatArray:
-        return self._store.at(contexts, self.layer)
-
-    def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
-        """Tell which contexts have a vector: the same at every layer."""
-        return self._store.encoder.can_encode(contexts)
-
-
-def _check_layers(layers: Sequence[int] | None, encoder: ContextualModel) -> list[int]:
-    if layers is None:
-        return list(range(encoder.n_layers))
-    chosen = {check_layer(each, encoder.n_layers) for each in check_sequence("layers", layers)}
-    if not chosen:
-        raise ValueError("layers is empty. For all layers, leave it out.")
-    return sorted(chosen)
+            blocks = super().vectors(missing, self._layers, pooling)
+            self._known.update(zip(missing, blocks.swapaxes(0, 1), strict=True))
+        if not contexts:
+            return super().vectors(contexts, layers, pooling)
+        places = [self._layers.index(layer) for layer in layers]
+        return np.stack([self._known[each][places] for each in contexts], axis=1)

@@ -6,14 +6,24 @@ import contextlib
 import copy
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
+from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
-from typing import Any
+from typing import Any, TypeAlias, get_args
 
-from wefe._checks import check_bool, check_choice, check_number, check_positive_int, found
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_number,
+    check_positive_int,
+    found,
+    import_library,
+    listed,
+)
 from wefe.contextual._cache import cache_folder
-from wefe.contextual._encoder import POOLINGS, CachedEncoder, Encoder, Pooling
+from wefe.contextual._encoder import CachedEncoder, Encoder, Pooling
 from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
 from wefe.contextual._templates import Templates, check_templates
@@ -23,20 +33,19 @@ logger = logging.getLogger(__name__)
 
 _DTYPES = ("float16", "bfloat16", "float32")
 
-# What is opened with its tokenizer, though some of it can be called as well.
-_OPENED = (
-    ("sentence_transformers", "SentenceTransformer"),
-    ("transformers", "Pipeline"),
-    ("transformers", "PreTrainedModel"),
-    ("transformers", "PreTrainedTokenizerBase"),
-)
+#: A network, its tokenizer, the SentenceTransformer (if any) around it, and its name.
+_Opened: TypeAlias = tuple[Any, Any, Any, str]
 
 # Parts of a SentenceTransformer that hold numbers and nothing else. Others may name, in a file,
 # any Python function of any library.
-_MODULES = ("Transformer", "Pooling", "Normalize", "Dense", "LayerNorm", "Dropout")
+_MODULES = re.compile(
+    r"sentence_transformers\.(.+\.)?(Transformer|Pooling|Normalize|Dense|LayerNorm|Dropout)"
+)
 
 # What describes a model and its tokenizer; weights are chosen by name.
 _SMALL_FILES = (".json", ".txt", ".model", ".tiktoken", ".jinja")
+_SAFE_WEIGHTS = re.compile(r"(^|/)model(-[^/]*)?\.safetensors$")
+_PICKLED_WEIGHTS = re.compile(r"(^|/)pytorch_model[^/]*\.bin$")
 
 
 def load_encoder(
@@ -65,39 +74,34 @@ def load_encoder(
 ) -> ContextualModel:
     """Open an encoder, or a function from texts to vectors, as a model for every metric.
 
-    A word in isolation is tokenized as in running text: with a preceding space if the tokenizer
-    marks it (RoBERTa, GPT-2), so that 'he' is not the end of 'the'. With pooling 'auto', a
-    SentenceTransformer gets the bare word. In decoders (GPT-2), vectors depend only on preceding
-    text.
-
-    Do not train or change an object that you passed. Encoding then raises RuntimeError; changes
-    through the ``data`` of a weight may go unnoticed, and wrong vectors are cached.
+    A word in isolation is tokenized as in running text, so that 'he' is not the end of 'the'; only
+    a SentenceTransformer with pooling 'auto' gets the bare word. In decoders (GPT-2), vectors
+    depend only on preceding text. After you train or change an object that you passed, encoding
+    raises RuntimeError.
 
     Parameters
     ----------
     source : SentenceTransformer, transformers model, pipeline, tuple, str, path or function
         An object of `sentence_transformers` or `transformers` (a tuple of a model and its
         tokenizer), a folder saved by one of them, or a model on Hugging Face, 'org/name' or
-        'org/name@revision'. Heads and decoders are ignored. A folder with a modules.json is a
-        SentenceTransformer if that library is installed. Code that comes with a model is never run.
+        'org/name@revision'. Code that comes with a model is never run.
 
         Or a function (also an `encode` method) that takes a list of texts and returns an array of
         shape (n_texts, dim), or a coroutine for one; up to 8 batches of coroutines run
-        concurrently. A function encodes whole texts (`pooling` is 'sentence'), and does not take
-        `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length`.
+        concurrently. A function encodes whole texts, and does not take `layer`, `device`, `dtype`,
+        `tokenizer`, `token` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
         The hidden state to read: 0 is the output of the embedding layer, -1 the last one.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
-        How to combine token vectors. 'mean': the mean over the subwords of the word. 'first': its
-        first subword. 'cls': the first token of the text, if it is a special token. 'sentence': the
-        mean over all tokens of the text, including special ones. 'auto': the whole pipeline of a
-        SentenceTransformer for words in isolation at the last layer, otherwise 'mean'.
+        'mean': the mean over the subwords of the word. 'first': its first subword. 'cls': the first
+        token of the text, if it is a special token. 'sentence': the mean over all tokens. 'auto':
+        the whole pipeline of a SentenceTransformer for isolated words at the last layer, otherwise
+        'mean'.
     templates : sequence of str, or str, optional
-        Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``, such
-        as 'noun'. A word becomes the mean of its pooled, unscaled vectors over them. By default
-        words are encoded in isolation.
+        Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``. A
+        word becomes the mean of its pooled, unscaled vectors over them.
     batch_size : int, default=32
         Texts to encode at once, more if they are short; for a function, the most texts of one call.
     device : str, optional
@@ -111,16 +115,14 @@ def load_encoder(
         Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
         identifies it in the cache (default: `name`): change it when the vectors change.
     cache : bool, default=True
-        Keep vectors on disk for later sessions, see :func:`clear_cache`. Texts are stored as
-        hashes, which confirm a guessed text.
+        Keep vectors on disk, see :func:`clear_cache`, under hashes of the texts.
     cache_dir : path, optional
         Folder of the cache; by default the user's.
     max_length : int, optional
         Maximum number of tokens per text, including special tokens; by default that of the model.
-        Words beyond it are not pooled; a longer word by itself is out of vocabulary.
     prompt : str, optional
-        Text before each text, such as 'query: ', included in pooling 'sentence'. By default a
-        SentenceTransformer uses its default prompt, if any, for whole texts; '' uses none.
+        Text before each text, such as 'query: '. By default a SentenceTransformer uses its default
+        prompt, if any, for whole texts; '' uses none.
     dim : int, optional
         Keep only so many numbers from the start of each vector (Matryoshka encoders).
     normalize : bool, default=False
@@ -144,10 +146,9 @@ def load_encoder(
     ------
     TypeError, ValueError
         If the source is not a text encoder with a fast tokenizer, an option has a wrong value or
-        does not fit the source, files cannot be read or lack weights, or the device cannot be used.
+        does not fit the source, files cannot be read, or the device cannot be used.
     FileNotFoundError, PermissionError, ConnectionError, ImportError
-        If the model does not exist or cannot be fetched, or torch and transformers are not
-        installed: ``pip install "wefe[transformers]"``.
+        If the model does not exist or cannot be fetched, or torch and transformers are missing.
 
     Examples
     --------
@@ -161,34 +162,32 @@ def load_encoder(
     array([[1., 1.],
            [1., 0.]], dtype=float32)
     """
-    check_choice("pooling", pooling, POOLINGS)
-    check_positive_int("batch_size", batch_size)
+    check_choice("pooling", pooling, get_args(Pooling))
     check_bool("cache", cache)
-    check_bool("progress", progress)
-    check_bool("normalize", normalize)
-    if dtype is not None:
-        check_choice("dtype", dtype, _DTYPES)
-    for option, size in (("max_length", max_length), ("dim", dim)):
+    for option, size in (("batch_size", batch_size), ("max_length", max_length), ("dim", dim)):
         if size is not None:
             check_positive_int(option, size)
     for option, text in (("name", name), ("prompt", prompt)):
         if text is not None and not isinstance(text, str):
             raise TypeError(f"{option} must be a string or None; got {found(text)}.")
     checked = None if templates is None else check_templates("templates", templates)
-    folder = cache_folder(cache_dir) if cache else None
     if max_texts is not None:
         check_number("max_texts", max_texts, 0)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
-    local = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
-
-    encoder: Encoder | FunctionEncoder
+    of_models = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
     function = _function_of(source)
+    encoder: Encoder | FunctionEncoder
     if function is None:
-        if rate is not None:
-            raise TypeError("rate is only for functions, and source is a model.")
-        encoder = _open_model(source, name, revision, pooling, max_length, shared, **local)
+        _refuse("functions, and source is a model", rate=rate)
+        opened = _open(source, revision=revision, **of_models)
+        encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
+        _check_pooling(encoder, pooling, max_length)
     else:
-        _check_function_options(pooling, {**local, "max_length": max_length})
+        _refuse(
+            "models, and source is a function, which encodes whole texts",
+            **{"pooling": None if pooling in ("auto", "sentence") else pooling, **of_models},
+            max_length=max_length,
+        )
         if cache and not (revision or name):
             raise TypeError(
                 "the cache identifies a function by its revision or name. Give one, for example "
@@ -196,58 +195,32 @@ def load_encoder(
             )
         pooling = "sentence"
         label = name or str(getattr(function, "__name__", type(function).__name__))
-        encoder = FunctionEncoder(
-            function, label, revision or label, rate=rate, retries=retries, **shared
-        )
-    source_of_words = CachedEncoder(
-        encoder, folder, dim=dim, normalize=normalize, max_texts=max_texts
-    )
+        shared |= {"rate": rate, "retries": retries}
+        encoder = FunctionEncoder(function, label, revision or label, **shared)
+    folder = cache_folder(cache_dir) if cache else None
+    cached = CachedEncoder(encoder, folder, dim=dim, normalize=normalize, max_texts=max_texts)
     number = check_layer(layer, encoder.n_layers)
-    model = ContextualModel(source_of_words, encoder.label, number, pooling, checked)
+    model = ContextualModel(cached, encoder.label, number, pooling, checked)
     if function is None:
         # Refuses too large a `dim`, and a pipeline without vectors of texts.
-        source_of_words.width(number, model.pooling)
+        cached.width(number, model.pooling)
     return model
 
 
-def _open_model(
-    source: Any,
-    name: str | None,
-    revision: str | None,
-    pooling: Pooling,
-    max_length: int | None,
-    shared: dict[str, Any],
-    *,
-    tokenizer: Any,
-    token: str | bool | None,
-    device: str | None,
-    dtype: str | None,
-) -> Encoder:
-    """Open a model of transformers or sentence-transformers; `shared` goes to its encoder."""
-    _check_libraries()
-    if isinstance(source, str | os.PathLike):
-        if tokenizer is not None:
-            raise TypeError("tokenizer is for a transformers model given as an object.")
-        network, tokenizer, pipeline, own_name = _from_files(source, revision, token, device, dtype)
-    else:
-        if revision is not None:
-            raise TypeError("revision is for a model on Hugging Face, given by its name.")
-        network, tokenizer, pipeline, own_name = _from_object(source, tokenizer, device, dtype)
-    own_name = own_name if name is None else name
-    if max_length is not None and pipeline is not None and pooling == "auto":
-        raise ValueError(
-            "with pooling='auto' the max_seq_length of a SentenceTransformer limits the tokens. "
-            "Set it there, or choose another pooling."
-        )
-    encoder = Encoder(
-        network, tokenizer, pipeline=pipeline, label=own_name, max_length=max_length, **shared
-    )
+def _refuse(only_for: str, **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            raise TypeError(f"{name} is only for {only_for}.")
+
+
+def _check_pooling(encoder: Encoder, pooling: Pooling, max_length: int | None) -> None:
+    if max_length is not None and encoder.pipeline is not None and pooling == "auto":
+        raise ValueError("pooling='auto' ignores max_length; set the max_seq_length of the source.")
     if pooling == "cls" and not encoder.has_first_token:
         raise ValueError(
-            f"pooling='cls' takes the special token at the start of a text, and the tokenizer of "
-            f"{own_name} puts none there; choose 'mean', 'first' or 'sentence'."
+            f"pooling='cls' takes a special token at the start, and {encoder.label} has none. "
+            "Choose 'mean', 'first' or 'sentence'."
         )
-    return encoder
 
 
 def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
@@ -260,30 +233,10 @@ def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
     return function if callable(function) else None
 
 
-def _check_function_options(pooling: Pooling, others: dict[str, Any]) -> None:
-    given = [option for option, value in others.items() if value is not None]
-    if pooling not in ("auto", "sentence"):
-        given = ["pooling", *given]
-    if given:
-        raise TypeError(
-            f"{given[0]} is only for models, and source is a function, which encodes whole texts."
-        )
-
-
-def _check_libraries() -> None:
-    try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "encoders need the libraries torch and transformers; install them: "
-            'pip install "wefe[transformers]"'
-        ) from error
-
-
 def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of an encoder library."""
-    return any(_is_a(source, library, name) for library, name in _OPENED)
+    """Tell whether a source is an object of an encoder library, though it may have an `encode`."""
+    libraries = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
+    return not libraries.isdisjoint({"transformers", "sentence_transformers"})
 
 
 def _is_a(value: object, library: str, name: str) -> bool:
@@ -292,32 +245,50 @@ def _is_a(value: object, library: str, name: str) -> bool:
     return kind is not None and isinstance(value, kind)
 
 
-def _from_object(
-    source: Any, tokenizer: Any, device: str | None, dtype: str | None
-) -> tuple[Any, Any, Any, str]:
+def _open(
+    source: Any,
+    *,
+    revision: str | None,
+    token: str | bool | None,
+    tokenizer: Any,
+    device: str | None,
+    dtype: str | None,
+) -> _Opened:
+    """Open a model of transformers or sentence-transformers."""
+    torch = import_library("torch", "transformers", "load_encoder")
+    import_library("transformers", "transformers", "load_encoder")
+    if dtype is not None:
+        check_choice("dtype", dtype, _DTYPES)
+    is_file = isinstance(source, str | os.PathLike)
+    if is_file and device is None:
+        device = "cuda" if torch.cuda.is_available() else "cpu"
+    if device is not None:
+        _check_device(device)
+    if is_file:
+        _refuse("a transformers model given as an object", tokenizer=tokenizer)
+        folder, name = _find_folder(source, revision, token)
+        return (*_from_folder(source, folder, device, dtype)[:3], name)
+    _refuse("a model on Hugging Face, given by its name", revision=revision)
     if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
         return _parts(_moved(source, device, dtype))
     if _is_a(source, "transformers", "Pipeline"):
         source = source.model, source.tokenizer
     if isinstance(source, tuple) and len(source) == 2:
-        source, tokenizer = source[0], source[1] if tokenizer is None else tokenizer
+        source, tokenizer = source[0], tokenizer or source[1]
     is_model = _is_a(source, "transformers", "PreTrainedModel")
     if not is_model or not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
         raise TypeError(
-            "source must be a SentenceTransformer (it has a tokenizer); a transformers model with "
-            "its tokenizer, load_encoder(model, tokenizer=tokenizer); a folder, or a model on "
+            "source must be a SentenceTransformer (it has a tokenizer), a transformers model with "
+            "its tokenizer, load_encoder(model, tokenizer=tokenizer), a folder, or a model on "
             f"Hugging Face; got {found(source)} and {found(tokenizer)}."
         )
-    path = str(getattr(source, "name_or_path", "") or type(source).__name__)
-    return _backbone(_moved(source, device, dtype)), tokenizer, None, PurePosixPath(path).name
+    return _backbone(_moved(source, device, dtype)), tokenizer, None, _name_of(source)
 
 
 def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
     """Return the model, or a copy on another device or of another dtype."""
     import torch
 
-    if device is not None:
-        _check_device(device)
     weight = next(model.parameters())
     wanted = weight.to(device=device, dtype=dtype and getattr(torch, dtype))
     if wanted is weight:
@@ -334,72 +305,57 @@ def _backbone(model: Any) -> Any:
     return model.get_encoder() if both else model
 
 
-def _parts(pipeline: Any) -> tuple[Any, Any, Any, str]:
+def _parts(pipeline: Any) -> _Opened:
     network = getattr(pipeline[0], "auto_model", None)
     if not _is_a(network, "transformers", "PreTrainedModel"):
         raise TypeError(
             "source must be a SentenceTransformer that begins with a transformer in PyTorch; got "
             f"{found(pipeline[0])}. wefe.load opens static embeddings."
         )
-    path = str(getattr(network, "name_or_path", "") or type(pipeline).__name__)
-    return _backbone(network), pipeline.tokenizer, pipeline, PurePosixPath(path).name
+    return _backbone(network), pipeline.tokenizer, pipeline, _name_of(network)
 
 
-def _from_files(
-    source: str | os.PathLike[str],
-    revision: str | None,
-    token: str | bool | None,
-    device: str | None,
-    dtype: str | None,
-) -> tuple[Any, Any, Any, str]:
-    import torch
-    import transformers
+def _name_of(model: Any) -> str:
+    path = str(getattr(model, "name_or_path", "") or type(model).__name__)
+    return PurePosixPath(path).name
 
-    folder, name = _find_folder(source, revision, token)
-    device = device or ("cuda" if torch.cuda.is_available() else "cpu")
-    _check_device(device)
+
+def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | None) -> _Opened:
+    """Open a folder of sentence-transformers or transformers; `source` is named in errors."""
     inner = _check_modules(folder)
+    try:
+        with _no_bar():
+            return _read(folder, inner, device, dtype)
+    except Exception as error:  # each library has errors of its own for damaged files
+        why = f"{type(error).__name__}: {' '.join(str(error).split())[:500]}"
+        # Some of them advise to run untrusted code: they are not shown.
+        if re.search("trust_remote_code|weights_only|Unpickl", why):
+            raise ValueError(
+                f"{source} needs its own code, which wefe does not run, or has a damaged pickle. "
+                "If you trust it, load it yourself and pass the object."
+            ) from None
+        raise ValueError(f"{source} cannot be opened as an encoder: {why}") from error
+
+
+def _read(folder: Path, inner: Path | None, device: str | None, dtype: str | None) -> _Opened:
+    from transformers import AutoTokenizer
+
     safe: dict[str, Any] = {"trust_remote_code": False, "local_files_only": True}
     weights = {"dtype": dtype or "auto"}
-    try:
-        if inner is not None:
-            try:
-                from sentence_transformers import SentenceTransformer
-            except ImportError:
-                logger.warning(
-                    "%s is a SentenceTransformer, but sentence-transformers is not installed. Only "
-                    "its transformer is used, and pooling 'auto' means 'mean'",
-                    name,
-                )
-                folder = inner
-            else:
-                with _no_bar():
-                    # It does not say which weights it did not find.
-                    _read_network(inner, **weights, **safe)
-                    pipeline = SentenceTransformer(
-                        str(folder), device=device, model_kwargs=weights, **safe
-                    )
-                return *_parts(pipeline)[:3], name
-        tokenizer = transformers.AutoTokenizer.from_pretrained(str(folder), **safe)
-        with _no_bar():
-            network = _read_network(folder, **weights, **safe)
-        return network.to(device), tokenizer, None, name
-    except Exception as error:  # each library has errors of its own for damaged files
-        why = " ".join(str(error).split())[:500].rstrip(".")
-        cause: Exception | None = error
-        # Two of them advise to run the code of strangers: they are not shown.
-        if "trust_remote_code" in why:
-            cause = None
-            why = (
-                "it needs its own code, which wefe does not run. If you trust it, load it yourself "
-                "and pass the object"
-            )
-        elif "weights_only" in why or "Unpickl" in type(error).__name__:
-            cause = None
-            why = "its weights are a pickle that is damaged or holds more than numbers"
-        elif not (folder / "config.json").is_file() and inner is None:
-            why = "there is no config.json in it"
-        raise ValueError(f"{source} cannot be opened as an encoder: {why}.") from cause
+    # Also of a SentenceTransformer, which does not say which weights it did not find.
+    network = _read_network(inner or folder, **weights, **safe)
+    if inner and find_spec("sentence_transformers"):
+        from sentence_transformers import SentenceTransformer
+
+        return _parts(SentenceTransformer(str(folder), device=device, model_kwargs=weights, **safe))
+    if inner:
+        logger.warning(
+            "%s is a SentenceTransformer, but sentence-transformers is not installed. Only its "
+            "transformer is used, and pooling 'auto' means 'mean'",
+            folder,
+        )
+    tokenizer = AutoTokenizer.from_pretrained(str(inner or folder), **safe)
+    return network.to(device), tokenizer, None, ""
 
 
 def _check_device(device: object) -> None:
@@ -408,43 +364,25 @@ def _check_device(device: object) -> None:
     try:
         torch.ones(1, device=device).item()  # type: ignore[call-overload]
     except (RuntimeError, TypeError, AssertionError, NotImplementedError) as error:
-        why = str(error).partition("\n")[0].rstrip(".")
-        raise ValueError(
-            "device must be a name such as 'cpu' or 'cuda:1', of an available device; got "
-            f"{device!r}: {why}."
-        ) from error
+        raise ValueError(f"device must be one that is there; got {device!r}: {error}") from error
 
 
 def _read_network(folder: Path, **options: Any) -> Any:
     """Read the part that computes hidden states; refuse files that lack weights."""
     from transformers import AutoModel
 
-    model, report = AutoModel.from_pretrained(
-        str(folder), output_loading_info=True, ignore_mismatched_sizes=True, **options
-    )
+    model, report = AutoModel.from_pretrained(str(folder), output_loading_info=True, **options)
     network = _backbone(model)
-    used = {id(each) for each in (*network.parameters(), *network.buffers())}
-    tensors = {
-        **dict(model.named_parameters(remove_duplicate=False)),
-        **dict(model.named_buffers(remove_duplicate=False)),
-    }
-    random = {
-        key[0] if isinstance(key, tuple) else key
-        for what in ("missing_keys", "mismatched_keys")
-        for key in report.get(what) or ()
-    }
+    tensors = model.state_dict(keep_vars=True)
+    used = {id(each) for each in network.state_dict(keep_vars=True).values()}
     lacking = sorted(
         name
-        for name in random
+        for name in report["missing_keys"]
         # Hidden states do not depend on a pooler, nor those of an encoder on a decoder.
         if "pooler" not in name.split(".") and (name not in tensors or id(tensors[name]) in used)
     )
     if lacking:
-        listed = ", ".join(lacking[:3]) + (", ..." if len(lacking) > 3 else "")
-        raise ValueError(
-            f"its files lack {len(lacking)} of the weights, or have them in another shape "
-            f"({listed})"
-        )
+        raise ValueError(f"its files lack {len(lacking)} of the weights ({listed(lacking, 3)})")
     return network
 
 
@@ -453,14 +391,11 @@ def _no_bar() -> Iterator[None]:
     from transformers.utils import logging as untyped
 
     theirs: Any = untyped
-
-    shown = theirs.is_progress_bar_enabled()
-    theirs.disable_progress_bar()
-    try:
+    with contextlib.ExitStack() as stack:
+        if theirs.is_progress_bar_enabled():
+            theirs.disable_progress_bar()
+            stack.callback(theirs.enable_progress_bar)
         yield
-    finally:
-        if shown:
-            theirs.enable_progress_bar()
 
 
 def _find_folder(
@@ -470,19 +405,16 @@ def _find_folder(
 
     path = Path(source).expanduser()
     if path.is_dir():
-        if revision is not None:
-            raise ValueError(f"revision={revision!r} is for Hugging Face; {source} is a folder.")
+        _refuse(f"Hugging Face, and {source} is a folder", revision=revision)
         return path, path.resolve().name
-    if path.exists() or not isinstance(source, str) or not looks_like_repo_id(source):
+    if path.exists() or not looks_like_repo_id(str(source)):
         raise (ValueError if path.exists() else FileNotFoundError)(
-            f"{os.fspath(source)!r} is neither a folder saved by transformers nor a model on "
-            "Hugging Face, such as 'google-bert/bert-base-uncased'."
+            f"{source} is neither a folder saved by transformers nor a model on Hugging Face, such "
+            "as 'google-bert/bert-base-uncased'."
         )
-    repo, _, at = source.removeprefix("hf://").partition("@")
+    repo, _, at = str(source).removeprefix("hf://").partition("@")
     if at and revision not in (None, at):
-        raise ValueError(
-            f"{source!r} and revision={revision!r} name different revisions. Give only one."
-        )
+        raise ValueError(f"{source} and revision={revision!r} name different revisions.")
     return _fetch(repo, revision or at or None, token), PurePosixPath(repo).name
 
 
@@ -491,30 +423,20 @@ def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
     from wefe.models.formats._hub import Repository
 
     repository = Repository(repo, revision, token)
-    names = set(repository.names)
     folders = {""}
-    if "modules.json" in names:
+    if "modules.json" in repository.names:
         modules = read_json(repository.fetch("modules.json"), list[Module])
         folders |= {each.path.strip("/") for each in modules}
-    path = None
-    for name in sorted(names):
-        folder, _, file = name.rpartition("/")
-        if folder in folders and (file.endswith(_SMALL_FILES) or _is_weights(file, folder, names)):
-            path = repository.fetch(name).parents[len(PurePosixPath(name).parts) - 1]
-    if path is None or not any(PurePosixPath(name).name == "config.json" for name in names):
+    if not any(PurePosixPath(name).name == "config.json" for name in repository.names):
         raise ValueError(f"{repo} has no config.json, so transformers cannot open it.")
-    return path
-
-
-def _is_weights(file: str, folder: str, names: set[str]) -> bool:
-    """Tell whether a file holds weights to read: one format only, without variants."""
-    prefix = f"{folder}/" if folder else ""
-    safe = {f"{prefix}model.safetensors", f"{prefix}model.safetensors.index.json"} & names
-    if safe:
-        return file == "model.safetensors" or (
-            file.startswith("model-") and file.endswith(".safetensors")
-        )
-    return file.startswith("pytorch_model") and file.endswith(".bin")
+    for folder in folders:
+        own = [name for name in repository.names if name.rpartition("/")[0] == folder]
+        safe = [name for name in own if _SAFE_WEIGHTS.search(name)]
+        pickled = [name for name in own if _PICKLED_WEIGHTS.search(name)]
+        small = [name for name in own if name.endswith(_SMALL_FILES)]
+        for name in small + (safe or pickled):
+            repository.fetch(name)
+    return repository.folder
 
 
 def _check_modules(folder: Path) -> Path | None:
@@ -526,26 +448,17 @@ def _check_modules(folder: Path) -> Path | None:
     if not path.is_file():
         return None
     modules = read_json(path, list[Module])
-    if not modules:
-        raise ValueError(f"{path} is damaged: it lists no module. Fetch or save it again.")
-    refused = [
-        each.type
-        for each in modules
-        if not each.type.startswith("sentence_transformers.")
-        or each.type.rpartition(".")[2] not in _MODULES
-    ]
+    refused = [each.type for each in modules if not _MODULES.fullmatch(each.type)]
     for each in modules:
         if each.type.endswith(".Dense"):
             config = read_json(folder / each.path / "config.json", dict[str, Any])
-            activation = str(config.get("activation_function", ""))
-            refused += [activation] * (activation != "" and not activation.startswith("torch.nn."))
+            activation = str(config.get("activation_function") or "torch.nn.")
+            refused += [activation] * (not activation.startswith("torch.nn."))
     if refused:
         raise ValueError(
-            f"{path} makes use of {refused[0]!r}; only {', '.join(_MODULES)} of "
-            "sentence_transformers are opened, with functions of torch.nn. Load the model "
-            "yourself, if you trust it, and pass the object."
+            f"{path} makes use of {refused[0]!r}, which may be any code. Load the model yourself, "
+            "if you trust it, and pass the object."
         )
-    first = modules[0]
-    if not first.type.endswith(".Transformer"):
-        raise ValueError(f"{path}: the first module must be a Transformer; found {first.type!r}.")
-    return folder / first.path
+    if not modules or not modules[0].type.endswith(".Transformer"):
+        raise ValueError(f"{path} is damaged or of another kind: it must begin with a Transformer.")
+    return folder / modules[0].path

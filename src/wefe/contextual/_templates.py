@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import TypeAlias
 
-from wefe._checks import check_sequence, found, nearest
+from wefe._checks import check_choice, check_word_set
 from wefe.query import Query
 
 #: A kind of `SEAT_TEMPLATES`, or templates with one "{}" each.
@@ -44,33 +44,17 @@ SEAT_TEMPLATES: Mapping[str, tuple[str, ...]] = MappingProxyType(
 _GAP = "{}"
 _ARTICLE = re.compile(r"(?<!\w)([Aa]) $")
 
-# Which article a word takes, by how it begins; the first line that fits counts. (?-i:...) is for
-# capitals only; accents play no part.
-_ARTICLES: tuple[tuple[str, str], ...] = (
-    # Eight...; eleven and eighteen, also 11,000 and the year 1848.
-    ("an", r"8|1[18](?:\d\d|(?:,?\d{3})*)(?!\d)"),
-    # Said letter by letter: X-ray, FBI, HR, LGBT; U-turn, UN, US, UFO.
-    ("an", r"[fhlmnrsx](?!\w)|(?-i:[FHLMNRSX][B-DF-HJ-NP-TV-XZ]{1,4})(?!\w)"),
-    ("an", r"(?-i:EU|FBI|HIV|LGBTQ?I?A?|MBA|NBA|NGO|RAF|SUV)(?!\w)"),
-    ("a", r"u(?!\w)|(?-i:U[A-Z]{1,2})(?!\w)"),
-    # Silent h.
-    ("an", r"heir|honest|honou?r|hour"),
-    # As "one" and "we": one-eyed, once, ouija, Uighur.
-    ("a", r"one(?![a-z])|oneself|onetime|once|oui|u[iy]g"),
-    # "Un-" and no "uni-": unidentified, unimportant, uninformed.
-    ("an", r"uni(?:deal|dent|ll|m(?!od)|n|rr|ron|ssu)"),
-    # As "you": European, ewe, union, unanimous, ubiquitous, Ukrainian, Ugandan, Uruguayan, user,
-    # utility.
-    ("a", r"eu|ewe|uni|unanim[io]|unesco|u(?:biq|fo|gan|k|lysses|v)"),
-    ("a", r"u(?:ran|re[aty]|rin|rol|rug|s[aeu]|t[aeio])"),
-    ("an", r"[aeiou]"),
+# Words that need "an": they start with a vowel, but not with the sound of "you" or "one"; or with a
+# silent h; or with eight, eleven or eighteen; or are said letter by letter.
+_AN = re.compile(
+    r"""\W*(?:
+    (?!e[uw] | once | one(?!r) | u(?!\w) | (?-i:U[A-Z]{1,2})(?!\w))
+    (?!u(?:biq|gan|ig|k|nanim|ni(?!dent|mag|mp|n)|r(?:an|in|o|ug)|s[aeu]|t[aeio]))[aeiou]
+    | heir | honest | honou?r | hour | 8 | 1[18](?!\d)
+    | [fhlmnrsx](?!\w) | (?-i:EU|FBI|HIV|LGBT\w*|MBA|[FHLMNRSX][B-DF-HJ-NP-TV-XZ]+)(?!\w)
+    )""",
+    re.IGNORECASE | re.VERBOSE,
 )
-_PATTERNS = [(article, re.compile(rf"\W*(?:{start})", re.I)) for article, start in _ARTICLES]
-
-
-def _needs_an(word: str) -> bool:
-    plain = "".join(c for c in unicodedata.normalize("NFD", word) if not unicodedata.combining(c))
-    return next((a == "an" for a, pattern in _PATTERNS if pattern.match(plain)), False)
 
 
 def fill_template(template: str, word: str) -> tuple[str, int, int]:
@@ -83,7 +67,8 @@ def fill_template(template: str, word: str) -> tuple[str, int, int]:
     ('This is an engineer.', 11, 19)
     """
     before, after = template.split(_GAP)
-    if _needs_an(word):
+    without_accents = unicodedata.normalize("NFD", word).encode("ascii", "ignore").decode()
+    if _AN.match(without_accents):
         before = _ARTICLE.sub(r"\1n ", before)
     return before + word + after, len(before), len(before) + len(word)
 
@@ -91,27 +76,16 @@ def fill_template(template: str, word: str) -> tuple[str, int, int]:
 def check_templates(name: str, templates: object) -> tuple[str, ...]:
     """Return the templates of a kind, or the user's own, each with one "{}"."""
     if isinstance(templates, str):
-        if templates in SEAT_TEMPLATES:
-            return SEAT_TEMPLATES[templates]
         if _GAP not in templates:
-            kinds = ", ".join(map(repr, SEAT_TEMPLATES))
-            raise ValueError(
-                f"{name} must be one of the kinds {kinds}, or templates such as 'This is {{}}.'; "
-                f"got {found(templates)}.{nearest(templates, SEAT_TEMPLATES)}"
-            )
+            return SEAT_TEMPLATES[check_choice(name, templates, SEAT_TEMPLATES)]
         templates = [templates]
-    checked = []
-    for template in check_sequence(name, templates):
-        if not isinstance(template, str):
-            raise TypeError(f"{name}: a template must be a string; got {found(template)}.")
+    checked = check_word_set(name, templates)
+    for template in checked:
         if template.count(_GAP) != 1:
             raise ValueError(
                 f"{name}: a template must hold one '{{}}', where the word goes; got {template!r}."
             )
-        checked.append(template)
-    if not checked:
-        raise ValueError(f"{name} is empty; use at least one template, '{{}}' for the bare word.")
-    return tuple(checked)
+    return checked
 
 
 def templates_of_sets(
@@ -119,16 +93,12 @@ def templates_of_sets(
 ) -> tuple[tuple[str, ...], ...]:
     """Return the templates of each word set of a query, target sets first; see :class:`SEAT`."""
     names = (*query.target_sets_names, *query.attribute_sets_names)
-    if templates is None:
-        templates = "any"
     if not isinstance(templates, Mapping):
-        return (check_templates("templates", templates),) * len(names)
-    for name in names:
-        if name not in templates:
-            given = ", ".join(map(repr, templates)) or "none"
-            raise ValueError(
-                f"templates lacks an entry for the set {name!r} of {query.query_name!r}; it has "
-                f"{given}.{nearest(name, [str(key) for key in templates])} Use 'any' for words of "
-                "any kind."
-            )
+        kind = "any" if templates is None else templates
+        return (check_templates("templates", kind),) * len(names)
+    if missing := [name for name in names if name not in templates]:
+        raise ValueError(
+            f"templates lacks an entry for the set {missing[0]!r} of {query.query_name!r}; it has "
+            f"{', '.join(map(repr, templates))}. Use 'any' for words of any kind."
+        )
     return tuple(check_templates(f"templates[{name!r}]", templates[name]) for name in names)

@@ -26,11 +26,7 @@ if TYPE_CHECKING:
     from wefe.study import StudyResults
 
 __all__ = [
-    "to_bibtex",
-    "to_eval_results",
-    "to_every_eval_ever",
-    "to_latex",
-    "to_model_index",
+    *("to_bibtex", "to_eval_results", "to_every_eval_ever", "to_latex", "to_model_index"),
     "write_cards",
 ]
 
@@ -41,6 +37,7 @@ CardFormat: TypeAlias = Literal["model-index", "every-eval-ever"]
 
 # Hugging Face has no task for the measurement of embeddings.
 _TASK = {"type": "feature-extraction", "name": "Measurement of social bias"}
+_DEPLOYMENT = {"deployment_type": "self_deployed", "model_availability": "unknown"}
 _SCALE = ["no_bias_value", "scale_min", "scale_max"]
 _BESIDE = ["score_lower", "score_upper", "p_value", "words_used", "words_lost"]
 
@@ -74,15 +71,12 @@ def to_model_index(
     'Gender: Female terms and Male terms wrt Family and Career'
     """
     name, table = scores_of_model(results, model)
-    entries: dict[tuple[str, str], dict[str, Any]] = {}
-    for row in table.to_dict("records"):
-        query_set, query = row["query_set"], row["query_name"]
-        asked = {"type": slug(query_set), "name": f"{query_set}: {query}", "config": query}
-        new = {"task": {**_TASK}, "dataset": asked, "metrics": []}
-        entry = entries.setdefault((query_set, query), new)
-        score = {"type": slug(row["metric"]), "name": row["metric"], "value": row["score"]}
-        entry["metrics"].append({**score, "args": _facts(row)})
-    return [{"name": name, "results": list(entries.values())}]
+    entries = []
+    for (query_set, query), part in table.groupby(["query_set", "query_name"], sort=False):
+        asked = {"type": slug(str(query_set)), "name": f"{query_set}: {query}", "config": query}
+        scores = [_score(row) for row in part.to_dict("records")]
+        entries.append({"task": {**_TASK}, "dataset": asked, "metrics": scores})
+    return [{"name": name, "results": entries}]
 
 
 def to_eval_results(
@@ -115,14 +109,11 @@ def to_eval_results(
     entries = []
     for (query_set, metric), part in table.groupby(["query_set", "metric"], sort=False):
         # The scale of some metrics depends on the query.
-        scales = [
-            f"no bias is {no_bias:g}, the range is {low:g} to {high:g}"
-            for no_bias, low, high in part[_SCALE].drop_duplicates().itertuples(index=False)
-        ]
+        scales = part[_SCALE].drop_duplicates().itertuples(index=False)
+        ranges = ["no bias is {:g}, the range is {:g} to {:g}".format(*scale) for scale in scales]
         n_scores = count(len(part), "score")
-        notes = f"mean distance of {n_scores} from no bias; {metric}: {' or '.join(scales)}"
-        task = f"{slug(str(query_set))}-{slug(str(metric))}"
-        about = {"id": dataset, "task_id": task}
+        notes = f"mean distance of {n_scores} from no bias; {metric}: {' or '.join(ranges)}"
+        about = {"id": dataset, "task_id": f"{slug(str(query_set))}-{slug(str(metric))}"}
         entries.append({"dataset": about, "value": float(part["bias"].mean()), "notes": notes})
     return entries
 
@@ -179,14 +170,7 @@ def to_every_eval_ever(
             "evaluator_relationship": relationship,
         },
         "eval_library": {"name": "wefe", "version": __version__},
-        "model_info": {
-            "name": name,
-            "id": model_id or name,
-            "additional_details": {
-                "deployment_type": "self_deployed",
-                "model_availability": "unknown",
-            },
-        },
+        "model_info": {"name": name, "id": model_id or name, "additional_details": _DEPLOYMENT},
         "evaluation_results": [_evaluation(row) for row in table.to_dict("records")],
     }
 
@@ -195,6 +179,7 @@ def _evaluation(row: Mapping[Any, Any]) -> dict[str, Any]:
     no_bias, low, high = (row[name] for name in _SCALE)
     farthest = max(abs(low - no_bias), abs(high - no_bias))
     metric = row["metric"]
+    known = {name: str(row[name]) for name in ("score", *_BESIDE) if pd.notna(row[name])}
     return {
         "evaluation_name": f"{row['query_set']}: {row['query_name']}",
         "source_data": {"dataset_name": row["query_set"], "source_type": "other"},
@@ -208,12 +193,7 @@ def _evaluation(row: Mapping[Any, Any]) -> dict[str, Any]:
             "max_score": _as_data(farthest),
             "additional_details": {name: str(_as_data(row[name])) for name in _SCALE},
         },
-        "score_details": {
-            "score": row["bias"],
-            "details": {
-                name: str(row[name]) for name in ("score", *_BESIDE) if pd.notna(row[name])
-            },
-        },
+        "score_details": {"score": row["bias"], "details": known},
     }
 
 
@@ -314,9 +294,7 @@ def tidy(results: Any) -> pd.DataFrame:
     wanted = ["model_name", "query_set", "query_name", "metric", "score", *_SCALE, *_BESIDE]
     if isinstance(table, pd.DataFrame) and set(wanted) <= set(table.columns):
         return table
-    raise TypeError(
-        f"results must be a table of wefe.measure or the results of a study; got {found(results)}."
-    )
+    raise TypeError(f"results must be a table of wefe.measure or of a study; got {found(results)}.")
 
 
 def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]:
@@ -326,10 +304,7 @@ def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]
     table = with_bias(tidy(results))
     names = list(table["model_name"].unique())
     if model is None and len(names) != 1:
-        raise ValueError(
-            f"expected the results of one model; got {len(names)}: {', '.join(map(repr, names))}. "
-            "Choose one with the parameter model."
-        )
+        raise ValueError(f"choose one of {len(names)} models with the parameter model: {names}.")
     name = names[0] if model is None else model
     check_choice("model", name, names)
     table = table[table["model_name"] == name]
@@ -341,14 +316,13 @@ def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]
     return name, table[table["score"].notna()]
 
 
-def _facts(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return the facts that a reader needs for a score."""
-    known = [name for name in _BESIDE if pd.notna(row[name])]
-    return {name: _as_data(row[name]) for name in (*_SCALE, "bias", *known)}
+def _score(row: Mapping[Any, Any]) -> dict[str, Any]:
+    """Return a score of a model card, with the facts that a reader needs for it."""
+    metric, known = row["metric"], [name for name in _BESIDE if pd.notna(row[name])]
+    facts = {name: _as_data(row[name]) for name in (*_SCALE, "bias", *known)}
+    return {"type": slug(metric), "name": metric, "value": row["score"], "args": facts}
 
 
 def _as_data(number: float) -> float | str:
     """Return a number, or a string for infinity, which JSON does not have."""
-    if math.isinf(number):
-        return "Infinity" if number > 0 else "-Infinity"
-    return number
+    return str(number).replace("inf", "Infinity") if math.isinf(number) else number

@@ -22,15 +22,14 @@ mteb: Any = import_library("mteb", "mteb", "wefe.integrations.mteb")
 __all__ = ["WordAssociations", "load_mteb_encoder"]
 
 # Packaged query sets that fit WEAT -> their language codes in mteb.
+_OTHERS = zip(
+    ["de", "es", "fr", "it", "nl", "pt", "sv"],
+    ["deu", "spa", "fra", "ita", "nld", "por", "swe"],
+    strict=True,
+)
 _LANGUAGES = {
     **dict.fromkeys(("weat", "gender", "ethnicity", "religion"), "eng-Latn"),
-    "gender_de": "deu-Latn",
-    "gender_es": "spa-Latn",
-    "gender_fr": "fra-Latn",
-    "gender_it": "ita-Latn",
-    "gender_nl": "nld-Latn",
-    "gender_pt": "por-Latn",
-    "gender_sv": "swe-Latn",
+    **{f"gender_{short}": f"{code}-Latn" for short, code in _OTHERS},
 }
 
 
@@ -64,10 +63,7 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
 
     metadata = mteb.TaskMetadata(
         name="WefeWordAssociations",
-        description=(
-            "WEAT effect sizes of published word lists, distance from 0: lower is less association "
-            "measured between groups of people and attributes."
-        ),
+        description="Absolute WEAT effect sizes of published word lists: lower is less bias.",
         dataset={"path": "wefe", "revision": __version__},
         type="STS",
         category="t2t",
@@ -87,17 +83,10 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
         self.data_loaded = True
 
     def _evaluate_subset(
-        self,
-        model: Any,
-        data_split: Any,
-        *,
-        hf_subset: str,
-        encode_kwargs: Mapping[str, Any],
-        **_: Any,
+        self, model: Any, data_split: Any, *, hf_subset: str, encode_kwargs: Any, **_: Any
     ) -> dict[str, Any]:
-        encoder = load_mteb_encoder(
-            model, task=self, hf_subset=hf_subset, encode_kwargs=encode_kwargs
-        )
+        options = {"task": self, "hf_subset": hf_subset, "encode_kwargs": encode_kwargs}
+        encoder = load_mteb_encoder(model, **options)
         queries = [Query.from_dict(row) for row in data_split]
         scores = measure("weat-es", queries, [encoder], hf_subset, progress=False)
         return {
@@ -160,8 +149,8 @@ def load_mteb_encoder(
         model = mteb.get_model(model)
     if not isinstance(model, mteb.models.EncoderProtocol):
         raise TypeError(
-            f"model must be a model name or an encoder from mteb.get_model; got {found(model)}. "
-            "Open a SentenceTransformer with wefe.contextual.load_encoder."
+            f"model must be a name or a result of mteb.get_model; got {found(model)}. Open a "
+            "SentenceTransformer with wefe.contextual.load_encoder."
         )
     metadata = (task or WordAssociations).metadata
     prompt = _prompt(model, metadata, prompt_type)
@@ -180,14 +169,8 @@ def load_mteb_encoder(
         )
         return vectors.detach().float().cpu() if hasattr(vectors, "detach") else vectors
 
-    return load_encoder(
-        encode,
-        name or model.mteb_model_meta.name,
-        batch_size=options["batch_size"],
-        cache=False,
-        prompt=prompt,
-        retries=0,
-    )
+    own: dict[str, Any] = {"prompt": prompt, "batch_size": options["batch_size"]}
+    return load_encoder(encode, name or model.mteb_model_meta.name, cache=False, retries=0, **own)
 
 
 def _prompt(model: Any, metadata: Any, prompt_type: Any) -> str:

@@ -90,20 +90,10 @@ def assert_bias(
     params = lookup | instance.report_params(params, 0, "two-sided") | params
     if least_p and not params.get("calculate_p_value"):
         name = instance.metric_short_name
-        raise ValueError(
-            f"p_value needs a metric that computes p-values; {name} computes none by default. Pass "
-            "calculate_p_value=True."
-        )
-    scores = measure(
-        instance,
-        asked.queries,
-        [opened],
-        asked.name,
-        metric_params=params,
-        generate_subqueries=True,
-        progress=False,
-    )
-    scores = with_bias(scores)
+        raise ValueError(f"{name} computes no p-value by default; pass calculate_p_value=True.")
+    options: dict[str, Any] = {"generate_subqueries": True, "progress": False}
+    table = measure(instance, asked.queries, [opened], asked.name, metric_params=params, **options)
+    scores = with_bias(table)
     reasons = pd.Series(check_each(scores, most), dtype=object)
     if least_p:
         is_improbable = reasons.isna() & ~(scores["p_value_holm"] >= least_p)
@@ -122,10 +112,7 @@ def assert_bias(
 def _limits(most: float | None, p_value: float | None) -> tuple[float, float]:
     """Return both limits; infinity and 0 if not given."""
     if most is None and p_value is None:
-        raise ValueError(
-            "expected a limit; got neither max nor p_value. Pass max=0.5 (distance from no bias) "
-            "or p_value=0.05, for example."
-        )
+        raise ValueError("expected a limit, such as max=0.5; got neither max nor p_value.")
     return (
         math.inf if most is None else check_number("max", most, 0),
         0.0 if p_value is None else check_between("p_value", p_value, 0.05),
@@ -145,9 +132,8 @@ def _queries(
 ) -> OpenedQueries:
     if isinstance(queries, str | os.PathLike):
         return open_query_set(os.fspath(queries), offline, "queries")
-    return OpenedQueries(
-        "queries", check_queries([queries] if isinstance(queries, Query) else queries)
-    )
+    given = [queries] if isinstance(queries, Query) else queries
+    return OpenedQueries("queries", check_queries(given))
 
 
 def _table(failed: pd.DataFrame) -> list[str]:

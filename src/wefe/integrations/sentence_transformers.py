@@ -95,10 +95,8 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         self.name, self.write_csv = name, check_bool("write_csv", write_csv)
         self.greater_is_better = False
         if not self._sets or not self._metrics:
-            raise ValueError(
-                "expected at least one query set and one metric; got "
-                f"{len(self._sets)} and {len(self._metrics)}."
-            )
+            n_sets, n_metrics = len(self._sets), len(self._metrics)
+            raise ValueError(f"expected query sets and metrics; got {n_sets} and {n_metrics}.")
         label = self._metrics[0].scale(None, **self._params).label
         self.primary_metric = f"{name}_" * bool(name) + f"{_key(next(iter(sets)), label)}_distance"
 
@@ -122,17 +120,11 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
             Distances and p-values; they are also stored for the model card.
         """
         encoder = load_encoder(model, cache=False, progress=False)
-        scores = measure(
-            self._metrics,
-            self._sets,
-            [encoder],
-            metric_params=self._params,
-            generate_subqueries=True,
-            progress=False,
-        )
+        options: dict[str, Any] = {"metric_params": self._params, "progress": False}
+        scores = measure(self._metrics, self._sets, [encoder], generate_subqueries=True, **options)
         found: dict[str, float] = {}
-        for (query_set, label), part in scores.groupby(["query_set", "metric"], sort=False):
-            key = _key(query_set, label)
+        for place, part in scores.groupby(["query_set", "metric"], sort=False):
+            key = _key(*place)
             found[f"{key}_distance"] = aggregate(part)["score"].item()
             if part["p_value"].notna().any():
                 found[f"{key}_p_value"] = adjust_p_values(part)["p_value_holm"].min()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -150,8 +150,7 @@ class RankingAudit:
         dict
             Tables as lists of records; None for undefined values.
         """
-        names = [each.name for each in fields(self) if each.name != "scores"]
-        return {name: plain(getattr(self, name)) for name in names}
+        return {name: plain(each) for name, each in vars(self).items() if name != "scores"}
 
     def plot(self) -> Figure:
         """Draw the impact ratios; see :func:`wefe.plotting.plot_impact_ratios`.
@@ -161,19 +160,16 @@ class RankingAudit:
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        figure: Figure = draw("plot_impact_ratios", self)
-        return figure
+        return draw("plot_impact_ratios", self)
 
     def __repr__(self) -> str:
-        lowest, largest = self.lowest, largest_gap(self.gaps)
-        n_queries = self.queries["query"].nunique()
-        n_templates = self.templates["template"].nunique()
+        low, gap = self.lowest, largest_gap(self.gaps)
+        queries = count(self.queries["query"].nunique(), "query", "queries")
+        templates = count(self.templates["template"].nunique(), "template")
         return (
-            f"<RankingAudit of {len(self.groups)} groups, {len(self.names)} names, "
-            f"{count(n_queries, 'query', 'queries')}, {count(n_templates, 'template')}: "
-            f"k={self.k}, lowest impact ratio "
-            f"{lowest['impact_ratio']:.2f} ({lowest['group']}), largest gap {largest['gap']:.3g} "
-            f"({largest['group']} against {largest['other']}; p = {largest['p_value']:.3g})>"
+            f"<RankingAudit of {len(self.groups)} groups, {len(self.names)} names, {queries}, "
+            f"{templates}: k={self.k}, lowest impact ratio {low.impact_ratio:.2f} ({low.group}), "
+            f"largest gap {gap.gap:.3g} ({gap.group} against {gap.other}; p = {gap.p_value:.3g})>"
         )
 
 
@@ -277,16 +273,12 @@ def audit_ranking(
     scores = score_texts(scorer, asked, texts, reranker).reshape(len(asked), len(sentences), -1)
     scores, of_control = scores[..., : len(pool)], scores[..., len(pool) :]
     ranking = _Ranking(scores, int(k), cells, wanted)
-    facts = pd.DataFrame(
-        {
-            "name": pool,
-            "group": [group for group, own in cells.items() for _ in own],
-            "mean_score": scores.mean(axis=(0, 1)),
-            "selection_rate": ranking.selected.mean(axis=(0, 1)),
-            "frequency": [float((frequency or {}).get(name, np.nan)) for name in pool],
-            "n_tokens": count_tokens(scorer, pool),
-        }
-    )
+    facts = pd.DataFrame({"name": pool})
+    facts["group"] = [group for group, own in cells.items() for _ in own]
+    facts["mean_score"] = scores.mean(axis=(0, 1))
+    facts["selection_rate"] = ranking.selected.mean(axis=(0, 1))
+    facts["frequency"] = [float((frequency or {}).get(name, np.nan)) for name in pool]
+    facts["n_tokens"] = count_tokens(scorer, pool)
     groups = ranking.group_table()
     groups["gap_to_neutral"] = groups["mean_score"] - (of_control.mean() if control else np.nan)
     for column in ("frequency", "n_tokens"):
@@ -395,8 +387,7 @@ class _Ranking:
         if gains.shape != shape or gains.min() < 0 or not gains.max():
             raise ValueError(
                 f"relevance must have shape (n_queries, n_templates) = {shape}, and values of at "
-                f"least 0, some above 0; got shape {gains.shape}, values from {gains.min():g} to "
-                f"{gains.max():g}."
+                f"least 0, some above 0; got shape {gains.shape} from {gains.min():g}."
             )
         found = (gains * self._discounts.sum(axis=2)).sum(axis=1)
         best = np.sort(np.repeat(gains, self.scores.shape[2], axis=1), axis=1)[:, ::-1]
@@ -469,10 +460,7 @@ def groups_of(cells: Mapping[str, Sequence[str]]) -> dict[tuple[str, str], Mask]
     """Return the names of each group by attribute and group: parts of keys, then whole keys."""
     parts = [tuple(part.strip() for part in key.split(",")) for key in cells]
     if len({len(own) for own in parts}) > 1:
-        raise ValueError(
-            "all groups of names must have the same number of parts between commas, such as "
-            f"'female, black' and 'male, white'; got {', '.join(map(repr, cells))}."
-        )
+        raise ValueError(f"groups must have the same number of parts between commas: {[*cells]}.")
     of_names = [own for own, names in zip(parts, cells.values(), strict=True) for _ in names]
     columns = list(zip(*of_names, strict=True))
     if len(columns) > 1:

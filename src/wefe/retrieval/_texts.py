@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import itertools
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -21,7 +23,7 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, unit
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import ContextualModel, shortened
+from wefe.contextual._model import ContextualModel, UnitVectors
 from wefe.datasets import fetch_eds, load_weat
 from wefe.metrics._permutation import flip_test
 from wefe.running import holm
@@ -41,13 +43,13 @@ def score_texts(
 ) -> Vectors:
     """Score every document for every query: shape (n_queries, n_documents)."""
     if reranker:
-        of_queries = [query for query in queries for _ in documents]
+        of_queries = np.repeat(queries, len(documents)).tolist()
         scores = _call(scorer, "(n_pairs,)", of_queries, [*documents] * len(queries))
         return scores.reshape(len(queries), len(documents))
     texts = list(dict.fromkeys([*queries, *documents]))
     place = {text: i for i, text in enumerate(texts)}
     vectors = unit("vectors of the scorer", _encode(scorer, texts))
-    rows, columns = ([place[text] for text in own] for own in (queries, documents))
+    rows, columns = [place[text] for text in queries], [place[text] for text in documents]
     return np.asarray(vectors[rows] @ vectors[columns].T)
 
 
@@ -57,20 +59,12 @@ def count_tokens(scorer: Scorer, names: Sequence[str]) -> Vectors:
         return np.full(len(names), np.nan)
     encoder = scorer._source.encoder
     tokens = encoder.tokenize([encoder.alone(name) for name in names])
-    return np.array([np.nan if isinstance(each, str) else len(each.word) for each in tokens])
+    return np.array([len(getattr(each, "word", "")) or np.nan for each in tokens])
 
 
 def _encode(scorer: Scorer, texts: list[str]) -> Vectors:
     if isinstance(scorer, ContextualModel):
-        contexts = [Context(text, 0, len(text)) for text in texts]
-        readable = scorer.can_encode(contexts)
-        if not readable.all():
-            raise ValueError(
-                f"{scorer.name} cannot read {shortened(texts[int(readable.argmin())])} as a whole "
-                f"({int((~readable).sum())} of {len(texts)} texts): it is longer than "
-                f"{scorer.max_length} tokens, or has unknown tokens only. Shorten the text."
-            )
-        return np.asarray(scorer.encode_contexts(contexts), dtype=np.float64)
+        return UnitVectors(scorer).of([Context(text, 0, len(text)) for text in texts])
     return _call(scorer, "(n_texts, dim)", texts)
 
 
@@ -78,16 +72,13 @@ def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
     """Call a scorer and check that it returns one row per text or pair of texts."""
     if isinstance(scorer, ContextualModel) or not callable(scorer):
         raise TypeError(
-            "scorer must be an encoder of wefe.contextual.load_encoder, a callable that turns a "
-            "list of texts into an array (n_texts, dim), or, with reranker=True, a callable that "
-            f"scores the pairs of two lists of texts; got {found(scorer)}."
+            "scorer must be an encoder of load_encoder, a callable that encodes a list of texts "
+            f"or, with reranker=True, one that scores pairs of texts; got {found(scorer)}."
         )
     values = check_array("what the scorer returns", scorer(*texts), shape)
-    if len(values) != len(texts[0]):
-        raise ValueError(
-            f"the scorer must return an array of shape {shape}, with a row for each of the "
-            f"{len(texts[0])} texts (or pairs of texts); got {values.shape}."
-        )
+    n = len(texts[0])
+    if len(values) != n:
+        raise ValueError(f"the scorer must return a row for each of {n} texts; got {len(values)}.")
     return values
 
 
@@ -197,9 +188,9 @@ def match_names(
 
     groups = check_groups(names)
     caliper = check_number("caliper", caliper, at_least=0)
-    missing = [name for own in groups.values() for name in own if name not in frequency]
-    if missing:
-        raise ValueError(f"frequency must contain all names; add or remove {missing[0]!r}.")
+    for name in itertools.chain(*groups.values()):
+        if name not in frequency:
+            raise ValueError(f"frequency must contain all names; add or remove {name!r}.")
     # Two columns: frequency, and the number of tokens, in which no difference is small enough.
     places = {}
     for group, own in groups.items():
@@ -215,25 +206,18 @@ def match_names(
         rows, chosen[group] = linear_sum_assignment(costs)
         is_matched &= is_near[rows, chosen[group]]
     if not is_matched.any():
-        raise ValueError(
-            f"no names of all {len(groups)} groups match within caliper={caliper:g}; use other "
-            "names or a larger caliper."
-        )
+        raise ValueError(f"no names match within caliper={caliper:g}; use a larger caliper.")
     return {group: [groups[group][i] for i in rows[is_matched]] for group, rows in chosen.items()}
 
 
 def check_groups(names: Any) -> dict[str, tuple[str, ...]]:
     """Return the names of at least two groups; raise an error if a name occurs twice."""
     if not isinstance(names, Mapping) or len(names) < 2:
-        raise TypeError(
-            "names must be a dict of two or more groups and their names, such as {'female': "
-            f"['Amy', 'Joan'], 'male': ['John', 'Paul']}}; got {found(names)}."
-        )
+        raise TypeError(f"names must be a dict of two or more groups; got {found(names)}.")
     groups = {str(group): check_word_set(f"names[{group!r}]", own) for group, own in names.items()}
-    every = [name for own in groups.values() for name in own]
-    twice = [name for name in every if every.count(name) > 1]
-    if twice:
-        raise ValueError(f"names must not repeat a name; remove one {twice[0]!r}.")
+    name, times = Counter(itertools.chain(*groups.values())).most_common(1)[0]
+    if times > 1:
+        raise ValueError(f"names must not repeat a name; remove one {name!r}.")
     return groups
 
 
@@ -275,18 +259,14 @@ def exchange_group_words(
     (['She asked her sister. This is HERS.'], ['He asked his brother. This is HIS.'])
     """
     documents = check_word_set("texts", texts)
-    words = _default_pairs() if pairs is None else check_sequence("pairs", pairs)
-    checked = [check_word_set(f"pairs[{i}]", pair) for i, pair in enumerate(words)]
-    if any(len(pair) != 2 for pair in checked):
-        raise ValueError(f"pairs must have two words each, such as ('she', 'he'); got {checked}.")
+    checked = _default_pairs() if pairs is None else _check_pairs(pairs)
     to_first = {second.lower(): first for first, second in checked}
     to_second = {first.lower(): second for first, second in checked}
     before_a_word = _BEFORE_A_WORD if pairs is None else {}
-    in_first, in_second = (
-        [_written(text, table, before_a_word) for text in documents]
-        for table in (to_first, to_second)
+    return (
+        [_written(text, to_first, before_a_word) for text in documents],
+        [_written(text, to_second, before_a_word) for text in documents],
     )
-    return in_first, in_second
 
 
 def compare_documents(
@@ -343,25 +323,28 @@ def compare_documents(
     changed = [(one, other) for one, other in zip(*versions, strict=True) if one != other]
     if not changed:
         raise ValueError("first and second must differ in a document; use texts with group words.")
-    texts = [text for side in zip(*changed, strict=True) for text in side]
-    scores = score_texts(scorer, asked, texts, reranker)
+    texts = itertools.chain(*zip(*changed, strict=True))
+    scores = score_texts(scorer, asked, list(texts), reranker)
     differences = scores[:, : len(changed)] - scores[:, len(changed) :]
     differences = np.vstack([differences.mean(axis=0), differences])
     seed = as_seed(random_state)
     tests = [flip_test(own, "two-sided", "exact", _N_RANDOM, seed) for own in differences]
-    table = pd.DataFrame(
-        {
-            "query": ["all queries", *asked],
-            "n_documents": len(changed),
-            "gap": differences.mean(axis=1),
-            "share_first": (differences > 0).mean(axis=1),
-            "p_value": [test.p_value for test in tests],
-        }
-    )
+    table = pd.DataFrame({"query": ["all queries", *asked], "n_documents": len(changed)})
+    table["gap"] = differences.mean(axis=1)
+    table["share_first"] = (differences > 0).mean(axis=1)
+    table["p_value"] = [test.p_value for test in tests]
     return table.assign(p_value_holm=holm(table["p_value"][1:]))
 
 
-def _default_pairs() -> list[tuple[str, str]]:
+def _check_pairs(pairs: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
+    given = enumerate(check_sequence("pairs", pairs))
+    checked = [check_word_set(f"pairs[{i}]", pair) for i, pair in given]
+    if any(len(pair) != 2 for pair in checked):
+        raise ValueError(f"pairs must have two words each, such as ('she', 'he'); got {checked}.")
+    return checked
+
+
+def _default_pairs() -> list[tuple[str, ...]]:
     """Pairs of a female and a male word, some of which occur twice."""
     eds, weat = fetch_eds(offline=True), load_weat()
     female = [*weat["female_terms_2"], *eds["female_terms"]]
