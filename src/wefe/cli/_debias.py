@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wefe._checks import check_known
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
-from wefe.cli._inputs import is_there, preprocessors, read_lines, split_name
+from wefe.cli._inputs import preprocessors, read_lines
 
 logger = logging.getLogger(__name__)
 
@@ -90,8 +90,6 @@ def debias(
         raise ValueError(
             "there is nothing to mitigate: give either --model FILE or --encoder FOLDER."
         )
-    of_tables = "ignore target vocab_prefix trust_pickle"
-    opt.check_used(debias, locals(), {of_tables: (model, "--model")})
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
     mitigation = kind(**own)
@@ -102,7 +100,7 @@ def debias(
     kept = read_lines("--ignore", Path(ignore)) if ignore not in ("", "none") else []
     format_of(out, None)
     check_writable(out)
-    if not is_there(model) and not TableEntry(source=model).is_name("source", model, "."):
+    if not opt.is_there(model) and not TableEntry(source=model).is_name("source", model, "."):
         load(model)
     words = _criterion(criterion, offline)
     ignored = kept if ignore else list(words.specific_words)
@@ -140,7 +138,7 @@ def _debias_encoder(
     from wefe.contextual import load_encoder
     from wefe.debias import debias_encoder
 
-    name, source = split_name(encoder)
+    name, source = opt.split_name(encoder)
     opened = load_encoder(source, name)
     done = debias_encoder(method, opened, out, criterion=criterion, **fit_params)
     print(f"{out}: {done.name}; see its README.md for what was measured")
