@@ -74,7 +74,6 @@ GOOD_OF = {
 # What messages call a parameter, where it is not its name.
 CALLED = {
     "preprocessors": "preprocessor",
-    "original": "model",
     "name": "metric",
     "metric": "subclass",
     "targets": "target",

@@ -20,7 +20,9 @@ def datasets(
     format: Format = "table",
     offline: bool = False,
 ) -> None:
-    """List the published query sets, criteria and word sets, or show the words of a query set.
+    """List published query sets, criteria and word sets.
+
+    With the name of a query set, show its words.
 
     Data marked 'shipped' are part of the package. Data marked 'fetched' are downloaded on first
     use, verified and cached, or read from the folder in the environment variable WEFE_DATA_DIR.

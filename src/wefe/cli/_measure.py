@@ -311,7 +311,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
         )
     # A model that is ranked alone is ahead of nobody.
     compared = ranking.dropna(axis="columns", thresh=2)
-    if len(compared.columns) and (compared == 1).all(axis=None):
+    if len(compared.columns) and (compared.fillna(1) == 1).all(axis=None):
         say("The models tie in every ranking: do they have the same vectors?", "yellow")
         return
     n_first = (compared == 1).sum(axis=1)
