@@ -7,8 +7,6 @@ from dataclasses import replace
 import pytest
 from pages import Page, check_drawn
 
-from wefe import load_test_model
-from wefe.explore import word_page
 from wefe.report import summarize, to_html, to_markdown
 from wefe.report._explored import NOTHING
 from wefe.report._figures import figures
@@ -118,21 +116,6 @@ def test_the_tables_stand_side_by_side(two):
     assert after[1:3] == ["no clear direction", "0.000"]
 
 
-def test_words_have_the_labels_of_their_pages(two):
-    gender = summarize(two)["explored"][0]
-    pages = two.explore().words
-    own = pages[(pages["model_name"] == "demo") & (pages["criterion"] == "gender")]
-    for each in gender["words"][:2]:
-        percentile = own[own["word"] == each["word"]]["percentile"].iloc[0]
-        assert each["rows"][0]["percentile"] == percentile
-        page = word_page(load_test_model(), each["word"], preprocessors=[{}, {"lowercase": True}])
-        assert page.leans_to == each["rows"][0]["leans_to"]
-    labels = [each["rows"][0]["leans_to"] for each in gender["words"][:2]]
-    assert labels == ["female", "no clear direction"]
-    rows = Page(section(to_html(two))).rows
-    assert ["no clear direction", "0.046more than 57 %"] in [row[1:3] for row in rows]
-
-
 def test_what_a_partial_mitigation_left_is_listed_and_rounding_is_not(two):
     """The largest cosines after it are some that are worth a look, and some that are rounding."""
 
@@ -200,11 +183,6 @@ def test_markdown_has_one_short_table(two):
     assert "religion**" not in text
 
 
-def test_markdown_without_words_has_the_extremes():
-    results = explored([{"source": "demo"}], explore={"criteria": ["gender"]})
-    assert "| demo | hillary, mia and maria | hes, bro and fellow |" in to_markdown(results)
-
-
 def test_figures_have_the_quantiles(two):
     drawn = figures(two, summarize(two))
     gender = drawn["explored-0"]
@@ -222,14 +200,6 @@ def test_figures_have_the_quantiles(two):
         trace["name"] for trace in drawn["explored-1"].data["data"] if trace.get("showlegend")
     ]
     assert legend == ["towards jew", "towards christian", "towards muslim"]
-
-
-def test_no_box_of_a_figure_covers_another(seven):
-    figure = figures(seven, summarize(seven))["explored-1"].data
-    assert figure["layout"]["boxmode"] == "group"
-    first = [trace for trace in figure["data"] if trace["yaxis"] == "y"]
-    assert [trace["offsetgroup"] for trace in first] == ["0", "1", "2"]
-    assert all(trace["y"] == list(range(7)) for trace in first)
 
 
 def test_names_and_words_are_text(seven):

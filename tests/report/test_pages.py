@@ -83,21 +83,6 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
         assert fact in facts
 
 
-def test_a_word_that_leans_to_the_second_group_has_its_numbers(packaged_model):
-    own = word_page(packaged_model, "captain", k=20)
-    assert own.leans_to == "male"
-    shares = (100 * own.shares[["neighbors", "low", "high"]]).map("{:.0f} %".format)
-    assert shares["neighbors"].nunique() == 3
-    share, low, high = shares.loc["male"]
-    page = Page(page_html(own))
-    cosine = f"{own.projection['male']:+.3f}"
-    assert f"captain leans to male: its cosine with that direction is {cosine}" in page.text
-    assert f"{share} lean to male (by chance {low} to {high}" in page.text
-    row = next(row for row in page.rows if row[:2] == ["captain", "minilm-words"])
-    assert row[2:4] == ["male", cosine]
-    assert row[5] == f"{share}{low} to {high}"
-
-
 def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     own = word_page(packaged_model, "engineer", k=20)
     assert own.leans_to == "no clear direction"
@@ -127,22 +112,13 @@ def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     assert len(points["no clear direction"]["x"]) == len(grey)
 
 
-@pytest.mark.parametrize(
-    ("percentile", "said"),
-    [(0.97, "97 %"), (0.994, "99 %"), (0.9996, "more than 99 %"), (1.0, "100 %")],
-)
+@pytest.mark.parametrize(("percentile", "said"), [(0.97, "97 %"), (0.9996, "more than 99 %")])
 def test_not_quite_all_words_are_never_all_of_them(percentile, said, packaged_model):
     own = replace(word_page(packaged_model, "nurse", k=5), percentile=percentile)
     page = Page(page_html(own))
     assert f", and {said} of frequent words have less direct bias" in page.text
     row = next(row for row in page.rows if row[:2] == ["nurse", "minilm-words"])
     assert row[4].endswith(f"{said} have less")
-
-
-def test_a_number_is_not_divided_from_its_sign(packaged_model):
-    page = Page(page_html(word_page(packaged_model, "nurse", k=20)))
-    assert "60\xa0%" in "".join(page.texts)
-    assert not re.search(r"\d %", re.sub(r"(?s)<style>.*?</style>", "", "".join(page.texts)))
 
 
 def test_models_of_a_criterion_share_their_figures(packaged_model):
@@ -158,17 +134,6 @@ def test_models_of_a_criterion_share_their_figures(packaged_model):
     assert page.text.count(f"{word} {value:+.3f}") == 2
     assert "The model lacks 1 word of the lists" in page.text
     assert page.text.count("Projections in other") == 2
-
-
-def test_a_weak_direction_is_said_to_be_one():
-    rng = np.random.default_rng(1)
-    words = [f"w{letter}" for letter in "bcdfghjklmnp"]
-    model = WordEmbeddingModel.from_arrays(words, rng.normal(size=(12, 12)), name="noise")
-    pairs = list(zip(words[::2], words[1::2], strict=True))
-    ratio = bias_directions(model, pairs).explained_variance_ratio[0]
-    assert ratio < 0.5
-    text = Page(page_html(word_page(model, "wc", pairs, k=4))).text
-    assert f"has {100 * ratio:.0f} % of the variance of its 6 definitional sets" in text
 
 
 @pytest.mark.parametrize(("second", "weak"), [(0.45, True), (0.3, False)])
@@ -203,15 +168,10 @@ def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     assert taken < 0.5
     text = Page(page_html(page)).text
     assert f"has {100 * taken:.0f} % of the variance of its 4 definitional sets, so it" in text
-    own = word_page(packaged_model, "nurse", "religion", k=4)
-    assert own.directions.explained > 0.5
-    assert "Read with care" not in Page(page_html(own)).text
-
-
-def test_pages_of_several_groups_and_of_a_mitigated_model(packaged_model):
     other = WordEmbeddingModel(packaged_model.wv, "after")
-    own = word_page(other, "nurse", "religion", k=10, original=packaged_model)
+    own = word_page(other, "nurse", "religion", k=4, original=packaged_model)
     text = Page(page_html(own)).text
+    assert "Read with care" not in text
     assert "Directions and indirect bias are those of minilm-words." in text
     assert f"Cosines with the direction of each group: jew {own.projection['jew']:+.3f}" in text
     assert "a word leans to that of the largest cosine" in text
