@@ -99,7 +99,8 @@ def audit(
         raise ValueError("--format csv contains the biases of words: use it with --queries only.")
     where = "--queries or --criterion; otherwise there is nothing to draw"
     opt.check_used(audit, locals(), {"out": (queries or criterion, where)})
-    found, failures = _NOTHING, {}
+    found = _NOTHING
+    failures: dict[str, str] = {}
     if queries or criterion:
         declared, parts = models.declared(), _parts(queries, offline)
         # The sets that define a direction ship with the package.
@@ -193,7 +194,7 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 
 def _print_notes(found: _Found, table: pd.DataFrame | None) -> None:
     """Explain the columns and print the warnings."""
-    audits_found = [*found.queries, *found.directions]
+    audits_found: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
     warned = [one for one in audits_found if one.warnings]
     if found.queries:
         tell(

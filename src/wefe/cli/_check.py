@@ -96,11 +96,11 @@ def check(
     # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
     source = stored.source(study)
-    is_study = isinstance(source, Study)
-    opt.check_used(check, locals(), {"n_jobs": (is_study, "a study file (.toml)")})
+    uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
+    opt.check_used(check, locals(), uses)
     if baseline is not None:
-        own = (stored.results or source.results_path) if is_study else study
-        _check_baseline(baseline, own)
+        own = source.results_path if isinstance(source, Study) else study
+        _check_baseline(baseline, stored.results or own)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
@@ -108,7 +108,7 @@ def check(
     checked_increase(max_increase, limits | of_rankings, baseline)
     old = None if baseline is None else _open_baseline(baseline, source.plan.name)
     try:
-        found = source.run(stored.results, n_jobs=n_jobs) if is_study else source
+        found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
         print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None

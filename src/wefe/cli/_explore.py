@@ -151,9 +151,15 @@ def explore(
     opened, before = _open(model, original, vocab_prefix or None, trust_pickle)
     asked: list[tuple[str, partial[Any]]] = []
     if word:
-        others = list(dict.fromkeys(with_))
-        how = {"k": neighbors, "theta": theta, "map_method": map, "random_state": seed}
-        of_word = partial(word_page, original=before, others=others, **how)
+        of_word = partial(
+            word_page,
+            original=before,
+            k=neighbors,
+            theta=theta,
+            others=list(dict.fromkeys(with_)),
+            map_method=map,
+            random_state=seed,
+        )
         asked += [("words", partial(of_word, word=each)) for each in dict.fromkeys(word)]
     else:
         asked.append(("page", partial(model_page, words=lists or None, n=extremes, among=among)))
@@ -161,8 +167,8 @@ def explore(
         asked.append(("analogies", partial(generate_analogies, n=analogies, among=among)))
     if numbers is not None:
         group = numbers["group"] if numbers["group"] in known.class_names else None
-        how = {**numbers, "group": group, "random_state": seed}
-        asked.append(("statistic", partial(correlate_with_statistic, **how)))
+        numbers |= {"group": group, "random_state": seed}
+        asked.append(("statistic", partial(correlate_with_statistic, **numbers)))
     found, directions = _explore(opened, before, known, asked, preprocessors(lowercase))
     if format == "table":
         _print(found)
@@ -420,7 +426,7 @@ def _as_data(
 ) -> dict[str, Any]:
     """Return everything that was found in a model."""
     own = {part: [one for name, one in pairs if name == model] for part, pairs in found.items()}
-    content = {"model": model, "criterion": directions.name}
+    content: dict[str, Any] = {"model": model, "criterion": directions.name}
     for page in own.get("page", ()):
         content |= page.to_dict()
         content |= {"projections": plain(_of_lists(page, lists))} if lists else {}

@@ -184,7 +184,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     is a dataclass becomes one option per field.
     """
     hints = get_type_hints(function)
-    groups = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(function).parameters.values():
         of_group = groups.get(parameter.name)
@@ -210,13 +210,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def _options_of(group: Any) -> list[inspect.Parameter]:
-    empty = group()
-    return [
-        inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=getattr(empty, each.name)
-        )
-        for each in fields(group)
-    ]
+    kind, defaults = inspect.Parameter.KEYWORD_ONLY, vars(group())
+    return [inspect.Parameter(name, kind, default=value) for name, value in defaults.items()]
 
 
 def _about(parameter: inspect.Parameter, described: Sequence[str] | None) -> Any:

@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 
 # The exit code of programs ended by Ctrl-C.
 _INTERRUPTED = 130
-# Maximum numbers of reasons and words to print.
+# Maximum number of reasons to print, and their length.
 _MOST_REASONS = 3
-_MOST_WORDS = 5
 _LONGEST_REASON = 160
 # Columns of audits of rankings to print.
 _GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "interval"]
@@ -297,7 +296,7 @@ def print_results(results: StudyResults) -> None:
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
         print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
         blank = ranking.columns[ranking.isna().all()]
-        _print_blank(results, done[done["metric"].isin(blank)])
+        _print_blank(done[done["metric"].isin(blank)])
     if len(nan):
         tell(
             f"\nNaN: {_count(len(nan), 'score')}; the report and the tables list all reasons. The "
@@ -332,35 +331,22 @@ def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFram
         )
 
 
-def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
-    """Explain why no model has a rank: which models lack which words."""
+def _print_blank(asked: pd.DataFrame) -> None:
+    """Explain why no model has a rank: which models have no scores."""
     nan = asked[asked["score"].isna()]
     if nan.empty:
         return
     print("Blank: no query was answered by all models.")
-    n_asked = asked["model_name"].value_counts()
-    for model, own in nan.groupby("model_name", sort=False):
-        n = _count(n_asked[model], "score")
-        tell(f"- {model}: {len(own):,} of {n} are NaN; {_what_lacks(results, own)}")
+    n_asked = asked["model_name"].value_counts().to_dict()
+    n_nan = nan["model_name"].value_counts(sort=False).to_dict()
+    for model, n in n_nan.items():
+        tell(f"- {model}: {n:,} of {_count(n_asked[model], 'score')} are NaN")
     tell(
         'Leave out the models that lack words, or set [aggregation] missing = "models".'
-        if nan["model_name"].nunique() < len(n_asked)
+        if len(n_nan) < len(n_asked)
         else "If the models write words differently, set vocab_prefix in [[models]] or "
         "preprocessors in [lookup]."
     )
-
-
-def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
-    """Return some words that a model lacks, or why it has no scores."""
-    lost: dict[str, None] = {}
-    for row in nan.drop_duplicates(["query_set", "query_name"]).to_dict("records"):
-        found = results.words(row["model_name"], row["query_set"], row["query_name"])
-        for part in [] if found is None else found["sets"]:
-            lost |= dict.fromkeys(part["lost"])
-    if not lost:
-        return str(nan["nan_reason"].iloc[0])
-    more = ", ..." if len(lost) > _MOST_WORDS else ""
-    return f"it lacks {_count(len(lost), 'word')}: {', '.join(list(lost)[:_MOST_WORDS])}{more}"
 
 
 def _computed(results: StudyResults) -> str:
