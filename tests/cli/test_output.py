@@ -58,10 +58,6 @@ def test_options_of_one_name_are_one_option():
     assert not {"--jobs", "--models", "--query"} & every
 
 
-def test_completion_is_offered():
-    assert "--install-completion" in wefe("--help").stdout
-
-
 @pytest.mark.parametrize(
     "call",
     [

@@ -2,13 +2,11 @@
 
 import re
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_results import results_of
 
 from wefe.report import summarize, to_markdown
-from wefe.report._claims import Claim, Evidence, said
 from wefe.report._text import TEMPLATES
 from wefe.study import Outcome
 
@@ -62,7 +60,7 @@ def measured(scores):
     return counts
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(tables(), st.sampled_from(["queries", "models"]), st.booleans())
 def test_nothing_is_said_of_what_was_not_measured(scores, missing, audited):
     settings = {
@@ -105,18 +103,6 @@ def test_nothing_is_said_of_what_was_not_measured(scores, missing, audited):
         (first, *_) = of["verdict"]
         assert first["evidence"]["p_value"] < 0.05
     to_markdown(results_of(scores, settings))
-
-
-def test_a_claim_without_evidence_cannot_be_made_or_said():
-    with pytest.raises(ValueError, match=r"needs evidence, of at least one model and one query"):
-        Evidence((), 3)
-    with pytest.raises(ValueError, match="n=0"):
-        Evidence(("a",), 0)
-    with pytest.raises(TypeError, match="evidence"):
-        Claim("one_model", "verdict")
-    for wrong in (Claim("one_model", "verdict", None), {"kind": "one_model"}):
-        with pytest.raises(TypeError, match="only a Claim with Evidence can be said"):
-            said(wrong)
 
 
 def test_every_kind_of_claim_has_a_macro_and_every_macro_a_claim():

@@ -28,10 +28,6 @@ def test_it_says_what_the_summary_says(rich):
     assert "WEB (external)" in text
 
 
-def test_failures_are_named(with_failure):
-    assert "**broken**: 18 tasks failed" in to_markdown(with_failure)
-
-
 def test_names_in_sentences_are_bold_also_where_they_are_cut(made):
     scores = {"WEAT": {"G": {"q": {"*a* ": 0.1, "b" * 2000: 0.2}}}}
     text = to_markdown(made(scores))

@@ -1,14 +1,13 @@
 """Pages of words and models: what they say, that names are text, and that they need no network."""
 
-import html.parser
 import json
 import re
-import subprocess
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
+from pages import Page, check_drawn
 
 from wefe import WordEmbeddingModel
 from wefe.explore import bias_directions, correlate_with_statistic, model_page, word_page
@@ -22,45 +21,6 @@ NASTY = [
     "&amp;<b>",
 ]
 GROUPS = [("<i>she", "h&e"), ("woman", "man"), ("girl", "boy")]
-_EMPTY = {"meta", "br", "img", "hr"}
-
-
-class _Page(html.parser.HTMLParser):
-    """Collects elements, texts, and what is not closed."""
-
-    def __init__(self, text):
-        super().__init__(convert_charrefs=True)
-        self.open, self.elements, self.unclosed, self.texts = [], [], [], []
-        self.rows = []
-        # plotly.js has texts that look like elements.
-        self.feed(re.sub(r"(?s)<script>/\*\*\n\* plotly.js v.*?</script>", "", text))
-        self.close()
-        self.unclosed += self.open
-
-    def handle_starttag(self, tag, attrs):
-        self.elements.append((tag, dict(attrs)))
-        if tag == "tr":
-            self.rows.append([])
-        elif tag in ("td", "th"):
-            self.rows[-1].append("")
-        if tag not in _EMPTY:
-            self.open.append(tag)
-
-    def handle_endtag(self, tag):
-        if self.open and self.open[-1] == tag:
-            self.open.pop()
-        else:
-            self.unclosed.append(tag)
-
-    def handle_data(self, data):
-        if not {"script", "style"} & set(self.open):
-            self.texts.append(data)
-            if {"td", "th"} & set(self.open):
-                self.rows[-1][-1] += data.replace("\xa0", " ")
-
-    @property
-    def text(self):
-        return re.sub(r"\s+", " ", "".join(self.texts))
 
 
 @pytest.fixture(scope="module")
@@ -87,22 +47,15 @@ def nasty_html(nasty_pages):
     return page_html(nasty_pages, facts={"Se<ed": "<0>"})
 
 
-def test_every_element_is_closed_and_every_link_leads_somewhere(nasty_html):
-    page = _Page(nasty_html)
-    assert page.unclosed == []
-    ids = [attrs["id"] for _, attrs in page.elements if "id" in attrs]
-    assert len(ids) == len(set(ids))
-    links = [attrs["href"] for tag, attrs in page.elements if tag == "a"]
-    assert len(links) > 8
-    assert {link.removeprefix("#") for link in links} <= set(ids)
-    levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch(r"h\d", tag)]
-    assert levels.count(1) == 1
-    assert max(levels) == 3
+def test_every_element_is_closed_and_nothing_is_loaded(nasty_html):
+    page = Page(nasty_html)
+    page.check()
+    page.check_loads_nothing()
 
 
 def test_words_and_names_are_text(nasty_html):
-    page = _Page(nasty_html)
-    assert not any(tag in ("img", "i", "b", "list") for tag, _ in page.elements)
+    page = Page(nasty_html)
+    assert not any(tag in ("img", "i", "b", "list") for tag, *_ in page.elements)
     for word in (*NASTY[:2], *NASTY[3:], "</title>model & co", "<list>", "<0>", "<i>she"):
         assert word in page.text
     # What a terminal obeys, or turns the text around, is shown.
@@ -113,19 +66,9 @@ def test_words_and_names_are_text(nasty_html):
     assert nasty_html.count("</script>") == 3 + nasty_html.count('type="application/json"')
 
 
-def test_nothing_is_loaded_from_elsewhere(nasty_html):
-    page = _Page(nasty_html)
-    for _, attrs in page.elements:
-        assert "src" not in attrs
-        assert not str(attrs.get("href", "#")).startswith(("http", "//"))
-    policy = next(a["content"] for _, a in page.elements if "http-equiv" in a)
-    assert policy.startswith("default-src 'none'; script-src 'sha256-")
-    assert "unsafe-inline" not in policy.split(";")[1]
-
-
 def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
     own = word_page(packaged_model, "nurse", k=20, others=["doctor"])
-    text = _Page(page_html(own)).text
+    text = Page(page_html(own)).text
     assert "nurse leans to female: its cosine with that direction is +0.320" in text
     assert f"{100 * own.percentile:.0f} % of frequent words have less direct bias" in text
     assert f"{100 * own.proximity_bias:.0f} % are biased: more than 0.05" in text
@@ -140,25 +83,10 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
         assert fact in facts
 
 
-def test_a_word_that_leans_to_the_second_group_has_its_numbers(packaged_model):
-    own = word_page(packaged_model, "captain", k=20)
-    assert own.leans_to == "male"
-    shares = (100 * own.shares[["neighbors", "low", "high"]]).map("{:.0f} %".format)
-    assert shares["neighbors"].nunique() == 3
-    share, low, high = shares.loc["male"]
-    page = _Page(page_html(own))
-    cosine = f"{own.projection['male']:+.3f}"
-    assert f"captain leans to male: its cosine with that direction is {cosine}" in page.text
-    assert f"{share} lean to male (by chance {low} to {high}" in page.text
-    row = next(row for row in page.rows if row[:2] == ["captain", "minilm-words"])
-    assert row[2:4] == ["male", cosine]
-    assert row[5] == f"{share}{low} to {high}"
-
-
 def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     own = word_page(packaged_model, "engineer", k=20)
     assert own.leans_to == "no clear direction"
-    page = _Page(page_html(own))
+    page = Page(page_html(own))
     assert "engineer has no clear direction: its cosine with that of female is +0.046" in page.text
     row = next(row for row in page.rows if row[:2] == ["engineer", "minilm-words"])
     assert row[2:4] == ["no clear direction", "–"]
@@ -184,22 +112,13 @@ def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     assert len(points["no clear direction"]["x"]) == len(grey)
 
 
-@pytest.mark.parametrize(
-    ("percentile", "said"),
-    [(0.97, "97 %"), (0.994, "99 %"), (0.9996, "more than 99 %"), (1.0, "100 %")],
-)
+@pytest.mark.parametrize(("percentile", "said"), [(0.97, "97 %"), (0.9996, "more than 99 %")])
 def test_not_quite_all_words_are_never_all_of_them(percentile, said, packaged_model):
     own = replace(word_page(packaged_model, "nurse", k=5), percentile=percentile)
-    page = _Page(page_html(own))
+    page = Page(page_html(own))
     assert f", and {said} of frequent words have less direct bias" in page.text
     row = next(row for row in page.rows if row[:2] == ["nurse", "minilm-words"])
     assert row[4].endswith(f"{said} have less")
-
-
-def test_a_number_is_not_divided_from_its_sign(packaged_model):
-    page = _Page(page_html(word_page(packaged_model, "nurse", k=20)))
-    assert "60\xa0%" in "".join(page.texts)
-    assert not re.search(r"\d %", re.sub(r"(?s)<style>.*?</style>", "", "".join(page.texts)))
 
 
 def test_models_of_a_criterion_share_their_figures(packaged_model):
@@ -210,22 +129,11 @@ def test_models_of_a_criterion_share_their_figures(packaged_model):
     text = page_html([one, two, third])
     figures = re.findall(r'id="figure-([^"]+)"', text)
     assert figures == ["spread-0", "extremes-0", "spread-1", "extremes-1"]
-    page = _Page(text)
+    page = Page(text)
     word, value = one.extremes[["word", "projection"]].iloc[0]
     assert page.text.count(f"{word} {value:+.3f}") == 2
     assert "The model lacks 1 word of the lists" in page.text
     assert page.text.count("Projections in other") == 2
-
-
-def test_a_weak_direction_is_said_to_be_one():
-    rng = np.random.default_rng(1)
-    words = [f"w{letter}" for letter in "bcdfghjklmnp"]
-    model = WordEmbeddingModel.from_arrays(words, rng.normal(size=(12, 12)), name="noise")
-    pairs = list(zip(words[::2], words[1::2], strict=True))
-    ratio = bias_directions(model, pairs).explained_variance_ratio[0]
-    assert ratio < 0.5
-    text = _Page(page_html(word_page(model, "wc", pairs, k=4))).text
-    assert f"has {100 * ratio:.0f} % of the variance of its 6 definitional sets" in text
 
 
 @pytest.mark.parametrize(("second", "weak"), [(0.45, True), (0.3, False)])
@@ -245,7 +153,7 @@ def test_a_direction_that_is_not_twice_the_second_one_is_weak(second, weak):
     page = word_page(model, "wxa", pairs, k=3)
     ratios = page.directions.explained_variance_ratio
     assert ratios[:2] == pytest.approx([1 - second, second])
-    text = _Page(page_html(page)).text
+    text = Page(page_html(page)).text
     said = f"(the second component: {100 * second:.0f} %), so it hardly represents them"
     assert (said in text) == weak
     assert ("Read with care:" in text) == weak
@@ -258,17 +166,12 @@ def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     page = word_page(model, "wb", [tuple(words[i : i + 3]) for i in range(0, 12, 3)], k=4)
     taken = page.directions.explained
     assert taken < 0.5
-    text = _Page(page_html(page)).text
+    text = Page(page_html(page)).text
     assert f"has {100 * taken:.0f} % of the variance of its 4 definitional sets, so it" in text
-    own = word_page(packaged_model, "nurse", "religion", k=4)
-    assert own.directions.explained > 0.5
-    assert "Read with care" not in _Page(page_html(own)).text
-
-
-def test_pages_of_several_groups_and_of_a_mitigated_model(packaged_model):
     other = WordEmbeddingModel(packaged_model.wv, "after")
-    own = word_page(other, "nurse", "religion", k=10, original=packaged_model)
-    text = _Page(page_html(own)).text
+    own = word_page(other, "nurse", "religion", k=4, original=packaged_model)
+    text = Page(page_html(own)).text
+    assert "Read with care" not in text
     assert "Directions and indirect bias are those of minilm-words." in text
     assert f"Cosines with the direction of each group: jew {own.projection['jew']:+.3f}" in text
     assert "a word leans to that of the largest cosine" in text
@@ -285,7 +188,7 @@ def test_a_word_that_was_neutralised_leans_to_no_group_but_its_neighbours_do(pac
     )
     after = WordEmbeddingModel.from_arrays(words, vectors.astype(np.float32), name="after")
     page = word_page(after, "nurse", pairs, k=3, original=before)
-    text = _Page(page_html(page)).text
+    text = Page(page_html(page)).text
     assert "In after, nurse has no clear direction: its cosine with that of she is" in text
     share = 100 * page.shares["neighbors"]["she"]
     assert f"Its 3 nearest neighbours: {share:.0f} % lean to she" in text
@@ -299,7 +202,7 @@ def test_words_in_several_models_stand_together(packaged_model):
     links = re.findall(r'<a href="#(word-\d)"><bdi>(.*?)</bdi></a>', contents)
     assert links == [(f"word-{number}", f"m{number % 3}") for number in range(6)]
     assert re.findall(r'<span class="of"><bdi>(.*?)</bdi>', contents) == ["nurse", "captain"]
-    page = _Page(text)
+    page = Page(text)
     assert page.unclosed == []
     heads = re.findall(r'<h2 id="h-(word-\d)"><bdi>(.*?)</bdi> in <bdi>(.*?)</bdi>', text)
     assert heads == [
@@ -315,18 +218,18 @@ def test_a_long_name_is_cut_and_whole_where_it_is_pointed_at(packaged_model):
     long = WordEmbeddingModel.from_arrays(words, vectors, name=model)
     pairs = [("she", "he"), ("woman", "man")]
     pages = [word_page(long, each, pairs, k=3) for each in ("nurse", word)]
-    page = _Page(page_html([*pages, model_page(long, pairs, words={"l" * 8_000: [word]}, n=3)]))
+    page = Page(page_html([*pages, model_page(long, pairs, words={"l" * 8_000: [word]}, n=3)]))
     assert page.unclosed == []
     text, _, provenance = page.text.partition("Provenance Software")
     assert max(map(len, re.findall(r"[mwl]+", text))) <= 300
     assert max(map(len, re.findall(r"[mwl]+", provenance))) <= 1000
-    titles = {attrs["title"] for _, attrs in page.elements if "title" in attrs}
+    titles = {attrs["title"] for _, attrs, _ in page.elements if "title" in attrs}
     assert {model, word, "l" * 8_000} <= titles
-    labels = [attrs["aria-label"] for _, attrs in page.elements if "aria-label" in attrs]
+    labels = [attrs["aria-label"] for _, attrs, _ in page.elements if "aria-label" in attrs]
     assert max(map(len, labels)) < 600
     # A name that has room is not given twice.
-    short = _Page(page_html(word_page(packaged_model, "nurse", k=3)))
-    assert not [attrs for _, attrs in short.elements if "title" in attrs]
+    short = Page(page_html(word_page(packaged_model, "nurse", k=3)))
+    assert not [attrs for _, attrs, _ in short.elements if "title" in attrs]
 
 
 def _drawn(text):
@@ -347,7 +250,7 @@ def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
         plot_px = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
         assert plot_px > 50
         assert layout["margin"]["b"] > 50
-    assert "Bars that end within their line may be chance; they are hollow." in _Page(text).text
+    assert "Bars that end within their line may be chance; they are hollow." in Page(text).text
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):
@@ -364,7 +267,7 @@ def test_analogies_and_correlations_have_their_sections(packaged_model):
     }
     text = page_html([], analogies={"demo": pd.DataFrame([row])}, correlations=[one])
     assert 'id="figure-statistic-0"' in text
-    page = _Page(text)
+    page = Page(text)
     assert page.unclosed == []
     assert "Analogies in demo" in page.text
     assert "she<" in page.text
@@ -397,22 +300,4 @@ def test_what_is_no_page_is_refused(packaged_model):
 
 
 def test_chromium_draws_all_figures_without_an_error(nasty_html, chromium, tmp_path):
-    path = tmp_path / "page.html"
-    path.write_text(nasty_html, encoding="utf-8")
-    done = subprocess.run(
-        [
-            chromium,
-            *("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"),
-            f"--user-data-dir={tmp_path / 'profile'}",
-            *("--virtual-time-budget=20000", "--window-size=1200,20000", "--dump-dom"),
-            path.as_uri(),
-        ],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=True,
-    )
-    assert 'data-ready="yes"' in done.stdout
-    assert "data-errors" not in done.stdout
-    assert "data-pwned" not in done.stdout
-    assert done.stdout.count('data-drawn="yes"') == nasty_html.count('<div class="drawing"') == 8
+    check_drawn(chromium, tmp_path, nasty_html, 8)

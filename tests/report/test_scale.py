@@ -5,22 +5,18 @@ import re
 
 import pytest
 from made_results import many, results_of
+from pages import chromium_opens
 
 from wefe.report import summarize, to_html
 from wefe.report._figures import figures
 from wefe.report._summarize import MOST_MODELS
 
-# Machines that run tests may have other things to do.
-_SLOWER = 5
 _SORT = """
 const say = (key, value) => (document.documentElement.dataset[key] = JSON.stringify(value));
 addEventListener("load", () => setTimeout(() => {
   const table = document.querySelector("#rankings table");
   const rows = () => [...table.tBodies[0].rows];
-  const start = performance.now();
   table.tHead.querySelectorAll("button")[1].click();
-  document.body.offsetHeight;
-  say("ms", [Math.round(start), Math.round(performance.now() - start)]);
   say("first", rows().slice(0, 3).map((row) => parseInt(row.cells[1].textContent)));
   const field = document.querySelector("#rankings input[type=search]");
   field.value = "MODEL 1";
@@ -60,6 +56,7 @@ def test_above_forty_models_the_report_changes_form(sixty):
         assert all("texttemplate" not in trace for trace in data["data"])
         assert {"<b>Gender</b>", "<b>Age</b>"} <= {*data["layout"]["yaxis"]["ticktext"]}
     html = to_html(sixty)
+    assert len(html.encode()) < 10e6
     assert html.count('<tr class="named">') == 3 * len(named)
     assert "the scores as a table" not in html
 
@@ -73,47 +70,20 @@ def test_forty_models_have_cells_and_forty_one_have_not():
     assert not form(41)
 
 
-@pytest.mark.parametrize("n_models", [110, pytest.param(500, marks=pytest.mark.slow)])
-def test_reports_of_many_models_stay_below_ten_megabytes(n_models):
-    # What they take of time is printed by benchmarks/bench_report.py.
-    assert len(to_html(many(n_models)).encode()) < 10e6
-
-
-def opened(text, chromium, tmp_path, *flags):
-    import subprocess
-
-    text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", text)
-    path = tmp_path / "page.html"
-    path.write_text(text.replace("</body>", f"<script>{_SORT}</script></body>"), encoding="utf-8")
-    done = subprocess.run(
-        [
-            *(chromium, "--headless=new", "--no-sandbox", "--disable-gpu", "--dump-dom"),
-            f"--user-data-dir={tmp_path / 'profile'}",
-            *("--enable-logging=stderr", "--v=0", *flags, path.as_uri()),
-        ],
-        capture_output=True,
-        encoding="utf-8",
-        timeout=300,
-        check=True,
-    )
-    assert "CONSOLE" not in done.stderr
-    root = re.search(r"<html[^>]*>", done.stdout)[0].replace("&quot;", '"')
-    assert "data-errors" not in root
-    return {
-        key: json.loads(value) for key, value in re.findall(r'data-(\w+)="(\[.*?\]|\d+)"', root)
-    }
-
-
 @pytest.mark.parametrize("n_models", [60, pytest.param(1000, marks=pytest.mark.slow)])
 def test_a_table_of_many_models_sorts_and_is_filtered(n_models, chromium, tmp_path):
-    results = many(n_models, n_queries=6 if n_models < 100 else 25)
-    said = opened(to_html(results), chromium, tmp_path, "--timeout=15000")
+    text = to_html(many(n_models, n_queries=6 if n_models < 100 else 25))
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy".*?>', "", text)
+    text = text.replace("</body>", f"<script>{_SORT}</script></body>")
+    document, console = chromium_opens(chromium, tmp_path, text, "--dump-dom")
+    assert console == []
+    root = re.search(r"<html[^>]*>", document)[0].replace("&quot;", '"')
+    assert "data-errors" not in root
+    said = {key: json.loads(v) for key, v in re.findall(r'data-(\w+)="(\[.*?\]|\d+)"', root)}
     assert said["first"] == [1, 2, 3]
     assert {"model 1", "model 10", "model 19"} <= set(said["left"])
     assert all(name.startswith("model 1") for name in said["left"])
     assert said["named"] >= 1
-    # When it was opened, and how long sorting took.
-    assert sum(said["ms"]) < 3000 * _SLOWER
 
 
 def test_negative_sentiment_is_drawn_and_in_a_table():
@@ -153,24 +123,3 @@ def test_ranks_stand_with_scores_and_accumulate_with_external_columns(made):
     drawn = figures(results, summarize(results))["ranking-0"]
     assert [trace["name"] for trace in drawn.data["data"]] == ["WEAT", "WEB"]
     assert "These columns are ranked in their own order: WEB." in drawn.caption
-
-
-def test_studies_keep_what_rnsb_finds_of_words(cuts):
-    from wefe.study import Study
-
-    folder, models = cuts
-    query = {
-        "targets": {"Irish": ["irish"], "German": ["german"], "Chinese": ["chinese"]},
-        "attributes": {"Good": ["love", "peace"], "Bad": ["agony", "evil"]},
-    }
-    given = {
-        "name": "N",
-        "offline": True,
-        "models": models[:1],
-        "queries": [{"name": "Nation", "query": [query]}],
-        "metrics": [{"metric": "rnsb"}],
-    }
-    results = Study(given, base=folder).run(":memory:", progress=False)
-    (part,) = summarize(results)["sentiment"]
-    assert sum(part["rows"][0]["shares"]) == pytest.approx(1)
-    assert "negative_sentiment" not in results.to_frame()

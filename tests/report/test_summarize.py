@@ -3,17 +3,16 @@
 import json
 import math
 import re
+from itertools import chain
 from pathlib import Path
 
 import pytest
 
 import wefe.audit
-from wefe._visible import visible
 from wefe.audit._warnings import read_texts
 from wefe.datasets import load_weat_queries
 from wefe.debias import list_debias_methods
 from wefe.debias._registry import debias_method_name
-from wefe.metrics._registry import get_metric
 from wefe.report import summarize, to_html, to_markdown
 from wefe.report._claims import claims, said
 from wefe.report._provenance import METHODS, as_toml
@@ -69,17 +68,6 @@ def test_no_sentence_promises_that_a_model_is_without_bias(rich, with_failure, e
         text = json.dumps(summarize(results)).lower()
         assert "unbiased" not in text
         assert "fair model" not in text
-
-
-def test_query_sets_weigh_what_they_should_in_overall_ranks(made):
-    scores = {"WEAT": {"Gender": {"q": {"a": 0.1, "b": 0.2}, "r": {"a": 0.1, "b": 0.2}},
-                       "Age": {"q": {"a": 0.9, "b": 0.1}}}}  # fmt: skip
-    summary = summarize(made(scores))
-    assert [part["name"] for part in summary["rankings"]] == ["Overall", "Gender", "Age"]
-    # (2 * 0.1 + 0.9) / 3 and (2 * 0.2 + 0.1) / 3.
-    distances = {row["model"]: row["scores"][0] for row in summary["rankings"][0]["rows"]}
-    assert distances == pytest.approx({"a": 1.1 / 3, "b": 0.5 / 3})
-    assert "Overall: b ranks first on WEAT." in sentences(made(scores), "first_on")
 
 
 # How sure
@@ -221,17 +209,12 @@ def test_intervals_that_do_not_hold_their_score_are_named(made):
 def test_the_side_of_a_test_is_said_in_words(example):
     assert sentences(example, "one_sided") == []
     one_sided = summarize(example)
-    for metric in one_sided["methods"]["metrics"]:
-        if metric["label"] == "WEAT-ES":
-            metric["params"]["p_value_test_type"] = "right-sided"
-    assert [
-        said(each)["text"]
-        for each in claims(one_sided, scored(example))
-        if each.kind == "one_sided"
-    ] == [
+    one_sided["methods"]["metrics"][0]["params"]["p_value_test_type"] = "right-sided"
+    (claim,) = [c for c in claims(one_sided, scored(example)) if c.kind == "one_sided"]
+    assert said(claim)["text"] == (
         "The test of WEAT-ES is right-sided: it only tests whether the first targets are "
         "associated with the first attributes, so a score below 0 always has a large p-value."
-    ]
+    )
 
 
 # Sentences
@@ -305,25 +288,11 @@ def test_sentences(made, scores, kinds, expected):
 
 
 @pytest.mark.parametrize(
-    ("label", "is_control"),
-    [
-        ("shuffled control", True),
-        ("Control", True),
-        ("controlled-lm", False),
-        ("random-walk", False),
-    ],
+    ("label", "is_control"), [("shuffled control", True), ("controlled-lm", False)]
 )
 def test_what_is_a_control_is_known_by_its_name(made, label, is_control):
     results = made({"WEAT": {"G": eight(**{"a": 0.3, "b": 0.4, label: 0.1})}})
     assert len(sentences(results, "verdict")) == 1 + is_control
-
-
-def test_sentences_in_parts_say_the_same_and_tell_names_from_words(made):
-    (first, *_) = summarize(made(SCORES))["claims"]
-    parts = first["parts"]
-    assert "".join(part["text"] for part in parts) == first["text"]
-    assert {part["text"] for part in parts if part["kind"] == "model"} == {"a"}
-    assert parts[0] == {"kind": "name", "text": "Gender"}
 
 
 # What disagrees
@@ -377,29 +346,21 @@ def test_a_mitigated_model_is_compared_with_its_base(made):
     scores = {
         "WEAT": {"G": {"q": {"a": -0.4, "b": 0.9, "a + hard": 0.1}}},
         "ECT": {"G": {"q": {"a": 0.9, "b": 0.1, "a + hard": 0.5}}},
+        "RND": {"G": {"q": {"a": 0.0, "b": 0.1, "a + hard": 0.1}}},
     }
     (change,) = summarize(made(scores))["changes"]
     assert (change["model"], change["base"]) == ("a + hard", "a")
-    weat, ect = change["bias"]
+    weat, ect, rnd = change["bias"]
     assert (weat["before"], weat["after"], weat["relative"]) == pytest.approx((0.4, 0.1, -0.75))
     assert (ect["before"], ect["after"]) == pytest.approx((0.1, 0.5))
+    # A change from nothing has no percentage.
+    assert rnd["relative"] is None
     assert sentences(made(scores), "mitigated", "mitigation") == [
-        "Mitigation lowered the measured bias in 1 of 2 comparisons with the original model and "
-        "raised it in 1.",
-        "a + hard against a (G): higher distance from no bias on ECT (0.100 to 0.500, +400 %); "
-        "lower distance from no bias on WEAT (0.400 to 0.100, -75 %).",
+        "Mitigation lowered the measured bias in 1 of 3 comparisons with the original model and "
+        "raised it in 2.",
+        "a + hard against a (G): higher distance from no bias on ECT (0.100 to 0.500, +400 %), RND "
+        "(0.000 to 0.100); lower distance from no bias on WEAT (0.400 to 0.100, -75 %).",
     ]
-    assert sentences(made(scores), "no_leader")[1] == (
-        "G: without mitigated models, no model is clearly ahead: a ranks first on both metrics "
-        "(not tested for significance)."
-    )
-
-
-def test_mitigation_of_nothing_has_no_percentage(made):
-    scores = {"WEAT": {"G": {"q": {"a": 0.0, "a + hard": 0.1}}}}
-    assert summarize(made(scores))["changes"][0]["bias"][0]["relative"] is None
-    (sentence,) = sentences(made(scores), "changed")
-    assert "0.000 to 0.100)" in sentence
 
 
 # Gaps
@@ -420,34 +381,6 @@ def test_what_failed_and_what_is_missing_is_said(made):
     assert "- **c**: 2 tasks failed (no such file)\n" in to_markdown(made(scores))
 
 
-def test_a_model_that_cannot_be_opened_is_reported(with_failure):
-    summary = summarize(with_failure)
-    (failure,) = summary["gaps"]["failures"]
-    assert failure["model_name"] == "broken"
-    assert "line 2" in failure["reason"]
-
-
-def test_scores_without_a_value_come_with_their_reason(made):
-    no_value = {"score": None, "nan_reason": "'F' lost all of its words"}
-    scores = {"WEAT": {"G": {"q": {"a": 0.1, "b": no_value}, "r": {"a": 0.1, "b": 0.3}}}}
-    summary = summarize(made(scores))
-    assert summary["gaps"]["nan"] == [
-        {
-            "metric": "WEAT",
-            "query_set": "G",
-            "query": "q",
-            "model": "b",
-            "reason": "'F' lost all of its words",
-        }
-    ]
-    assert sentences(made(scores), "without_value", "gaps") == [
-        "1 of 4 scores has no value: 1 undefined (NaN).",
-        "Aggregated scores of G leave out queries that not every model could answer: 1 of 2 for "
-        "WEAT.",
-    ]
-    assert "- 1 undefined score (1 model): 'F' lost all of its words\n" in to_markdown(made(scores))
-
-
 def test_scores_without_a_value_are_counted_as_the_tidy_table_has_them(made):
     no_value = {"score": None, "nan_reason": "lost"}
     failed = Outcome("failed", reason="no such file")
@@ -455,8 +388,13 @@ def test_scores_without_a_value_are_counted_as_the_tidy_table_has_them(made):
                                    "r": {"a": Outcome(), "b": no_value, "c": failed},
                                    "s": {"a": no_value, "b": no_value, "c": 0.1}}}})  # fmt: skip
     assert results.to_frame()["score"].isna().sum() == 7
-    assert sentences(results, "without_value") == [
+    assert summarize(results)["gaps"]["nan"][-1] == {
+        "metric": "WEAT", "query_set": "G", "query": "s", "model": "b", "reason": "lost"
+    }  # fmt: skip
+    assert sentences(results, "without_value", "left_out") == [
         "7 of 9 scores have no value: 2 failed, 1 not computed yet and 4 undefined (NaN).",
+        "Aggregated scores of G leave out queries that not every model could answer: 3 of 3 for "
+        "WEAT.",
     ]
     assert "- 4 undefined scores (2 models): lost\n" in to_markdown(results)
 
@@ -472,13 +410,8 @@ def test_words_that_models_lack_are_listed_for_the_right_one_of_two_queries(rich
 def test_individual_biases_are_those_of_the_audit(rich):
     each = summarize(rich)["words"][0]
     audit = rich.words("cut 64", "Gender", each["query"])["audit"]
-    table = dict(
-        zip(
-            [word for use in audit["targets"] for word in use["used"]],
-            [value for part in audit["positions"] for value in part],
-            strict=True,
-        )
-    )
+    words = [word for use in audit["targets"] for word in use["used"]]
+    table = dict(zip(words, chain(*audit["positions"]), strict=True))
     column = each["positions"]["columns"].index("cut 64")
     shown = dict(zip(each["positions"]["index"], each["positions"]["data"], strict=True))
     assert {word: values[column] for word, values in shown.items()} == {
@@ -507,64 +440,41 @@ def test_every_kind_of_warning_has_plain_words():
     assert found | {*read_texts("warnings.toml")} == {*METHODS["warnings"]}
 
 
-def test_quality_that_did_not_change_is_called_the_same(rich):
-    summary, scores = json.loads(json.dumps(summarize(rich))), scored(rich)
-    (change,) = summary["changes"]
-    (quality,) = change["quality"]
-    quality |= {"before": 0.3131, "after": 0.3132, "way": "the same", "relative": 0.0003}
-
-    def texts():
-        found = [said(each)["text"] for each in claims(summary, scores) if each.kind == "changed"]
-        return [text for text in found if "quality" in text]
-
-    assert texts() == [
-        "cut 64 (hard-debias, gender) against cut 64: about the same quality on alike (0.313)."
-    ]
-    quality |= {"after": 0.25, "way": "lower", "relative": -0.2015}
-    assert texts() == [
-        "cut 64 (hard-debias, gender) against cut 64: lower quality on alike (0.313 to 0.250, "
-        "-20 %)."
-    ]
+@pytest.mark.parametrize(
+    ("after", "way", "text"),
+    [
+        (0.3132, "the same", "about the same quality on alike (0.313)."),
+        (0.25, "lower", "lower quality on alike (0.313 to 0.250, -20 %)."),
+    ],
+)
+def test_quality_that_did_not_change_is_called_the_same(rich, after, way, text):
+    summary = json.loads(json.dumps(summarize(rich)))
+    (quality,) = summary["changes"][0]["quality"]
+    quality |= {"before": 0.3131, "after": after, "way": way, "relative": after / 0.3131 - 1}
+    found = [said(each)["text"] for each in claims(summary, scored(rich)) if each.kind == "changed"]
+    assert f"cut 64 (hard-debias, gender) against cut 64: {text}" in found
 
 
 @pytest.mark.parametrize(
     ("metric", "said"),
     [
-        ({"metric": "weat-es"}, [-2, 2]),
         # Eight target words, each with an association of at most 2.
         ({"metric": "weat"}, [-16, 16]),
         ({"metric": "rnd"}, [None, None]),
         ({"metric": "rnd", "params": {"distance": "cos"}}, [-2, 2]),
-        ({"metric": "ect"}, [-1, 1]),
-        ({"metric": "mac"}, [0, 2]),
         ({"metric": "rnsb"}, [0, math.log(8)]),
-        ({"metric": "ripa"}, [None, None]),
-        ({"metric": "direct-bias"}, [0, 1]),
-        ({"metric": "same"}, [0, 1]),
-        ({"metric": "gweat"}, [-2, 2]),
     ],
-    ids=lambda value: str(value) if isinstance(value, list) else value["metric"],
+    ids=str,
 )
 def test_the_range_of_scores_is_that_of_the_metric_with_these_queries(metric, said):
     words = {
         "targets": {"F": ["she", "woman", "girl", "mother"], "M": ["he", "man", "boy", "father"]},
         "attributes": {"A": ["home", "family"], "B": ["office", "career"]},
     }
-    study = Study(
-        {"name": "R", "offline": True, "models": [{"source": "demo"}],
-         "queries": [{"name": "G", "query": [words]}], "metrics": [metric]}
-    )  # fmt: skip
-    results = study.run(":memory:", progress=False)
-    (method,) = summarize(results)["methods"]["metrics"]
+    given = {"name": "R", "offline": True, "models": [{"source": "demo"}], "metrics": [metric]}
+    study = Study({**given, "queries": [{"name": "G", "query": [words]}]})
+    (method,) = summarize(study.run(":memory:", progress=False))["methods"]["metrics"]
     assert method["range"] == pytest.approx(said)
-    (planned,) = results.plan.metrics
-    (task, _), *_ = results.of_kind("score")
-    query = results.plan.queries[task.identity["query"]]
-    low, high = get_metric(task.identity["metric"])().scale(query, **planned.params).value_range
-    assert [low, high] == pytest.approx(
-        [-math.inf if said[0] is None else said[0], math.inf if said[1] is None else said[1]]
-    )
-    assert low <= results.to_frame()["score"].iloc[0] <= high
 
 
 def test_warnings_are_counted_by_kind(rich):
@@ -616,18 +526,6 @@ def test_the_declaration_is_toml_that_says_the_same(rich, nasty):
         "youth",
         "child",
     ]
-
-
-@pytest.mark.parametrize(
-    "text", ["plain", "fam\u00edlia", "\u05e9\u05dc\u05d5\u05dd", "\U0001f600", "a\nb"]
-)
-def test_texts_of_all_scripts_stay_as_they_are(text):
-    assert visible(text, "\n") == text
-
-
-@pytest.mark.parametrize("letter", ["\u202e", "\u2066", "\x00", "\x1b", "\ud800"])
-def test_what_is_not_seen_or_reorders_text_is_shown(letter):
-    assert visible(f"a{letter}b") == f"a\\u{ord(letter):04x}b"
 
 
 def test_intervals_allow_a_test_of_the_first_two_models(rich):

@@ -475,9 +475,7 @@ def call(two_models, results_of, monkeypatch, capsys):
 
     def run(other, *arguments):
         files["other"] = other
-        monkeypatch.setattr(
-            _run, "open_results", lambda path, results=None, name=None: files[str(path)]
-        )
+        monkeypatch.setattr(_run.Stored, "open", lambda self, path: files[str(path)])
         app = typer.Typer(pretty_exceptions_enable=False)
         app.command()(_diff.diff)
         code = app(["one", "other", *arguments], standalone_mode=False)

@@ -10,12 +10,18 @@ import signal
 import sqlite3
 import sys
 import textwrap
-from collections.abc import Callable
-from typing import Annotated, Any, NoReturn
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
 
 _LONGEST_WARNING = 600
+# In the order of the help.
+_COMMANDS = (
+    "demo measure init run report verify diff check audit silhouette explore debias retrieval "
+    "replicate convert datasets"
+)
+_OF_RUN = ("init", "report", "verify")
 # Errors that end a command, and their messages.
 _ERRORS: dict[type[Exception], str] = {
     # Only a file made on purpose is nested so deeply.
@@ -33,21 +39,6 @@ def application() -> typer.Typer:
     >>> len(application().registered_commands)
     16
     """
-    from wefe.cli import (
-        _audit,
-        _check,
-        _convert,
-        _datasets,
-        _debias,
-        _demo,
-        _diff,
-        _explore,
-        _measure,
-        _replicate,
-        _retrieval,
-        _run,
-        _silhouette,
-    )
     from wefe.cli._options import Command, prose
 
     app = typer.Typer(
@@ -63,13 +54,10 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    commands: list[Callable[..., None]] = [
-        *(_demo.demo, _measure.measure, _run.init, _run.run, _run.report, _run.verify, _diff.diff),
-        *(_check.check, _audit.audit, _silhouette.silhouette, _explore.explore, _debias.debias),
-        *(_retrieval.retrieval, _replicate.replicate, _convert.convert, _datasets.datasets),
-    ]
-    for each in commands:
-        app.command(cls=Command, help=prose(each))(each)
+    for name in _COMMANDS.split():
+        module = "run" if name in _OF_RUN else name
+        function = getattr(import_module(f"wefe.cli._{module}"), name)
+        app.command(cls=Command, help=prose(function))(function)
     app.callback(invoke_without_command=True)(_top)
     return app
 
@@ -87,19 +75,15 @@ def main() -> None:
         # Developers want the traceback.
         if os.environ.get("WEFE_TRACEBACK"):
             raise
+        from wefe._visible import visible
+
         message = next(text for kind, text in _ERRORS.items() if isinstance(error, kind))
-        _end(message.format(error))
+        # Messages about study files have one line per key.
+        text = visible(_as_options(message.format(error)), "\n")
+        print(f"error: {text}", file=sys.stderr)
+        sys.exit(2)
     finally:
         log.close()
-
-
-def _end(message: str) -> NoReturn:
-    from wefe._visible import visible
-
-    # Messages about study files have one line per key.
-    text = visible(_as_options(message), "\n")
-    print(f"error: {text}", file=sys.stderr)
-    sys.exit(2)
 
 
 def _as_options(message: str) -> str:
@@ -142,7 +126,6 @@ class _Log(logging.StreamHandler[Any]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.setFormatter(_Printable("%(levelname)s: %(message)s"))
         self._seen: set[str] = set()
 
     def emit(self, record: logging.LogRecord) -> None:
@@ -150,12 +133,10 @@ class _Log(logging.StreamHandler[Any]):
             self._seen.add(record.getMessage())
             super().emit(record)
 
-
-class _Printable(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         from wefe._visible import visible
 
-        text = super().format(record)
+        text = f"{record.levelname}: {record.getMessage()}"
         if record.levelno == logging.WARNING:
             text = textwrap.shorten(text, _LONGEST_WARNING, placeholder=" ...")
         if sys.stderr.isatty():

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import pandas as pd
 
 import wefe.audit as audits
 from wefe._files import atomic_file
-from wefe._output import Format, as_json, say, tell, write
+from wefe._output import Format, say, tell, write
 from wefe._plain import plain
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._inputs import declared_models, end, open_models, open_queries, preprocessors
+from wefe.cli._inputs import end, open_models, open_queries, preprocessors
 from wefe.datasets import load_criterion
 from wefe.models._load import words_of
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit, QueryAudit
-    from wefe.models import WordEmbeddingModel
+    from wefe.datasets import Criterion
     from wefe.query import Query
 
 logger = logging.getLogger(__name__)
 
-_Audit: TypeAlias = "QueryAudit | DirectionAudit"
+_Audit = TypeVar("_Audit")
+
+
+class _Found(NamedTuple):
+    queries: list[QueryAudit]
+    directions: list[DirectionAudit]
+
+
+_NOTHING = _Found([], [])
 
 _ABOUT_DIRECTIONS = (
     "cosine: of the set's own direction with the first component. without: the same, with the "
@@ -48,8 +57,7 @@ _ABOUT_REQUIREMENTS = (
 @opt.command
 def audit(
     *,
-    model: list[str] = [],
-    encoder: list[str] = [],
+    models: opt.Models,
     queries: list[str] = [],
     criterion: list[str] = [],
     requirements: bool = False,
@@ -57,14 +65,7 @@ def audit(
     format: Format = "table",
     p_value_test: opt.Side = "right-sided",
     lowercase: bool = True,
-    vocab_prefix: str = "",
     offline: bool = False,
-    trust_pickle: bool = False,
-    layer: int = -1,
-    pooling: opt.Pooling = "auto",
-    template: list[str] = [],
-    prompt: str = "",
-    dim: int | None = None,
 ) -> None:
     """Check how reliable scores are.
 
@@ -96,75 +97,54 @@ def audit(
         )
     if format == "csv" and (criterion or requirements or not queries):
         raise ValueError("--format csv contains the biases of words: use it with --queries only.")
-    uses: dict[str, tuple[object, str]] = {
-        "out": (
-            queries or criterion,
-            "--queries or --criterion; otherwise there is nothing to draw",
-        ),
-        opt.OF_ENCODERS: (encoder, "--encoder"),
-    }
-    opt.check_used(audit, locals(), uses)
-    found: list[_Audit] = []
+    where = "--queries or --criterion; otherwise there is nothing to draw"
+    opt.check_used(audit, locals(), {"out": (queries or criterion, where)})
+    found = _NOTHING
     failures: dict[str, str] = {}
     if queries or criterion:
-        of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
-        declared = declared_models(model, encoder, of_tables, locals())
-        asked = _parts(queries, offline), dict.fromkeys(criterion)
+        declared, parts = models.declared(), _parts(queries, offline)
+        # The sets that define a direction ship with the package.
+        known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
         forms = preprocessors(lowercase)
-        found, failures = _audits(declared, *asked, p_value_test, forms, vocab_prefix)
+        words = _words(parts, known, models.vocab_prefix, forms)
+        opened, failures = open_models(declared, words)
+        of_query = partial(audits.audit_query, alternative=p_value_test, preprocessors=forms)
+        of_direction = partial(audits.audit_direction, preprocessors=forms)
+        found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
+        if not any(found):
+            raise ValueError("no audit is possible with these models; see the messages above.")
     table = audits.requirements_table() if requirements else None
     if format == "json":
-        print(_as_json(found, table))
+        of_metrics = {} if table is None else {"requirements": table}
+        print(json.dumps(plain(found._asdict() | of_metrics), indent=2, ensure_ascii=False))
     else:
-        write(format, [*_tables(found, table)], {"words": _words_of(found)})
+        write(format, [*_tables(found, table)], {"words": _words_of(found.queries)})
     if format == "table":
         _print_notes(found, table)
     if out is not None:
-        _write_figures(found, out)
+        _write_figures([*found.queries, *found.directions], out)
     end(failures)
 
 
-def _audits(
-    declared: list[dict[str, Any]],
-    parts: list[Query],
-    criteria: Iterable[str],
-    alternative: opt.Side,
-    forms: list[dict[str, Any]],
-    prefix: str,
-) -> tuple[list[_Audit], dict[str, str]]:
-    """Return the audits of all models, and the models that could not be opened."""
-    # The sets that define a direction ship with the package.
-    known = [load_criterion(text, offline=True) for text in criteria]
-    defining = [word for one in known for part in one.definitional_sets for word in part]
-    words = set(words_of(parts, prefix or None, forms))
-    words |= {prefix + form for word in defining for form in (word, word.lower())}
-    opened, failures = open_models(declared, words)
-    of_query = partial(audits.audit_query, alternative=alternative, preprocessors=forms)
-    of_direction = partial(audits.audit_direction, preprocessors=forms)
-    asked = [(of_query, part) for part in parts] + [(of_direction, one) for one in known]
-    found = [one for each in opened for how, what in asked for one in _tried(how, what, each)]
-    if not found:
-        raise ValueError("no audit is possible with these models; see the messages above.")
-    # Queries come first.
-    return [*_of_queries(found), *_of_directions(found)], failures
+def _words(
+    parts: list[Query], criteria: list[Criterion], prefix: str, forms: list[dict[str, Any]]
+) -> set[str]:
+    """Return the words to read from the models."""
+    defining = [word for one in criteria for part in one.definitional_sets for word in part]
+    cased = {prefix + form for word in defining for form in (word, word.lower())}
+    return cased.union(words_of(parts, prefix or None, forms))
 
 
-def _of_queries(found: list[_Audit]) -> list[QueryAudit]:
-    return [one for one in found if isinstance(one, audits.QueryAudit)]
-
-
-def _of_directions(found: list[_Audit]) -> list[DirectionAudit]:
-    return [one for one in found if isinstance(one, audits.DirectionAudit)]
-
-
-def _tried(audit: Callable[..., _Audit], what: Any, model: WordEmbeddingModel) -> list[_Audit]:
-    """Return a list with one audit; an empty list (and a log message) if it fails."""
-    try:
-        return [audit(what, model)]
-    except ValueError as error:
-        name = getattr(what, "name", None)
-        logger.warning("%s", f"{name}, {model.name}: {error}" if name else error)
-        return []
+def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:
+    """Return the audits that are possible, and log why others are not."""
+    found = []
+    for model, what in itertools.product(models, asked):
+        try:
+            found.append(audit(what, model))
+        except ValueError as error:
+            name = getattr(what, "name", None)
+            logger.warning("%s", f"{name}, {model.name}: {error}" if name else error)
+    return found
 
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
@@ -180,18 +160,11 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _as_json(found: list[_Audit], table: pd.DataFrame | None) -> str:
-    content = {"queries": plain(_of_queries(found)), "directions": plain(_of_directions(found))}
-    if table is not None:
-        content |= json.loads(as_json({"requirements": table}))
-    return json.dumps(content, indent=2, ensure_ascii=False)
-
-
-def _tables(found: list[_Audit], table: pd.DataFrame | None) -> Iterator[tuple[str, pd.DataFrame]]:
-    rows = pd.DataFrame(map(_row, _of_queries(found))).dropna(axis="columns", how="all")
+def _tables(found: _Found, table: pd.DataFrame | None) -> Iterator[tuple[str, pd.DataFrame]]:
+    rows = pd.DataFrame(map(_row, found.queries)).dropna(axis="columns", how="all")
     if len(rows):
         yield "Individual biases s(w, A, B) of the target words", rows.infer_objects()
-    for direction in _of_directions(found):
+    for direction in found.directions:
         ratio = direction.explained_variance_ratio[0]
         title = (
             f"Bias direction of {direction.n_sets} defining sets in {direction.model_name}: "
@@ -219,41 +192,40 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
     }
 
 
-def _print_notes(found: list[_Audit], table: pd.DataFrame | None) -> None:
+def _print_notes(found: _Found, table: pd.DataFrame | None) -> None:
     """Explain the columns and print the warnings."""
-    of_queries = _of_queries(found)
-    if of_queries:
+    audits_found: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
+    warned = [one for one in audits_found if one.warnings]
+    if found.queries:
         tell(
             "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
-            f"|s| > {of_queries[0].epsilon:g} d. AUC: share of word pairs in which the word of the "
-            "first set has the larger bias; 0.5 by chance."
+            f"|s| > {found.queries[0].epsilon:g} d. AUC: share of word pairs in which the word of "
+            "the first set has the larger bias; 0.5 by chance."
         )
-    for side in {one.comparison.alternative for one in of_queries if one.comparison is not None}:
+    for side in {one.comparison.alternative for one in found.queries if one.comparison}:
         tell(f"p value: {side} permutation test.")
-    if _of_directions(found):
+    if found.directions:
         tell(_ABOUT_DIRECTIONS)
-    warned = [one for one in found if one.warnings]
     for one in warned:
         name = visible(getattr(one, "query_name", "bias direction"))
         tell(f"\n{name}, {visible(one.model_name)}:")
         tell("\n".join(f"- {warning}" for warning in one.warnings))
-    if found:
-        text = f"\n{len(warned)} of {len(found)} audits found warnings."
+    if audits_found:
+        text = f"\n{len(warned)} of {len(audits_found)} audits found warnings."
         say(text, "yellow" if warned else "green")
     if table is not None:
         tell(_ABOUT_REQUIREMENTS)
         tell("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
 
 
-def _words_of(found: list[_Audit]) -> pd.DataFrame:
+def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
     tables = [
-        one.to_frame().assign(query_name=one.query_name, model_name=one.model_name)
-        for one in _of_queries(found)
+        one.to_frame().assign(query_name=one.query_name, model_name=one.model_name) for one in found
     ]
     return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
 
 
-def _write_figures(found: list[_Audit], path: Path) -> None:
+def _write_figures(found: list[Any], path: Path) -> None:
     """Write a page of figures that works offline."""
     parts = [
         one.plot().to_html(full_html=False, include_plotlyjs=position == 0)

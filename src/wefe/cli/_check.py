@@ -17,7 +17,7 @@ import typer
 from wefe._output import as_json, as_text, say, tell
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.cli._run import open_source
+from wefe.cli._run import Stored
 
 if TYPE_CHECKING:
     from wefe.study import StudyResults
@@ -44,8 +44,7 @@ def check(
     allow_new: bool = False,
     allow_gone: bool = False,
     allow_nan: bool = False,
-    results: Path | None = None,
-    name: str | None = None,
+    stored: Stored,
     n_jobs: int = 1,
     format: Literal["text", "json", "junit", "github"] | None = None,
 ) -> None:
@@ -96,10 +95,12 @@ def check(
 
     # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
-    source = open_source(study, results, name)
+    source = stored.source(study)
     uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
     opt.check_used(check, locals(), uses)
-    _check_other((results or source.results_path) if isinstance(source, Study) else study, baseline)
+    if baseline is not None:
+        own = source.results_path if isinstance(source, Study) else study
+        _check_baseline(baseline, stored.results or own)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
@@ -107,7 +108,7 @@ def check(
     checked_increase(max_increase, limits | of_rankings, baseline)
     old = None if baseline is None else _open_baseline(baseline, source.plan.name)
     try:
-        found = source.run(results, n_jobs=n_jobs) if isinstance(source, Study) else source
+        found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
         print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
         raise typer.Exit(_INTERRUPTED) from None
@@ -157,9 +158,7 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def _check_other(results: Path, baseline: Path | None) -> None:
-    if baseline is None:
-        return
+def _check_baseline(baseline: Path, results: Path) -> None:
     if not baseline.is_file():
         raise FileNotFoundError(
             f"--baseline {baseline}: there is no such file. Make it with 'wefe run --results "

@@ -11,9 +11,12 @@ from typing import TYPE_CHECKING, Any
 from wefe._checks import check_known
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
-from wefe.cli._inputs import is_there, preprocessors, read_lines, split_name
+from wefe.cli._inputs import preprocessors, read_lines
 
 logger = logging.getLogger(__name__)
+
+# Arguments of `fit` that are no parameters of a method, or have options of their own.
+_NOT_PARAMETERS = ("self", "model", "criterion", "ignore", "fit_params")
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
@@ -80,7 +83,8 @@ def debias(
         gender-specific words.
     """
     from wefe._files import check_writable
-    from wefe.debias import RowwiseDebias, debias_file, get_debias_method
+    from wefe.contextual import load_encoder
+    from wefe.debias import RowwiseDebias, debias_encoder, debias_file, get_debias_method
     from wefe.models import load
     from wefe.models.formats._write import format_of
     from wefe.study._entries import TableEntry
@@ -90,19 +94,20 @@ def debias(
         raise ValueError(
             "there is nothing to mitigate: give either --model FILE or --encoder FOLDER."
         )
-    of_tables = "ignore target vocab_prefix trust_pickle"
-    opt.check_used(debias, locals(), {of_tables: (model, "--model")})
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
     mitigation = kind(**own)
     if encoder:
-        _debias_encoder(mitigation, encoder, out, _criterion(criterion, offline), fit_params)
+        name, source = opt.split_name(encoder)
+        words, opened = _criterion(criterion, offline), load_encoder(source, name)
+        written = debias_encoder(mitigation, opened, out, criterion=words, **fit_params)
+        print(f"{out}: {written.name}; see its README.md for what was measured")
         return
     changed = None if target is None else read_lines("--target", target)
     kept = read_lines("--ignore", Path(ignore)) if ignore not in ("", "none") else []
     format_of(out, None)
     check_writable(out)
-    if not is_there(model) and not TableEntry(source=model).is_name("source", model, "."):
+    if not opt.is_there(model) and not TableEntry(source=model).is_name("source", model, "."):
         load(model)
     words = _criterion(criterion, offline)
     ignored = kept if ignore else list(words.specific_words)
@@ -134,18 +139,6 @@ def debias(
                 )
 
 
-def _debias_encoder(
-    method: BaseDebias, encoder: str, out: Path, criterion: Criterion, fit_params: dict[str, Any]
-) -> None:
-    from wefe.contextual import load_encoder
-    from wefe.debias import debias_encoder
-
-    name, source = split_name(encoder)
-    opened = load_encoder(source, name)
-    done = debias_encoder(method, opened, out, criterion=criterion, **fit_params)
-    print(f"{out}: {done.name}; see its README.md for what was measured")
-
-
 def _criterion(text: str, offline: bool) -> Criterion:
     """Return the words of a criterion; without a connection, the packaged ones."""
     from wefe.datasets import load_criterion
@@ -164,25 +157,17 @@ def _criterion(text: str, offline: bool) -> Criterion:
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Split parameters into those of the constructor and those of `fit`."""
     own = inspect.signature(kind).parameters
-    fit = [
-        name
-        for name, parameter in inspect.signature(kind.fit).parameters.items()
-        if name not in (*own, "self", "model", "criterion", "ignore")
-        and parameter.kind is not parameter.VAR_KEYWORD
-    ]
+    fit = inspect.signature(kind.fit).parameters
+    others = [name for name in fit if name not in (*own, *_NOT_PARAMETERS)]
     values = {}
     for text in given:
         name, equals, value = text.partition("=")
         if not equals:
             raise ValueError(f"--param {text}: expected NAME=VALUE.")
-        if name in ("ignore", "criterion"):
-            raise ValueError(f"--param {text}: use --{name}.")
-        check_known("--param", [name], [*own, *fit])
         values[name] = opt.json_or_text(value)
-    return (
-        {name: value for name, value in values.items() if name in own},
-        {name: value for name, value in values.items() if name in fit},
-    )
+    check_known("--param", values, [*own, *others])
+    of_fit = {name: values.pop(name) for name in others if name in values}
+    return values, of_fit
 
 
 def _print_scores(

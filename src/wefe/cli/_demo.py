@@ -9,7 +9,6 @@ import typer
 
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
-from wefe.cli._inputs import open_model
 
 if TYPE_CHECKING:
     from wefe.models import WordEmbeddingModel
@@ -50,7 +49,8 @@ def demo(
     models = _demo_models()
     if model is not None:
         words = words_of([*tests_asked, *queries], preprocessors=lookup["preprocessors"])
-        models.insert(0, open_model(model, load, words=words))
+        name, source = opt.split_name(model)
+        models.insert(0, load(source, name, words=words))
     tested = models[0]
     tell(
         f"1. Ten association tests (Caliskan et al. 2017) on {tested.name} ({len(tested):,} "

@@ -53,13 +53,13 @@ def diff(
         table, markdown and latex show the differences; csv contains all scores; json contains all
         differences and settings.
     """
-    from wefe.cli._run import open_results
+    from wefe.cli._run import Stored
     from wefe.study._diff import diff as compare
 
     declared = [path.suffix == ".toml" for path in (before, after)]
     opt.check_used(diff, locals(), {"study": (not all(declared), "results files")})
     one, other = (
-        open_results(path, name=None if is_declared else study)
+        Stored(name=None if is_declared else study).open(path)
         for path, is_declared in zip((before, after), declared, strict=True)
     )
     found = compare(one, other, tolerance=tolerance)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import logging
 import sys
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,13 +18,13 @@ from wefe._checks import check_share
 from wefe._files import check_writable
 from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._plain import plain
-from wefe._visible import HIDDEN, visible
+from wefe._visible import HIDDEN, unique_labels, visible
 from wefe.cli import _options as opt
-from wefe.cli._inputs import is_there, open_model, preprocessors, read_lines, short, split_name
+from wefe.cli._inputs import preprocessors, read_lines
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
-    from wefe.explore import ModelPage, StatisticCorrelation, WordPage
+    from wefe.explore import BiasDirections, ModelPage, StatisticCorrelation
     from wefe.models import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
@@ -37,8 +39,8 @@ _CENSUS = 2015
 _LARGE_BYTES = 100_000_000
 # Suffix that `wefe.debias` adds to names of models.
 _MITIGATED = "_debiased"
-# What was found in a model: 'words', 'page', 'analogies', 'statistic' and its directions.
-_Found = dict[str, Any]
+# Results with the names of their models, by part: 'words', 'page', 'analogies' or 'statistic'.
+_Found = dict[str, list[tuple[str, Any]]]
 
 
 @opt.command
@@ -141,36 +143,41 @@ def explore(
             "--statistic, or use --format json."
         )
     check_share("--theta", theta)
-    lists = _word_lists(words)
-    numbers = _statistic(statistic, offline)
+    lists, numbers = _word_lists(words), _statistic(statistic, offline)
     if out is not None:
         _check_page(out)
     # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
     opened, before = _open(model, original, vocab_prefix or None, trust_pickle)
-    of_word = partial(
-        word_page,
-        original=before,
-        k=neighbors,
-        theta=theta,
-        others=list(dict.fromkeys(with_)),
-        map_method=map,
-        random_state=seed,
-    )
-    asked: list[tuple[str, partial[Any]]] = [
-        ("words", partial(of_word, word=each)) for each in dict.fromkeys(word)
-    ]
-    if not word:
-        of_model = partial(model_page, words=lists or None, n=extremes, among=among)
-        asked.append(("page", of_model))
+    asked: list[tuple[str, partial[Any]]] = []
+    if word:
+        of_word = partial(
+            word_page,
+            original=before,
+            k=neighbors,
+            theta=theta,
+            others=list(dict.fromkeys(with_)),
+            map_method=map,
+            random_state=seed,
+        )
+        asked += [("words", partial(of_word, word=each)) for each in dict.fromkeys(word)]
+    else:
+        asked.append(("page", partial(model_page, words=lists or None, n=extremes, among=among)))
     if analogies:
         asked.append(("analogies", partial(generate_analogies, n=analogies, among=among)))
     if numbers is not None:
         group = numbers["group"] if numbers["group"] in known.class_names else None
-        how = {**numbers, "group": group, "random_state": seed}
-        asked.append(("statistic", partial(correlate_with_statistic, **how)))
-    found = _explore(opened, before, known, asked, preprocessors(lowercase))
-    _show(found, lists, format, f"Exploration of {criterion}")
+        numbers |= {"group": group, "random_state": seed}
+        asked.append(("statistic", partial(correlate_with_statistic, **numbers)))
+    found, directions = _explore(opened, before, known, asked, preprocessors(lowercase))
+    if format == "table":
+        _print(found)
+    elif format == "json":
+        models = [_as_data(found, name, one, lists) for name, one in directions.items()]
+        print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
+    else:
+        table = _as_table(found, lists)
+        write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
         facts: dict[str, object] = {"Seed": seed}
         if not word or analogies:
@@ -178,27 +185,14 @@ def explore(
         _write(found, facts, out)
 
 
-def _show(
-    found: Sequence[_Found], lists: Mapping[str, Sequence[str]], format: Format, title: str
-) -> None:
-    if format == "table":
-        _print(found)
-    elif format == "json":
-        models = [_as_data(each, lists) for each in found]
-        print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
-    else:
-        table = _as_table(found, lists)
-        write(format, [(title, table)], {"table": table})
-
-
-def _write(found: Sequence[_Found], facts: Mapping[str, object], path: Path) -> None:
+def _write(found: _Found, facts: Mapping[str, object], path: Path) -> None:
     from wefe.report import write_page
 
     write_page(
         path,
-        [page for part in ("page", "words") for each in found for page in each[part]],
-        analogies={each["model"]: table for each in found for table in each["analogies"]},
-        correlations=[one for each in found for one in each["statistic"]],
+        [page for _, page in found["page"] + found["words"]],
+        analogies=dict(found["analogies"]),
+        correlations=[one for _, one in found["statistic"]],
         facts=facts,
     )
     _tell(f"Written to {path}.")
@@ -221,24 +215,21 @@ def _open(
     texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
 ) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
     """Open the models and the original, and warn about anything unusual."""
-    from wefe._visible import unique_labels
     from wefe.models import load
 
-    how = {"vocab_prefix": prefix, "trust_pickle": trust_pickle}
-    models = [open_model(text, load, **how) for text in dict.fromkeys(texts)]
+    def opened(text: str) -> WordEmbeddingModel:
+        name, source = opt.split_name(text)
+        return load(source, name, vocab_prefix=prefix, trust_pickle=trust_pickle)
+
+    models = [opened(text) for text in dict.fromkeys(texts)]
     labels = unique_labels([visible(model.name) for model in models], "models")
-    before = open_model(original, load, **how) if original else None
+    before = opened(original) if original else None
     for model, label in zip(models, labels, strict=True):
         model.name = label
         if model.held == "memory" and model.nbytes > _LARGE_BYTES:
             _tell(
                 f"{label} was read to its end; 'wefe convert' writes a file that opens in "
                 "milliseconds."
-            )
-        if before is not None and before.dim != model.dim:
-            raise ValueError(
-                f"--original has {before.dim} dimensions and {label} has {model.dim}. Give the "
-                "same model before its mitigation."
             )
         if before is None and label.endswith(_MITIGATED):
             _tell(
@@ -254,79 +245,57 @@ def _explore(
     criterion: Criterion,
     asked: Sequence[tuple[str, partial[Any]]],
     forms: list[dict[str, Any]],
-) -> list[_Found]:
+) -> tuple[_Found, dict[str, BiasDirections]]:
     """Explore each model; a failure does not stop the others."""
     from wefe.explore import bias_directions
 
-    found: list[_Found] = []
-    problems: list[str] = []
-    for model in models:
-        own: _Found = {"model": model.name, "words": [], "page": [], "analogies": []}
-        own["statistic"] = []
-        forms_of: dict[str, str] = {}
+    found: _Found = defaultdict(list)
+    directions: dict[str, BiasDirections] = {}
+    problems: dict[str, None] = {}
+    for model, (part, make) in itertools.product(models, asked):
+        name = model.name
         try:
-            own["directions"] = bias_directions(before or model, criterion, preprocessors=forms)
-        except ValueError as error:
-            problems.append(_blaming(model.name, error))
-            continue
-        found.append(own)
-        for part, make in asked:
-            try:
-                made = make(model, criterion=own["directions"], preprocessors=forms)
-            except (KeyError, ValueError) as error:
-                problems.append(_blaming(model.name, error))
-                continue
-            if part != "words" or _is_new(made, make.keywords["word"], forms_of):
-                own[part].append(made)
-    if not all(any(own[part] for own in found) for part, _ in asked):
+            if name not in directions:
+                directions[name] = bias_directions(before or model, criterion, preprocessors=forms)
+            made = make(model, criterion=directions[name], preprocessors=forms)
+            found[part].append((name, made))
+        except (KeyError, ValueError) as error:
+            message = str(error.args[0]).rstrip(".") + "."
+            problems[message if name in message else f"{name}: {message}"] = None
+    if not all(found[part] for part, _ in asked):
         raise ValueError(" ".join(problems))
     for problem in problems:
         logger.warning("%s", problem)
-    return found
-
-
-def _blaming(model: str, error: Exception) -> str:
-    message = str(error.args[0]).rstrip(".") + "."
-    return message if model in message else f"{model}: {message}"
-
-
-def _is_new(page: WordPage, word: str, first: dict[str, str]) -> bool:
-    """Return whether the page differs from those of other forms of the word."""
-    other = first.setdefault(page.word, word)
-    if other != word:
-        _tell(
-            f"{visible(word)!r} and {visible(other)!r} are both {visible(page.word)!r} in "
-            f"{page.model_name}: one page is shown for both."
-        )
-    return other == word
+    # 'Nurse' and 'nurse' may be one word.
+    found["words"] = list(
+        {(name, page.word): (name, page) for name, page in found["words"]}.values()
+    )
+    return found, directions
 
 
 # Input
 
 
 def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
+    """Return the lists of --words by name."""
     lists: dict[str, list[str]] = {}
     for text in texts:
-        name, source = split_name(text)
-        if is_there(source):
+        name, source = opt.split_name(text)
+        if opt.is_there(source):
             lines = read_lines("--words", Path(source))
             words = [line for line in lines if not line.startswith("#")]
             name = name or Path(source).stem
-        elif "," in source:
+        else:
             words = [word.strip() for word in source.split(",") if word.strip()]
             name = name or "words"
-        else:
+        if "," not in source and not opt.is_there(source):
             raise FileNotFoundError(
-                f"--words {short(text)}: there is no such file. To list words, separate them by "
-                "commas; for a single word, write 'nurse,'."
+                f"--words {text}: there is no such file. To list words, separate them by commas; "
+                "for a single word, write 'nurse,'."
             )
-        if not words:
-            raise ValueError(f"--words {short(text)} is empty; expected at least one word.")
-        if name in (*lists, "vocabulary"):
-            raise ValueError(
-                f"--words {short(text)}: there is already a list called {short(name)!r}. Choose "
-                "another name: NAME=LIST."
-            )
+        if not words or name in (*lists, "vocabulary"):
+            problem = f"there is already a list called {name!r}" if words else "the list is empty"
+            raise ValueError(f"--words {text}: {problem}.")
         lists[name] = list(dict.fromkeys(words))
     return lists
 
@@ -343,31 +312,33 @@ def _statistic(text: str, offline: bool) -> dict[str, Any] | None:
         shares = fetch_occupation_shares(_CENSUS)["female"].astype(float)
         title = f"share of women, census of {_CENSUS}"
         return {"group": "female", "statistic_name": title, "statistic": shares}
-    if text and not is_there(text):
+    if not text:
+        return None
+    if not opt.is_there(text):
         raise FileNotFoundError(
-            f"--statistic {short(text)}: there is no such file. Give a CSV file, or 'census' for "
+            f"--statistic {text}: there is no such file. Give a CSV file, or 'census' for "
             "occupations."
         )
     try:
-        return _numbers(Path(text)) if text else None
+        return _numbers(Path(text))
     # pandas raises it too, if the file is not UTF-8 or no table.
     except ValueError as error:
-        raise ValueError(f"--statistic {short(text)}: {error}") from error
+        raise ValueError(f"--statistic {text}: {error}") from error
 
 
 def _numbers(path: Path) -> dict[str, Any]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").fillna("")
     table = table.rename(columns=str.strip).map(str.strip)
     table = table[(table != "").any(axis=1)]
-    others = [name for name in map(str, table) if name != "word"]
-    name = "value" if "value" in others else others[0] if len(others) == 1 else None
-    if "word" not in table or name is None:
+    others = [name for name in table if name != "word"]
+    (name,) = ["value"] if "value" in others else others if len(others) == 1 else [""]
+    if "word" not in table or not name:
         raise ValueError(
             f"expected the columns word and value; got {', '.join(map(repr, table.columns))}."
         )
     words = table["word"]
-    is_text = words.map(lambda word: bool(word) and not HIDDEN.search(word)).astype(bool)
-    wrong = words[words.duplicated() | ~is_text]
+    is_text = words.map(lambda word: bool(word) and not HIDDEN.search(word))
+    wrong = words[words.duplicated() | ~is_text.astype(bool)]
     if len(wrong):
         raise ValueError(
             f"{wrong.iloc[0]!r} occurs twice, or is not a word. Keep one row per word."
@@ -380,23 +351,18 @@ def _numbers(path: Path) -> dict[str, Any]:
 # Output
 
 
-def _print(found: Sequence[_Found]) -> None:
-    pages = [page for each in found for page in each["page"]]
-    parts = _side_by_side(pages) if pages else []
-    for page in (page for each in found for page in each["words"]):
+def _print(found: _Found) -> None:
+    parts = _side_by_side([page for _, page in found["page"]]) if found["page"] else []
+    for _, page in found["words"]:
         n_more = len(page.neighbors) - _SHOWN
         more = f"\n... {n_more:,} more in --format csv and --out" if n_more > 0 else ""
         table = page.neighbors.head(_SHOWN).drop(columns="biased")
         parts += [str(page), as_text(table) + more]
-    for each in found:
-        for table in each["analogies"]:
-            title = (
-                f"Analogies in {visible(each['model'])}: word pairs that differ as the groups do"
-            )
-            parts.append(f"{title}\n{as_text(table) if len(table) else 'none'}")
-    correlations = [one for each in found for one in each["statistic"]]
-    if correlations:
-        first = correlations[0]
+    for model, table in found["analogies"]:
+        title = f"Analogies in {visible(model)}: word pairs that differ as the groups do"
+        parts.append(f"{title}\n{as_text(table) if len(table) else 'none'}")
+    correlations = [one for _, one in found["statistic"]]
+    for first in correlations[:1]:
         parts.append(
             f"{visible(first.statistic_name)} and {visible(first.bias_name)}; confidence of "
             f"intervals: {first.confidence_level:.0%}\n{as_text(_correlations(correlations))}"
@@ -433,33 +399,40 @@ def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
     return shown.dropna(axis="columns", how="all")
 
 
-def _as_table(found: Sequence[_Found], lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _as_table(found: _Found, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     makers: dict[str, Callable[[Any], pd.DataFrame]] = {
         "words": lambda page: page.to_frame(),
         "analogies": lambda table: table,
         "statistic": lambda one: one.to_frame(),
         "page": lambda page: _of_lists(page, lists) if lists else page.extremes,
     }
-    part = next(part for part in makers if any(each[part] for each in found))
-    tables = [(each["model"], makers[part](one)) for each in found for one in each[part]]
-    for model, table in tables:
-        if "model" not in table:
-            table.insert(0, "model", model)
-    return pd.concat([table for _, table in tables], ignore_index=True)
+    part = next(filter(found.get, makers))
+    tables = [
+        table
+        if "model" in table
+        else pd.concat({model: table}, names=["model"]).reset_index(level="model")
+        for model, one in found[part]
+        for table in [makers[part](one)]
+    ]
+    return pd.concat(tables, ignore_index=True)
 
 
 def _of_lists(page: ModelPage, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
     return page.projections[page.projections["set"].isin(list(lists))]
 
 
-def _as_data(own: _Found, lists: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    content = {"model": own["model"], "criterion": own["directions"].name}
-    for page in own["page"]:
+def _as_data(
+    found: _Found, model: str, directions: BiasDirections, lists: Mapping[str, Sequence[str]]
+) -> dict[str, Any]:
+    """Return everything that was found in a model."""
+    own = {part: [one for name, one in pairs if name == model] for part, pairs in found.items()}
+    content: dict[str, Any] = {"model": model, "criterion": directions.name}
+    for page in own.get("page", ()):
         content |= page.to_dict()
         content |= {"projections": plain(_of_lists(page, lists))} if lists else {}
     content |= {"words": [page.to_dict() for page in own["words"]]} if own["words"] else {}
-    for table in own["analogies"]:
+    for table in own.get("analogies", ()):
         content["analogies"] = plain(table)
-    for one in own["statistic"]:
+    for one in own.get("statistic", ()):
         content["statistic"] = one.to_dict()
     return content

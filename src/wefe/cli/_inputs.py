@@ -1,9 +1,9 @@
-"""Open models and queries as options name them."""
+"""Open models and queries as options name them, and run studies in memory."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import typer
 if TYPE_CHECKING:
     from wefe.datasets._opened import OpenedQueries
     from wefe.models import WordEmbeddingModel
+    from wefe.study import StudyResults
 
 logger = logging.getLogger(__name__)
 
@@ -19,27 +20,6 @@ logger = logging.getLogger(__name__)
 def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
     """Return the look-up options: words as written, then in lower case if requested."""
     return [{}, {"lowercase": True}] if lowercase else [{}]
-
-
-def declared_models(
-    models: Sequence[str],
-    encoders: Sequence[str],
-    of_tables: Mapping[str, Any],
-    options: Mapping[str, Any],
-) -> list[dict[str, Any]]:
-    """Return --model and --encoder as study-file entries; `options` are those of encoders."""
-    if not models and not encoders:
-        raise ValueError("there is no model: give --model or --encoder, for example --model demo.")
-    of_encoders = {key: options[key] for key in ("layer", "pooling", "dim")}
-    of_encoders |= {"templates": options["template"] or None, "prompt": options["prompt"] or None}
-    asked = [("source", text, of_tables) for text in models]
-    asked += [("encoder", text, of_encoders) for text in encoders]
-    entries = []
-    for kind, text, options in asked:
-        name, where = split_name(text)
-        given = {key: value for key, value in options.items() if value is not None}
-        entries.append({kind: where, "name": name, **given})
-    return entries
 
 
 def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
@@ -94,12 +74,12 @@ def open_models(
     return opened, {name: " ".join(str(error).split()) for name, error in errors.items()}
 
 
-def open_model(
-    text: str, load: Callable[..., WordEmbeddingModel], **options: Any
-) -> WordEmbeddingModel:
-    """Open the model of --model, also as NAME=FILE."""
-    name, source = split_name(text)
-    return load(source, name, **options)
+def failures_of(results: StudyResults) -> dict[str, str]:
+    """Return why models failed; if all failed, raise."""
+    failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
+    if len(failures) == len(results.plan.models):
+        raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
+    return failures
 
 
 def end(failures: Mapping[str, str]) -> None:
@@ -110,26 +90,6 @@ def end(failures: Mapping[str, str]) -> None:
         raise typer.Exit(1)
 
 
-def split_name(text: str) -> tuple[str | None, str]:
-    """Split NAME=REST; without a name, NAME is None. If '=' is ambiguous, REST is what exists.
-
-    >>> split_name("mine=glove.txt"), split_name("glove.txt")
-    (('mine', 'glove.txt'), (None, 'glove.txt'))
-    """
-    if "=" not in text or is_there(text):
-        return None, text
-    parts = text.split("=")
-    ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
-    name, rest = next((way for way in ways if is_there(way[1])), ways[0])
-    if not name.strip():
-        raise ValueError(
-            f"{short(text)}: there is no name before '='. Give a name, or leave out '='."
-        )
-    if not rest:
-        raise ValueError(f"{short(text)}: expected a file, a name or a list after '='.")
-    return name, rest
-
-
 def read_lines(option: str, path: Path) -> list[str]:
     try:
         # Not splitlines, which splits at further characters that words may contain.
@@ -137,17 +97,3 @@ def read_lines(option: str, path: Path) -> list[str]:
     except UnicodeDecodeError as error:
         raise ValueError(f"{option} {path} is not UTF-8 text: {error}.") from error
     return [line.strip() for line in lines if line.strip()]
-
-
-def is_there(text: str) -> bool:
-    """Return whether a text is the path of a file or folder, or of a file in an archive."""
-    path = Path(text)
-    try:
-        return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
-    except (OSError, ValueError):
-        # The text is too long for a path, or has a character that paths cannot have.
-        return False
-
-
-def short(text: str, most: int = 80) -> str:
-    return text if len(text) <= most else text[: most - 1] + "…"

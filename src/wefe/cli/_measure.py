@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 import typer
 
@@ -17,8 +16,7 @@ from wefe._bibtex import others_used
 from wefe._files import atomic_file, check_writable
 from wefe._output import Format, interval_text, say, say_undefined, tables_of_scores, tell, write
 from wefe.cli import _options as opt
-from wefe.cli._inputs import declared_models, declared_queries, end, preprocessors
-from wefe.cli._options import check_metrics, parse_params
+from wefe.cli._inputs import declared_queries, end, failures_of, preprocessors
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.ranking import ranked
 from wefe.running import COLUMNS, holm
@@ -35,14 +33,17 @@ _METHODS = {
 # Maximum number of models side by side, even if there are fewer rows.
 _MOST_ABREAST = 3
 _RESAMPLES = 1000
+_ALL_LOST = (
+    "no query could be answered. If too many words are lost, load a larger part of the model, or "
+    "raise --lost-vocabulary-threshold."
+)
 
 
 @opt.command
 def measure(
     *,
     queries: list[str],
-    model: list[str] = [],
-    encoder: list[str] = [],
+    models: opt.Models,
     metric: list[str] = ["weat-es"],
     format: Format = "table",
     p_value_test: opt.Side = "two-sided",
@@ -53,15 +54,8 @@ def measure(
     lowercase: bool = True,
     normalize: bool = False,
     lost_vocabulary_threshold: float = 0.2,
-    vocab_prefix: str = "",
     offline: bool = False,
     subwords: Literal["mean", "first", "refuse"] | None = None,
-    trust_pickle: bool = False,
-    layer: int = -1,
-    pooling: opt.Pooling = "auto",
-    template: list[str] = [],
-    prompt: str = "",
-    dim: int | None = None,
     contexts: Path | None = None,
     own_words: bool = False,
     missing: Literal["queries", "models"] = "queries",
@@ -129,15 +123,13 @@ def measure(
         Write the references to cite to this BibTeX file.
     """
     uses = {
-        opt.OF_ENCODERS: (encoder, "--encoder"),
-        "subwords trust_pickle vocab_prefix": (model, "--model"),
         "contexts": ("ceat" in metric, "--metric ceat"),
-        "compare": (len(model) + len(encoder) == 2, "two models"),
+        "compare": (len(models.model + models.encoder) == 2, "two models"),
     }
     opt.check_used(measure, locals(), uses)
-    names = check_metrics(metric)
-    check_metrics_fit(names, model, contexts)
-    own = parse_params(param, names)
+    names = opt.check_metrics(metric)
+    _check_metrics_fit(names, models, contexts)
+    own = opt.parse_params(param, names)
     if bibtex is not None:
         check_writable(bibtex)
     if figures is not None:
@@ -147,16 +139,12 @@ def measure(
     with_words = "sc-weat" in names and format != "csv"
     if with_words:
         own["sc-weat"] = {"calculate_p_value": True, **own.get("sc-weat", {})}
-    of_tables = {
-        "vocab_prefix": vocab_prefix or None,
-        "subwords": subwords,
-        "trust_pickle": trust_pickle,
-    }
-    results = run_in_memory(
+    results = _run(
         n_jobs,
-        with_words=figures is not None,
+        # Words appear only in figures.
+        without=() if figures else ("words",),
         offline=offline,
-        models=declared_models(model, encoder, of_tables, locals()),
+        models=models.declared(subwords=subwords),
         queries=declared_queries(queries),
         metrics=[
             {
@@ -179,16 +167,13 @@ def measure(
         },
         audit={"scores": audit},
     )
-    failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
+    failures = failures_of(results)
     # Printed tables call a query set by the name given to --queries.
     tidy = results.to_frame()[COLUMNS].rename(columns={"query_set": "queries"})
-    scored = tidy[~tidy["model_name"].isin(failures)]
-    if scored.empty:
-        raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
     totals = pd.concat(
         [one for part in results.plan.query_sets for one in results.totals(part.name).values()]
     )
-    totals = totals[~totals["model_name"].isin(failures)]
+    scored, totals = (each[~each["model_name"].isin(failures)] for each in (tidy, totals))
     ranking = ranked(totals, "min")
     data = {"results": tidy}
     shown = [*tables_of_scores(tidy)]
@@ -204,7 +189,7 @@ def measure(
     write(format, shown, data)
     say_undefined(scored)
     if format == "table":
-        _print_notes(tidy, results.plan.settings["intervals"], compare)
+        _print_notes(tidy, confidence, results.plan.settings["intervals"]["n_bootstrap"], compare)
         _print_verdict(ranking)
     if figures is not None:
         from wefe.report import write_figures
@@ -215,21 +200,15 @@ def measure(
         with atomic_file(bibtex) as file:
             file.write(entries_of(names, tidy["queries"].unique(), others).encode())
     if scored["score"].isna().all():
-        print(
-            "no query could be answered. If too many words are lost, load a larger part of the "
-            "model, or raise --lost-vocabulary-threshold.",
-            file=sys.stderr,
-        )
+        print(_ALL_LOST, file=sys.stderr)
         raise typer.Exit(1)
     end(failures)
 
 
-def run_in_memory(n_jobs: int, with_words: bool, **declared: Any) -> StudyResults:
-    """Run a study without keeping its results."""
+def _run(n_jobs: int, without: tuple[str, ...], **declared: Any) -> StudyResults:
+    """Run a study in memory; messages name options in place of keys."""
     from wefe.study import Study
 
-    # Words appear only in figures.
-    without = () if with_words else ("words",)
     try:
         study = Study({"name": "measure", **declared})
         return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
@@ -256,15 +235,14 @@ def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
     return {name: side for name, side in asked.items() if name == "p_value_test_type"}
 
 
-def check_metrics_fit(names: Sequence[str], model: Sequence[str], contexts: Path | None) -> None:
-    """Check that the models can be measured with these metrics."""
+def _check_metrics_fit(names: list[str], models: opt.Models, contexts: Path | None) -> None:
     if contexts is None and "ceat" in names:
         raise ValueError(
             "ceat needs sentences that contain the words: give --contexts FILE, one sentence per "
             "line."
         )
     of_texts = [name for name in names if get_metric(name).encodes_texts]
-    if of_texts and model:
+    if of_texts and models.model:
         raise ValueError(
             f"{of_texts[0]} measures encoders only. Leave out --model, or measure the encoders in "
             "a separate call."
@@ -280,9 +258,8 @@ def _tables_of_models(
     yield "Ranks (1: least bias measured)", _by_model(tidy, totals, ranks)
 
 
-def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: bool) -> None:
+def _print_notes(tidy: pd.DataFrame, confidence: float, n_bootstrap: int, compared: bool) -> None:
     """Explain how the numbers in the tables were computed."""
-    confidence = intervals["confidence"]
     has_p = tidy["p_value"].notna()
     if (has_p & tidy["p_value_method"].isna()).any():
         tell(
@@ -305,7 +282,7 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
     if tidy["score_lower"].notna().any():
         tell(
             f"interval: {confidence * 100:g} % bootstrap interval over words "
-            f"({intervals['n_bootstrap']} resamples)."
+            f"({n_bootstrap} resamples)."
         )
         for metric in tidy.loc[tidy["interval_note"].notna(), "metric"].unique():
             tell(f"{metric}: no bias is the end of its range, so compare intervals with the null.")
@@ -348,27 +325,20 @@ def _comparison(results: StudyResults) -> pd.DataFrame:
     """Return the results of --compare, from the side of the model with less bias."""
     one, other = (model.label for model in results.plan.models)
     found = results.compare_models(one, other)
-    sign = np.where(found["difference"] < 0, -1, 1)
-    bounds = np.sort(found[["lower", "upper"]].to_numpy() * sign[:, None], axis=1)
-    ahead = pd.Series(np.where(sign > 0, one, other), dtype=object)
-    table = pd.DataFrame(
-        {
-            "metric": found["metric"],
-            "queries": found["query_set"],
-            "less_bias": ahead.where(found["difference"] != 0, None),
-            "difference": found["difference"].abs(),
-            "difference_lower": bounds[:, 0],
-            "difference_upper": bounds[:, 1],
-            "p_value": found["p_value"],
-            "n_queries": found["n_queries"],
-        }
-    ).reindex(range(max(1, len(found))))
-    is_too_few = ~(table["n_queries"] > 1)
-    table.loc[is_too_few, "less_bias":"p_value"] = None
-    table["nan_reason"] = is_too_few.map(
+    found = found.rename(columns={"query_set": "queries"}).reindex(range(max(1, len(found))))
+    difference, is_less = found["difference"], found["difference"] < 0
+    found["less_bias"] = is_less.map({True: other, False: one}).where(difference != 0, None)
+    found["difference"] = difference.abs()
+    ends = found[["lower", "upper"]]
+    found["difference_lower"] = ends["lower"].where(~is_less, -ends["upper"])
+    found["difference_upper"] = ends["upper"].where(~is_less, -ends["lower"])
+    is_too_few = ~(found["n_queries"] > 1)
+    results_of = [*("less_bias", "difference", "difference_lower", "difference_upper"), "p_value"]
+    found.loc[is_too_few, results_of] = None
+    found["nan_reason"] = is_too_few.map(
         {True: "a comparison needs two queries and a metric with intervals", False: None}
     )
-    return table
+    return found[["metric", "queries", *results_of, "n_queries", "nan_reason"]]
 
 
 def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
@@ -382,24 +352,16 @@ def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
 
 
 def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
-    columns = ["effect_size", "p_value", "p_value_method"]
-    words = pd.DataFrame(
-        [
-            {
-                "model_name": task.model,
-                "query_name": task.place["query"],
-                "word": word,
-                **dict(zip(columns, values, strict=True)),
-                "queries": task.place["query_set"],
-            }
-            for task, outcome in results.of_kind("score")
-            for word, values in ((outcome.value or {}).get("words") or {}).items()
-        ],
-        columns=["model_name", "query_name", "word", *columns, "queries"],
-    )
-    asked = ["model_name", "queries", "query_name"]
-    words["p_value_holm"] = words.groupby(asked, sort=False)["p_value"].transform(holm)
-    return words[["model_name", "query_name", "word", *columns, "p_value_holm", "queries"]]
+    rows = [
+        (task.model, task.place["query"], word, *values, task.place["query_set"])
+        for task, outcome in results.of_kind("score")
+        for word, values in ((outcome.value or {}).get("words") or {}).items()
+    ]
+    names = ["model_name", "query_name", "word", "effect_size", "p_value", "p_value_method"]
+    words = pd.DataFrame(rows, columns=[*names, "queries"])
+    of_query = words.groupby(["model_name", "queries", "query_name"], sort=False)
+    words.insert(len(names), "p_value_holm", of_query["p_value"].transform(holm))
+    return words
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:

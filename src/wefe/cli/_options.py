@@ -62,11 +62,14 @@ export_format
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeAlias, TypeVar, get_type_hints
+from dataclasses import dataclass, field, fields, is_dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
 
 import typer
 from typer.core import TyperCommand
@@ -77,19 +80,20 @@ from wefe.metrics._registry import get_metric, metric_names
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]
 
-_Function = TypeVar("_Function", bound=Callable[..., None])
-
-# Options that only encoders have.
-OF_ENCODERS = "layer pooling template prompt dim"
-# Groups of options in the help; other options come last.
+# Groups of options in the help, in their order; other options come last.
 _GROUPS = {
     "Queries and metrics": "queries query metric param criterion p_value_test bootstrap confidence "
     "vary runs step",
     "Models": "model trust_pickle",
-    "Encoders": f"encoder {OF_ENCODERS} contexts",
+    "Encoders": "encoder layer pooling template prompt dim contexts",
     "Look-up of words": "lowercase normalize lost_vocabulary_threshold vocab_prefix subwords "
     "own_words missing",
     "Output": "format out audit compare bibtex report export export_format figures",
+}
+# Options that have no effect without another one.
+_NEEDS = {
+    "encoder": "layer pooling template prompt dim",
+    "model": "trust_pickle vocab_prefix subwords ignore target",
 }
 # In a docstring: "neighbors, -k : N >= 1", with the help below.
 _PARAMETER = re.compile(
@@ -97,28 +101,130 @@ _PARAMETER = re.compile(
 )
 
 
-def command(function: _Function) -> _Function:
+@dataclass(frozen=True)
+class Encoders:
+    """Options of encoders."""
+
+    layer: int = -1
+    pooling: Pooling = "auto"
+    prompt: str = ""
+    dim: int | None = None
+
+    def of(self, encoders: Sequence[str], **more: Any) -> list[dict[str, Any]]:
+        """Return encoders as entries of a study file."""
+        options = {"layer": self.layer, "pooling": self.pooling, "dim": self.dim}
+        return entries("encoder", encoders, prompt=self.prompt or None, **options, **more)
+
+
+@dataclass(frozen=True)
+class Models(Encoders):
+    """Options of models and encoders."""
+
+    model: list[str] = field(default_factory=list)
+    encoder: list[str] = field(default_factory=list)
+    template: list[str] = field(default_factory=list)
+    vocab_prefix: str = ""
+    trust_pickle: bool = False
+
+    def declared(self, **of_tables: Any) -> list[dict[str, Any]]:
+        """Return models and encoders as entries of a study file."""
+        if not self.model and not self.encoder:
+            raise ValueError(
+                "there is no model: give --model or --encoder, for example --model demo."
+            )
+        lookup = {"vocab_prefix": self.vocab_prefix or None, "trust_pickle": self.trust_pickle}
+        tables = entries("source", self.model, **lookup, **of_tables)
+        return tables + self.of(self.encoder, templates=self.template or None)
+
+
+def entries(kind: str, texts: Sequence[str], **options: Any) -> list[dict[str, Any]]:
+    """Return models, written as FILE or NAME=FILE, as entries of a study file."""
+    known = {key: value for key, value in options.items() if value is not None}
+    return [{kind: where, "name": name, **known} for name, where in map(split_name, texts)]
+
+
+def by_name(models: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return entries of models by name; reject a name that occurs twice."""
+    named = {each["name"] or Path(next(iter(each.values()))).stem: each for each in models}
+    if len(named) < len(models):
+        raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
+    return named
+
+
+def split_name(text: str) -> tuple[str | None, str]:
+    """Split NAME=REST; without a name, NAME is None. If '=' is ambiguous, REST is what exists.
+
+    >>> split_name("mine=glove.txt"), split_name("glove.txt")
+    (('mine', 'glove.txt'), (None, 'glove.txt'))
+    """
+    if "=" not in text or is_there(text):
+        return None, text
+    parts = text.split("=")
+    ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
+    name, rest = next((way for way in ways if is_there(way[1])), ways[0])
+    if not name.strip() or not rest:
+        raise ValueError(f"{text}: expected a name before '=', and a file or a list after it.")
+    return name, rest
+
+
+def is_there(text: str) -> bool:
+    """Return whether a text is the path of a file or folder, or of a file in an archive."""
+    path = Path(text)
+    try:
+        return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
+    except (OSError, ValueError):
+        # The text is too long for a path, or has a character that paths cannot have.
+        return False
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
     """Let typer read options from the docstring of a function and of this module.
 
-    Positional parameters become arguments; keyword-only parameters become options.
+    Positional parameters become arguments, keyword-only parameters options. A parameter whose type
+    is a dataclass becomes one option per field.
     """
-    texts = _SHARED | _described(function.__doc__)
     hints = get_type_hints(function)
-    for name, parameter in inspect.signature(function).parameters.items():
-        short, metavar, least, text = texts.get(name, ("",) * 4)
-        how: dict[str, Any] = {"metavar": metavar or None, "help": " ".join(text.split())}
-        how["min"] = int(least) if least else None
-        flag = f"--{name.strip('_').replace('_', '-')}"
-        # Flags that are on by default need a way to turn them off.
-        flag += flag.replace("--", "/--no-", 1) if parameter.default is True else ""
-        is_option = parameter.kind is parameter.KEYWORD_ONLY
-        info = (
-            typer.Option(*filter(None, [short, flag]), **how)
-            if is_option
-            else typer.Argument(**how)
-        )
-        function.__annotations__[name] = Annotated[hints[name], info]
-    return function
+    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
+    parameters: list[inspect.Parameter] = []
+    for parameter in inspect.signature(function).parameters.values():
+        of_group = groups.get(parameter.name)
+        parameters += _options_of(of_group) if of_group else [parameter]
+        hints |= get_type_hints(of_group) if of_group else {}
+    texts = _SHARED | _described(function.__doc__)
+    told = [
+        each.replace(annotation=Annotated[hints[each.name], _about(each, texts.get(each.name))])
+        for each in parameters
+    ]
+
+    @functools.wraps(function)
+    def run(**given: Any) -> None:
+        needs = {names: (given.get(key, True), f"--{key}") for key, names in _NEEDS.items()}
+        check_used(run, given, needs)
+        for name, kind in groups.items():
+            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+        function(**given)
+
+    run.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
+    run.__annotations__ = {each.name: each.annotation for each in told}
+    return run
+
+
+def _options_of(group: Any) -> list[inspect.Parameter]:
+    kind, defaults = inspect.Parameter.KEYWORD_ONLY, vars(group())
+    return [inspect.Parameter(name, kind, default=value) for name, value in defaults.items()]
+
+
+def _about(parameter: inspect.Parameter, described: Sequence[str] | None) -> Any:
+    """Return what typer needs to know: flags, placeholder, minimum and help."""
+    short, metavar, least, text = described or ("",) * 4
+    how: dict[str, Any] = {"metavar": metavar or None, "help": " ".join(text.split())}
+    how["min"] = int(least) if least else None
+    if parameter.kind is not parameter.KEYWORD_ONLY:
+        return typer.Argument(**how)
+    flag = f"--{parameter.name.strip('_').replace('_', '-')}"
+    # Flags that are on by default need a way to turn them off.
+    flag += flag.replace("--", "/--no-", 1) if parameter.default is True else ""
+    return typer.Option(*filter(None, [short, flag]), **how)
 
 
 def prose(function: Callable[..., None]) -> str:
@@ -145,12 +251,14 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
+        order = list(titles)
         found: dict[str, list[tuple[str, str]]] = {
             title: [] for title in ("Arguments", *_GROUPS, "Options")
         }
-        for param in self.get_params(ctx):
-            is_option = param.param_type_name == "option"
-            title = titles.get(str(param.name), "Options") if is_option else "Arguments"
+        # Sorting keeps the order of options without a group.
+        for param in sorted(self.get_params(ctx), key=lambda p: [*order, p.name].index(p.name)):
+            title = titles.get(str(param.name), "Options")
+            title = title if param.param_type_name == "option" else "Arguments"
             found[title] += [record for record in [help_record(param, ctx)] if record]
         for title, records in found.items():
             if records:
@@ -175,9 +283,8 @@ def check_used(
     defaults = inspect.signature(function).parameters
     for names, (is_there, what) in uses.items():
         for name in names.split():
-            if not is_there and given[name] != defaults[name].default:
-                flag = name.strip("_").replace("_", "-")
-                raise ValueError(f"--{flag} is for {what}.")
+            if not is_there and name in given and given[name] != defaults[name].default:
+                raise ValueError(f"--{name.strip('_').replace('_', '-')} is for {what}.")
 
 
 def json_or_text(value: str) -> Any:

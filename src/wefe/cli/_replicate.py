@@ -6,26 +6,17 @@ from pathlib import Path
 
 from wefe._output import as_text, say, tell
 from wefe.cli import _options as opt
-from wefe.cli._inputs import declared_models
 
 
 @opt.command
 def replicate(
     name: str = "",
     *,
+    models: opt.Models,
     list_: bool = False,
-    model: list[str] = [],
-    encoder: list[str] = [],
     out: Path | None = None,
     n_jobs: int = 1,
     seed: int = 0,
-    vocab_prefix: str = "",
-    trust_pickle: bool = False,
-    layer: int = -1,
-    pooling: opt.Pooling = "auto",
-    template: list[str] = [],
-    prompt: str = "",
-    dim: int | None = None,
 ) -> None:
     """Recompute a paper's tables and figures for your models.
 
@@ -52,22 +43,13 @@ def replicate(
     """
     from wefe.replication import replicate as run
 
-    opt.check_used(replicate, locals(), {opt.OF_ENCODERS: (encoder, "--encoder")})
     if list_ or not name:
         _print_list()
         return
-    of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle or None}
-    models = None
-    if model or encoder:
-        declared = declared_models(model, encoder, of_tables, locals())
-        models = {
-            each["name"] or Path(each.get("source", each.get("encoder", ""))).stem: each
-            for each in declared
-        }
-        if len(models) < len(declared):
-            raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
+    declared = models.declared() if models.model or models.encoder else []
+    named = opt.by_name(declared) or None
     folder = Path(f"replicate-{name}") if out is None else out
-    found = run(name, models, folder=folder, n_jobs=n_jobs, random_state=seed)
+    found = run(name, named, folder=folder, n_jobs=n_jobs, random_state=seed)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
     for note in found.notes:
         tell(f"Note: {note}")

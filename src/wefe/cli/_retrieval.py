@@ -7,7 +7,7 @@ from pathlib import Path
 
 from wefe._output import Format, write
 from wefe.cli import _options as opt
-from wefe.cli._inputs import declared_models, end
+from wefe.cli._inputs import end, failures_of
 from wefe.cli._run import tables_of_rankings
 
 
@@ -24,10 +24,7 @@ def retrieval(
     relevance: Path | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
-    layer: int = -1,
-    pooling: opt.Pooling = "auto",
-    prompt: str = "",
-    dim: int | None = None,
+    options: opt.Encoders,
     format: Format = "table",
 ) -> None:
     """Audit which groups of people an encoder ranks first.
@@ -76,7 +73,7 @@ def retrieval(
     from wefe.study import Study
     from wefe.study._schema import again
 
-    models = declared_models([], encoder, {}, {**locals(), "template": []})
+    models = options.of(encoder)
     files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}
     audit = {
         **{key: str(path) for key, path in files.items() if path is not None},
@@ -95,9 +92,7 @@ def retrieval(
         raise again(error, text) from error
     out.mkdir(parents=True, exist_ok=True)
     results = study.run(out / "results.db")
-    failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
-    if len(failures) == len(models):
-        raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
+    failures = failures_of(results)
     written = results.export(out)
     write_html(results, out / "report.html")
     write(format, tables_of_rankings(results), results.retrieval_tables())

@@ -6,8 +6,9 @@ import os
 import sys
 import textwrap
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import pandas as pd
 import typer
@@ -21,16 +22,93 @@ if TYPE_CHECKING:
 
 # The exit code of programs ended by Ctrl-C.
 _INTERRUPTED = 130
-# Maximum numbers of reasons and words to print.
+# Maximum number of reasons to print, and their length.
 _MOST_REASONS = 3
-_MOST_WORDS = 5
 _LONGEST_REASON = 160
 # Columns of audits of rankings to print.
 _GROUPS = ["attribute", "group", "n_names", "selection_rate", "impact_ratio", "interval"]
 _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_holm"]
 
 
-Tables: TypeAlias = Literal["csv", "json", "parquet", "model-index", "every-eval-ever"]
+@dataclass(frozen=True)
+class Outputs:
+    """Options of what to write besides the report."""
+
+    figures: Path | None = None
+    export: Path | None = None
+    export_format: Literal["csv", "json", "parquet", "model-index", "every-eval-ever"] = "csv"
+
+    def check(self, report: Path | None) -> None:
+        """Check that outputs can be written, before long work."""
+        from wefe._checks import import_library
+        from wefe._files import check_writable
+        from wefe.plotting._static import check_matplotlib
+        from wefe.study._export import check_pyarrow
+
+        if self.figures is not None:
+            check_matplotlib()
+        if report is not None:
+            if report.suffix not in (".html", ".md"):
+                raise ValueError(f"{report}: expected a file that ends in .html or .md.")
+            check_writable(report)
+        if self.export is None:
+            return
+        if self.export.exists() and not self.export.is_dir():
+            raise NotADirectoryError(f"{self.export} is a file; expected a folder for the tables.")
+        if self.export_format == "model-index":
+            import_library("yaml", "hub", "--export-format model-index")
+        if self.export_format == "parquet":
+            check_pyarrow()
+
+    def write(self, results: StudyResults, report: Path | None) -> None:
+        """Write the report, tables and figures, and print the file names."""
+        from wefe.integrations.exports import write_cards
+        from wefe.report import write_figures, write_html, write_markdown
+
+        if report is not None:
+            write_report = write_markdown if report.suffix == ".md" else write_html
+            write_report(results, report)
+            print(f"report: {report}")
+        if self.export_format == "model-index" or self.export_format == "every-eval-ever":
+            if self.export is not None:
+                written = write_cards(results, self.export, self.export_format)
+                print(f"{_count(len(written), 'model')}: {self.export}")
+        elif self.export is not None:
+            print(f"{len(results.export(self.export, self.export_format))} tables: {self.export}")
+        if self.figures is not None:
+            print(f"{len(write_figures(results, self.figures))} figures: {self.figures}")
+
+
+@dataclass(frozen=True)
+class Stored:
+    """Options of where results are."""
+
+    results: Path | None = None
+    name: str | None = None
+
+    def source(self, path: Path) -> Study | StudyResults:
+        """Return the study of a study file, or the results of a results file."""
+        from wefe.study import Study, StudyResults
+
+        is_study = path.suffix == ".toml"
+        given, option, what = (
+            (self.name, "name", "results") if is_study else (self.results, "results", "study")
+        )
+        if given is not None:
+            raise ValueError(f"--{option} is for a {what} file; {path} is not one.")
+        return Study.from_file(path) if is_study else StudyResults.from_file(path, self.name)
+
+    def open(self, path: Path) -> StudyResults:
+        """Return the results of a study or results file, without computing anything."""
+        from wefe.study import StudyResults
+
+        source = self.source(path)
+        if isinstance(source, StudyResults):
+            return source
+        where = self.results or source.results_path
+        if not where.is_file():
+            raise FileNotFoundError(f"{where}: there are no results yet. Run: wefe run {path}")
+        return source.results(where)
 
 
 @opt.command
@@ -72,9 +150,7 @@ def run(
     *,
     results: Path | None = None,
     report: Path | None = None,
-    figures: Path | None = None,
-    export: Path | None = None,
-    export_format: Tables = "csv",
+    outputs: Outputs,
     n_jobs: int = 1,
     engine: Literal["local", "dask"] = "local",
     scheduler: str | None = None,
@@ -112,7 +188,7 @@ def run(
     opt.check_used(run, locals(), uses)
     declared = Study.from_file(study)
     where = declared.results_path if results is None else results
-    _check_outputs(report, export, export_format, figures)
+    outputs.check(report)
     try:
         found = declared.run(
             results,
@@ -129,7 +205,7 @@ def run(
     print_results(found)
     seconds = f"{found.run['seconds']:.1f} s"
     tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
-    write_outputs(found, report, export, export_format, figures)
+    outputs.write(found, report)
     scores = found.to_frame()["score"]
     if not found.is_complete or (len(scores) and scores.isna().all()):
         raise typer.Exit(1)
@@ -140,11 +216,8 @@ def report(
     study: Path,
     *,
     out: Path | None = None,
-    results: Path | None = None,
-    name: str | None = None,
-    figures: Path | None = None,
-    export: Path | None = None,
-    export_format: Tables = "csv",
+    stored: Stored,
+    outputs: Outputs,
 ) -> None:
     """Write the report of a study.
 
@@ -160,16 +233,15 @@ def report(
         File to write: .html, or .md for pull requests. Default: the name of the study with .html.
     """
     out = study.with_suffix(".html") if out is None else out
-    _check_outputs(out, export, export_format, figures)
-    write_outputs(open_results(study, results, name), out, export, export_format, figures)
+    outputs.check(out)
+    outputs.write(stored.open(study), out)
 
 
 @opt.command
 def verify(
     study: Path,
     *,
-    results: Path | None = None,
-    name: str | None = None,
+    stored: Stored,
     n: int = 20,
     tolerance: float = 1e-09,
     random_state: int | None = None,
@@ -194,7 +266,7 @@ def verify(
     from wefe.study import Study
     from wefe.study import verify as compute_again
 
-    found = open_results(study, results, name)
+    found = stored.open(study)
     file = study if study.suffix == ".toml" else study.parent / str(found.run["study_file"])
     table = compute_again(
         *(Study.from_file(file), found, n),
@@ -207,80 +279,6 @@ def verify(
     if len(wrong):
         print(as_text(wrong.drop(columns="passed").map(lambda cell: visible(str(cell)))))
         raise typer.Exit(1)
-
-
-def open_source(path: Path, results: Path | None, name: str | None) -> Study | StudyResults:
-    """Return the study of a study file, or the results of a results file."""
-    from wefe.study import Study, StudyResults
-
-    is_study = path.suffix == ".toml"
-    given, option, what = (name, "name", "results") if is_study else (results, "results", "study")
-    if given is not None:
-        raise ValueError(f"--{option} is for a {what} file; {path} is not one.")
-    return Study.from_file(path) if is_study else StudyResults.from_file(path, name)
-
-
-def open_results(path: Path, results: Path | None = None, name: str | None = None) -> StudyResults:
-    """Return the results of a study or results file, without computing anything."""
-    from wefe.study import StudyResults
-
-    source = open_source(path, results, name)
-    if isinstance(source, StudyResults):
-        return source
-    where = source.results_path if results is None else results
-    if not where.is_file():
-        raise FileNotFoundError(f"{where}: there are no results yet. Run: wefe run {path}")
-    return source.results(where)
-
-
-def _check_outputs(
-    report: Path | None, export: Path | None, format: Tables, figures: Path | None
-) -> None:
-    """Check that outputs can be written, before long work."""
-    from wefe._checks import import_library
-    from wefe._files import check_writable
-
-    if figures is not None:
-        from wefe.plotting._static import check_matplotlib
-
-        check_matplotlib()
-
-    if report is not None:
-        if report.suffix not in (".html", ".md"):
-            raise ValueError(f"{report}: expected a file that ends in .html or .md.")
-        check_writable(report)
-    if export is not None and export.exists() and not export.is_dir():
-        raise NotADirectoryError(f"{export} is a file; expected a folder for the tables.")
-    if export is not None and format == "model-index":
-        import_library("yaml", "hub", "--export-format model-index")
-    if export is not None and format == "parquet":
-        from wefe.study._export import check_pyarrow
-
-        check_pyarrow()
-
-
-def write_outputs(
-    results: StudyResults,
-    report: Path | None,
-    export: Path | None,
-    format: Tables,
-    figures: Path | None = None,
-) -> None:
-    """Write the report, tables and figures, and print the file names."""
-    from wefe.integrations.exports import write_cards
-    from wefe.report import write_figures, write_html, write_markdown
-
-    if report is not None:
-        write_report = write_markdown if report.suffix == ".md" else write_html
-        write_report(results, report)
-        print(f"report: {report}")
-    if export is not None:
-        if format == "model-index" or format == "every-eval-ever":
-            print(f"{_count(len(write_cards(results, export, format)), 'model')}: {export}")
-        else:
-            print(f"{len(results.export(export, format))} tables: {export}")
-    if figures is not None:
-        print(f"{len(write_figures(results, figures))} figures: {figures}")
 
 
 def print_results(results: StudyResults) -> None:
@@ -298,7 +296,7 @@ def print_results(results: StudyResults) -> None:
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
         print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
         blank = ranking.columns[ranking.isna().all()]
-        _print_blank(results, done[done["metric"].isin(blank)])
+        _print_blank(done[done["metric"].isin(blank)])
     if len(nan):
         tell(
             f"\nNaN: {_count(len(nan), 'score')}; the report and the tables list all reasons. The "
@@ -333,35 +331,22 @@ def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFram
         )
 
 
-def _print_blank(results: StudyResults, asked: pd.DataFrame) -> None:
-    """Explain why no model has a rank: which models lack which words."""
+def _print_blank(asked: pd.DataFrame) -> None:
+    """Explain why no model has a rank: which models have no scores."""
     nan = asked[asked["score"].isna()]
     if nan.empty:
         return
     print("Blank: no query was answered by all models.")
-    n_asked = asked["model_name"].value_counts()
-    for model, own in nan.groupby("model_name", sort=False):
-        n = _count(n_asked[model], "score")
-        tell(f"- {model}: {len(own):,} of {n} are NaN; {_what_lacks(results, own)}")
+    n_asked = asked["model_name"].value_counts().to_dict()
+    n_nan = nan["model_name"].value_counts(sort=False).to_dict()
+    for model, n in n_nan.items():
+        tell(f"- {model}: {n:,} of {_count(n_asked[model], 'score')} are NaN")
     tell(
         'Leave out the models that lack words, or set [aggregation] missing = "models".'
-        if nan["model_name"].nunique() < len(n_asked)
+        if len(n_nan) < len(n_asked)
         else "If the models write words differently, set vocab_prefix in [[models]] or "
         "preprocessors in [lookup]."
     )
-
-
-def _what_lacks(results: StudyResults, nan: pd.DataFrame) -> str:
-    """Return some words that a model lacks, or why it has no scores."""
-    lost: dict[str, None] = {}
-    for row in nan.drop_duplicates(["query_set", "query_name"]).to_dict("records"):
-        found = results.words(row["model_name"], row["query_set"], row["query_name"])
-        for part in [] if found is None else found["sets"]:
-            lost |= dict.fromkeys(part["lost"])
-    if not lost:
-        return str(nan["nan_reason"].iloc[0])
-    more = ", ..." if len(lost) > _MOST_WORDS else ""
-    return f"it lacks {_count(len(lost), 'word')}: {', '.join(list(lost)[:_MOST_WORDS])}{more}"
 
 
 def _computed(results: StudyResults) -> str:

@@ -9,13 +9,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from wefe._checks import check_choice
 from wefe._files import atomic_file
 from wefe._output import Format, write
 from wefe._visible import as_csv
 from wefe.cli import _options as opt
-from wefe.cli._inputs import declared_models, end, open_models, open_queries, preprocessors
-from wefe.cli._options import check_metrics, parse_params
+from wefe.cli._inputs import end, open_models, open_queries, preprocessors
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
 
@@ -32,8 +30,7 @@ def silhouette(
     *,
     queries: list[str],
     out: Path,
-    model: list[str] = [],
-    encoder: list[str] = [],
+    models: opt.Models,
     metric: list[str] = ["weat"],
     vary: Literal["targets", "attributes", "both"] = "both",
     runs: int = 100,
@@ -44,14 +41,7 @@ def silhouette(
     n_jobs: int = 1,
     param: list[str] = [],
     lowercase: bool = True,
-    vocab_prefix: str = "",
     offline: bool = False,
-    trust_pickle: bool = False,
-    layer: int = -1,
-    pooling: opt.Pooling = "auto",
-    template: list[str] = [],
-    prompt: str = "",
-    dim: int | None = None,
     format: Format = "table",
 ) -> None:
     """Check how much scores depend on the choice of words.
@@ -91,23 +81,19 @@ def silhouette(
     format
         Format of the printed table of silhouettes.
     """
-    opt.check_used(silhouette, locals(), {opt.OF_ENCODERS: (encoder, "--encoder")})
-    asked_metrics = check_metrics(metric, of_texts=False)
-    names = list(dict.fromkeys(map(_plain, asked_metrics)))
+    asked_metrics = opt.check_metrics(metric, of_texts=False)
     forms = preprocessors(lowercase)
-    params: dict[str, dict[str, Any]] = {name: {"preprocessors": forms} for name in names}
-    both = ["weat", "weat-es"] if "weat" in names else []
-    for name, own in parse_params(param, [*asked_metrics, *both]).items():
+    params: dict[str, dict[str, Any]] = {
+        _plain(name): {"preprocessors": forms} for name in asked_metrics
+    }
+    both = ["weat", "weat-es"] if "weat" in params else []
+    for name, own in opt.parse_params(param, [*asked_metrics, *both]).items():
         params[_plain(name)].update(own)
-    if n_jobs == 0:
-        raise ValueError("--n-jobs must be a number of processes, or -1 for one per core; got 0.")
-    of_tables = {"vocab_prefix": vocab_prefix or None, "trust_pickle": trust_pickle}
-    declared = declared_models(model, encoder, of_tables, locals())
-    _check_names([each["name"] for each in declared], [*model, *encoder], unbiased, biased)
-    asked = open_queries(queries, offline)
-    every = [query for each in asked for query in each.queries]
-    opened, failures = open_models(declared, words_of(every, vocab_prefix or None, forms))
-    _check_names([each.name for each in opened], None, unbiased, biased)
+    declared, asked = models.declared(), open_queries(queries, offline)
+    words = words_of(
+        [query for each in asked for query in each.queries], models.vocab_prefix or None, forms
+    )
+    opened, failures = open_models([*opt.by_name(declared).values()], words)
     study = _study_sets(
         asked,
         params,
@@ -121,21 +107,22 @@ def silhouette(
         biased=biased or None,
         directory=out / "silhouettes",
     )
-    table = study.to_frame()
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
-    table = pd.concat([table, lost], ignore_index=True) if failures else table
+    tables = [study.to_frame(), lost] if failures else [study.to_frame()]
+    table = pd.concat(tables, ignore_index=True)
     # Written even without rows, so that the file of an earlier call is not taken for this one's.
     known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
-    page = study.plot().to_html(include_plotlyjs=True)
-    files = {"robustness.csv": as_csv(table.drop(columns="accuracy"))}
-    files |= {"accuracy.csv": as_csv(known), "silhouettes.html": page}
+    files = {
+        "robustness.csv": as_csv(table.drop(columns="accuracy")),
+        "accuracy.csv": as_csv(known),
+        "silhouettes.html": study.plot().to_html(include_plotlyjs=True),
+    }
     for name, text in files.items():
         with atomic_file(out / name) as file:
             file.write(text.encode())
     write(format, _tables(study), {"silhouettes": table})
     if format == "table":
-        print("".join(f"{note}\n" for note in study.notes), end="")
-        print(f"Written to {out}: {', '.join(files)}")
+        print(*study.notes, f"Written to {out}: {', '.join(files)}", sep="\n")
     end(failures)
 
 
@@ -152,30 +139,6 @@ def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
 def _plain(metric: str) -> str:
     """Return the name for the library, where silhouettes of weat always use its effect size."""
     return "weat" if metric == "weat-es" else metric
-
-
-def _check_names(
-    names: Sequence[str | None], texts: Sequence[str] | None, unbiased: str, biased: str
-) -> None:
-    """Reject names of models that do not fit, as early as possible."""
-    for called in (names, texts or ()):
-        again = [text for text in called if text is not None and called.count(text) > 1]
-        if again:
-            raise ValueError(
-                f"--model: {again[0]!r} is given twice. Name each model with NAME=FILE: --model "
-                "first=FILE --model second=FILE."
-            )
-    if unbiased == biased == "":
-        return
-    if not unbiased or not biased or unbiased == biased:
-        raise ValueError(
-            "accuracy compares two different reference models: give both --unbiased and --biased. "
-            f"Got --unbiased {unbiased!r}, --biased {biased!r}."
-        )
-    known = [name for name in names if name is not None]
-    if len(known) == len(names):
-        check_choice("--unbiased", unbiased, known)
-        check_choice("--biased", biased, known)
 
 
 def _study_sets(

@@ -8,13 +8,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Any, Literal, TypeAlias
+from types import MappingProxyType
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from wefe._checks import found
 from wefe._plain import plain
 from wefe.report._paired import LEAST_CLUSTERS, SIGNIFICANT
 from wefe.report._text import in_parts, macros
@@ -35,8 +34,7 @@ _ALIKE = 0.5
 _MOST = 8
 
 
-@dataclass(frozen=True)
-class Evidence:
+class Evidence(NamedTuple):
     """The basis of a claim: models, and `n` queries, scores or other units.
 
     `p_value` is the largest p-value that the claim calls significant.
@@ -47,28 +45,18 @@ class Evidence:
     unit: str = "query"
     p_value: float | None = None
 
-    def __post_init__(self) -> None:
-        if not self.models or self.n < 1:
-            raise ValueError(
-                f"a claim needs evidence, of at least one model and one {self.unit}; got "
-                f"{len(self.models)} models and n={self.n}."
-            )
 
-
-@dataclass(frozen=True)
-class Claim:
+class Claim(NamedTuple):
     """A statement of the report; `kind` is its macro, `facts` are the arguments."""
 
     kind: str
     place: Place
     evidence: Evidence
-    facts: Mapping[str, Any] = field(default_factory=dict)
+    facts: Mapping[str, Any] = MappingProxyType({})
 
 
 def said(claim: Claim) -> dict[str, Any]:
     """Return a claim as a sentence, its parts (names and words) and its evidence."""
-    if not isinstance(claim, Claim) or not isinstance(claim.evidence, Evidence):
-        raise TypeError(f"only a Claim with Evidence can be said; got {found(claim)}.")
     macro = getattr(macros("claims.jinja"), claim.kind)
     parts = in_parts(macro({**claim.facts, "evidence": claim.evidence}))
     return {
@@ -76,7 +64,7 @@ def said(claim: Claim) -> dict[str, Any]:
         "place": claim.place,
         "text": "".join(part["text"] for part in parts),
         "parts": parts,
-        "evidence": plain(claim.evidence),
+        "evidence": plain(claim.evidence._asdict()),
     }
 
 

@@ -73,28 +73,6 @@
     });
   });
 
-  // What is wider than the page says so.
-
-  const sideways = new WeakMap();
-  const sayWhetherWider = (box) => {
-    const isWider = box.scrollWidth > box.clientWidth + 1;
-    if (isWider && !sideways.has(box)) {
-      const hint = document.createElement("p");
-      hint.className = "sideways";
-      hint.textContent = "There is more to the right: scroll sideways. \u2192";
-      box.before(hint);
-      sideways.set(box, hint);
-    }
-    if (sideways.has(box)) sideways.get(box).hidden = !isWider;
-  };
-  const resized = new ResizeObserver((entries) =>
-    entries.forEach(({ target }) => sayWhetherWider(target.closest(".scroll")))
-  );
-  document.querySelectorAll(".scroll").forEach((box) => {
-    resized.observe(box);
-    sayWhetherWider(box);
-  });
-
   // Tables
 
   const cell = (tag, text, scope) => {
