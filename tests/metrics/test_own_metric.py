@@ -6,12 +6,12 @@ import math
 import numpy as np
 import pytest
 from command_line import wefe
+from pydantic import ValidationError
 
 from wefe import Query, WordEmbeddingModel
 from wefe.metrics import BaseMetric, get_metric, register
 from wefe.silhouette import bootstrap_interval, word_influence
 from wefe.study._entries import check_metric_params
-from wefe.study._schema import PlacedError
 
 
 class Nearness(BaseMetric):
@@ -94,7 +94,7 @@ def test_registered_metric_is_one_of_studies_and_of_the_command_line():
     assert get_metric("near") is Nearness
     check_metric_params("near", {"offset": 1})
     for params in ({"offset": "far"}, {"offsets": 1}):
-        with pytest.raises(PlacedError, match="offset"):
+        with pytest.raises(ValidationError, match="offset"):
             check_metric_params("near", params)
     options = ["--model", "demo", "--queries", "gender", "--offline", "--format", "json"]
     results = [

@@ -117,20 +117,20 @@ def test_results_go_beside_the_study_file(tmp_path):
     [
         ({"nmae": "x"}, "key 'nmae': unknown. Did you mean 'name'? Allowed: name, description"),
         ({"models": []}, "key 'models': must have at least 1 item"),
-        ({"queries": []}, "key 'queries': missing. The queries to ask"),
-        ({"models": {"source": "demo"}}, "[models]: can occur several times, so write double"),
+        ({"queries": []}, "key 'queries': missing"),
+        ({"models": {"source": "demo"}}, "have double brackets"),
         (
             {"models": [{"source": "demo"}, {"sorce": "demo"}]},
             "number 2, key 'sorce': unknown to models with a 'source'. Did you mean 'source'?",
         ),
-        ({"models": [{"source": 3}]}, "number 1, key 'source': must be a text in quotes"),
+        ({"models": [{"source": 3}]}, "number 1, key 'source': must be a valid string; got 3"),
         (
             {"models": [{"source": "a", "encoder": "b"}]},
             "key 'source': unknown to models with an 'encoder'. Allowed: name, ",
         ),
         (
             {"models": [{"encoder": "a", "templates": ["{} is.", "No gap."]}]},
-            "[[models]] number 1, key 'templates', element 2: must have one {}",
+            "key 'models', number 1, key 'templates', number 2: must have one {}",
         ),
         (
             {"models": [{"source": "a", "on_error": "skp"}]},
@@ -139,10 +139,10 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"models": [{"source": "FILL IN: the path"}]}, "still to be filled in (the path)"),
         ({"queries": [{"set": "gendre"}]}, "'gendre' is no published query set. Did you mean"),
         ({"queries": [{"set": "gender", "file": "x.json"}]}, "found set and file"),
-        ({"queries": [{"query": [AGE]}]}, "[[queries]] number 1, key 'name': missing"),
+        ({"queries": [{"query": [AGE]}]}, "key 'queries', number 1, key 'name': missing"),
         (
             {"queries": [{"name": "x", "query": [AGE, {**AGE, "targets": {"A": []}}]}]},
-            "[[queries]] number 1, [[queries.query]] number 2, key 'targets.A': must have at",
+            "key 'queries', number 1, key 'query', number 2, key 'targets', key 'A': must have at",
         ),
         (
             {"queries": [{"name": "x", "query": [AGE, {**AGE, "attributes": {
@@ -152,49 +152,49 @@ def test_results_go_beside_the_study_file(tmp_path):
         (
             {"queries": [{"set": "weat"}, {"set": "gender", "weight": 0}],
              "metrics": [{"metric": "weat"}, {"metric": "rnd", "queries": ["gender"]}]},
-            "[[queries]] number 2, key 'weight': is 0 for every query set of RND",
+            "key 'queries', number 2, key 'weight': is 0 for every query set of RND",
         ),
         (
             {"metrics": [{"metric": "weat"}, {"metric": "wet"}]},
-            "[[metrics]] number 2, key 'metric': 'wet' is no metric. Did you mean 'weat'? Known:",
+            "key 'metrics', number 2, key 'metric': 'wet' is no metric. Did you mean 'weat'? Known:",
         ),
         (
             {"metrics": [{"metric": "rnd", "params": {"distanc": "cos"}}]},
-            "key 'params.distanc': unknown to rnd. Did you mean 'distance'?",
+            "key 'params', key 'distanc': unknown to rnd. Did you mean 'distance'?",
         ),
         (
             {"metrics": [{"metric": "weat", "params": {"return_effect_size": True}}]},
-            "key 'params.return_effect_size': is not a parameter here; choose the metric "
+            "key 'params', key 'return_effect_size': is not a parameter here; choose the metric "
             "'weat' or 'weat-es'",
         ),
         (
             {"metrics": [{"metric": "weat", "params": {"preprocessors": [{}]}}]},
-            "key 'params.preprocessors': is the same for all metrics; set it in [lookup]",
+            "key 'params', key 'preprocessors': is the same for all metrics; set it in [lookup]",
         ),
-        ({"metrics": [{"metric": "ceat"}]}, "[[metrics]] number 1, key 'contexts': missing"),
+        ({"metrics": [{"metric": "ceat"}]}, "key 'metrics', number 1, key 'contexts': missing"),
         ({"metrics": [{"metric": "weat", "contexts": "x.txt"}]}, "is for ceat, and this is weat"),
-        ({"lookup": [{}]}, "can occur only once, so write single brackets"),
+        ({"lookup": [{}]}, "key 'lookup': must be"),
         ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "files cannot contain code"),
-        ({"intervals": {"n_bootstrap": 39}}, "[intervals], key 'n_bootstrap': must be 0"),
-        ({"audit": {"criteria": ["gendr"]}}, "[audit], key 'criteria', element 1: 'gendr' is no"),
-        ({"audit": {"criteria": ["gender", "gender"]}}, "element 2: 'gender' occurs twice"),
+        ({"intervals": {"n_bootstrap": 39}}, "key 'intervals', key 'n_bootstrap': must be 0"),
+        ({"audit": {"criteria": ["gendr"]}}, "key 'audit', key 'criteria', number 1: 'gendr' is no"),
+        ({"audit": {"criteria": ["gender", "gender"]}}, "number 2: 'gender' occurs twice"),
         (
             {"mitigations": [{"method": "hard-debia", "criterion": "gender"}]},
             "'hard-debia' is no mitigation method. Did you mean 'hard-debias'?",
         ),
         (
             {"mitigations": [{"method": "inlp", "criterion": "gender", "params": {"n_word": 1}}]},
-            "key 'params.n_word': unknown to inlp. Did you mean 'n_words'?",
+            "key 'params', key 'n_word': unknown to inlp. Did you mean 'n_words'?",
         ),
         (
             {"mitigations": [{"method": "inlp", "criterion": "gender", "ignore": "none"}]},
-            "key 'ignore': must be a list in brackets, [...] or must be 'specific'; got",
+            "key 'ignore': must be 'specific'; got",
         ),
-        ({"limits": {"max": {"weat": -1}}}, "[limits], key 'max.weat': must be at least 0; got -1"),
+        ({"limits": {"max": {"weat": -1}}}, "key 'limits', key 'max', key 'weat': must be at least 0; got -1"),
         ({"limits": {"max_increase": 10}}, "must be below 1 without '%'"),
-        ({"limits": {"max": {"a.b": 1, "weat": {"x": 1}}}}, "A name with dots needs quotes"),
+        ({"limits": {"max": {"a.b": 1, "weat": {"x": 1}}}}, "key 'weat': must be a valid number"),
         ({"results": ":memory:"}, "key 'results': must be a file"),
-        ({"random_state": 10**4000}, "key 'random_state': whole numbers have at most 64 bits"),
+        ({"random_state": 10**4000}, "key 'random_state': must be less than 4294967296"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
@@ -205,11 +205,11 @@ def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
     ("changes", "key"),
     [
         ({"name": "a\x1b[2J"}, "key 'name'"),
-        ({"models": [{"source": "a\x07.txt"}]}, "[[models]] number 1, key 'source'"),
-        ({"queries": [{"file": "a\x9b.json"}]}, "[[queries]] number 1, key 'file'"),
+        ({"models": [{"source": "a\x07.txt"}]}, "key 'models', number 1, key 'source'"),
+        ({"queries": [{"file": "a\x9b.json"}]}, "key 'queries', number 1, key 'file'"),
         (
             {"queries": [{"name": "x", "query": [{**AGE, "targets": {"a\u2028": ["x"]}}]}]},
-            "[[queries.query]] number 1, key 'targets.a\\u2028'",
+            "key 'query', number 1, key 'targets', key 'a\\u2028'",
         ),
     ],
 )
@@ -307,9 +307,9 @@ def test_two_models_query_sets_or_metrics_of_one_name_are_refused():
         metrics=[{"metric": "rnd"}, {"metric": "rnd", "params": {"distance": "cos"}}],
     )
     expected = [
-        "[[models]] number 2, key 'name': number 1 is also called 'x'; give one of them another",
-        "[[queries]] number 2, key 'name': number 1 is also called 'gender'",
-        "[[metrics]] number 2, key 'label': number 1 is also called 'RND'; give one",
+        "key 'models', number 2, key 'name': number 1 is also called 'x'; give one of them another",
+        "key 'queries', number 2, key 'name': number 1 is also called 'gender'",
+        "key 'metrics', number 2, key 'label': number 1 is also called 'RND'; give one",
     ]
     assert all(line in text for line in expected)
     declare(metrics=[{"metric": "rnd"}, {"metric": "rnd", "label": "RND 2"}])
@@ -324,12 +324,12 @@ def test_references_to_what_is_not_there_name_the_nearest():
         limits={"max": {"weat-e": 1}},
     )
     expected = [
-        "[[metrics]] number 1, key 'queries', element 1: 'gendr' is no query set. Did you mean",
-        "[[mitigations]] number 1, key 'models', element 1: 'dem' is no model. Did you mean 'demo'",
-        "[[silhouettes]] number 1, key 'models', element 1: 'dem' is no model. Did you mean 'demo'",
-        "[[silhouettes]] number 1, key 'query_set': 'gendr' is no query set. Did you mean 'gender'",
-        "[[external]] number 1, key 'scores.dem': 'dem' is no model. Did you mean 'demo'? Known:",
-        "[limits], key 'max.weat-e': 'weat-e' is no metric of this study. Did you mean 'weat-es'?",
+        "key 'metrics', number 1, key 'queries', number 1: 'gendr' is no query set. Did you mean",
+        "key 'mitigations', number 1, key 'models', number 1: 'dem' is no model. Did you mean 'demo'",
+        "key 'silhouettes', number 1, key 'models', number 1: 'dem' is no model. Did you mean 'demo'",
+        "key 'silhouettes', number 1, key 'query_set': 'gendr' is no query set. Did you mean 'gender'",
+        "key 'external', number 1, key 'scores', key 'dem': 'dem' is no model. Did you mean 'demo'? Known:",
+        "key 'limits', key 'max', key 'weat-e': 'weat-e' is no metric of this study. Did you mean 'weat-es'?",
     ]
     assert all(line in text for line in expected)
     assert len(text.splitlines()) == len(expected)
@@ -353,7 +353,7 @@ def test_limits_take_the_names_that_metrics_take(metric, label, name, expected):
 
 def test_seat_and_ceat_are_for_studies_of_encoders():
     text = complaint(metrics=[{"metric": "seat"}])
-    assert "[[metrics]] number 1, key 'metric': seat measures encoders only, and 'demo'" in text
+    assert "key 'metrics', number 1, key 'metric': seat measures encoders only, and 'demo'" in text
     study = declare(
         models=[{"encoder": "a/b"}],
         metrics=[{"metric": "seat"}, {"metric": "ceat", "contexts": "x.txt"}],
@@ -367,7 +367,7 @@ def test_mitigations_are_for_tables_of_vectors():
     study = declare(models=models, mitigations=[how])
     assert study.all_labels() == ["demo", "b", "demo (hard-debias, gender)"]
     text = complaint(models=models, mitigations=[{**how, "models": ["b"]}])
-    assert "[[mitigations]] number 1, key 'models': 'b' is an encoder" in text
+    assert "key 'mitigations', number 1, key 'models': 'b' is an encoder" in text
     text = complaint(models=models[1:], mitigations=[how])
     assert "key 'models': 'b' is an encoder; mitigations change only models with a source" in text
 
@@ -377,7 +377,7 @@ def test_a_mitigated_model_has_a_name_of_its_own():
     text = complaint(
         models=[{"source": "demo"}, {"source": "x", "name": "demo (HD)"}], mitigations=[how]
     )
-    assert "[[mitigations]] number 1, key 'name': a model is called 'demo (HD)'" in text
+    assert "key 'mitigations', number 1, key 'name': a model is called 'demo (HD)'" in text
 
 
 # Models
@@ -842,7 +842,7 @@ def test_a_missing_study_file_is_refused_with_what_to_do(tmp_path):
 
 
 def test_mistakes_in_a_file_are_one_error_of_plain_text(tmp_path):
-    with pytest.raises(ValueError, match=r"^study.toml: \[\[models\]\] number 1, key 'limt'") as e:
+    with pytest.raises(ValueError, match=r"^study.toml: key 'models', number 1, key 'limt'") as e:
         read(tmp_path, study_text(limt=100))
     assert e.value.__cause__ is None
     assert e.value.__context__ is None
