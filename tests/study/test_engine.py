@@ -197,14 +197,14 @@ def test_verify_computes_a_sample_again(folder):
 
 
 def test_a_full_disk_is_an_error_at_once(folder, monkeypatch):
-    original = Store._open_to_write
+    original = Store._prepare
 
     def open_on_a_full_disk(self):
         original(self)
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         self._db.execute(f"PRAGMA max_page_count = {pages}")
 
-    monkeypatch.setattr(Store, "_open_to_write", open_on_a_full_disk)
+    monkeypatch.setattr(Store, "_prepare", open_on_a_full_disk)
     start = time.monotonic()
     with pytest.raises(OSError, match=r"study\.db: .* disk is full"):
         run(declared(folder, "whole"))
