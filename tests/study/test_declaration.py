@@ -342,7 +342,6 @@ def test_references_to_what_is_not_there_name_the_nearest():
         ("weat-es", "", "weat_es", "weat-es"),
         ("weat-es", "E", "WEAT-ES", "weat-es"),
         ("weat-es", "E", "e", "E"),
-        ("gweat", "", "GeneralizedWEAT", "gweat"),
     ],
 )
 def test_limits_take_the_names_that_metrics_take(metric, label, name, expected):

@@ -145,7 +145,9 @@ class Declaration(Part):
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
         # The names of metrics that limits may use.
-        known, most = _names_of_metrics(self), dict[str, float]()
+        names = [name for each in reversed(self.metrics) for name in (each.label, each.metric)]
+        known = {plain_name(name): name for name in names} | {name: name for name in names}
+        most: dict[str, float] = {}
         for name, limit in self.limits.max.items():
             plain = known.get(name, known.get(plain_name(name), name))
             most[plain] = min(limit, most.get(plain, math.inf))
@@ -335,18 +337,6 @@ def study_file(name: str = "demo") -> str:
     """
     check_choice("name", name, list_study_files())
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
-
-
-def _names_of_metrics(study: Declaration) -> dict[str, str]:
-    """Map every spelling of a metric allowed in [limits] to its name or label."""
-    names = [name for each in study.metrics for name in (each.metric, each.label)]
-    of_class = {
-        plain_name(each.metric_class.__name__): each.metric
-        for each in study.metrics
-        if each.metric != "weat-es"
-    }
-    plain = {plain_name(name): name for name in reversed(names)}
-    return of_class | plain | {name: name for name in names}
 
 
 def _nothing_asked(study: Declaration) -> Iterator[Problem]:

@@ -22,14 +22,12 @@ Format: TypeAlias = Literal["csv", "json", "parquet"]
 
 # A file name has at most 255 bytes and combines two names of a study.
 _LONGEST_PART = 80
-_SUFFIXES = tuple(f".{kind}" for kind in get_args(Format))
 #: Of what is explored, a file for each kind of table.
 EXPLORED = ("models", "distribution", "extremes", "words", "neighbors")
-_RANKED = ("groups", "gaps", "queries", "templates", "names", "null", "decided")
-_TABLES = (
-    *("results", "failures", "quality", "aggregated", "rankings", "correlations", "scores"),
-    *(f"explore_{name}" for name in EXPLORED),
-    *(f"retrieval_{name}" for name in _RANKED),
+# Names of exported files; what else stands in a folder is never removed.
+_TABLE = re.compile(
+    r"(results|failures|quality|aggregated|rankings|correlations|scores|explore_[a-z]+"
+    r"|retrieval_[a-z]+)(-[\w-]+)?\.(csv|json|parquet)"
 )
 
 
@@ -67,14 +65,12 @@ def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
     # Do not trust the file: anybody may have written it.
-    names = before if isinstance(before, dict) else {}
     kept = {name.casefold() for name in written}
-    for name in names:
-        is_table = re.split("[-.]", name)[0] in _TABLES and name.endswith(_SUFFIXES)
-        if is_table and not re.search(r"[/\\:\0]", name) and name.casefold() not in kept:
-            path = folder / name
-            if path.is_file() or path.is_symlink():
-                path.unlink()
+    for name in before if isinstance(before, dict) else ():
+        path = folder / name
+        is_outdated = _TABLE.fullmatch(name) and name.casefold() not in kept
+        if is_outdated and (path.is_file() or path.is_symlink()):
+            path.unlink()
 
 
 def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002
