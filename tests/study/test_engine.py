@@ -192,7 +192,7 @@ def test_verify_computes_a_sample_again(folder):
     assert found["largest_difference"][~found["passed"]].tolist() == [0.5]
     with pytest.raises(ValueError, match="the study file has changed"):
         verify(declared(folder, "whole"), results, progress=False)
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises(ValueError, match="n must be an integer"):
         verify(study, results, n=0)
 
 

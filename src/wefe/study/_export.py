@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import pandas as pd
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
 from wefe._plain import plain
 from wefe._visible import as_csv
@@ -116,9 +116,4 @@ def _as_json(data: object) -> bytes:
 
 def check_pyarrow() -> None:
     """Raise an ImportError if pyarrow is not installed."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "format='parquet' needs pyarrow: pip install 'wefe[parquet]'. Or take 'csv' or 'json'."
-        ) from error
+    import_library("pyarrow", "parquet", "format='parquet'")
