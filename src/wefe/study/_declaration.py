@@ -7,7 +7,7 @@ import logging
 import math
 import os
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -378,25 +378,17 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
                 f"{key}"
             )
             yield (table, position, key), text
-    # Every name, with what it stands for.
-    taken: list[tuple[tuple[str | int, ...], str, Collection[str], str]] = [
-        *(
-            (("queries", i), each.label, [OVERALL], "all query sets together are")
-            for i, each in enumerate(study.queries)
-        ),
-        *((("external", i), name, metrics, "a metric is") for i, name in enumerate(columns)),
-        *(
-            (("mitigations", i), each.label_of(model), models, "a model is")
-            for i, each in enumerate(study.mitigations)
-            for model in models
-        ),
-    ]
-    if study.quality is not None:
-        name = study.quality.name
-        taken.append((("quality",), name, [*metrics, *columns], "another column is"))
-    for where, name, others, what in taken:
-        if name in others:
-            yield (*where, "name"), f"{what} called {name!r}; choose another name"
+    taken = {"queries": [OVERALL], "external": metrics}
+    for (table, key), labels in named.items():
+        for position, label in enumerate(labels):
+            if label in taken.get(table, ()):
+                yield (table, position, key), f"{label!r} is another name here; choose another one"
+    for position, each in enumerate(study.mitigations):
+        for label in {*map(each.label_of, models)} & {*models}:
+            yield ("mitigations", position, "name"), f"a model is called {label!r}; choose another"
+    if study.quality is not None and study.quality.name in [*metrics, *columns]:
+        text = f"another column is called {study.quality.name!r}; choose another name"
+        yield ("quality", "name"), text
 
 
 def _unknown(study: Declaration) -> Iterator[Problem]:
@@ -417,12 +409,8 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
     for i, audit in enumerate(study.retrieval):
         yield from unknown(("retrieval", i, "models"), audit.models or (), encoders, "no encoder")
     for i, external in enumerate(study.external):
-        for name in external.scores:
-            if name not in every:
-                yield ("external", i, "scores", name), no_such(name, every, "no model")
-    for name in study.limits.max:
-        if name not in metrics:
-            yield ("limits", "max", name), no_such(name, metrics, "no metric of this study")
+        yield from unknown(("external", i, "scores"), external.scores, every, "no model")
+    yield from unknown(("limits", "max"), study.limits.max, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:

@@ -24,7 +24,6 @@ from wefe.study._schema import (
     blaming,
     check_name,
     check_params,
-    check_title,
     existing_file,
     no_such,
     plain_name,
@@ -58,10 +57,6 @@ class _OpenedEntry(Part):
             what = value.removeprefix(_TO_FILL_IN).lstrip(": ")
             text = f"still to be filled in ({what}). Write where the model is, or remove the entry"
             refuse([((key,), text)])
-        try:
-            check_title(self.label)
-        except ValueError as error:
-            refuse([((key,), str(error))])
         return self
 
     @property
@@ -116,7 +111,7 @@ class TableEntry(_OpenedEntry):
     #: Anything that wefe.load opens: a file of vectors (relative paths start at the study file),
     #: 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. For a model that reads
     #: sentences, write encoder = ... instead.
-    source: str = Field(min_length=1)
+    source: Name = Field(min_length=1)
     #: Put this before each word, for example '/c/en/' for ConceptNet.
     vocab_prefix: str | None = None
     #: Read only the first rows; most files begin with frequent words.
@@ -151,7 +146,7 @@ class EncoderEntry(_OpenedEntry):
 
     #: A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
     #: 'org/name' on Hugging Face.
-    encoder: str = Field(min_length=1)
+    encoder: Name = Field(min_length=1)
     #: Hidden state to read: 0 is the embedding layer, -1 the last one.
     layer: int = -1
     #: How to combine the token vectors of an encoder.
@@ -239,7 +234,7 @@ class QuerySetEntry(Part):
     #: A published query set; 'wefe datasets' lists them.
     set: str | None = None
     #: A JSON file of queries, in the format of Query.dict().
-    file: str | None = Field(None, min_length=1)
+    file: Name | None = Field(None, min_length=1)
     #: Queries written in the study file: [[queries.query]].
     query: list[InlineQuery] | None = Field(None, min_length=1)
     #: Its weight in the overall score; default: its number of queries.
@@ -266,10 +261,6 @@ class QuerySetEntry(Part):
             )
         if self.query is not None and self.name is None:
             refuse([(("name",), "missing. Queries that are written in the study file need a name")])
-        try:
-            check_title(self.label)
-        except ValueError as error:
-            refuse([(("file",), str(error))])
         titles = [query.to_query().query_name for query in self.query or ()]
         refuse(
             (

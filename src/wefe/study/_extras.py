@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import os
+import re
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -406,12 +407,9 @@ class Limits(Part):
 
 def parse_increase(text: object) -> tuple[float, bool]:
     """Return the allowed increase of bias, and whether it is relative."""
-    number, percent, rest = str(text).strip().partition("%")
-    try:
-        value = math.nan if isinstance(text, bool) or rest else float(number)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
+    found = re.fullmatch(r"\s*(\d*\.?\d+(?:e[+-]?\d+)?)\s*(%?)\s*", str(text))
+    value, percent = (float(found[1]), found[2]) if found else (math.inf, "")
+    if math.isinf(value):
         raise ValueError(
             f"must be a share such as '10%', or a number such as 0.05, at least 0; got "
             f"{shown(text)}"

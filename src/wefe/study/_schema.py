@@ -154,9 +154,10 @@ def check_name(name: str, known: Collection[str], what: str) -> None:
 def unknown(
     where: Location, names: Iterable[str], known: Collection[str], what: str
 ) -> Iterator[Problem]:
-    for position, name in enumerate(names):
+    for at, name in enumerate(names):
         if name not in known:
-            yield (*where, position), no_such(name, known, what)
+            # Keys of a table stand for themselves.
+            yield (*where, name if isinstance(names, dict) else at), no_such(name, known, what)
 
 
 def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
