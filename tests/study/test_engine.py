@@ -192,19 +192,19 @@ def test_verify_computes_a_sample_again(folder):
     assert found["largest_difference"][~found["passed"]].tolist() == [0.5]
     with pytest.raises(ValueError, match="the study file has changed"):
         verify(declared(folder, "whole"), results, progress=False)
-    with pytest.raises(ValueError, match="n must be a whole number"):
+    with pytest.raises(ValueError, match="n must be an integer"):
         verify(study, results, n=0)
 
 
 def test_a_full_disk_is_an_error_at_once(folder, monkeypatch):
-    original = Store._open_to_write
+    original = Store._prepare
 
     def open_on_a_full_disk(self):
         original(self)
         (pages,) = self._db.execute("PRAGMA page_count").fetchone()
         self._db.execute(f"PRAGMA max_page_count = {pages}")
 
-    monkeypatch.setattr(Store, "_open_to_write", open_on_a_full_disk)
+    monkeypatch.setattr(Store, "_prepare", open_on_a_full_disk)
     start = time.monotonic()
     with pytest.raises(OSError, match=r"study\.db: .* disk is full"):
         run(declared(folder, "whole"))

@@ -15,9 +15,8 @@ from wefe.metrics import BaseMetric
 from wefe.metrics._base import Scale
 from wefe.metrics._registry import _registry
 from wefe.models import load
-from wefe.study import Plan, Study, StudyResults
+from wefe.study import Study
 from wefe.study._declaration import check_declaration
-from wefe.study._planning import settings_of
 
 QUERY = {
     "targets": {"Female": ["she", "woman"], "Male": ["he", "man"]},
@@ -102,10 +101,6 @@ def seven(tmp_path_factory):
 
 
 # What is found
-
-
-def test_a_study_without_pages_has_no_tables_of_them():
-    assert run(declared()).explore() is None
 
 
 def test_the_page_of_a_model_is_what_explore_makes_of_it(mitigated):
@@ -196,21 +191,6 @@ def test_a_model_without_a_complete_set_has_no_page_and_a_reason(tmp_path):
     assert pages.distribution.empty
 
 
-def test_words_lost_from_lists_are_counted(tmp_path):
-    model = load_test_model()
-    pairs = [word for pair in bias_directions(model).sets[:3] for word in pair]
-    words = dict.fromkeys([*pairs, "nurse", "home", "children", "office", "salary", "he"])
-    lines = [f"{word} {' '.join(map(str, model[word][:12]))}\n" for word in words]
-    (tmp_path / "few.txt").write_text("".join(lines), encoding="utf-8")
-    given = declared([{"source": "few.txt"}], explore={"criteria": ["gender"]})
-    about = run(given, folder=tmp_path).explore().models.iloc[0]
-    stereotypes = bias_directions(model).criterion.stereotyped_words
-    asked = [word for part in stereotypes.values() for word in part]
-    assert about["n_words_lost"] == len([word for word in asked if word not in words])
-    assert about["n_sets"] + about["n_sets_lost"] == 10
-    assert about["n_sets_lost"] > 0
-
-
 def test_results_are_plain_data_without_names_of_models(mitigated):
     for task, outcome in mitigated.of_kind("explore"):
         text = json.dumps(outcome.value, allow_nan=False)
@@ -218,42 +198,7 @@ def test_results_are_plain_data_without_names_of_models(mitigated):
         assert "map" not in (outcome.value["page"] or {})
 
 
-def test_models_of_the_same_vectors_share_their_pages():
-    twins = [{"source": "demo", "name": "one"}, {"source": "demo", "name": "two"}]
-    results = run(declared(twins, explore={"criteria": ["gender"], "words": ["nurse"]}))
-    pages = results.explore()
-    assert pages.words["model_name"].tolist() == ["one"] * 2 + ["two"] * 2
-    assert pages.models["key"].nunique() == 1
-
-
 # What is computed again
-
-
-def test_a_study_without_pages_has_the_settings_that_it_had():
-    assert "explore" not in settings_of(check_declaration(declared()))
-    assert settings_of(check_declaration(declared(explore=EXPLORE)))["explore"]["k"] == 20
-
-
-def test_pages_that_are_added_leave_the_other_results_alone(tmp_path):
-    entries = seven_cuts(tmp_path)[:2]
-    where = tmp_path / "results.db"
-    first = run(declared(entries, mitigations=[HARD]), where, tmp_path)
-    second = run(
-        declared(entries, mitigations=[HARD], explore={"criteria": ["gender"], "words": ["time"]}),
-        where,
-        tmp_path,
-    )
-    kept = {(task.kind, task.name): outcome.key for task, outcome in _all(first)}
-    now = {(task.kind, task.name): outcome.key for task, outcome in _all(second)}
-    assert {place: now[place] for place in kept} == kept
-    assert second.run["n_computed"] == len(second.of_kind("explore")) == 8
-    third = run(declared(entries, mitigations=[HARD]), where, tmp_path)
-    assert third.run["n_computed"] == 0
-    assert third.explore() is None
-
-
-def _all(results):
-    return zip(results.plan.tasks, results.outcomes, strict=True)
 
 
 def test_a_second_run_computes_nothing_and_another_option_what_depends_on_it(seven, tmp_path):
@@ -293,26 +238,6 @@ def run_info(study):
     return info
 
 
-@pytest.mark.slow
-def test_several_processes_find_the_same(seven):
-    given, folder, here = seven
-    there = run(given, folder / "processes.db", folder, n_jobs=2).explore()
-    for name, table in here.explore()._asdict().items():
-        others = getattr(there, name)
-        timing = [column for column in ("seconds", "finished") if column in table]
-        pd.testing.assert_frame_equal(
-            table.drop(columns=timing), others.drop(columns=timing), check_exact=True
-        )
-
-
-def test_a_results_file_is_read_without_the_study(seven):
-    _, folder, here = seven
-    read = StudyResults.from_file(folder / "seven.db")
-    assert len(read.explore().extremes) == len(here.explore().extremes) == 7 * 2 * 3
-    again = Plan.from_dict(here.plan.to_dict())
-    assert [task.digest for task in again.tasks] == [task.digest for task in here.plan.tasks]
-
-
 # Files
 
 
@@ -328,12 +253,6 @@ def test_the_tables_are_exported(mitigated, tmp_path, kind):
     # Tables that the next export does not have are gone.
     run(declared()).export(tmp_path, kind)
     assert not list(tmp_path.glob("explore_*"))
-
-
-def test_a_diff_of_studies_with_pages_is_made(mitigated):
-    from wefe.study import diff
-
-    assert diff(mitigated, mitigated).summary() == "no difference in 2 scores"
 
 
 @pytest.mark.parametrize("mitigations", [[], [HARD]])
@@ -386,29 +305,15 @@ def test_pages_whose_neighbours_are_unknown_say_why(mitigated):
     ("explore", "message"),
     [
         ({"criteria": ["gendre"]}, "'gendre' is no criterion. Did you mean 'gender'"),
-        ({"criteria": ["gender", "gender"]}, "'gender' occurs twice"),
         ({"criteria": ["gender"], "words": ["a", "a"]}, "'a' occurs twice"),
-        (
-            {"criteria": ["gender"], "words": [" "]},
-            "key 'words', element 1: ' ' has blanks around it, or is empty",
-        ),
+        ({"criteria": ["gender"], "words": ["a", " b"]}, "key 'words', number 2: ' b' has blanks"),
         ({"words": ["nurse"]}, "key 'criteria': is empty, so there is nothing to explore"),
-        ({"criteria": ["gender"], "k": 0}, "key 'k': must be greater than or equal to 1"),
-        (
-            {"criteria": ["gender"], "theta": -0.1},
-            "key 'theta': must be greater than or equal to 0",
-        ),
         ({"criteria": ["gender"], "theta": 2.0}, "key 'theta': must be less than or equal to 1"),
-        (
-            {"criteria": ["gender"], "words": ["a", " nurse"]},
-            "key 'words', element 2: ' nurse' has blanks around it",
-        ),
-        ({"criteria": ["gender"], "theta": "much"}, "key 'theta': must be a number"),
         ({"criteria": ["gender"], "word": ["nurse"]}, "'word': unknown. Did you mean 'words'"),
     ],
 )
 def test_what_is_wrong_is_said(explore, message):
-    with pytest.raises(ValueError, match=r"^study: \[explore\]") as error:
+    with pytest.raises(ValueError, match="^study: key 'explore'") as error:
         check_declaration(declared(explore=explore))
     assert message in str(error.value)
 
@@ -420,11 +325,6 @@ def test_encoders_alone_are_refused_and_beside_tables_left_out():
     both = Study(declared([encoder, {"source": "demo"}], explore={"criteria": ["gender"]}))
     assert {task.model for task in both.plan.tasks} == {"contextual", "demo"}
     assert {task.model for task in both.plan.tasks if task.kind == "explore"} == {"demo"}
-
-
-def test_defaults_are_those_of_the_functions():
-    explore = check_declaration(declared(explore={"criteria": ["gender"]})).explore
-    assert (explore.n_extremes, explore.among, explore.k, explore.theta) == (10, 50_000, 100, 0.05)
 
 
 @pytest.mark.parametrize("name", ["pmn", "proximity-bias", "gipe"])

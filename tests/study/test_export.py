@@ -4,15 +4,13 @@ import io
 import json
 import sys
 import unicodedata
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
-import wefe
 from wefe._visible import as_csv
-from wefe.study import Outcome, Study, StudyResults
+from wefe.study import Outcome, StudyResults
 
 export = StudyResults.export
 
@@ -119,16 +117,6 @@ def test_the_files_are_named_by_what_they_hold(odd, tmp_path):
     assert overall["WEB"].tolist() == [2, 1]
 
 
-@pytest.mark.parametrize("kind", FORMATS)
-def test_a_study_that_was_run_is_exported(tmp_path, kind):
-    results = Study.example().run(":memory:", progress=False)
-    names = export(results, tmp_path, kind)
-    assert len(names) == len(set(names)) == 11
-    found = table(tmp_path, table="results")
-    assert found["score"].tolist() == results.to_frame()["score"].tolist()
-    assert found["words_used"].tolist() == [10, 10, 7, 7, 7, 7]
-
-
 EVIL = [
     *("../../outside", "/etc/passwd", "..", ".", "", "   ", "a/b", "a\\b", "A/B", "a b", "a-b"),
     *("x" * 300, "x" * 301, "gender", "Gender", "gender-2", "overall", "💣", "道" * 300, "Ω"),
@@ -189,14 +177,6 @@ def test_provenance_says_what_was_computed_and_from_what(odd, tmp_path):
         "metric": "ECT",
         "query_set": "gender",
     }
-
-
-def test_json_has_null_for_what_is_no_number(odd, tmp_path):
-    export(odd, tmp_path, "json")
-    for path in tmp_path.iterdir():
-        assert "NaN" not in path.read_text(encoding="utf-8")
-    records = json.loads((tmp_path / "results.json").read_text(encoding="utf-8"))
-    assert [record["score"] for record in records if record["nan_reason"]] == [None, None]
 
 
 def test_an_unknown_format_is_refused(odd, tmp_path):
@@ -353,12 +333,3 @@ def test_numbers_of_csv_are_those_of_the_table_whatever_their_type():
         ",3,False,",
     ]
     assert as_csv(table.iloc[:0]) == "'=mixed,whole,biased,kind\n"
-
-
-def test_all_csv_is_written_in_one_place():
-    writers = [
-        path.name
-        for path in Path(wefe.__file__).parent.rglob("*.py")
-        if "to_csv(" in path.read_text(encoding="utf-8")
-    ]
-    assert writers == ["_visible.py"]

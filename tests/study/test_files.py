@@ -100,7 +100,7 @@ def test_the_case_study_says_which_models_are_to_be_filled_in():
         check_declaration(tomllib.loads(study_file("wefe")), "wefe.toml")
     lines = str(caught.value).splitlines()
     assert len(lines) == 7
-    assert "[[models]] number 7, key 'source'" in lines[6]
+    assert "key 'models', number 7, key 'source'" in lines[6]
 
 
 @pytest.mark.parametrize("name", list_replications().index)

@@ -3,10 +3,8 @@
 import logging
 import math
 import os
-from fractions import Fraction
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from wefe.study import Outcome, StudyResults
@@ -61,10 +59,6 @@ def test_the_distance_is_that_from_no_bias_and_a_large_ect_is_fine(results_of):
     assert report.violations["model_name"].tolist() == ["far"]
 
 
-def test_only_metrics_with_a_limit_are_checked(two_models):
-    assert set(check(two_models, max_bias={"ect": 2}).table["metric"]) == {"ECT"}
-
-
 @pytest.mark.parametrize("name", ["weat-es", "WEAT-ES", "Weat-Es"])
 def test_a_metric_is_named_by_label_or_name_in_any_case(results_of, name):
     assert not check(results_of(ONE), max_bias={name: 0.4}).passed
@@ -96,7 +90,7 @@ def test_unknown_metrics_and_wrong_limits_are_refused(two_models):
     with pytest.raises(ValueError, match=r"no metric 'weat'; it has 'WEAT-ES', .* Did you mean"):
         check(two_models, max_bias={"weat": 0.5})
     for wrong in (-0.1, math.nan, math.inf, "0.5", True, None):
-        with pytest.raises(ValueError, match="limit of 'ect' must be a number of at least 0"):
+        with pytest.raises((ValueError, TypeError), match="limit of 'ect' must be a finite number"):
             check(two_models, max_bias={"ect": wrong})
     with pytest.raises(ValueError, match="there is no limit"):
         check(two_models)
@@ -158,14 +152,6 @@ def test_nan_may_be_allowed_but_failures_never_and_something_must_be_left(result
         assert nothing_left.violations["reason"].str.endswith("lost").all()
 
 
-def test_a_metric_of_which_nothing_was_asked_fails(results_of):
-    results = results_of(ONE)
-    nothing = type(results.plan)(**{**vars(results.plan), "tasks": results.plan.tasks[:2]})
-    report = check(StudyResults(nothing, results.outcomes[:2]), max_bias={"weat-es": 2})
-    assert report.violations["reason"].tolist() == ["no query was asked"]
-    assert report.violations["model_name"].tolist() == ["glove"]
-
-
 def test_a_report_without_checks_has_not_passed(two_models):
     report = check(two_models, max_bias={"ect": 2})
     assert report.passed
@@ -208,14 +194,6 @@ def test_an_increase_is_relative_or_absolute(results_of, before, after, most, pa
     assert report.passed is passed
     if not passed:
         assert "of the baseline" in report.messages()[0]
-
-
-def test_the_message_says_how_much_more_and_what_passes(results_of):
-    old, new = pair(results_of, [0.5], [0.75])
-    (message,) = check(new, max_increase="10%", baseline=old).messages()
-    assert message == (
-        "RND, s, m: 0.75 is 50.0% more than the 0.5 of the baseline; at most 0.55 passes"
-    )
 
 
 def test_what_the_baseline_lacks_fails_unless_it_may_be_new(results_of):
@@ -291,20 +269,6 @@ def test_what_the_baseline_could_not_measure_may_go(results_of):
     assert check(new, max_increase="10%", baseline=old).passed
 
 
-def test_it_is_told_how_many_scores_were_compared_and_how_many_were_not(results_of):
-    old, new = pair(results_of, [0.5, "lost"], [0.5, 0.5, 0.5])
-    report = check(new, max_increase="10%", max_bias={"rnd": 1}, baseline=old, allow_new=True)
-    assert cell(report, "m", "n_scores", "increase") == 1
-    assert cell(report, "m", "n_scores", "max") == 3
-    (note,) = report.notes
-    assert note == (
-        "scores that the baseline lacks, so they were not compared: 2 (first: m, s, q1, RND)"
-    )
-    old, new = pair(results_of, ["lost"], [0.5])
-    report = check(new, max_increase="10%", baseline=old, allow_new=True)
-    assert cell(report, "m", "n_scores", "increase") == 0
-
-
 def test_value_and_limit_are_told_apart_however_near_they_are(results_of):
     report = check(results_of(ONE), max_bias={"weat-es": 0.4999999}, on="aggregated")
     assert report.messages() == ["WEAT-ES, gender, w2v: 0.5 is more than 0.4999999"]
@@ -333,21 +297,6 @@ def test_limits_of_the_study_file_hold_where_nothing_is_given(results_of):
     assert check(study({"weat-es": 0.4}, None), max_increase="10%", baseline=old).passed
 
 
-def test_limits_are_numbers_of_any_kind(results_of):
-    old, new = pair(results_of, [0.5], [0.75])
-    for most in (np.float32(0.25), Fraction(1, 4), np.float64(0.25)):
-        assert check(new, max_increase=most, baseline=old).passed
-        assert not check(new, max_bias={"rnd": most / 2}).passed
-    for wrong in ([("rnd", 1)], pd.Series({"rnd": 1}), "rnd", 0.5):
-        with pytest.raises(TypeError, match="max_bias must be a dict, for example"):
-            check(new, max_bias=wrong)
-    with pytest.raises(ValueError, match="the study has no metric 1; it has"):
-        check(new, max_bias={1: 0.5})
-    for wrong in (True, [1], math.nan):
-        with pytest.raises(ValueError, match="max_increase"):
-            check(new, max_increase=wrong, baseline=old)
-
-
 def test_new_queries_are_no_increase_and_hide_none(results_of):
     old, new = pair(results_of, [0.5], [0.75, 0.0])
     # The mean over both is below the baseline; that of the old query is not.
@@ -356,12 +305,6 @@ def test_new_queries_are_no_increase_and_hide_none(results_of):
     assert cell(report, "m", "value", "increase") == 0.75
     old, new = pair(results_of, [0.5], [0.5, 9.0])
     assert check(new, max_increase="10%", baseline=old, allow_new=True).passed
-
-
-def test_both_limits_have_rows_of_their_own(two_models):
-    report = check(two_models, max_bias={"ect": 1}, max_increase="0%", baseline=two_models)
-    assert report.table["limit"].value_counts().to_dict() == {"increase": 6, "max": 2}
-    assert report.passed
 
 
 def test_what_does_not_decide_is_noted(results_of):
@@ -486,26 +429,6 @@ def test_the_command_ends_with_0_or_1(call, results_of):
     assert call(files, "r.db", "--max", "weat-es=0.5", "--each")[0] == 1
 
 
-def test_the_command_compares_with_a_baseline(call, results_of):
-    old, new = pair(results_of, [0.5], [0.75])
-    files = {"r.db": new, "old.db": old}
-    assert call(files, "r.db", "--max-increase", "10%", "--baseline", "old.db")[0] == 1
-    assert call(files, "r.db", "--max-increase", "0.25", "--baseline", "old.db")[0] == 0
-
-
-def test_limits_of_the_study_file_hold_unless_options_say_otherwise(call, results_of):
-    limits = {"max": {"weat-es": 0.4}, "max_increase": None}
-    files = {"r.db": results_of(ONE, settings={"limits": limits})}
-    assert call(files, "r.db")[0] == 1
-    # The same metric by another name.
-    assert call(files, "r.db", "--max", "WEAT-ES=0.5")[0] == 0
-    files["r.db"] = results_of(ONE, settings={"limits": {"max": {}, "max_increase": "10%"}})
-    with pytest.raises(ValueError, match="needs a baseline"):
-        call(files, "r.db")
-    files["old.db"] = results_of(ONE)
-    assert call(files, "r.db", "--baseline", "old.db")[0] == 0
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -578,21 +501,6 @@ def test_a_summary_that_cannot_be_written_changes_nothing(
     assert code == 1
     assert "::error title=Bias gate::WEAT-ES, gender, w2v" in printed
     assert "the summary of the job could not be written" in caplog.text
-
-
-def test_the_command_lets_go_what_may_be_gone(call, results_of):
-    old, new = gone(results_of, "model")
-    files = {"r.db": new, "old.db": old}
-    options = ("r.db", "--max-increase", "10%", "--baseline", "old.db")
-    assert call(files, *options)[0] == 1
-    assert call(files, *options, "--allow-gone")[0] == 0
-
-
-def test_a_task_that_is_missing_fails_the_command_and_is_named(call, results_of):
-    results = results_of({"RND": {"s": {"q": {"a": 0.0, "b": Outcome()}}}})
-    code, printed = call({"r.db": results}, "r.db", "--max", "rnd=1", "--allow-nan")
-    assert code == 1
-    assert "- RND, s, b: 1 of 1 scores are missing; q: not computed yet" in printed
 
 
 STUDY = """

@@ -213,7 +213,8 @@ def _run(n_jobs: int, without: tuple[str, ...], **declared: Any) -> StudyResults
         study = Study({"name": "measure", **declared})
         return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
     except ValueError as error:
-        place = r"(?m)^study: (?:\[+(\w+)\]+(?: number \d+)?, )?key '(params\.)?([^']+)'"
+        table = r"(?:key '(\w+)', (?:number \d+, )?)?"
+        place = rf"(?m)^study: {table}(key 'params', )?key '([^']+)'"
         text = re.sub(place, _as_option, str(error))
         # Of a query set that was named well, and cannot be opened.
         raise ValueError(

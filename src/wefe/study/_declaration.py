@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import math
 import os
 import tomllib
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +39,10 @@ from wefe.study._plan import OVERALL
 from wefe.study._schema import (
     Name,
     Part,
-    PlacedError,
     Problem,
     lines_of,
     no_such,
     plain_name,
-    plain_problems,
-    problems_of,
     refuse,
     repeated,
     unknown,
@@ -117,43 +115,25 @@ class Declaration(Part):
     ['minilm-words', 'minilm-words (hard-debias, gender)']
     """
 
-    name: Name = Field(min_length=1, description="Title of the study")
-    description: str = Field(
-        default="", description=("What the study is about, in a sentence or more")
-    )
-    random_state: int = Field(
-        default=0,
-        ge=0,
-        lt=2**32,
-        description="Seed of everything random: the same seed gives the same results",
-    )
-    offline: bool = Field(
-        default=False,
-        description="Download nothing, and leave out queries that need a download",
-    )
-    results: str | None = Field(
-        default=None,
-        min_length=1,
-        description="The results file; default: next to the study file, ending in .db",
-    )
-    models: list[ModelEntry] = Field(min_length=1, description="The models to compare")
-    queries: list[QuerySetEntry] = Field(default=[], description="The queries to ask")
-    metrics: list[MetricEntry] = Field(default=[], description="The metrics to measure with")
-    lookup: Lookup = Field(default=Lookup(), description="How words are looked up")
-    aggregation: AggregationEntry = Field(
-        default=AggregationEntry(), description="How to turn scores into ranks and correlations"
-    )
-    intervals: Intervals = Field(default=Intervals(), description="Bootstrap intervals of scores")
-    audit: AuditEntry = Field(default=AuditEntry(), description="What the scores do not show")
-    explore: ExploreEntry = Field(default=ExploreEntry(), description="Words along bias directions")
-    mitigations: list[MitigationEntry] = Field(default=[], description="Mitigations to compare")
-    silhouettes: list[SilhouetteEntry] = Field(default=[], description="Silhouettes to attach")
-    external: list[ExternalEntry] = Field(
-        default=[], description="Columns of scores from elsewhere"
-    )
-    quality: QualityEntry | None = Field(default=None, description="The built-in quality column")
-    retrieval: list[RetrievalEntry] = Field(default=[], description="Audits of rankings")
-    limits: Limits = Field(default=Limits(), description="Limits for 'wefe check'")
+    name: Name = Field(min_length=1)
+    description: str = ""
+    random_state: int = Field(0, ge=0, lt=2**32)
+    offline: bool = False
+    results: str | None = Field(None, min_length=1)
+    models: list[ModelEntry] = Field(min_length=1)
+    queries: list[QuerySetEntry] = Field([])
+    metrics: list[MetricEntry] = Field([])
+    lookup: Lookup = Lookup()
+    aggregation: AggregationEntry = AggregationEntry()
+    intervals: Intervals = Intervals()
+    audit: AuditEntry = AuditEntry()
+    explore: ExploreEntry = ExploreEntry()
+    mitigations: list[MitigationEntry] = Field([])
+    silhouettes: list[SilhouetteEntry] = Field([])
+    external: list[ExternalEntry] = Field([])
+    quality: QualityEntry | None = None
+    retrieval: list[RetrievalEntry] = Field([])
+    limits: Limits = Limits()
 
     @field_validator("results")
     @classmethod
@@ -165,7 +145,9 @@ class Declaration(Part):
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
         # The names of metrics that limits may use.
-        known, most = _names_of_metrics(self), dict[str, float]()
+        names = [name for each in reversed(self.metrics) for name in (each.label, each.metric)]
+        known = {plain_name(name): name for name in names} | {name: name for name in names}
+        most: dict[str, float] = {}
         for name, limit in self.limits.max.items():
             plain = known.get(name, known.get(plain_name(name), name))
             most[plain] = min(limit, most.get(plain, math.inf))
@@ -241,15 +223,15 @@ class Declaration(Part):
 def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declaration:
     """Validate the content of a study file and return the declaration."""
     try:
-        refuse(plain_problems(data))
+        json.dumps(data, allow_nan=False)  # so no dates and no NaN
         return Declaration.model_validate(dict(data))
-    except PlacedError as error:
-        problems = error.problems
     except pydantic.ValidationError as error:
-        problems = problems_of(error)
+        lines = lines_of(error)
     except RecursionError:
-        problems = [((), "lists or tables are nested too deeply")]
-    raise ValueError(lines_of(problems, data, file))
+        lines = ["lists or tables are nested too deeply"]
+    except (TypeError, ValueError) as error:
+        lines = [str(error)]
+    raise ValueError("\n".join(f"{file}: {line}" for line in dict.fromkeys(lines)))
 
 
 def read_declaration(path: str | os.PathLike[str]) -> Declaration:
@@ -293,12 +275,10 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
         raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
     except RecursionError:
         raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
-    except tomllib.TOMLDecodeError as error:
+    except ValueError as error:
         several = " Tables that can occur several times have double brackets: [[models]]."
         hint = several if "twice" in str(error) else ""
         raise ValueError(f"{path} is not TOML: {error}.{hint}") from error
-    except ValueError as error:  # of Python, which reads no number of many digits
-        raise ValueError(f"{path} is not TOML: a number has too many digits.") from error
     declaration = check_declaration(data, path.name)
     trusted = [
         model.label for model in declaration.models if model.load_options().get("trust_pickle")
@@ -359,23 +339,11 @@ def study_file(name: str = "demo") -> str:
     return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
 
 
-def _names_of_metrics(study: Declaration) -> dict[str, str]:
-    """Map every spelling of a metric allowed in [limits] to its name or label."""
-    names = [name for each in study.metrics for name in (each.metric, each.label)]
-    of_class = {
-        plain_name(each.metric_class.__name__): each.metric
-        for each in study.metrics
-        if each.metric != "weat-es"
-    }
-    plain = {plain_name(name): name for name in reversed(names)}
-    return of_class | plain | {name: name for name in names}
-
-
 def _nothing_asked(study: Declaration) -> Iterator[Problem]:
     """Find the sections that a study without ranking audits lacks."""
     for key in ("queries", "metrics"):
         if not (getattr(study, key) or study.retrieval):
-            yield (key,), f"missing. {type(study).model_fields[key].description}"
+            yield (key,), "missing"
 
 
 def _without_weight(study: Declaration) -> Iterator[Problem]:
@@ -410,25 +378,17 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
                 f"{key}"
             )
             yield (table, position, key), text
-    # Every name, with what it stands for.
-    taken: list[tuple[tuple[str | int, ...], str, Collection[str], str]] = [
-        *(
-            (("queries", i), each.label, [OVERALL], "all query sets together are")
-            for i, each in enumerate(study.queries)
-        ),
-        *((("external", i), name, metrics, "a metric is") for i, name in enumerate(columns)),
-        *(
-            (("mitigations", i), each.label_of(model), models, "a model is")
-            for i, each in enumerate(study.mitigations)
-            for model in models
-        ),
-    ]
-    if study.quality is not None:
-        name = study.quality.name
-        taken.append((("quality",), name, [*metrics, *columns], "another column is"))
-    for where, name, others, what in taken:
-        if name in others:
-            yield (*where, "name"), f"{what} called {name!r}; choose another name"
+    taken = {"queries": [OVERALL], "external": metrics}
+    for (table, key), labels in named.items():
+        for position, label in enumerate(labels):
+            if label in taken.get(table, ()):
+                yield (table, position, key), f"{label!r} is another name here; choose another one"
+    for position, each in enumerate(study.mitigations):
+        for label in {*map(each.label_of, models)} & {*models}:
+            yield ("mitigations", position, "name"), f"a model is called {label!r}; choose another"
+    if study.quality is not None and study.quality.name in [*metrics, *columns]:
+        text = f"another column is called {study.quality.name!r}; choose another name"
+        yield ("quality", "name"), text
 
 
 def _unknown(study: Declaration) -> Iterator[Problem]:
@@ -449,12 +409,8 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
     for i, audit in enumerate(study.retrieval):
         yield from unknown(("retrieval", i, "models"), audit.models or (), encoders, "no encoder")
     for i, external in enumerate(study.external):
-        for name in external.scores:
-            if name not in every:
-                yield ("external", i, "scores", name), no_such(name, every, "no model")
-    for name in study.limits.max:
-        if name not in metrics:
-            yield ("limits", "max", name), no_such(name, metrics, "no metric of this study")
+        yield from unknown(("external", i, "scores"), external.scores, every, "no model")
+    yield from unknown(("limits", "max"), study.limits.max, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:

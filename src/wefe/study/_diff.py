@@ -6,7 +6,6 @@ import html
 import itertools
 import json
 import math
-import numbers
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice, check_number, found
 from wefe._visible import html_table, visible
 from wefe.study._plan import OVERALL, Task, provenance
 from wefe.study._results import StudyResults
@@ -144,28 +143,21 @@ class StudyDiff:
         str
             For example 'no difference in 6 scores'.
         """
-        counts = self.rows()["status"].value_counts(sort=False)
-        statuses = {str(status): int(n) for status, n in counts.items()}
         if self.is_empty:
-            parts = [f"no difference in {sum(statuses.values()):,} scores"]
-            counted = {name: len(self.rows(name)) for name in ("quality", "audits")}
-            parts += [f"nor in {n:,} of {name}" for name, n in counted.items() if n]
-            missing = [f", {n:,} {what}" for what, n in statuses.items() if what != "equal"]
-            return "; ".join([parts[0] + "".join(missing), *parts[1:]])
-        only = {side: statuses.pop(f"only {side}", 0) for side in ("before", "after")}
-        listed = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
-        parts = [f"scores in both: {sum(statuses.values()):,}" + (f" ({listed})" if listed else "")]
-        others = {
-            "aggregated scores changed": len(self.changed("aggregated")),
-            "ranks changed": len(self.changed("ranks")),
-            "scores of quality changed": len(self.changed("quality")),
-            "audits changed": len(self.changed("audits")),
-            "settings changed": len(self.settings),
-            **{f"scores only {side}": n for side, n in only.items()},
-        }
-        parts += [f"{what}: {n:,}" for what, n in others.items() if n]
-        parts += [] if self._n_compared or len(parts) > 1 else ["there is nothing to compare"]
-        return "; ".join(parts)
+            counts = {name: len(self.rows(name)) for name in ("scores", "quality", "audits")}
+            listed = [
+                f"{n:,} {'scores' if name == 'scores' else f'of {name}'}"
+                for name, n in counts.items()
+                if n
+            ]
+            return f"no difference in {'; nor in '.join(listed)}"
+        parts = []
+        for name in _TABLES:
+            counts = self.rows(name)["status"].value_counts(sort=False)
+            listed = ", ".join(f"{n:,} {status}" for status, n in counts.items())
+            parts += [f"{name}: {listed}"] if len(counts.index.difference(_SAME)) else []
+        parts += [f"settings changed: {len(self.settings)}"] if len(self.settings) else []
+        return "; ".join(parts) or "there is nothing to compare"
 
     def to_markdown(self, limit: int = _LONGEST_LIST) -> str:
         """Return the differences as text for a pull request.
@@ -265,14 +257,13 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     for name, value in (("before", before), ("after", after)):
         if not isinstance(value, StudyResults):
             raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
-    if not is_number(tolerance) or not 0 <= tolerance < math.inf:
-        raise ValueError(f"tolerance must be a number of at least 0; got {found(tolerance)}.")
+    tolerance = check_number("tolerance", tolerance, 0)
     labels = {model.label for model in after.plan.models}
     models = [model.label for model in before.plan.models if model.label in labels]
     return StudyDiff(
         before=before.plan.name,
         after=after.plan.name,
-        tolerance=float(tolerance),
+        tolerance=tolerance,
         table=_compared(
             _tidy(before, models),
             _tidy(after, models),
@@ -282,11 +273,6 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
         settings=_settings(before, after),
         notes=tuple(notes_of(before, after)),
     )
-
-
-def is_number(value: object) -> bool:
-    """Return whether a value is a real number of any type, but not a bool."""
-    return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def scores_of(results: StudyResults) -> pd.DataFrame:

@@ -24,7 +24,6 @@ from wefe.study._schema import (
     blaming,
     check_name,
     check_params,
-    check_title,
     existing_file,
     no_such,
     plain_name,
@@ -42,12 +41,10 @@ _TO_FILL_IN = "FILL IN"
 class _OpenedEntry(Part):
     """What embedding tables and encoders have in common."""
 
-    name: Name | None = Field(
-        default=None,
-        min_length=1,
-        description="Name of the model in tables and plots; default: a short source",
-    )
-    revision: str | None = Field(default=None, description="Branch, tag or commit on Hugging Face")
+    #: Name of the model in tables and plots; default: a short source.
+    name: Name | None = Field(None, min_length=1)
+    #: Branch, tag or commit on Hugging Face.
+    revision: str | None = None
 
     is_encoder: ClassVar[bool]
     #: The keys that are names of files, the first one of the model itself.
@@ -60,10 +57,6 @@ class _OpenedEntry(Part):
             what = value.removeprefix(_TO_FILL_IN).lstrip(": ")
             text = f"still to be filled in ({what}). Write where the model is, or remove the entry"
             refuse([((key,), text)])
-        try:
-            check_title(self.label)
-        except ValueError as error:
-            refuse([((key,), str(error))])
         return self
 
     @property
@@ -115,42 +108,28 @@ class _OpenedEntry(Part):
 class TableEntry(_OpenedEntry):
     """A table of word embeddings."""
 
-    source: str = Field(
-        min_length=1,
-        description="Anything that wefe.load opens: a file of vectors (relative paths start at the "
-        "study file), 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. For a model "
-        "that reads sentences, write encoder = ... instead",
-    )
-    vocab_prefix: str | None = Field(
-        default=None, description="Put this before each word, for example '/c/en/' for ConceptNet"
-    )
-    limit: int | None = Field(
-        default=None,
-        ge=1,
-        description=("Read only the first rows; most files begin with frequent words"),
-    )
-    lowercase: Literal["first", "mean"] | None = Field(
-        default=None,
-        description="Convert the vocabulary to lower case, and which of equal words to keep",
-    )
-    min_count: int | None = Field(
-        default=None, ge=1, description="Leave out words that occurred less often"
-    )
-    counts: str | None = Field(default=None, description="File with a word and its count per line")
-    subwords: Literal["mean", "first", "refuse"] | None = Field(
-        default=None,
-        description="How to embed words outside the vocabulary from their subwords",
-    )
-    vocabulary: str | None = Field(default=None, description="File with the words of a .npy matrix")
-    trust_pickle: bool = Field(
-        default=False,
-        description=(
-            "Open pickles of gensim and numpy, which can run any code their author put there"
-        ),
-    )
-    on_error: Literal["raise", "skip"] = Field(
-        default="raise", description="For damaged lines: raise an error, or leave them out"
-    )
+    #: Anything that wefe.load opens: a file of vectors (relative paths start at the study file),
+    #: 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. For a model that reads
+    #: sentences, write encoder = ... instead.
+    source: Name = Field(min_length=1)
+    #: Put this before each word, for example '/c/en/' for ConceptNet.
+    vocab_prefix: str | None = None
+    #: Read only the first rows; most files begin with frequent words.
+    limit: int | None = Field(None, ge=1)
+    #: Convert the vocabulary to lower case, and which of equal words to keep.
+    lowercase: Literal["first", "mean"] | None = None
+    #: Leave out words that occurred less often.
+    min_count: int | None = Field(None, ge=1)
+    #: File with a word and its count per line.
+    counts: str | None = None
+    #: How to embed words outside the vocabulary from their subwords.
+    subwords: Literal["mean", "first", "refuse"] | None = None
+    #: File with the words of a .npy matrix.
+    vocabulary: str | None = None
+    #: Open pickles of gensim and numpy, which can run any code their author put there.
+    trust_pickle: bool = False
+    #: For damaged lines: raise an error, or leave them out.
+    on_error: Literal["raise", "skip"] = "raise"
 
     is_encoder = False
     called = "models with a 'source'"
@@ -165,40 +144,25 @@ class TableEntry(_OpenedEntry):
 class EncoderEntry(_OpenedEntry):
     """An encoder."""
 
-    encoder: str = Field(
-        min_length=1,
-        description="A contextual or sentence encoder: a folder saved by transformers or "
-        "sentence-transformers, or 'org/name' on Hugging Face",
-    )
-    layer: int = Field(
-        default=-1, description="Hidden state to read: 0 is the embedding layer, -1 the last one"
-    )
-    pooling: Literal["auto", "mean", "first", "cls", "sentence"] = Field(
-        default="auto", description="How to combine the token vectors of an encoder"
-    )
-    templates: list[str] | None = Field(
-        default=None,
-        min_length=1,
-        description="Sentences with one {} for the word, in which to embed it",
-    )
-    device: str | None = Field(
-        default=None, description="'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one"
-    )
-    dtype: Literal["float16", "bfloat16", "float32"] | None = Field(
-        default=None, description="Type of the encoder's weights; default: the model's own"
-    )
-    max_length: int | None = Field(
-        default=None, ge=1, description=("Maximum number of tokens to read of a text")
-    )
-    prompt: str | None = Field(
-        default=None,
-        description="Text to put before each text, such as 'query: '; default: the encoder's own",
-    )
-    dim: int | None = Field(
-        default=None,
-        ge=1,
-        description=("Keep only this many dimensions of each vector, from the first"),
-    )
+    #: A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
+    #: 'org/name' on Hugging Face.
+    encoder: Name = Field(min_length=1)
+    #: Hidden state to read: 0 is the embedding layer, -1 the last one.
+    layer: int = -1
+    #: How to combine the token vectors of an encoder.
+    pooling: Literal["auto", "mean", "first", "cls", "sentence"] = "auto"
+    #: Sentences with one {} for the word, in which to embed it.
+    templates: list[str] | None = Field(None, min_length=1)
+    #: 'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one.
+    device: str | None = None
+    #: Type of the encoder's weights; default: the model's own.
+    dtype: Literal["float16", "bfloat16", "float32"] | None = None
+    #: Maximum number of tokens to read of a text.
+    max_length: int | None = Field(None, ge=1)
+    #: Text to put before each text, such as 'query: '; default: the encoder's own.
+    prompt: str | None = None
+    #: Keep only this many dimensions of each vector, from the first.
+    dim: int | None = Field(None, ge=1)
 
     is_encoder = True
     called = "models with an 'encoder'"
@@ -248,15 +212,10 @@ Words: TypeAlias = Annotated[list[str], BeforeValidator(_listed_words), Field(mi
 class InlineQuery(Part):
     """A query written in the study file: names of sets and their words."""
 
-    targets: dict[Name, Words] = Field(
-        min_length=1, description="Social groups: a name and a list of words for each"
-    )
-    attributes: dict[Name, Words] = Field(
-        min_length=1,
-        description=(
-            "The concepts that groups may be associated with: a name and a list of words for each"
-        ),
-    )
+    #: Social groups: a name and a list of words for each.
+    targets: dict[Name, Words] = Field(min_length=1)
+    #: The concepts that groups may be associated with: a name and a list of words for each.
+    attributes: dict[Name, Words] = Field(min_length=1)
 
     def to_query(self) -> Query:
         return Query(
@@ -270,30 +229,18 @@ class InlineQuery(Part):
 class QuerySetEntry(Part):
     """Queries that are aggregated together, as one bias criterion."""
 
-    name: Name | None = Field(
-        default=None,
-        min_length=1,
-        description="Name in tables and plots; default: the set or the file",
-    )
-    set: str | None = Field(
-        default=None, description="A published query set; 'wefe datasets' lists them"
-    )
-    file: str | None = Field(
-        default=None,
-        min_length=1,
-        description="A JSON file of queries, in the format of Query.dict()",
-    )
-    query: list[InlineQuery] | None = Field(
-        default=None,
-        min_length=1,
-        description=("Queries written in the study file: [[queries.query]]"),
-    )
-    weight: float | None = Field(
-        default=None,
-        ge=0,
-        description="Its weight in the overall score; default: its number of queries",
-    )
-    leave_out: list[str] = Field(default=[], description="Names of queries to leave out")
+    #: Name in tables and plots; default: the set or the file.
+    name: Name | None = Field(None, min_length=1)
+    #: A published query set; 'wefe datasets' lists them.
+    set: str | None = None
+    #: A JSON file of queries, in the format of Query.dict().
+    file: Name | None = Field(None, min_length=1)
+    #: Queries written in the study file: [[queries.query]].
+    query: list[InlineQuery] | None = Field(None, min_length=1)
+    #: Its weight in the overall score; default: its number of queries.
+    weight: float | None = Field(None, ge=0)
+    #: Names of queries to leave out.
+    leave_out: list[str] = Field([])
 
     @field_validator("set")
     @classmethod
@@ -314,10 +261,6 @@ class QuerySetEntry(Part):
             )
         if self.query is not None and self.name is None:
             refuse([(("name",), "missing. Queries that are written in the study file need a name")])
-        try:
-            check_title(self.label)
-        except ValueError as error:
-            refuse([(("file",), str(error))])
         titles = [query.to_query().query_name for query in self.query or ()]
         refuse(
             (
@@ -360,21 +303,16 @@ class QuerySetEntry(Part):
 class MetricEntry(Part):
     """A metric with its parameters."""
 
-    metric: str = Field(
-        description=f"{', '.join(metric_names())}; weat-es is the effect size of weat, seat and "
-        "ceat are for encoders"
-    )
-    label: Name = Field(
-        default="",
-        description="Name in tables and plots; default: the name of the score, such as 'WEAT-ES'",
-    )
-    params: dict[str, Any] = Field(default={}, description="Its parameters, as in run_query")
-    queries: list[str] | None = Field(
-        default=None, min_length=1, description="Names of the query sets to measure; default: all"
-    )
-    contexts: str | None = Field(
-        default=None, min_length=1, description="For ceat: a text file with one sentence per line"
-    )
+    #: Name of a metric; weat-es is the effect size of weat, seat and ceat are for encoders.
+    metric: str
+    #: Name in tables and plots; default: the name of the score, such as 'WEAT-ES'.
+    label: Name = ""
+    #: Its parameters, as in run_query.
+    params: dict[str, Any] = Field({})
+    #: Names of the query sets to measure; default: all.
+    queries: list[str] | None = Field(None, min_length=1)
+    #: For ceat: a text file with one sentence per line.
+    contexts: str | None = Field(None, min_length=1)
 
     @field_validator("metric")
     @classmethod
@@ -385,11 +323,7 @@ class MetricEntry(Part):
     def _params_fit(self) -> MetricEntry:
         check_metric_params(self.metric, self.params)
         if self.metric == "ceat" and self.contexts is None:
-            text = (
-                "missing. ceat needs a text that contains the words: a file with one sentence per "
-                "line"
-            )
-            refuse([(("contexts",), text)])
+            refuse([(("contexts",), "missing. ceat needs a file with one sentence per line")])
         if self.metric != "ceat" and self.contexts is not None:
             refuse([(("contexts",), f"is for ceat, and this is {self.metric}")])
         if not self.label:
@@ -418,25 +352,17 @@ class MetricEntry(Part):
 class Lookup(Part):
     """How words are looked up, the same for all metrics."""
 
-    preprocessors: list[dict[str, Any]] = Field(
-        default=[{}, {"lowercase": True}],
-        description="Forms of a word to try, in this order: {} is the word as written",
-    )
-    strategy: Literal["first", "all"] = Field(
-        default="first", description="Use the first form that the model has, or all of them"
-    )
-    normalize: bool = Field(default=False, description="Scale every vector to unit length first")
-    lost_vocabulary_threshold: float = Field(
-        default=0.2,
-        ge=0,
-        le=1,
-        description="A query has no score if the model lacks a larger share of a set's words",
-    )
-    own_words: bool = Field(
-        default=False,
-        description="Measure each model on all words that it has; default: all models on the words "
-        "that they share",
-    )
+    #: Forms of a word to try, in this order: {} is the word as written.
+    preprocessors: list[dict[str, Any]] = Field([{}, {"lowercase": True}])
+    #: Use the first form that the model has, or all of them.
+    strategy: Literal["first", "all"] = "first"
+    #: Scale every vector to unit length first.
+    normalize: bool = False
+    #: A query has no score if the model lacks a larger share of a set's words.
+    lost_vocabulary_threshold: float = Field(0.2, ge=0, le=1)
+    #: Measure each model on all words that it has; default: all models on the words that they
+    #: share.
+    own_words: bool = False
 
     @field_validator("preprocessors")
     @classmethod
@@ -456,34 +382,24 @@ class Lookup(Part):
 class AggregationEntry(Part):
     """How scores are aggregated per model and query set, ranked, and correlated."""
 
-    function: Literal["bias_avg", "abs_avg", "avg", "sum", "abs_sum"] = Field(
-        default="bias_avg",
-        description="bias_avg: mean distance from the score of no bias; the paper has abs_avg",
-    )
-    missing: Literal["queries", "models"] = Field(
-        default="queries",
-        description="What to leave out if a model lacks the words of a query: the query for all "
-        "models, or the model for all queries of the set",
-    )
-    ties: Literal["min", "average", "first", "max", "dense"] = Field(
-        default="min", description="How to rank models with the same number"
-    )
-    correlation: Literal["spearman", "kendall", "pearson"] = Field(
-        default="spearman", description="How to compare rankings"
-    )
+    #: bias_avg: mean distance from the score of no bias; the paper has abs_avg.
+    function: Literal["bias_avg", "abs_avg", "avg", "sum", "abs_sum"] = "bias_avg"
+    #: What to leave out if a model lacks the words of a query: the query for all models, or the
+    #: model for all queries of the set.
+    missing: Literal["queries", "models"] = "queries"
+    #: How to rank models with the same number.
+    ties: Literal["min", "average", "first", "max", "dense"] = "min"
+    #: How to compare rankings.
+    correlation: Literal["spearman", "kendall", "pearson"] = "spearman"
 
 
 class Intervals(Part):
     """Bootstrap intervals of the scores."""
 
-    n_bootstrap: int = Field(
-        default=0,
-        ge=0,
-        description="Number of resamples of the words: 0 for none, else 40 or more",
-    )
-    confidence: float = Field(
-        default=0.95, gt=0, lt=1, description=("Confidence level of the intervals")
-    )
+    #: Number of resamples of the words: 0 for none, else 40 or more.
+    n_bootstrap: int = Field(0, ge=0)
+    #: Confidence level of the intervals.
+    confidence: float = Field(0.95, gt=0, lt=1)
 
     @field_validator("n_bootstrap")
     @classmethod

@@ -12,6 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
+from wefe._checks import import_library
 from wefe.study._tasks import close_units
 
 
@@ -118,18 +119,12 @@ def _begin(caller: int) -> None:
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     """Return executors on a Dask cluster, one per thread."""
-    try:
-        import distributed
-    except ImportError as error:
-        raise ImportError(
-            "engine='dask' needs dask.distributed: pip install 'wefe[dask]'."
-        ) from error
-    client: Any = None
+    distributed, client = import_library("distributed", "dask", "engine='dask'"), None
     if scheduler is None:
         with suppress(ValueError):  # there is none
             client = distributed.get_client()
     own = client is None
-    client = distributed.Client(scheduler) if own else client  # type: ignore[no-untyped-call]
+    client = distributed.Client(scheduler) if own else client
     try:
         client.wait_for_workers(1)
         # Calls prefer the worker that has their model open; others take over if it is lost.

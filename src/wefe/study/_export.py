@@ -13,7 +13,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import pandas as pd
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
 from wefe._plain import plain
 from wefe._visible import as_csv
@@ -22,14 +22,12 @@ Format: TypeAlias = Literal["csv", "json", "parquet"]
 
 # A file name has at most 255 bytes and combines two names of a study.
 _LONGEST_PART = 80
-_SUFFIXES = tuple(f".{kind}" for kind in get_args(Format))
 #: Of what is explored, a file for each kind of table.
 EXPLORED = ("models", "distribution", "extremes", "words", "neighbors")
-_RANKED = ("groups", "gaps", "queries", "templates", "names", "null", "decided")
-_TABLES = (
-    *("results", "failures", "quality", "aggregated", "rankings", "correlations", "scores"),
-    *(f"explore_{name}" for name in EXPLORED),
-    *(f"retrieval_{name}" for name in _RANKED),
+# Names of exported files; what else stands in a folder is never removed.
+_TABLE = re.compile(
+    r"(results|failures|quality|aggregated|rankings|correlations|scores|explore_[a-z]+"
+    r"|retrieval_[a-z]+)(-[\w-]+)?\.(csv|json|parquet)"
 )
 
 
@@ -67,14 +65,12 @@ def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
     # Do not trust the file: anybody may have written it.
-    names = before if isinstance(before, dict) else {}
     kept = {name.casefold() for name in written}
-    for name in names:
-        is_table = re.split("[-.]", name)[0] in _TABLES and name.endswith(_SUFFIXES)
-        if is_table and not re.search(r"[/\\:\0]", name) and name.casefold() not in kept:
-            path = folder / name
-            if path.is_file() or path.is_symlink():
-                path.unlink()
+    for name in before if isinstance(before, dict) else ():
+        path = folder / name
+        is_outdated = _TABLE.fullmatch(name) and name.casefold() not in kept
+        if is_outdated and (path.is_file() or path.is_symlink()):
+            path.unlink()
 
 
 def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002
@@ -120,9 +116,4 @@ def _as_json(data: object) -> bytes:
 
 def check_pyarrow() -> None:
     """Raise an ImportError if pyarrow is not installed."""
-    try:
-        import pyarrow  # noqa: F401
-    except ImportError as error:
-        raise ImportError(
-            "format='parquet' needs pyarrow: pip install 'wefe[parquet]'. Or take 'csv' or 'json'."
-        ) from error
+    import_library("pyarrow", "parquet", "format='parquet'")

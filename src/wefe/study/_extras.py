@@ -7,6 +7,7 @@ import json
 import logging
 import math
 import os
+import re
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -49,11 +50,10 @@ def _are_criteria(names: list[str]) -> list[str]:
 class AuditEntry(Part):
     """Which scores and bias directions to audit."""
 
-    scores: bool = Field(default=False, description="Show warnings beside each score")
-    criteria: list[str] = Field(
-        default=[],
-        description="Criteria whose bias direction to audit in each model: gender, ...",
-    )
+    #: Show warnings beside each score.
+    scores: bool = False
+    #: Criteria whose bias direction to audit in each model: gender, ...
+    criteria: list[str] = Field([])
 
     _are_known = field_validator("criteria")(_are_criteria)
 
@@ -61,23 +61,18 @@ class AuditEntry(Part):
 class ExploreEntry(Part):
     """Which words to project onto the bias directions of each model."""
 
-    criteria: list[str] = Field(
-        default=[], description="Criteria along whose directions to show words: gender, ..."
-    )
-    words: list[str] = Field(default=[], description="Words whose neighbours to show")
-    n_extremes: int = Field(default=10, ge=1, description="Number of extreme words per group")
-    among: int = Field(
-        default=50_000,
-        ge=1,
-        description="How many words from the start of a vocabulary count as frequent",
-    )
-    k: int = Field(default=100, ge=1, description="Number of nearest neighbours of each word")
-    theta: float = Field(
-        default=0.05,
-        ge=0,
-        le=1,
-        description="A neighbour counts as biased if its indirect bias is above this",
-    )
+    #: Criteria along whose directions to show words: gender, ...
+    criteria: list[str] = Field([])
+    #: Words whose neighbours to show.
+    words: list[str] = Field([])
+    #: Number of extreme words per group.
+    n_extremes: int = Field(10, ge=1)
+    #: How many words from the start of a vocabulary count as frequent.
+    among: int = Field(50_000, ge=1)
+    #: Number of nearest neighbours of each word.
+    k: int = Field(100, ge=1)
+    #: A neighbour counts as biased if its indirect bias is above this.
+    theta: float = Field(0.05, ge=0, le=1)
 
     _are_known = field_validator("criteria")(_are_criteria)
 
@@ -107,30 +102,21 @@ _NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name",
 class MitigationEntry(Part):
     """A mitigation; mitigated models are measured in addition to the originals."""
 
-    method: str = Field(description="A method of 'wefe debias': hard-debias, inlp, leace, ...")
-    criterion: str = Field(
-        min_length=1,
-        description="gender, ethnicity or religion, or a JSON file like those of 'wefe debias'",
-    )
-    name: Name | None = Field(
-        default=None, min_length=1, description="Name of the mitigation in tables"
-    )
-    models: list[str] | None = Field(
-        default=None,
-        min_length=1,
-        description="Names of the models to mitigate; default: all with a source",
-    )
-    params: dict[str, Any] = Field(default={}, description="Parameters of the method")
-    target: list[str] | None = Field(
-        default=None,
-        min_length=1,
-        description=("Change only the vectors of these words; default: all"),
-    )
-    ignore: list[str] | Literal["specific"] | None = Field(
-        default="specific",
-        description="Words that keep their vectors: a list, [] for none, or 'specific' for words "
-        "to which the class rightly belongs",
-    )
+    #: A method of 'wefe debias': hard-debias, inlp, leace, ...
+    method: str
+    #: gender, ethnicity or religion, or a JSON file like those of 'wefe debias'.
+    criterion: str = Field(min_length=1)
+    #: Name of the mitigation in tables.
+    name: Name | None = Field(None, min_length=1)
+    #: Names of the models to mitigate; default: all with a source.
+    models: list[str] | None = Field(None, min_length=1)
+    #: Parameters of the method.
+    params: dict[str, Any] = Field({})
+    #: Change only the vectors of these words; default: all.
+    target: list[str] | None = Field(None, min_length=1)
+    #: Words that keep their vectors: a list, [] for none, or 'specific' for words to which the
+    #: class rightly belongs.
+    ignore: list[str] | Literal["specific"] | None = "specific"
 
     @field_validator("method")
     @classmethod
@@ -219,32 +205,26 @@ class MitigationEntry(Part):
 class SilhouetteEntry(Part):
     """A silhouette: how a score depends on which words of its lists are available."""
 
-    metric: str = Field(description="A metric, as in [[metrics]]")
-    query_set: str = Field(description="Name of a query set of this study")
-    query: str | None = Field(
-        default=None,
-        min_length=1,
-        description="Name of a query, or of a subquery; default: every query",
-    )
-    models: list[str] | None = Field(
-        default=None, min_length=1, description="Names of the models; default: all"
-    )
-    vary: Literal["targets", "attributes"] = Field(
-        default="targets", description="The lists that grow"
-    )
-    n_runs: int = Field(default=100, ge=1, description="Number of random orders")
-    step: int | None = Field(
-        default=None,
-        ge=1,
-        description=("Words added per step; default: 2 for targets, 6 for attributes"),
-    )
-    k_min: int | None = Field(
-        default=None, ge=1, description=("Smallest number of words; default: one step")
-    )
-    unequal: Literal["exhaust", "proportional", "trim"] = Field(
-        default="exhaust", description="How to treat lists of different lengths"
-    )
-    params: dict[str, Any] = Field(default={}, description="Parameters of the metric")
+    #: A metric, as in [[metrics]].
+    metric: str
+    #: Name of a query set of this study.
+    query_set: str
+    #: Name of a query, or of a subquery; default: every query.
+    query: str | None = Field(None, min_length=1)
+    #: Names of the models; default: all.
+    models: list[str] | None = Field(None, min_length=1)
+    #: The lists that grow.
+    vary: Literal["targets", "attributes"] = "targets"
+    #: Number of random orders.
+    n_runs: int = Field(100, ge=1)
+    #: Words added per step; default: 2 for targets, 6 for attributes.
+    step: int | None = Field(None, ge=1)
+    #: Smallest number of words; default: one step.
+    k_min: int | None = Field(None, ge=1)
+    #: How to treat lists of different lengths.
+    unequal: Literal["exhaust", "proportional", "trim"] = "exhaust"
+    #: Parameters of the metric.
+    params: dict[str, Any] = Field({})
 
     @field_validator("metric")
     @classmethod
@@ -289,35 +269,25 @@ Texts: TypeAlias = str | list[str]
 class RetrievalEntry(Part):
     """A ranking audit: encoders rank documents that differ only in a name."""
 
-    name: Name | None = Field(
-        default=None, min_length=1, description="Name of the audit in tables; default: the file"
-    )
-    queries: Texts = Field(
-        min_length=1, description="The queries: texts, or a file with one per line"
-    )
-    documents: Texts = Field(
-        min_length=1,
-        description="The documents: texts with one {} for the name, or a file with one per line",
-    )
-    names: str | dict[str, list[str]] | None = Field(
-        default=None,
-        description="Groups and lists of their names, or a JSON file of them; 'female, black' is "
-        "an intersection. Default: the names of Bertrand and Mullainathan (2004)",
-    )
-    neutral: list[str] = Field(
-        default=[], description="Texts in place of a name that do not reveal a group"
-    )
-    relevance: str | list[list[float]] | None = Field(
-        default=None,
-        description=(
-            "How relevant each document is: numbers with a row per query, or a CSV file of them"
-        ),
-    )
-    k: int = Field(default=10, ge=1, description="Number of top documents that each query selects")
-    n_bootstrap: int = Field(default=1000, ge=40, description="Number of resamples")
-    models: list[str] | None = Field(
-        default=None, min_length=1, description="Names of the encoders; default: all encoders"
-    )
+    #: Name of the audit in tables; default: the file.
+    name: Name | None = Field(None, min_length=1)
+    #: The queries: texts, or a file with one per line.
+    queries: Texts = Field(min_length=1)
+    #: The documents: texts with one {} for the name, or a file with one per line.
+    documents: Texts = Field(min_length=1)
+    #: Groups and lists of their names, or a JSON file of them; 'female, black' is an intersection.
+    #: Default: the names of Bertrand and Mullainathan (2004).
+    names: str | dict[str, list[str]] | None = None
+    #: Texts in place of a name that do not reveal a group.
+    neutral: list[str] = Field([])
+    #: How relevant each document is: numbers with a row per query, or a CSV file of them.
+    relevance: str | list[list[float]] | None = None
+    #: Number of top documents that each query selects.
+    k: int = Field(10, ge=1)
+    #: Number of resamples.
+    n_bootstrap: int = Field(1000, ge=40)
+    #: Names of the encoders; default: all encoders.
+    models: list[str] | None = Field(None, min_length=1)
 
     @property
     def label(self) -> str:
@@ -373,23 +343,23 @@ def _numbers(text: str) -> list[list[float]]:
 class ExternalEntry(Part):
     """A column of external scores, ranked beside those of bias."""
 
-    name: Name = Field(min_length=1, description="Heading of the column")
-    best: Literal["higher", "lower"] | float = Field(
-        description="Which scores are best: 'higher', 'lower', or those nearest to a number"
-    )
-    scores: dict[str, float] = Field(
-        min_length=1, description="Score of each model, by name; models may be missing"
-    )
+    #: Heading of the column.
+    name: Name = Field(min_length=1)
+    #: Which scores are best: 'higher', 'lower', or those nearest to a number.
+    best: Literal["higher", "lower"] | float
+    #: Score of each model, by name; models may be missing.
+    scores: dict[str, float] = Field(min_length=1)
 
 
 class QualityEntry(Part):
     """Quality benchmarks of the models: word similarity, analogies, categories."""
 
-    benchmarks: list[str] = Field(
-        min_length=1, description="Benchmarks by name, or files in their format"
-    )
-    name: Name = Field(default="Quality", min_length=1, description="Heading of the column")
-    mitigated: bool = Field(default=True, description="Also evaluate mitigated models")
+    #: Benchmarks by name, or files in their format.
+    benchmarks: list[str] = Field(min_length=1)
+    #: Heading of the column.
+    name: Name = Field("Quality", min_length=1)
+    #: Also evaluate mitigated models.
+    mitigated: bool = True
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Benchmark]:
         from wefe.quality import list_benchmarks, load_benchmark
@@ -409,26 +379,15 @@ class QualityEntry(Part):
 class Limits(Part):
     """Limits for `wefe check`."""
 
-    max: dict[str, float] = Field(
-        default={},
-        description="For a metric or its label: the largest mean distance from no bias of a model "
-        "over a query set",
-    )
-    max_increase: str | float | None = Field(
-        default=None,
-        description=("Largest increase of a score over the baseline: '10%' of it, or 0.05 more"),
-    )
-    min_impact_ratio: float | None = Field(
-        default=None,
-        ge=0,
-        le=1,
-        description="Lowest impact ratio of a group in [[retrieval]]: 0.8 is the four-fifths rule",
-    )
-    max_gap: float | None = Field(
-        default=None,
-        ge=0,
-        description="Largest gap between mean scores of two groups in [[retrieval]]",
-    )
+    #: For a metric or its label: the largest mean distance from no bias of a model over a query
+    #: set.
+    max: dict[str, float] = Field({})
+    #: Largest increase of a score over the baseline: '10%' of it, or 0.05 more.
+    max_increase: str | float | None = None
+    #: Lowest impact ratio of a group in [[retrieval]]: 0.8 is the four-fifths rule.
+    min_impact_ratio: float | None = Field(None, ge=0, le=1)
+    #: Largest gap between mean scores of two groups in [[retrieval]].
+    max_gap: float | None = Field(None, ge=0)
 
     @field_validator("max")
     @classmethod
@@ -448,12 +407,9 @@ class Limits(Part):
 
 def parse_increase(text: object) -> tuple[float, bool]:
     """Return the allowed increase of bias, and whether it is relative."""
-    number, percent, rest = str(text).strip().partition("%")
-    try:
-        value = math.nan if isinstance(text, bool) or rest else float(number)
-    except ValueError:
-        value = math.nan
-    if not 0 <= value < math.inf:
+    found = re.fullmatch(r"\s*(\d*\.?\d+(?:e[+-]?\d+)?)\s*(%?)\s*", str(text))
+    value, percent = (float(found[1]), found[2]) if found else (math.inf, "")
+    if math.isinf(value):
         raise ValueError(
             f"must be a share such as '10%', or a number such as 0.05, at least 0; got "
             f"{shown(text)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from wefe.study._diff import (
     GAP,
     IMPACT,
     KEYS,
-    is_number,
     markdown_table,
     markdown_text,
     rankings_of,
@@ -144,13 +142,8 @@ class GateReport:
         """
         shown = self.short()
         title = "Not within limits" if len(self.violations) else "Nearest to the limits"
-        lines = [
-            f"## Bias gate {self.summary()}",
-            "",
-            f"### {title}",
-            "",
-            markdown_table(shown.head(limit)),
-        ]
+        lines = [f"## Bias gate {self.summary()}", "", f"### {title}", ""]
+        lines.append(markdown_table(shown.head(limit)))
         if len(shown) > limit:
             lines += ["", f"... and {len(shown) - limit:,} more"]
         lines += ["", *(f"- {markdown_text(note)}" for note in self.notes)] if self.notes else []
@@ -248,19 +241,11 @@ def check(
     limits = limits_by_label(max_bias or {}, results.plan)
     limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = checked_increase(max_increase, limits, baseline)
-    by_query = on == "scores"
-    now, ranked = scores_of(results).to_dict("records"), [*rankings_of(results, by_query=by_query)]
-    before: list[_Row] = []
-    if baseline is not None:
-        before = [
-            *scores_of(baseline).to_dict("records"),
-            *rankings_of(baseline, by_query=by_query),
-        ]
-    gone = _match([*now, *ranked], before)
-    units = _units(results.plan, now, on, allow_nan=allow_nan) | _grouped(ranked, _NAMES)
+    now, before = _rows_of(results, on), [] if baseline is None else _rows_of(baseline, on)
+    gone = _match(now, before)
     rows = [
         {**dict(zip_longest(_NAMES, place)), **row}
-        for place, unit in units.items()
+        for place, unit in _units(_without_nan(now) if allow_nan else now, on).items()
         for row in _judged(unit, len(place), limits.get(place[0]), increase, allow_new=allow_new)
     ]
     rows += _gone(gone, on, allow_gone=allow_gone)
@@ -269,7 +254,7 @@ def check(
     numbers = dict.fromkeys(("value", "baseline", "most", "margin"), float)
     table = table.astype({**numbers, "n_scores": int, "passed": bool})
     notes = [*_notes_of_study(results, baseline, limits)]
-    notes += [] if baseline is None else _notes_of_baseline([*now, *ranked], gone)
+    notes += [] if baseline is None else _notes_of_baseline(now, gone)
     return GateReport(table, tuple(notes))
 
 
@@ -293,19 +278,16 @@ def checked_increase(
     from wefe.study._extras import parse_increase
 
     try:
-        return parse_increase(float(max_increase) if is_number(max_increase) else max_increase)
+        return parse_increase(max_increase)
     except ValueError as error:
         raise ValueError(f"max_increase {error}.") from error
 
 
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
     limits: dict[str, float] = {}
-    names = [label for metric in plan.metrics for label in (metric.label, metric.metric)]
-    for name, most in max_bias.items():
-        if not is_number(most) or not 0 <= most < math.inf:
-            raise ValueError(
-                f"the limit of {name!r} must be a number of at least 0; got {found(most)}."
-            )
+    names = {name: name for metric in plan.metrics for name in (metric.label, metric.metric)}
+    for name, limit in max_bias.items():
+        most = check_number(f"the limit of {name!r}", limit, 0)
         # An exact label takes precedence over other spellings.
         labels = [metric.label for metric in plan.metrics if metric.label == name] or [
             metric.label
@@ -313,12 +295,11 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
             if str(name).casefold() in (metric.label.casefold(), metric.metric.casefold())
         ]
         if not labels:
-            known = ", ".join(map(repr, dict.fromkeys(names)))
+            known = ", ".join(map(repr, names))
             raise ValueError(
                 f"the study has no metric {name!r}; it has {known}.{nearest(name, names)}"
             )
-        for label in labels:
-            limits[label] = min(float(most), limits.get(label, math.inf))
+        limits |= {label: min(most, limits.get(label, math.inf)) for label in labels}
     return limits
 
 
@@ -355,6 +336,12 @@ _NAMES = ("metric", "query_set", "model_name", "query_name")
 _Row: TypeAlias = dict[Any, Any]
 
 
+def _rows_of(results: StudyResults, on: On) -> list[_Row]:
+    """Return the scores and audited rankings of a study."""
+    scores = scores_of(results).to_dict("records")
+    return [*scores, *rankings_of(results, by_query=on == "scores")]
+
+
 def _match(now: list[_Row], before: list[_Row]) -> list[_Row]:
     """Add the baseline score to each score as 'before'; return scores no longer in the study."""
     known = {_key(row): row for row in before}
@@ -368,33 +355,23 @@ def _key(row: _Row) -> tuple[str, ...]:
     return tuple(row[name] for name in KEYS)
 
 
-def _units(
-    plan: Plan, scores: list[_Row], on: On, *, allow_nan: bool
-) -> dict[tuple[str, ...], list[_Row]]:
-    """Group the scores whose mean is checked by metric, query set, model and query."""
-    # Include every place that the study declares, even without scores.
-    asked = {(row["metric"], row["query_set"], row["model_name"]) for row in scores}
-    if allow_nan:
-        # A place without any score fails, because nothing was measured.
-        parts = _grouped(scores, _NAMES[:3]).values()
-        scores = []
-        for rows in parts:
-            left = [r for r in rows if r["status"] != "done" or not math.isnan(r["bias"])]
-            scores += left or rows
-    units = _grouped(scores, _NAMES if on == "scores" else _NAMES[:3])
-    for metric in plan.metrics:
-        for query_set, model in itertools.product(metric.query_sets, plan.models):
-            place = metric.label, query_set, model.label
-            if place not in asked:
-                units[place] = []
+def _units(rows: list[_Row], on: On) -> dict[tuple[str, ...], list[_Row]]:
+    """Group the rows whose mean is checked by metric, query set, model and query."""
+    units: dict[tuple[str, ...], list[_Row]] = {}
+    for row in rows:
+        is_mean = on == "aggregated" and row["metric"] not in (IMPACT, GAP)
+        names = _NAMES[:3] if is_mean else _NAMES
+        units.setdefault(tuple(row[name] for name in names), []).append(row)
     return units
 
 
-def _grouped(scores: list[_Row], names: Sequence[str]) -> dict[tuple[str, ...], list[_Row]]:
-    parts: dict[tuple[str, ...], list[_Row]] = {}
-    for row in scores:
-        parts.setdefault(tuple(row[name] for name in names), []).append(row)
-    return parts
+def _without_nan(rows: list[_Row]) -> list[_Row]:
+    """Leave out NaN scores where others remain, because without any nothing was measured."""
+    kept: list[_Row] = []
+    for unit in _units(rows, "aggregated").values():
+        left = [row for row in unit if row["status"] != "done" or not math.isnan(row["bias"])]
+        kept += left or unit
+    return kept
 
 
 def _judged(
@@ -440,7 +417,7 @@ def _what_is_missing(unit: Sequence[_Row], *, is_mean: bool) -> str | None:
     """Return why the scores have no mean; None if all are available."""
     wrong = [row for row in unit if math.isnan(row["bias"])]
     if not wrong:
-        return None if unit else "no query was asked"
+        return None
     why = wrong[0]["nan_reason"]
     if is_mean:
         return f"{len(wrong)} of {len(unit)} scores are missing; {wrong[0]['query_name']}: {why}"
@@ -457,24 +434,24 @@ def _no_baseline(unit: Sequence[_Row], *, is_mean: bool) -> str:
 
 def _apart(*values: float) -> list[str]:
     """Format numbers with enough digits to show that they differ."""
-    for digits in range(3, 17):
-        texts = [f"{value:.{digits}g}" for value in values]
-        if len({float(text) for text in texts}) == len(set(values)):
-            return texts
-    return [repr(value) for value in values]
+    n = len(set(values))
+    digits = next((d for d in range(3, 17) if len({f"{v:.{d}g}" for v in values}) == n), 17)
+    return [f"{value:.{digits}g}" for value in values]
 
 
 def _gone(gone: list[_Row], on: On, *, allow_gone: bool) -> Iterator[_Row]:
     """Yield a row for scores of the baseline that are no longer part of the study."""
-    lost = [row for row in gone if not math.isnan(row["bias"])]
-    for place, rows in _grouped(lost, _NAMES if on == "scores" else _NAMES[:3]).items():
-        n = "1 score" if len(rows) == 1 else f"{len(rows)} scores"
-        names = [row["query_name"] for row in rows]
-        queries = "; ".join(names[:3]) + ("; ..." if len(rows) > 3 else "")
-        reason = f"{n} of the baseline no longer in the study: {queries}"
-        about = {**dict(zip_longest(_NAMES, place)), "limit": "increase", "n_scores": 0}
-        was = fmean(row["bias"] for row in rows)
-        yield {**about, "baseline": was, "passed": allow_gone, "reason": reason}
+    for place, rows in _units([row for row in gone if not math.isnan(row["bias"])], on).items():
+        queries = "; ".join(row["query_name"] for row in rows[:3])
+        yield {
+            **dict(zip_longest(_NAMES, place)),
+            "limit": "increase",
+            "n_scores": 0,
+            "baseline": fmean(row["bias"] for row in rows),
+            "passed": allow_gone,
+            "reason": f"{len(rows)} of the baseline no longer in the study: {queries}"
+            + ("; ..." if len(rows) > 3 else ""),
+        }
 
 
 def _notes_of_study(
@@ -483,29 +460,22 @@ def _notes_of_study(
     for part in results.plan.query_sets:
         if part.left_out:
             yield f"queries of {part.name!r} that were not asked: {len(part.left_out)}"
-    others = [
-        task
-        for task, _ in (*results.failed, *results.missing)
-        if not (
-            (task.kind == "score" and (baseline is not None or task.place["metric"] in limits))
-            or (task.kind == "retrieval" and (baseline is not None or {IMPACT, GAP} & {*limits}))
-        )
-    ]
+    others = []
+    for task, _ in (*results.failed, *results.missing):
+        measures = {"score": {task.place.get("metric")}, "retrieval": {IMPACT, GAP}}.get(task.kind)
+        if measures is None or (baseline is None and not measures & {*limits}):
+            others.append(task.name)
     if others:
-        yield (
-            f"tasks without a limit that were not computed: {len(others)} (first: {others[0].name})"
-        )
+        yield f"tasks without a limit that were not computed: {len(others)} (first: {others[0]})"
     if baseline is not None and baseline.plan.name != results.plan.name:
         yield f"the baseline comes from another study, {baseline.plan.name!r}"
 
 
 def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
+    new = [row for row in now if math.isnan(row["was"])]
     for what, rows in (
         ("scores of the baseline that are no longer in the study", gone),
-        (
-            "scores that the baseline lacks, so they were not compared",
-            [row for row in now if math.isnan(row["was"])],
-        ),
+        ("scores that the baseline lacks, so they were not compared", new),
     ):
         if rows:
             yield f"{what}: {len(rows)} (first: {', '.join(_key(rows[0]))})"
@@ -516,11 +486,7 @@ def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
             f"scores with other words or parameters than in the baseline: {asked}. They may differ "
             "because the question changed"
         )
-    versions = {
-        (before["wefe_version"], row["wefe_version"])
-        for before, row in shared
-        if before["status"] == row["status"] == "done"
-    }
-    for old, version in sorted(versions):
+    done = [pair for pair in shared if {row["status"] for row in pair} == {"done"}]
+    for old, version in sorted({(a["wefe_version"], b["wefe_version"]) for a, b in done}):
         if old != version:
             yield f"the baseline was computed with wefe {old}, these results with {version}"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
 import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
@@ -118,10 +117,7 @@ class Task:
         Task
             Its results are shared if both models have the same vectors.
         """
-        self.digest  # noqa: B018 - the same of any model: computed once, and copied
-        other = copy.copy(self)
-        object.__setattr__(other, "model", model)
-        return other
+        return replace(self, model=model)
 
     @property
     def name(self) -> str:

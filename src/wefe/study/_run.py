@@ -79,7 +79,8 @@ class Run:
             own = self._opened[unit.entry.label]
             for at, task in unit.tasks.items():
                 self._keys[at] = self._key(unit, task, own.prints[task.model][task.digest])
-        present = self._store.present(self._keys.values())
+        rows = self._store.get(self._keys.values())
+        present = {key for key, row in rows.items() if row.value is not None}
         missing = []
         for unit in opened:
             self._keep(unit)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,6 +12,7 @@ from typing import Annotated, Any, ClassVar, TypeAlias
 
 import pydantic
 from pydantic import AfterValidator, ConfigDict, model_validator
+from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from wefe._checks import nearest
 from wefe._visible import HIDDEN
@@ -22,42 +22,15 @@ Location: TypeAlias = tuple[str | int, ...]
 #: What is wrong there.
 Problem: TypeAlias = tuple[Location, str]
 
-# The names of types in TOML.
-_KINDS = {
-    "string_type": "must be a text in quotes",
-    "int_type": "must be a whole number",
-    "float_type": "must be a number",
-    "bool_type": "must be true or false",
-    "list_type": "must be a list in brackets, [...]",
-    "dict_type": "must be a table: keys with values",
-    "model_type": "must be a table: keys with values",
-    "model_attributes_type": "must be a table: keys with values",
-}
-# Tables that may occur several times.
-_SEVERAL = (
-    "models",
-    "queries",
-    "query",
-    "metrics",
-    "mitigations",
-    "silhouettes",
-    "external",
-    "retrieval",
-)
-
-
-class PlacedError(ValueError):
-    """Several problems, each with its place in the file."""
-
-    def __init__(self, problems: Iterable[Problem]) -> None:
-        self.problems = list(problems)
-        super().__init__("\n".join(_line(*problem) for problem in self.problems))
-
 
 def refuse(problems: Iterable[Problem]) -> None:
-    found = list(problems)
-    if found:
-        raise PlacedError(found)
+    """Raise all problems as one error, to which pydantic adds the place of the table."""
+    details = [
+        InitErrorDetails(type=PydanticCustomError("study", "{t}", {"t": text}), loc=where, input="")
+        for where, text in problems
+    ]
+    if details:
+        raise pydantic.ValidationError.from_exception_data("study", details)
 
 
 class Part(pydantic.BaseModel):
@@ -76,13 +49,8 @@ class Part(pydantic.BaseModel):
         try:
             return check(data)
         except pydantic.ValidationError as error:
-            raise PlacedError(_problems(error, data, cls)) from None
-
-
-def problems_of(error: pydantic.ValidationError) -> list[Problem]:
-    (found,) = error.errors()
-    raised: PlacedError = found["ctx"]["error"]
-    return raised.problems
+            errors = error.errors(include_url=False)
+            refuse((_where(each, data), _text(each, cls)) for each in errors)
 
 
 def check_params(
@@ -95,121 +63,63 @@ def check_params(
     try:
         kind(**params)
     except pydantic.ValidationError as error:
-        for where, text in problems_of(error):
-            yield ("params", *where), text
+        yield from ((("params", *each["loc"]), each["msg"]) for each in error.errors())
 
 
-def _problems(error: pydantic.ValidationError, data: Any, table: type[Part]) -> Iterator[Problem]:
-    texts: dict[Location, list[str]] = {}
-    for each in error.errors(include_url=False):
-        where = tuple(_keys(each, data))
-        raised = each.get("ctx", {}).get("error")
-        if isinstance(raised, PlacedError):
-            yield from (((*where, *below), text) for below, text in raised.problems)
-        else:
-            texts.setdefault(where, []).append(_text(dict(each), where, table))
-    for where, options in texts.items():
-        # A union type yields several errors.
-        (_, got, value), *_ = parts = [text.partition("; got") for text in dict.fromkeys(options)]
-        yield where, " or ".join(text for text, *_ in parts) + got + value
+def _where(error: Any, data: Any) -> Location:
+    """Return the way to a problem, without the names of types that pydantic adds."""
+    *path, last = error["loc"] or [()]
+    where = []
+    for part in path:
+        below = _below(data, part)
+        if below is not None:
+            where.append(part)
+            data = below
+    is_key = error["type"] in ("missing", "study") or _below(data, last) is not None
+    return (*where, last) if error["loc"] and is_key else tuple(where)
 
 
-def _keys(error: Any, data: Any) -> Iterator[str | int]:
-    """Yield the keys that lead to a problem, without the type names that pydantic adds."""
-    path = error["loc"]
-    for position, part in enumerate(path, start=1):
-        is_missing = error["type"] == "missing" and position == len(path)
-        if is_missing or _below(data, part) is not None:
-            yield part
-            data = _below(data, part)
-
-
-def _below(data: Any, key: str | int) -> Any:
+def _below(data: Any, key: Any) -> Any:
     """Return an item of a table or a list; None if it does not exist."""
-    if isinstance(data, Mapping):
-        return data.get(key)
-    return data[key] if isinstance(data, list) and isinstance(key, int) else None
+    try:
+        return data[key]
+    except (LookupError, TypeError):
+        return None
 
 
-def _text(error: Mapping[str, Any], where: Location, table: type[Part]) -> str:
-    kind, value, limits = error["type"], error.get("input"), error.get("ctx", {})
-    name = str(where[-1]) if where else ""
+def _text(error: Any, table: type[Part]) -> str:
+    kind, value = error["type"], error["input"]
+    if kind == "study":
+        return str(error["msg"])
     if kind == "missing":
-        return f"missing. {table.model_fields[name].description or 'It is needed'}"
+        return "missing"
     if kind == "extra_forbidden":
         keys = table.model_fields
         to = f" to {table.called}" if table.called else ""
-        return f"unknown{to}.{nearest(name, keys)} Allowed: {', '.join(keys)}"
-    if kind == "list_type" and name in _SEVERAL and isinstance(value, dict):
-        return f"can occur several times, so write double brackets: [[{name}]]"
-    if kind.startswith("model_") and isinstance(value, list):
-        return "can occur only once, so write single brackets"
-    if "error" in limits:
-        return str(limits["error"])
-    said = error["msg"].partition(" after validation")[0]
-    text = _KINDS.get(kind) or re.sub(r"^\w+ should ", "must ", said)
-    if kind == "float_type" and isinstance(value, dict):
-        return f"{text}. A name with dots needs quotes"
+        return f"unknown{to}.{nearest(error['loc'][-1], keys)} Allowed: {', '.join(keys)}"
+    raised = error.get("ctx", {}).get("error")
+    if raised is not None:
+        return str(raised)
+    text = re.sub(r"^\w+ should ", "must ", error["msg"])
+    if kind == "list_type" and isinstance(value, dict):
+        return f"{text}; tables that can occur several times have double brackets: [[...]]"
     hint = nearest(value, re.findall(r"'([^']*)'", text)) if kind == "literal_error" else ""
     return f"{text}; got {shown(value)}{'.' if hint else ''}{hint}"
 
 
 def shown(value: object) -> str:
     """Return a value as written in the file, shortened."""
-    try:
-        text = json.dumps(value, ensure_ascii=False)
-    except (TypeError, ValueError):
-        text = str(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def lines_of(problems: Iterable[Problem], data: Any, file: str) -> str:
-    """Return one line per problem, in the terms of the study file."""
-    lines = (f"{file}: {_line(where, text, data)}" for where, text in problems)
-    return "\n".join(dict.fromkeys(lines))
-
-
-def _line(where: Location, text: str, data: Any = None) -> str:
-    """Return a problem with its place: '[[models]] number 2, key 'source': ...'."""
-    places, path = [], []
-    keys: list[str] = []
-    for part in where:
-        data = _below(data, part)
-        if isinstance(part, str):
-            path.append(part)
-            keys.append(part)
-            # Keys written as a separate table.
-            if len(path) == 1 and isinstance(data, dict):
-                places.append(f"[{part}]")
-                keys = []
-        elif isinstance(data, dict) and keys:
-            places.append(f"[[{'.'.join(path)}]] number {part + 1}")
-            keys = []
-        else:
-            place = f"key {'.'.join(keys)!r}, " if keys else ""
-            places.append(f"{place}element {part + 1}")
-            keys = []
-    if keys:
-        places.append(f"key {'.'.join(keys)!r}")
-    return f"{', '.join(places)}: {text}" if places else text
-
-
-def plain_problems(data: Any, where: Location = ()) -> Iterator[Problem]:
-    """Find values without JSON form: dates, NaN, and integers too long to convert quickly."""
-    if isinstance(data, Mapping):
-        for key, value in data.items():
-            yield from plain_problems(value, (*where, key))
-    elif isinstance(data, list):
-        for position, value in enumerate(data):
-            yield from plain_problems(value, (*where, position))
-    elif isinstance(data, int) and not -(2**63) <= data < 2**63:
-        yield where, "whole numbers have at most 64 bits"
-    elif not (isinstance(data, str | int | None) or _is_finite(data)):
-        yield where, f"must be a text, a finite number, true or false; got {shown(data)}"
-
-
-def _is_finite(value: object) -> bool:
-    return isinstance(value, float) and math.isfinite(value)
+def lines_of(error: pydantic.ValidationError) -> list[str]:
+    """Return one line per problem: "key 'models', number 2, key 'source': ..."."""
+    lines = []
+    for each in error.errors():
+        parts = [f"number {p + 1}" if isinstance(p, int) else f"key {p!r}" for p in each["loc"]]
+        lines.append(": ".join(filter(None, [", ".join(parts), each["msg"]])))
+    return lines
 
 
 # Names
@@ -244,9 +154,10 @@ def check_name(name: str, known: Collection[str], what: str) -> None:
 def unknown(
     where: Location, names: Iterable[str], known: Collection[str], what: str
 ) -> Iterator[Problem]:
-    for position, name in enumerate(names):
+    for at, name in enumerate(names):
         if name not in known:
-            yield (*where, position), no_such(name, known, what)
+            # Keys of a table stand for themselves.
+            yield (*where, name if isinstance(names, dict) else at), no_such(name, known, what)
 
 
 def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
@@ -275,12 +186,9 @@ def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] 
     path = Path(beside(text, base))
     if path.is_file():
         return str(path)
-    is_folder = path.parent.is_dir()
-    others = (
-        sorted(entry for entry in path.parent.iterdir() if entry.is_file()) if is_folder else ()
-    )
     # Names in the form of the file: relative to the folder that it names.
-    written = [str(Path(text).with_name(other.name)) for other in others]
+    others = sorted(each.name for each in path.parent.glob("*") if each.is_file())
+    written = [str(Path(text).with_name(name)) for name in others]
     known = f" Known by name: {', '.join(map(repr, names))}." if names else ""
     raise FileNotFoundError(f"there is no file {path}.{nearest(text, [*names, *written])}{known}")
 

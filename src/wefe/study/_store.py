@@ -7,7 +7,6 @@ import datetime
 import json
 import os
 import sqlite3
-import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -50,18 +49,23 @@ class Store:
     """
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
-        self.path = str(path)
-        is_file = self.path != ":memory:"
-        self._writes = create and is_file
-        if is_file and not Path(path).is_file() and not create:
-            raise FileNotFoundError(f"{path}: there is no such results file.")
-        if is_file and not Path(path).absolute().parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no folder to write the results file into.")
+        self.path, self._creates = str(path), create
+        file, address = Path(path).absolute(), self.path
+        if self.path != ":memory:":
+            if not (create or file.is_file()):
+                raise FileNotFoundError(f"{path}: there is no such results file.")
+            if not file.parent.is_dir():
+                raise FileNotFoundError(f"{path}: there is no folder for the results file.")
+            # A write-protected file is opened to be read.
+            address = f"{file.as_uri()}?mode={'rwc' if create else 'rw'}"
         with self._naming_errors():
-            if create:
-                self._open_to_write()
-            else:
-                self._open_to_read()
+            # Transactions begin explicitly.
+            self._db = sqlite3.connect(address, uri=True, timeout=_PATIENCE_S, isolation_level=None)
+            try:
+                self._prepare()
+            except BaseException:
+                self._db.close()
+                raise
 
     @contextlib.contextmanager
     def _naming_errors(self) -> Iterator[None]:
@@ -73,7 +77,7 @@ class Store:
                 raise TimeoutError(
                     f"{self.path}: another run has kept the file locked for {_PATIENCE_S} seconds."
                 ) from error
-            if self._writes and isinstance(error, sqlite3.OperationalError):
+            if self._creates and isinstance(error, sqlite3.OperationalError):
                 raise OSError(
                     f"{self.path}: the results file cannot be written: {error}. Finished results "
                     "are kept. Choose another place for the file, or free some space."
@@ -82,42 +86,19 @@ class Store:
                 f"{self.path} cannot be read as a results file of 'wefe run': {error}."
             ) from error
 
-    def _open_to_write(self) -> None:
-        # Transactions begin explicitly.
-        self._db = sqlite3.connect(self.path, timeout=_PATIENCE_S, isolation_level=None)
-        try:
-            with self._transaction():
-                (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
-                if n_tables:
-                    self._check_layout()
-                else:
-                    self._db.execute(_TABLE)
-                    self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
-                    self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
-            self._write_ahead()
-        except BaseException:
-            self._db.close()
-            raise
-
-    def _open_to_read(self) -> None:
-        """Open the file read-only, also on write-protected drives."""
-        address = Path(self.path).absolute().as_uri()
-        # SQLite cannot create its read lock in a write-protected folder.
-        ways = ("mode=ro", "mode=ro&immutable=1")
-        for way in ways:
-            self._db = sqlite3.connect(
-                f"{address}?{way}", uri=True, timeout=_PATIENCE_S, isolation_level=None
-            )
-            try:
+    def _prepare(self) -> None:
+        """Create the table in an empty database, or check that it is one of wefe."""
+        if not self._creates:
+            self._check_layout()
+            return
+        with self._transaction():
+            (n_tables,) = self._db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            if n_tables:
                 self._check_layout()
-                return
-            except sqlite3.OperationalError:
-                self._db.close()
-                if way == ways[-1]:
-                    raise
-            except BaseException:
-                self._db.close()
-                raise
+            else:
+                self._db.execute(_TABLE)
+                self._db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
+                self._db.execute(f"PRAGMA user_version = {_LAYOUT}")
 
     def _check_layout(self) -> None:
         (mark,) = self._db.execute("PRAGMA application_id").fetchone()
@@ -135,22 +116,6 @@ class Store:
         if parts != [("table", "results")]:
             raise ValueError(f"{self.path} is damaged, or was not written by wefe.")
 
-    def _write_ahead(self) -> None:
-        # Commits survive a kill; a power failure may lose only the last results.
-        self._db.execute("PRAGMA synchronous = NORMAL")
-        # SQLite does not wait by itself if another run does the same.
-        end = time.monotonic() + _PATIENCE_S
-        while self.path != ":memory:":
-            try:
-                self._db.execute("PRAGMA journal_mode = WAL")
-                return
-            except sqlite3.OperationalError as error:
-                # The last byte of the code is the type of the error.
-                is_busy = error.sqlite_errorcode & 0xFF == sqlite3.SQLITE_BUSY
-                if not is_busy or time.monotonic() > end:
-                    raise
-                time.sleep(0.05)
-
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         self._db.execute("BEGIN IMMEDIATE")
@@ -163,20 +128,11 @@ class Store:
             raise
         self._db.execute("COMMIT")
 
-    def close(self) -> None:
-        """Close the file and merge the write-ahead log into it."""
-        # If no other run has it open, it becomes a single file that can be copied.
-        if self._writes:
-            with contextlib.suppress(sqlite3.Error):
-                self._db.execute("PRAGMA busy_timeout = 0")
-                self._db.execute("PRAGMA journal_mode = DELETE")
-        self._db.close()
-
     def __enter__(self) -> Store:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self.close()
+        self._db.close()
 
     def put(self, rows: Iterable[Row]) -> None:
         """Store all rows or none."""
@@ -193,15 +149,19 @@ class Store:
 
     def get(self, keys: Iterable[str]) -> dict[str, Row]:
         """Return the existing rows by key."""
-        rows = {}
-        for *values, proof in self._select(keys):
-            values[2] = json.loads(values[2]) if _is_sound(values, proof) else None
-            rows[values[0]] = Row(*values)
+        wanted, rows = list(dict.fromkeys(keys)), {}
+        # SQLite limits the number of variables.
+        for start in range(0, len(wanted), 500):
+            part = wanted[start : start + 500]
+            marks = ", ".join("?" * len(part))
+            for *values, proof in self._db.execute(
+                f"SELECT * FROM results WHERE key IN ({marks})", part
+            ):
+                # A row is sound if it is as `put` wrote it.
+                is_sound = isinstance(values[2], str) and digest(*values) == proof
+                values[2] = json.loads(values[2]) if is_sound else None
+                rows[values[0]] = Row(*values)
         return rows
-
-    def present(self, keys: Iterable[str]) -> set[str]:
-        """Return the keys that have an unmodified row."""
-        return {values[0] for *values, proof in self._select(keys) if _is_sound(values, proof)}
 
     def one(self, kind: str, key: str) -> Any:
         """Return the value of a model or a study; None if it does not exist."""
@@ -215,20 +175,6 @@ class Store:
     def studies(self) -> list[str]:
         keys = self._db.execute("SELECT key FROM results WHERE key BETWEEN 'study:' AND 'study;'")
         return [key.removeprefix(study_key("")) for (key,) in keys]
-
-    def _select(self, keys: Iterable[str]) -> Iterator[list[Any]]:
-        wanted = list(dict.fromkeys(keys))
-        # SQLite limits the number of variables.
-        for start in range(0, len(wanted), 500):
-            part = wanted[start : start + 500]
-            marks = ", ".join("?" * len(part))
-            statement = f"SELECT * FROM results WHERE key IN ({marks})"
-            yield from map(list, self._db.execute(statement, part).fetchall())
-
-
-def _is_sound(values: list[Any], proof: Any) -> bool:
-    """Return whether a row is as `put` wrote it; False for values that are not text."""
-    return isinstance(values[2], str) and digest(*values) == proof
 
 
 def study_key(name: str) -> str:

@@ -16,7 +16,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wefe._checks import check_bool, check_choice, found
+from wefe._checks import check_bool, check_choice, check_n_jobs
 from wefe._progress import progress_bar
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
@@ -215,9 +215,8 @@ class Study:
         file = None if self.path is None else self.path.name
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
-            other = (store.one("study", study_key(planned.plan.name)) or {"run": {}})["run"].get(
-                "study_file"
-            )
+            before = store.one("study", study_key(planned.plan.name)) or {"run": {}}
+            other = before["run"].get("study_file")
             if other is not None and other != file:
                 logger.warning(
                     "%s had a study called %r of %s; it now shows that of %s",
@@ -351,13 +350,8 @@ def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
 
 
 def _n_processes(n_jobs: int | None) -> int | None:
-    if n_jobs is None:
-        return None
-    if isinstance(n_jobs, bool) or not isinstance(n_jobs, int) or n_jobs == 0:
-        raise ValueError(
-            f"n_jobs must be a number of processes, or -1 for one per core; got {found(n_jobs)}."
-        )
-    if n_jobs > 0:
+    n_jobs = check_n_jobs(n_jobs)
+    if n_jobs is None or n_jobs > 0:
         return n_jobs
     import joblib  # quicker to start without it
 

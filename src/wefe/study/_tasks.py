@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -236,25 +236,13 @@ class OpenedUnit:
         self.opened = _what_results_depend_on(unit, self.base)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
-        self._metrics: dict[str, BaseMetric] = {}
-        self._places: dict[str, Place | Exception] = {}
+        metric = cache(as_metric)
+        self._place_of = cache(lambda label: Place(unit, label, self.base, metric))
 
     def _check_files(self) -> None:
         """Raise an error if the files changed, because tasks read vectors from them at any time."""
         if source_identity(self.unit.entry) != self.unit.identity:
             raise RuntimeError(_changed(self.unit.entry))
-
-    def _place_of(self, label: str) -> Place:
-        """Return the place of a model's tasks; each mitigation is tried only once."""
-        if label not in self._places:
-            try:
-                self._places[label] = Place(self.unit, label, self.base, self._metrics)
-            except Exception as error:
-                self._places[label] = error
-        place = self._places[label]
-        if isinstance(place, Exception):
-            raise place
-        return place
 
     def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
         task = self.unit.tasks[position]
@@ -301,9 +289,13 @@ class Place:
     """The environment of a task: a model, original or mitigated, and shared data of the study."""
 
     def __init__(
-        self, unit: Unit, label: str, base: WordEmbeddingModel, metrics: dict[str, BaseMetric]
+        self,
+        unit: Unit,
+        label: str,
+        base: WordEmbeddingModel,
+        metric: Callable[[str], BaseMetric],
     ) -> None:
-        self.unit, self.model, self._metrics = unit, base, metrics
+        self.unit, self.model, self.metric = unit, base, metric
         self.without: Mapping[str, Sequence[str]] = {}
         self.made: dict[str, Any] = {}
         #: The model before mitigation, for what compares with it.
@@ -313,10 +305,6 @@ class Place:
             self.original = base
             self.model, self.made = mitigation.apply(base)
             self.model.name = label
-
-    def metric(self, name: str) -> BaseMetric:
-        """Return the metric of that name, always the same object."""
-        return self._metrics.setdefault(name, as_metric(name))
 
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
         metric, query = self.metric(what["metric"]), self.unit.queries[what["query"]]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import found
+from wefe._checks import check_positive_int
 from wefe.study._results import StudyResults
 from wefe.study._study import Study
 
@@ -60,8 +60,7 @@ def verify(
     >>> bool(verify(study, results, n=3, progress=False)["passed"].all())
     True
     """
-    if isinstance(n, bool) or not isinstance(n, int) or n < 1:
-        raise ValueError(f"n must be a whole number of at least 1; got {found(n)}.")
+    check_positive_int("n", n)
     done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
     if not done:
         raise ValueError("there are no results to verify yet. Run the study first.")
@@ -77,9 +76,7 @@ def verify(
     rows = []
     for at in drawn:
         task, before, after = results.plan.tasks[at], results.outcomes[at], again.outcomes[at]
-        difference = math.inf
-        if before.value is not None and after.value is not None:
-            difference = _difference(_shown(before.value), _shown(after.value))
+        difference = _difference(_shown(before.value), _shown(after.value))
         passed = difference <= tolerance
         reason = None if passed else after.reason or "the numbers, texts or words differ"
         if not passed and after.status == "done" and before.key != after.key:
@@ -90,9 +87,9 @@ def verify(
     return pd.DataFrame(rows, columns=columns)
 
 
-def _shown(value: Mapping[str, Any]) -> dict[str, Any]:
+def _shown(value: Mapping[str, Any] | None) -> dict[str, Any]:
     """Return a result without the encoded resamples of its interval."""
-    return {key: part for key, part in value.items() if key != "distances"}
+    return {key: part for key, part in (value or {}).items() if key != "distances"}
 
 
 def _difference(one: Any, other: Any) -> float:
