@@ -128,7 +128,11 @@ def audit_direction(
     named = list(zip(labels, given, strict=True))
     parts = embed_sets(model, named, preprocessors, normalize=normalize)
     lost = {part.name: part.lost for part in parts if part.lost}
-    vectors = {part.name: part.take(part.first_row).vectors for part in parts if not part.lost}
+    vectors = {
+        part.name: part.vectors[[row for row in part.first_row if row is not None]]
+        for part in parts
+        if not part.lost
+    }
     identical = tuple(name for name, rows in vectors.items() if _are_equal(rows))
     sets = {name: words for name, words in named if name in vectors and name not in identical}
     if lost:
