@@ -129,13 +129,6 @@ def test_unit_vectors_are_at_most_2_apart():
     assert distance({"a": ["a", "b"], "b": ["b", "a"]}, model) == 0
 
 
-def test_models_of_one_name_keep_their_own_rows(toy_model):
-    other = WordEmbeddingModel.from_arrays(list(toy_model.vocab), -toy_model.vectors, name="toy")
-    table = mean_attribute_differences(SETS, [toy_model, other])
-    assert table.index.tolist() == ["toy", "toy (2)"]
-    assert len(table) == 2
-
-
 @pytest.mark.parametrize(
     ("sets", "error", "says"),
     [

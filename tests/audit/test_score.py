@@ -157,12 +157,3 @@ def test_measure_shows_them_beside_each_score(packaged_model, cancelling):
     assert found[0] == str(score_warnings("weat", queries[0], packaged_model)[0])
     assert found[1].startswith("large-effect-tiny-biases")
     assert found[2] == ""  # its words are lost
-
-
-def test_a_part_of_a_query_has_warnings_of_its_own(cancelling):
-    query = Query(GROUPS, WORDS)
-    scores = measure("rnd", [query], [cancelling], generate_subqueries=True, audit=True)
-    assert [text.partition(":")[0] for text in scores["warnings"]] == [
-        "cancelling-biases",
-        "cancelling-biases",
-    ]

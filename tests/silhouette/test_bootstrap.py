@@ -231,17 +231,6 @@ def test_seed_decides_and_n_jobs_and_blocks_do_not(monkeypatch):
     np.testing.assert_array_equal(first.samples, second.samples)
 
 
-def test_models_are_measured_with_the_same_draws():
-    """The difference of two models varies less than it would with draws of their own."""
-    query = query_for(MAC)
-    one = bootstrap_interval(MAC, query, model_of(0), 100)
-    vectors = model_of(0).vectors
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(6, 6)))[0]
-    rotated = WordEmbeddingModel.from_arrays(list(model_of(0).vocab), vectors @ rotation, "r")
-    other = bootstrap_interval(MAC, query, rotated, 100)
-    np.testing.assert_allclose(other.samples, one.samples, atol=1e-12)
-
-
 def test_pairs_stay_together():
     """Of parallel pairs, every resample has the same direction; of mixed words it has not."""
     base = np.random.default_rng(0).normal(size=(6, 4))
@@ -332,12 +321,6 @@ class OfVectors(BaseMetric):
         return self.function(targets[0].vectors)
 
 
-def test_bca_of_a_constant_score_is_that_score():
-    query = Query([["a0", "a1", "a2"]], [["c0", "c1"]])
-    interval = bootstrap_interval(OfVectors(lambda x: 0.5), query, model_of(), 100, method="bca")
-    assert (interval.lower, interval.upper, interval.standard_error) == (0.5, 0.5, 0.0)
-
-
 @pytest.mark.parametrize(
     ("function", "text"),
     [
@@ -352,14 +335,6 @@ def test_bca_says_what_it_lacks(function, text):
     assert math.isnan(interval.upper)
     assert interval.standard_error > 0
     assert bootstrap_interval(OfVectors(function), query, model_of(), 50).nan_reason is None
-
-
-def test_repr_reads_like_a_result():
-    interval = bootstrap_interval(WEAT, query_for(WEAT), model_of(), 100, method="bca")
-    assert repr(interval) == (
-        f"<BootstrapInterval of WEAT-ES: {interval.score:.4g} [{interval.lower:.4g}, "
-        f"{interval.upper:.4g}], 95 %, bca, 100 resamples>"
-    )
 
 
 @pytest.mark.parametrize(

@@ -84,13 +84,6 @@ def test_gensim_models_find_it_and_hardly_any_in_the_balanced_text(text, algorit
     assert balanced < half < original
 
 
-def test_resampled_texts_are_balanced_too_and_differ(text):
-    balanced, original = scores_by(text, "ppmi_svd", [0, 1], n_seeds=3, resample=True).itertuples()
-    assert abs(balanced.score) < 1e-5
-    assert original.score > 1
-    assert original.score_sd > 0.01
-
-
 # Counts
 
 

@@ -116,21 +116,6 @@ def test_without_bias_and_with_sets_of_different_sizes():
     assert min(distances(RND, query, model)) > 1e-3
 
 
-def test_random_subsets_are_without_bias_on_average_only(query):
-    model = make(query, 0)
-    rng = np.random.default_rng(0)
-    metric = GeneralizedWEAT()
-    scores = []
-    for _ in range(400):
-        targets, attributes = (
-            [rng.choice(part, 4, replace=False).tolist() for part in sets]
-            for sets in (query.target_sets, query.attribute_sets)
-        )
-        scores.append(metric.run_query(Query(targets, attributes), model)["result"])
-    assert np.std(scores) > 1e-3
-    assert abs(np.mean(scores)) < 4 * np.std(scores) / 20
-
-
 @pytest.mark.parametrize("noise", [0, 1, 3])
 @pytest.mark.parametrize("bias", [0, 0.25, 1])
 def test_the_dial_is_the_mean_cosine_with_the_direction_of_the_group(query, bias, noise):
@@ -292,17 +277,6 @@ def test_the_dial_leaves_everything_but_concept_words_as_it_is(query):
     )
 
 
-def test_noise_leaves_vocabulary_and_lengths_as_they_are(query):
-    calm, noisy = make(query, 0.5, noise=0), make(query, 0.5, noise=2)
-    assert list(calm.vocab) == list(noisy.vocab)
-    np.testing.assert_allclose(
-        np.linalg.norm(calm.vectors, axis=1), np.linalg.norm(noisy.vectors, axis=1)
-    )
-    within = [np.mean(units(m, w := query.target_sets[0]) @ units(m, w).T) for m in (calm, noisy)]
-    assert within[0] > 0.9
-    assert within[1] < 0.6
-
-
 def test_the_vocabulary(query):
     model = make(query, 0.5, n_words=120)
     words = [word for part in query.target_sets + query.attribute_sets for word in part]
@@ -411,19 +385,9 @@ def test_values_out_of_range(query, params, message):
         make_biased_embeddings(**{"query": query, "bias": 0.5, **params})
 
 
-@pytest.mark.parametrize(
-    "params", [{"bias": "1"}, {"noise": "1"}, {"name": 3}, {"query": "she"}, {"dim": 30.0}]
-)
-def test_values_of_the_wrong_kind(query, params):
-    with pytest.raises(TypeError):
-        make_biased_embeddings(**{"query": query, "bias": 0.5, **params})
-
-
 def test_queries_that_cannot_have_a_reference_model():
-    with pytest.raises(ValueError, match="'art' is in 'A' and in 'B'"):
-        make(Query([["she"], ["he"]], [["math", "art"], ["art"]], None, ["A", "B"]), 0.5)
-    with pytest.raises(ValueError, match="'he' is in"):
-        make(Query([["she"], ["he"]], [["he", "art"]]), 0.5)
+    with pytest.raises(ValueError, match="share words; .*: art"):
+        make(Query([["she"], ["he"]], [["math", "art"], ["art"]]), 0.5)
     with pytest.raises(ValueError, match="two or more target sets"):
         make(Query([["she"]], [["art"]]), 0.5)
     with pytest.raises(ValueError, match="two or more target sets"):
@@ -485,22 +449,6 @@ def test_distances_are_from_what_means_no_bias_in_each_query():
     query = Query([["she"], ["he"], ["they"]], [["art"]])
     table = dial_response(GroupShare, query, biases=[0, 1], n_seeds=1, progress=False)
     assert table.loc["GS", [0, 1]].tolist() == pytest.approx([40 - 100 / 3] * 2)
-
-
-def test_metrics_of_neighbours_follow_the_dial():
-    query = Query(
-        [["she", "her", "woman", "girl"], ["he", "him", "man", "boy"]],
-        [["poetry", "dance", "art", "novel"], ["math", "logic", "physics", "algebra"]],
-    )
-    table = dial_response(
-        ["pmn", "proximity-bias"],
-        *(query, [0, 0.5, 1]),
-        n_seeds=2,
-        n_words=2000,
-        dim=100,
-        progress=False,
-    )
-    assert table["rank_correlation"].tolist() == pytest.approx([1, 1])
 
 
 def _seeds(n):

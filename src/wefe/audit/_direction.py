@@ -19,13 +19,14 @@ from wefe._checks import (
     check_positive_int,
     check_sequence,
     check_word_set,
+    listed,
 )
 from wefe._plain import Facts, plain
 from wefe._visible import draw, unique_labels
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._projection import centred_rows, principal_components
-from wefe.embeddings import embed_tuples
+from wefe.embeddings import embed_sets
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, cosine, unit, unit_rows
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
@@ -123,32 +124,17 @@ def audit_direction(
     check_bool("normalize", normalize)
     check_choice("correlation", correlation, get_args(Correlation))
     given = _word_sets(defining_sets)
-    parts = embed_tuples(
-        model,
-        given,
-        "sets",
-        preprocessors,
-        normalize=normalize,
-        discard_incomplete_sets=False,
-        warn_lost_sets=False,
-    )
-    part_of = {part.name: part for part in parts}
-    lost: dict[str, tuple[str, ...]] = {}
-    sets: dict[str, tuple[str, ...]] = {}
-    vectors: list[Vectors] = []
-    identical: list[str] = []
     labels = unique_labels(["/".join(words) for words in given], "defining sets")
-    for position, (label, words) in enumerate(zip(labels, given, strict=True)):
-        part = part_of.get(f"sets[{position}]")
-        if part is None or part.lost:
-            lost[label] = words if part is None else part.lost
-            continue
-        rows = part.vectors[[row for row in part.first_row if row is not None]]
-        if np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max():
-            identical.append(label)
-            continue
-        sets[label] = words
-        vectors.append(rows)
+    named = list(zip(labels, given, strict=True))
+    parts = embed_sets(model, named, preprocessors, normalize=normalize)
+    lost = {part.name: part.lost for part in parts if part.lost}
+    vectors = {
+        part.name: part.vectors[[row for row in part.first_row if row is not None]]
+        for part in parts
+        if not part.lost
+    }
+    identical = tuple(name for name, rows in vectors.items() if _are_equal(rows))
+    sets = {name: words for name, words in named if name in vectors and name not in identical}
     if lost:
         logger.warning(
             "%s lacks words of %d of %d defining sets. They are left out: %s",
@@ -160,15 +146,9 @@ def audit_direction(
             f"({', '.join(lost) or 'none'}), and the members of {len(identical)} are the same "
             "vector. At least 1 must be complete."
         )
+    used = tuple(vectors[name] for name in sets)
     return DirectionAudit(
-        model.name,
-        sets,
-        tuple(vectors),
-        n_components,
-        normalize,
-        correlation,
-        lost,
-        tuple(identical),
+        model.name, sets, used, n_components, normalize, correlation, lost, identical
     )
 
 
@@ -291,15 +271,11 @@ class DirectionAudit(Facts):
         'mean difference' is the difference between the means of first and second words (NaN if a
         set has more than two words). 'equal weights' is the first component of the unit directions.
         """
-        first = self.components[0]
-        mean = math.nan
+        first, mean = self.components[0], math.nan
         if self.all_pairs:
-            differences = np.stack([part[0] - part[1] for part in self.vectors])
-            mean = abs(cosine(differences.sum(axis=0), first))
-        return {
-            "mean difference": mean,
-            "equal weights": abs(cosine(_first(self.directions), first)),
-        }
+            mean = abs(cosine(np.sum([a - b for a, b in self.vectors], axis=0), first))
+        equal = abs(cosine(_first(self.directions), first))
+        return {"mean difference": mean, "equal weights": equal}
 
     # Agreement
 
@@ -472,71 +448,55 @@ class DirectionAudit(Facts):
         'weak-first-component', 'low-correlation', 'opposed-sets', 'mean-difference', 'unstable',
         'outliers', 'dominated'.
         """
-        holds, facts = self._findings()
-        return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
-
-    def _findings(self) -> tuple[dict[str, bool], dict[str, Any]]:
-        """Return the kinds of warnings that apply, with facts for their texts."""
         first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
         # Without signs, because pairs in opposite orders still lie along one line.
         unsigned = float(np.abs(self._between_sets).mean()) if self.n_sets > 1 else 1.0
-        repeated = self._where([self._repeats(i) for i in range(self.n_sets)])
-        opposed = self._where(self.cosines < -self._clear)
-        turning = self._where(self.stability < SAME_DIRECTION)
-        off, largest = self.alternatives["mean difference"], max(map(len, self.vectors))
-        facts: dict[str, Any] = {
-            "n_sets": _n_sets(self.n_sets),
-            "n_lost": _n_sets(len(self.lost)),
-            "lost": "; ".join(f"{name} lacks {', '.join(own)}" for name, own in self.lost.items()),
-            "identical": _listed(self.identical),
-            "repeated": _listed(repeated),
-            "first": first,
-            "second": second,
-            "chance_ratio": self.chance_ratio,
-            "largest": largest,
-            "spanned": largest - 1,
-            "correlation": round(self.mean_correlation, 2) + 0.0,
-            "least": LEAST_CORRELATION,
-            "chance": self.chance_cosine,
-            "unsigned": unsigned,
-            "common": _NOTHING if unsigned < max(LEAST_CORRELATION, self._clear) else _OPPOSITE,
-            "opposed": _listed(opposed),
-            "off": off,
-            "worst": self.stability.min(),
-            "turning": _listed(turning),
-            "outliers": _listed(self.outliers),
-            "differ": "differs" if len(self.outliers) == 1 else "differ",
-            "agreement": self.agreement[self._rows(self.outliers)].max(initial=0),
-            "typical": np.median(self.agreement),
-            **self._dominance(),
+        sets = {
+            "identical": self.identical,
+            "repeated": self._where([self._repeats(i) for i in range(self.n_sets)]),
+            "opposed": self._where(self.cosines < -self._clear),
+            "turning": self._where(self.stability < SAME_DIRECTION),
+            "outliers": self.outliers,
+            "few": self.dominant,
         }
-        return {
+        off = self.alternatives["mean difference"]
+        turned = self._without_dominant
+        holds = {
             "few-sets": self.n_sets < 3,
-            "lost-sets": bool(self.lost),
-            "identical-members": bool(self.identical),
-            "repeated-sets": bool(repeated),
+            "lost-sets": self.lost,
+            "identical-members": sets["identical"],
+            "repeated-sets": sets["repeated"],
             "weak-first-component": first < max(LEAST_RATIO, LEAST_RATIO_TO_SECOND * second),
             "low-correlation": self.mean_correlation < LEAST_CORRELATION,
-            "opposed-sets": bool(opposed),
+            "opposed-sets": sets["opposed"],
             "mean-difference": self.all_pairs and not off >= SAME_DIRECTION,
-            "unstable": bool(turning),
-            "outliers": bool(self.outliers),
-            "dominated": facts.get("same", 1.0) < SAME_DIRECTION,
-        }, facts
-
-    def _dominance(self) -> dict[str, Any]:
-        """Return how far the dominant sets have turned the first component."""
-        few = self.dominant
-        if not few:
-            return {}
-        chosen = self._rows(few)
-        return {
-            "few": _listed(few),
-            "n_few": len(few),
-            "share": self.variance_share[chosen].sum(),
-            "same": abs(cosine(self.without(few).components[0], self.components[0])),
-            "median": np.median(np.abs(np.delete(self.cosines, chosen))),
+            "unstable": sets["turning"],
+            "outliers": sets["outliers"],
+            "dominated": turned < SAME_DIRECTION,
         }
+        facts = {
+            **{name: listed(labels) for name, labels in sets.items()},
+            "audit": self,
+            "lost": "; ".join(f"{name} lacks {', '.join(own)}" for name, own in self.lost.items()),
+            "second": second,
+            "least": LEAST_CORRELATION,
+            "unsigned": unsigned,
+            "common": _NOTHING if unsigned < max(LEAST_CORRELATION, self._clear) else _OPPOSITE,
+            "off": off,
+            "worst": self.stability.min(),
+            "agreement": self.agreement[self._rows(self.outliers)].max(initial=0),
+            "typical": np.median(self.agreement),
+            "share": self.variance_share[self._rows(self.dominant)].sum(),
+            "turned": turned,
+            "median": np.median(np.abs(np.delete(self.cosines, self._rows(self.dominant)))),
+        }
+        return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
+
+    @property
+    def _without_dominant(self) -> float:
+        """Absolute cosine of the first component with and without the dominant sets."""
+        rest = self.without(self.dominant) if self.dominant else self
+        return abs(cosine(rest.components[0], self.components[0]))
 
     def _repeats(self, position: int) -> bool:
         """Return whether an earlier set has the same words or vectors, in any order."""
@@ -558,12 +518,12 @@ class DirectionAudit(Facts):
     # Output
 
     def __repr__(self) -> str:
-        outliers = f"outliers {_listed(self.outliers)}" if self.outliers else "no outliers"
+        outliers = f"outliers {listed(self.outliers)}" if self.outliers else "no outliers"
         kinds = ", ".join(warning.kind for warning in self.warnings)
         return (
-            f"<DirectionAudit of {_n_sets(self.n_sets)} in {self.model_name}: first component "
+            f"<DirectionAudit of {self.n_sets} sets in {self.model_name}: first component "
             f"{100 * self.explained_variance_ratio[0]:.0f} % of the variance, mean correlation "
-            f"{round(self.mean_correlation, 2) + 0.0:.2f}, {outliers}, "
+            f"{self.mean_correlation:z.2f}, {outliers}, "
             f"{f'warnings: {kinds}' if kinds else 'no warnings'}>"
         )
 
@@ -612,9 +572,7 @@ class DirectionAudit(Facts):
         ValueError
             If `kind` is not one of these.
         """
-        if check_choice("kind", kind, ("correlations", "components")) == "correlations":
-            return draw("plot_direction_correlations", self)
-        return draw("plot_direction_components", self)
+        return draw(f"plot_direction_{check_choice('kind', kind, get_args(PlotKind))}", self)
 
 
 def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
@@ -635,6 +593,10 @@ def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
     return given
 
 
+def _are_equal(rows: Vectors) -> bool:
+    return bool(np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max())
+
+
 def _first(rows: Vectors) -> Vectors:
     """Return the first right singular vector, with arbitrary sign."""
     return np.asarray(np.linalg.svd(rows, full_matrices=False)[2][0])
@@ -652,12 +614,3 @@ def _firsts_without_each(parts: Sequence[Vectors]) -> Vectors:
     inside = [part @ axes.T for part in parts]
     firsts = [eigh(whole - own.T @ own, subset_by_index=[last, last])[1][:, 0] for own in inside]
     return np.asarray(np.stack(firsts) @ axes)
-
-
-def _n_sets(number: int) -> str:
-    return f"{number} set{'s' if number != 1 else ''}"
-
-
-def _listed(labels: Sequence[str]) -> str:
-    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
-    return ", ".join(labels[:5]) + more

@@ -334,11 +334,9 @@ class QueryAudit(Facts):
         compared: Any = self.comparison
         if math.isnan(compared.effect_size):
             return "effect size undefined"
-        return (
-            f"effect size {round(compared.effect_size, 2) + 0.0:.2f} "
-            f"({round(compared.share_of_largest, 2) + 0.0:.0%} of the attainable "
-            f"{compared.largest_effect_size:.2f})"
-        )
+        share = f"{compared.share_of_largest:z.0%} of the attainable"
+        largest = compared.largest_effect_size
+        return f"effect size {compared.effect_size:z.2f} ({share} {largest:.2f})"
 
 
 def audit_query(
@@ -541,56 +539,33 @@ def p_and_auc(found: TargetComparison) -> str:
 
 
 def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
-    d = audit.attribute_difference
-    if d < SMALL_DIFFERENCE:
-        yield AuditWarning._of("small-attribute-difference", d=d)
+    if audit.attribute_difference < SMALL_DIFFERENCE:
+        yield AuditWarning._of("small-attribute-difference", audit=audit)
     for use, s, flags in zip(audit.targets, audit.biases, audit.biased, strict=True):
         if abs(s.mean()) <= CANCELLED * np.abs(s).mean() and flags.mean() >= BIASED_WORDS:
-            numbers = {"n_biased": flags.sum(), "n_words": len(s), "mean": s.mean()}
-            limits = {"low": s.min(), "high": s.max()}
-            yield AuditWarning._of("cancelling-biases", name=use.name, **numbers, **limits)
+            facts = {"mean": s.mean(), "low": s.min(), "high": s.max()}
+            counts = {"n_biased": flags.sum(), "n_words": len(s)}
+            yield AuditWarning._of("cancelling-biases", name=use.name, **facts, **counts)
     if audit.comparison is not None:
-        holds, facts = _compared(audit, audit.comparison)
-        yield from (AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
+        yield from _of_comparison(audit, audit.comparison)
 
 
-def _compared(audit: QueryAudit, found: TargetComparison) -> tuple[dict[str, bool], dict[str, Any]]:
-    """Return the warnings about two target sets that apply, with facts for their texts."""
-    mean_1, mean_2 = audit.means.values()
-    n_1, n_2 = map(len, audit.biases)
+def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[AuditWarning]:
+    """Yield the warnings about two target sets."""
+    means, sizes = list(audit.means.values()), list(map(len, audit.biases))
     share = found.share_of_largest  # NaN is never beyond a bound
     directed = found.auc if share > 0 else 1 - found.auc
     few_words_vary = directed >= 0.5 or abs(found.effect_size) < _SHOWN
-    effect = f"{round(found.effect_size, 2) + 0.0:.2f}"  # never -0.00
-    facts = {
-        **asdict(found),
-        "names": " and ".join(repr(use.name) for use in audit.targets),
-        "towards": audit.attributes[0 if mean_1 > 0 else 1].name,
-        "mean_1": mean_1,
-        "mean_2": mean_2,
-        "n_1": n_1,
-        "n_2": n_2,
-        "n_words": n_1 + n_2,
-        "shift": (n_1 - n_2) * audit.all_biases.mean(),
-        "significance": audit.significance,
-        "bias": audit.all_biases[0],
-        "effect": f"The effect size, {effect}, is {abs(share):.0%} of the attainable",
-        "directed": directed,
-        "pairs": "over 99%" if 0.995 <= found.separability < 1 else f"{found.separability:.0%}",
-        "ordered": _FEW_VARY if few_words_vary else _OPPOSITE,
-        "largest": audit.largest_bias,
-        "largest_share": float(np.abs(np.concatenate(audit.positions)).max()),
-    }
     lean = LEAN * audit.epsilon * audit.attribute_difference
     is_large = abs(share) >= LARGE_EFFECT
-    is_tiny = audit.n_biased == 0 or audit.largest_bias <= TINY_BIAS
     is_missed = share * math.copysign(1, found.auc - 0.5) < MISSED_EFFECT
+    is_tiny = audit.n_biased == 0 or audit.largest_bias <= TINY_BIAS
     not_significant = is_large and found.p_value > audit.significance
     is_untested = share * _TESTED_SIGN[found.alternative] < 0
     too_few = found.smallest_p_value > audit.significance and not math.isnan(found.p_value)
-    return {
-        "common-lean": min(abs(mean_1), abs(mean_2)) > lean and mean_1 * mean_2 > 0,
-        "unequal-sets": n_1 != n_2,
+    holds = {
+        "common-lean": min(map(abs, means)) > lean and np.prod(means) > 0,
+        "unequal-sets": sizes[0] != sizes[1],
         "few-words": too_few,
         "undefined-effect-size": math.isnan(share),
         "separation-missed": found.separability >= HIGH_AUC and is_missed,
@@ -598,4 +573,19 @@ def _compared(audit: QueryAudit, found: TargetComparison) -> tuple[dict[str, boo
         "large-effect-tiny-biases": is_large and is_tiny,
         "other-direction": not_significant and is_untested,
         "large-but-not-significant": not_significant and not is_untested,
-    }, facts
+    }
+    facts = {
+        "audit": audit,
+        "found": found,
+        "names": " and ".join(repr(use.name) for use in audit.targets),
+        "towards": audit.attributes[0 if means[0] > 0 else 1].name,
+        "means": means,
+        "sizes": sizes,
+        "shift": (sizes[0] - sizes[1]) * audit.all_biases.mean(),
+        "share": abs(share),
+        "directed": directed,
+        "pairs": "over 99%" if 0.995 <= found.separability < 1 else f"{found.separability:.0%}",
+        "ordered": _FEW_VARY if few_words_vary else _OPPOSITE,
+        "largest_share": float(np.abs(np.concatenate(audit.positions)).max()),
+    }
+    yield from (AuditWarning._of(kind, **facts) for kind, applies in holds.items() if applies)

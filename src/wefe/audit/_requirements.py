@@ -392,7 +392,8 @@ def check_requirements(
     params = {**instance.subset_params, **(metric_params or {})}
     _check_metric(instance, params)
     check_bool("theorems", theorems)
-    design = _design(instance, params, groups, n_groups, group_size, n_targets, dim)
+    sizes = {"n_groups": n_groups, "group_size": group_size, "n_targets": n_targets, "dim": dim}
+    design = _design(instance, params, groups, sizes)
     check_positive_int("n_trials", n_trials)
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
     first, *streams = [np.random.default_rng(seed) for seed in seeds]
@@ -443,32 +444,31 @@ def _design(
     metric: BaseMetric,
     params: Mapping[str, Any],
     groups: str | None,
-    n_groups: int | None,
-    group_size: int | None,
-    n_targets: int | None,
-    dim: int | None,
+    asked: Mapping[str, int | None],
 ) -> Design:
     side: Any = check_choice("groups", groups or groups_of(metric), get_args(Side))
     position = get_args(Side).index(side)
     entry, least = metric.metric_template[position], metric.metric_template_minimum[position]
-    default = max(2, least) if entry == "n" else entry
-    number = check_positive_int("n_groups", default if n_groups is None else n_groups)
-    if number < 2 or entry not in ("n", number):
+    components = params.get("n_components", 1)
+    n_groups = asked["n_groups"] or (max(2, least) if entry == "n" else entry)
+    defaults = {
+        "n_groups": n_groups,
+        "group_size": max(2, components + 1),
+        "n_targets": 1 if isinstance(metric, IndividualBias) else 4,
+        "dim": max(n_groups, components) + 2,
+    }
+    limits = {"n_groups": 1, "group_size": 2, "n_targets": 1, "dim": n_groups + 1}
+    numbers = {name: defaults[name] if n is None else n for name, n in asked.items()}
+    for name, number in numbers.items():
+        if check_positive_int(name, number) < limits[name]:
+            raise ValueError(f"{name} must be at least {limits[name]} here; got {number}.")
+    if n_groups < 2 or entry not in ("n", n_groups):
         raise ValueError(
-            f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {number} "
+            f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {n_groups} "
             "groups; there must be two or more. Choose another n_groups, or the other side by "
             "groups='targets' or 'attributes'."
         )
-    components = params.get("n_components", 1)
-    numbers = {
-        "group_size": max(2, components + 1) if group_size is None else group_size,
-        "n_targets": 4 - 3 * isinstance(metric, IndividualBias) if n_targets is None else n_targets,
-        "dim": max(number, components) + 2 if dim is None else dim,
-    }
-    for name, least in (("group_size", 2), ("n_targets", 1), ("dim", number + 1)):
-        if check_positive_int(name, numbers[name]) < least:
-            raise ValueError(f"{name} must be at least {least} here; got {numbers[name]}.")
-    return Design(side, number, **numbers)
+    return Design(side, **numbers)
 
 
 def _counterexample(
@@ -480,31 +480,33 @@ def _counterexample(
     proven: bool,
 ) -> Counterexample | None:
     more: dict[str, Any] = {}
-    cases: list[_search.Case] = []
+    cases: Sequence[_search.Case | None]
     if name == "comparable":
 
         def closed_form(groups: Vectors) -> tuple[float, float] | None:
             # Only for built-in metrics, and not if only the search is wanted.
             return attainable(probe.metric, probe.params, groups, probe.sizes) if proven else None
 
-        if different := _search.search_comparable(probe, n_trials, rng, closed_form):
-            side, *cases, extremes, known = different
-            more = {"side": side, "extremes": extremes, "proven": known}
+        different = _search.search_comparable(probe, n_trials, rng, closed_form)
+        side, *cases, extremes, known = different or (None, None, None, False)
+        more = {"side": side, "extremes": extremes, "proven": known}
+    elif name == "trustworthy":
+        cases = [_search.search_trustworthy(probe, n_trials, rng)]
     else:
-        search = _search.search_trustworthy if name == "trustworthy" else _search.search_false_alarm
-        cases = [case for case in [search(probe, n_trials, rng)] if case]
-    if not cases:
+        cases = [_search.search_false_alarm(probe, n_trials, rng)]
+    found = [case for case in cases if case]
+    if not found:
         return None
     return Counterexample(
         property=name,
         metric=probe.metric,
         params=dict(probe.params),
         query=probe.query,
-        vectors=tuple(probe.vectors(case.groups, case.words) for case in cases),
-        scores=tuple(case.score for case in cases),
-        biases=tuple(probe.biases(case.groups, case.words) for case in cases),
+        vectors=tuple(probe.vectors(case.groups, case.words) for case in found),
+        scores=tuple(case.score for case in found),
+        biases=tuple(probe.biases(case.groups, case.words) for case in found),
         b_0=probe.b_0,
-        how=" against ".join(case.how for case in cases),
+        how=" against ".join(case.how for case in found),
         **more,
     )
 

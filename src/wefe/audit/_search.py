@@ -107,10 +107,9 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
     for n_sets in range(1, min(design.n_groups, design.n_targets) + 1):
         rows = np.array_split(np.arange(design.n_targets), n_sets)
         neutral = [[f"w{i}_{row}" for row in range(len(part))] for i, part in enumerate(rows)]
-        names = [f"W{i + 1}" for i in range(n_sets)]
-        sets = [(neutral, groups), (groups, neutral)][design.groups == "targets"]
-        labels = [(names, group_names), (group_names, names)][design.groups == "targets"]
-        query = Query(*sets, *labels)
+        sides = (neutral, [f"W{i + 1}" for i in range(n_sets)]), (groups, group_names)
+        targets, attributes = sides if design.groups == "attributes" else sides[::-1]
+        query = Query(targets[0], attributes[0], targets[1], attributes[1])
         if metric.accepts(query):
             return query, list(map(len, rows))
     raise ValueError(
@@ -217,60 +216,44 @@ def _random_words(design: Design, rng: np.random.Generator) -> Vectors:
 
 def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Vectors]]:
     """Yield words with special positions relative to the groups, by name."""
+    from scipy.linalg import null_space
+
     n, half = design.n_targets, (design.n_targets + 1) // 2
-    alternating = (-1.0) ** np.arange(n)[:, None]
     means = groups.mean(axis=1)
-    d = means[0] - means[1]
-    towards = _direction(d)
-    neither, other = _across(means, 2)
-    renormalised = np.array([_direction(mean) for mean in means])
-    theorem_3 = renormalised[np.arange(n) % len(means)]
+    difference = means[0] - means[1]
+    towards, neither = _direction(difference), null_space(means)[:, 0]
+    unit_means = np.array([_direction(mean) for mean in means])
+    theorem_3 = unit_means[np.arange(n) % len(means)]
     theorem_3[half:] += neither
     yield "words as in theorem 3", unit_rows(theorem_3)
-    yield "all words lean alike", np.tile(towards, (n, 1))
-    sides = np.where(np.arange(n) < half, 1.0, -1.0)[:, None]
-    yield "two camps", sides * towards
-    alone = np.where(np.arange(n) == 0, 1.0, -1.0)[:, None]
-    yield "one word against the others", alone * towards
-    yield "one word against the others, reversed", -alone * towards
-    yield "biases that cancel in pairs", alternating * towards
+    camps_of = {"all words lean alike": n, "two camps": half, "one word against the others": 1}
+    for what, n_first in camps_of.items():
+        camps = np.where(np.arange(n) < n_first, 1.0, -1.0)[:, None] * towards
+        yield what, camps
+        yield f"{what}, reversed", -camps
     little = np.tile(neither, (n, 1))
-    little[0] += 1.5 * CLEAR_BIAS / max(float(np.linalg.norm(d)), CLEAR_BIAS) * towards
+    little[0] += 1.5 * CLEAR_BIAS / max(float(np.linalg.norm(difference)), CLEAR_BIAS) * towards
     yield "one word leans a little", unit_rows(little)
-    turns = 2 * np.pi * np.arange(n)[:, None] / n
-    ring = np.cos(turns) * neither + np.sin(turns) * other
-    yield "different words of equal lean", 0.6 * towards + 0.8 * ring
     tilt = np.linspace(0.2, 1.2, n)[:, None]
-    between = _direction(2 * renormalised[0] + renormalised[1])
+    between = _direction(2 * unit_means[0] + unit_means[1])
     yield "all words lean, in equal order", np.cos(tilt) * between + np.sin(tilt) * neither
     try:
         principal = bias_subspace(list(groups)).directions[0]
     except ValueError:  # all tuples are of equal words
         principal = towards
+    of_pairs = np.nan_to_num(unit_rows(groups[0] - groups[1])).mean(axis=0)
     # The direction of the means without another one that scores may be about, if any is left.
-    for what, direction in (
-        ("principal component", principal),
-        ("mean of the pairs' directions", _direction(_unit_differences(groups), towards)),
-    ):
-        rest = d
+    for what, direction in {
+        "principal component": principal,
+        "mean of the pairs' directions": _direction(of_pairs, towards),
+    }.items():
+        rest = difference
         for _ in range(2):  # once more, against rounding
             rest = _direction(rest - (rest @ direction) * direction, towards)
         yield f"across to the {what}", np.tile(rest, (n, 1))
-    for what, direction in (
-        ("along the principal component", principal),
-        ("along the mean of the groups", _direction(means.mean(axis=0), neither)),
-        ("across to all groups", neither),
-    ):
-        yield f"all words {what}", np.tile(direction, (n, 1))
-        yield f"all words {what}, reversed", np.tile(-direction, (n, 1))
-    # Small steps along the difference of directions reverse one of two orders.
-    for difference in (renormalised[0] - renormalised[1], d):
-        step = np.linspace(-0.1, 0.1, n)[:, None] * _direction(difference, towards)
-        yield "small steps from group to group", unit_rows(neither + step)
-
-
-def _unit_differences(groups: Vectors) -> Vectors:
-    return np.asarray(np.nan_to_num(unit_rows(groups[0] - groups[1])).mean(axis=0))
+    along = np.tile(_direction(means.mean(axis=0), neither), (n, 1))
+    yield "all words along the mean of the groups", along
+    yield "all words along the mean of the groups, reversed", -along
 
 
 def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
@@ -278,13 +261,6 @@ def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
     if length < 1e-6:
         return np.eye(len(vector))[0] if otherwise is None else otherwise
     return np.asarray(vector / length)
-
-
-def _across(vectors: Vectors, n_directions: int) -> Vectors:
-    """Return orthonormal directions orthogonal to some vectors, as far as they exist."""
-    rank = int((np.linalg.svd(vectors)[1] > ZERO_LENGTH).sum())
-    free = np.linalg.svd(vectors)[2][rank:]
-    return free[np.arange(n_directions) % len(free)]
 
 
 # Trustworthy: a biased word, but the score is b_0
@@ -317,11 +293,9 @@ def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -
     if spreads(groups, words).max() < CLEAR_BIAS:
         return None
     score = probe.score(groups, words)
-    if not abs(score) <= TOLERANCE or not _is_zero(probe, groups, words, score):
-        return None
-    if not _is_stable(probe, groups, words):
-        return None
-    return Case(groups, words, score + probe.b_0, how)
+    near = abs(score) <= TOLERANCE and _is_zero(probe, groups, words, score)
+    is_found = near and _is_stable(probe, groups, words)
+    return Case(groups, words, score + probe.b_0, how) if is_found else None
 
 
 def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> bool:

@@ -21,6 +21,7 @@ from wefe._checks import (
     check_sequence,
     check_share,
     found,
+    listed,
 )
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows
@@ -490,15 +491,12 @@ def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
             "a reference model needs a query with two or more target sets and one or more "
             f"attribute sets; {query.query_name!r} has {len(targets)} and {len(attributes)}."
         )
-    sets = dict(enumerate(targets + attributes))
-    names = query.target_sets_names + query.attribute_sets_names
-    for word, n in Counter(itertools.chain(*sets.values())).items():
-        if n > 1:
-            both = " and in ".join(repr(names[i]) for i, words in sets.items() if word in words)
-            raise ValueError(
-                "the word sets of a reference model must not share words; "
-                f"{word!r} is in {both}. Remove it from one of them."
-            )
+    counts = Counter(itertools.chain(*targets, *attributes))
+    if shared := [word for word, n in counts.items() if n > 1]:
+        raise ValueError(
+            "the word sets of a reference model must not share words; remove them from all but "
+            f"one: {listed(shared)}."
+        )
     return targets, attributes
 
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from wefe._bootstrap import why_not_comparable
 from wefe._checks import (
     as_seed,
+    check_array,
     check_choice,
     check_number,
     check_positive_int,
@@ -221,18 +222,12 @@ class Silhouette(Facts):
         """
         try:
             content = json.loads(text)
-            for name, kind in _KINDS.items():
-                content[name] = kind(content[name])
-            made = cls(**content)
-            scale_with(Scale(made.metric, made.value_range, made.no_bias_value))
-            if made.curves.shape != (made.n_runs, len(made.sizes)):
-                raise ValueError("curves and sizes have different numbers of steps")
-            if not (
-                np.isfinite([made.value, *made.curves.flat]).all()
-                and made.n_words >= made.k[-1] > 0
-            ):
-                raise ValueError("value, curves or n_words are not valid numbers")
-        except (ArithmeticError, LookupError, TypeError, ValueError) as error:
+            converted = {name: kind(content[name]) for name, kind in _KINDS.items()}
+            made = cls(**content | converted)
+            is_finite = np.isfinite([made.value, *made.curves.flat]).all()
+            if not is_finite or made.curves.shape != (made.n_runs, len(made.k)):
+                raise ValueError("curves must be finite, with one score per size")
+        except (LookupError, TypeError, ValueError) as error:
             raise ValueError(f"text must be JSON from Silhouette.to_json: {error}.") from error
         return made
 
@@ -388,7 +383,7 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
     """Return silhouettes that can be compared, from the first size at which both are defined."""
     for each in (unbiased, biased):
         if not isinstance(each, Silhouette):
-            raise TypeError(f"accuracy compares two Silhouette objects; got {found(each)}.")
+            raise TypeError(f"expected two Silhouette objects; got {found(each)}.")
     for fact in ("metric", "query_name", "vary", "n_words", "value_range", "no_bias_value"):
         one, other = getattr(unbiased, fact), getattr(biased, fact)
         if one != other:
@@ -397,16 +392,13 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
                 "models to one call of bias_silhouettes, which uses only words that both have."
             )
     start = max(unbiased.k[0], biased.k[0])
-    unbiased, biased = (
+    both = [
         replace(each, sizes=each.sizes[each.k >= start], curves=each.curves[:, each.k >= start])
         for each in (unbiased, biased)
-    )
-    if not np.array_equal(unbiased.k, biased.k):
-        raise ValueError(
-            "both silhouettes must have the same sizes; their steps have different numbers of "
-            "words. Use the same step and k_min for both."
-        )
-    return unbiased, biased
+    ]
+    if not np.array_equal(both[0].k, both[1].k):
+        raise ValueError("both silhouettes must have the same sizes; use the same step and k_min.")
+    return both[0], both[1]
 
 
 def bias_silhouette(
@@ -640,14 +632,11 @@ def _evaluations(
     for evaluation in evaluations:
         if reason := why_not_comparable(evaluation):
             raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
-    lengths = {tuple(map(len, evaluation.sets)): evaluation for evaluation in evaluations}
-    if len(lengths) > 1:
-        names = " and ".join(
-            f"{each.model_name} has {own}" for own, each in list(lengths.items())[:2]
-        )
+    if len({tuple(map(len, evaluation.sets)) for evaluation in evaluations}) > 1:
         raise ValueError(
-            f"all models must have the same number of different words per set; {names}. Two words "
-            "of the query have the same form in one model only: write them in one form."
+            f"all models must have the same number of different words per set of "
+            f"{query.query_name!r}. Two words have the same form in one model only: write them in "
+            "one form."
         )
     return evaluations
 
@@ -713,23 +702,19 @@ def scale_with(
     value_range: tuple[float, float] | None = None,
     no_bias_value: float | None = None,
 ) -> Scale:
-    try:
-        low, high = map(float, scale.value_range if value_range is None else value_range)
-    except (TypeError, ValueError):
-        low = high = math.nan
-    if not low < high or (value_range is not None and math.isinf(high - low)):
-        raise ValueError(
-            "value_range must be two finite numbers, the smaller one first; got "
-            f"{found(value_range)}."
-        )
+    """Return a scale with another range or no-bias value."""
+    bounds: Sequence[float] = scale.value_range
+    if value_range is not None:
+        bounds = check_array("value_range", value_range).ravel().tolist()
     if no_bias_value is None:
         no_bias_value = scale.no_bias_value
-    if not low <= check_number("no_bias_value", no_bias_value) <= high:
+    check_number("no_bias_value", no_bias_value)
+    if len(bounds) != 2 or not bounds[0] <= no_bias_value <= bounds[1] or bounds[0] == bounds[1]:
         raise ValueError(
-            f"no_bias_value of {scale.label} must be within its range, {(low, high)}; got "
-            f"{no_bias_value!r}."
+            f"value_range of {scale.label} must be two numbers, the smaller one first, with "
+            f"no_bias_value between them; got {bounds} and {no_bias_value!r}."
         )
-    return Scale(scale.label, (low, high), float(no_bias_value))
+    return Scale(scale.label, (bounds[0], bounds[1]), float(no_bias_value))
 
 
 def _scale(

@@ -392,8 +392,8 @@ def silhouette_study(
     ECT: all attribute sets of a query as one list.
     """
     measured = _checked_metrics(metrics, metric_params, scales)
-    asked = _by_name("queries", queries, Query, check_query, "query_name")
-    compared = _by_name("models", models, WordEmbeddingModel, check_model, "name")
+    asked = _by_name("queries", queries, check_query, "query_name")
+    compared = _by_name("models", models, check_model, "name")
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
     for each in _not_empty("vary", lists):
         check_choice("vary", each, tuple(LIST_TYPES))
@@ -547,23 +547,21 @@ def _checked_metrics(
 def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[type, dict[str, Any]]:
     """Return the values of a mapping from metrics (names or classes), by class."""
     own = {type(as_metric(key)): dict(values) for key, values in (given or {}).items()}
-    for kind in own.keys() - set(map(type, metrics)):
-        raise ValueError(
-            f"the keys of {name} must be among the metrics; {kind.__name__} is not. Add the metric "
-            "or remove the key."
-        )
+    known = [type(metric).__name__ for metric in metrics]
+    for kind in own:
+        check_choice(f"the keys of {name}", kind.__name__, known)
     return own
 
 
-def _by_name(
-    what: str, given: Any, kind: type, check: Callable[[Any], object], attribute: str
-) -> dict[str, Any]:
+def _by_name(what: str, given: Any, check: Callable[[Any], object], name_of: str) -> dict[str, Any]:
     """Return what was given by name; names must be unique."""
-    if isinstance(given, Mapping):
-        pairs = list(given.items())
-    else:
-        several = check_sequence(what, [given] if isinstance(given, kind) else given)
-        pairs = [(getattr(each, attribute, ""), each) for each in several]
+    if isinstance(given, Query | WordEmbeddingModel):
+        given = [given]
+    pairs = (
+        list(given.items())
+        if isinstance(given, Mapping)
+        else [(getattr(each, name_of, ""), each) for each in check_sequence(what, given)]
+    )
     named: dict[str, Any] = {}
     for name, each in pairs:
         check(each)
@@ -585,9 +583,6 @@ def _checked_references(
 ) -> tuple[str | None, str | None]:
     if unbiased is biased is None:
         return ("unbiased", "biased") if {"unbiased", "biased"} <= {*names} else (None, None)
-    if unbiased is None or biased is None or unbiased == biased:
-        raise ValueError(
-            "accuracy compares two reference models; got "
-            f"unbiased={unbiased!r}, biased={biased!r}. Name both, or neither."
-        )
+    if unbiased == biased:
+        raise ValueError(f"unbiased and biased must be two models; both are {biased!r}.")
     return check_choice("unbiased", unbiased, names), check_choice("biased", biased, names)
