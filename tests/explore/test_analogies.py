@@ -86,26 +86,6 @@ def test_pairs_pushed_out_late_are_replaced_as_if_all_had_been_sorted(monkeypatc
         assert_are(generate_analogies(model, [("w0", "w1")], n, threshold=2), expected[:n])
 
 
-def test_groups_in_the_other_order_give_the_same_pairs_the_other_way_round(toy_model):
-    there = generate_analogies(toy_model, GENDER)
-    back = generate_analogies(toy_model, dict(reversed(GENDER.items())))
-    assert len(there) > 0
-    assert back["first"].tolist() == there["second"].tolist()
-    assert back["second"].tolist() == there["first"].tolist()
-    assert back["score"].tolist() == pytest.approx(there["score"].tolist())
-    assert back["first_group"].unique().tolist() == ["male"]
-
-
-def test_scores_do_not_depend_on_the_lengths_of_vectors(toy_model):
-    words = list(toy_model.vocab)
-    vectors = np.stack([toy_model[word] * 10.0**row for row, word in enumerate(words)])
-    stretched = WordEmbeddingModel.from_arrays(words, vectors, name="stretched")
-    expected = generate_analogies(toy_model, GENDER)
-    found = generate_analogies(stretched, GENDER)
-    assert found["first"].tolist() == expected["first"].tolist()
-    assert found["score"].tolist() == pytest.approx(expected["score"].tolist(), abs=1e-12)
-
-
 def test_of_three_groups_each_two_are_compared_along_the_difference_of_their_directions():
     model = random_model()
     triples = [("w0", "w1", "w2"), ("w3", "w4", "w5")]
@@ -164,8 +144,6 @@ def test_the_prefix_of_a_vocabulary_is_not_shown_and_other_words_are_left_out():
     ("options", "message"),
     [
         ({"threshold": 0}, "above 0 and at most 2"),
-        ({"threshold": float("nan")}, "threshold must be a finite number"),
-        ({"n": 0}, "n must be"),
         ({"among": ["nurse"]}, "at least 2 words"),
         ({"among": 0}, "among must be"),
     ],
@@ -173,12 +151,3 @@ def test_the_prefix_of_a_vocabulary_is_not_shown_and_other_words_are_left_out():
 def test_wishes_that_cannot_be_met_are_refused(toy_model, options, message):
     with pytest.raises(ValueError, match=message):
         generate_analogies(toy_model, GENDER, **options)
-
-
-def test_most_of_the_first_analogies_of_real_vectors_are_definitional(packaged_model):
-    frame = generate_analogies(packaged_model, n=200)
-    assert frame["score"].is_monotonic_decreasing
-    assert frame["distance"].max() <= 1
-    assert frame["is_definitional"][:20].mean() > 0.6 > frame["is_definitional"][100:].mean()
-    assert frame["first"].is_unique
-    assert frame["second"].is_unique

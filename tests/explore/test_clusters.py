@@ -7,7 +7,6 @@ from wefe.datasets import load_criterion
 from wefe.debias import HardDebias
 from wefe.explore import cluster_map, recovery_tests
 from wefe.metrics import cluster_alignment
-from wefe.plotting import plot_clusters
 
 
 @pytest.mark.parametrize("criterion", ["gender", "religion"])
@@ -34,14 +33,3 @@ def test_words_are_those_of_the_test_of_recovery(packaged_model):
     before = cluster_map(packaged_model, words, n_words=50, method="pca")
     assert set(table["word"]) == set(before["word"])
     assert not np.allclose(table[["x", "y"]], before[["x", "y"]])
-
-
-def test_the_figure_has_every_word_once(packaged_model):
-    table = cluster_map(packaged_model, "religion", n_words=30, method="pca")
-    figure = plot_clusters(table)
-    drawn = sorted(x for trace in figure.data for x in trace.x)
-    assert drawn == sorted(table["x"])
-    wrong = sum(len(t.x) for t in figure.data if t.marker.symbol == "x-thin")
-    assert wrong == (table["group"] != table["cluster"]).sum()
-    share = (table["group"] == table["cluster"]).mean()
-    assert f"{share:.0%} of 90 words" in figure.layout.title.text

@@ -36,11 +36,6 @@ def test_a_criterion_may_be_written_in_many_ways(toy_model, criterion):
     np.testing.assert_array_equal(found.towards, bias_directions(toy_model, PAIRS).towards)
 
 
-def test_one_pair_is_the_difference_of_its_unit_vectors(toy_model):
-    found = bias_directions(toy_model, ("she", "he"))
-    np.testing.assert_allclose(found.towards[0], [0.996588, -0.059793, -0.056887], atol=1e-6)
-
-
 def test_directions_found_before_are_taken_as_they_are(toy_model):
     found = bias_directions(toy_model, PAIRS)
     assert bias_directions(toy_model, found) is found
@@ -68,12 +63,6 @@ def test_of_three_groups_each_has_a_direction_and_the_subspace_is_their_span(toy
     )
 
 
-def test_the_order_of_groups_only_permutes_directions(toy_model):
-    turned = [words[::-1] for words in TRIPLES]
-    first, second = (bias_directions(toy_model, sets) for sets in (TRIPLES, turned))
-    np.testing.assert_allclose(first.towards, second.towards[::-1], atol=1e-12)
-
-
 def test_a_rotation_of_the_space_rotates_directions(toy_model):
     turn, _ = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))
     rotated = WordEmbeddingModel((list(toy_model), toy_model.vectors @ turn), "rotated")
@@ -93,14 +82,6 @@ def test_incomplete_sets_are_left_out_and_counted(toy_model, caplog):
     np.testing.assert_array_equal(found.towards, bias_directions(toy_model, PAIRS).towards)
 
 
-def test_words_may_have_other_forms(toy_model):
-    upper = [tuple(word.upper() for word in pair) for pair in PAIRS]
-    with pytest.raises(ValueError, match="none of the 2 definitional_sets complete"):
-        bias_directions(toy_model, upper)
-    found = bias_directions(toy_model, upper, preprocessors=[{}, {"lowercase": True}])
-    np.testing.assert_array_equal(found.towards, bias_directions(toy_model, PAIRS).towards)
-
-
 def test_cosines_are_those_of_unit_vectors_and_nan_without_a_direction(toy_model):
     found = bias_directions(toy_model, PAIRS)
     vectors = [toy_model["nurse"] * 7, np.zeros(3), [np.nan, 1, 1], toy_model["pilot"]]
@@ -109,20 +90,19 @@ def test_cosines_are_those_of_unit_vectors_and_nan_without_a_direction(toy_model
     assert np.isnan(cosines[1:3]).all()
 
 
-@pytest.mark.parametrize("criterion", [None, 3, [], [3]])
-def test_what_is_no_criterion_is_refused(toy_model, criterion):
-    with pytest.raises((TypeError, ValueError)):
+@pytest.mark.parametrize(
+    ("criterion", "error", "message"),
+    [
+        (None, TypeError, "criterion"),
+        ([], TypeError, "criterion"),
+        ([3], TypeError, ""),
+        ({"f": ["she", "woman"], "m": ["he"]}, ValueError, "same number of words"),
+        ([["she", "woman"], ["he"]], ValueError, r"use a mapping: \{'female'"),
+    ],
+)
+def test_what_is_no_criterion_is_refused(toy_model, criterion, error, message):
+    with pytest.raises(error, match=message):
         bias_directions(toy_model, criterion)
-
-
-def test_groups_of_different_sizes_are_refused(toy_model):
-    with pytest.raises(ValueError, match="same number of words"):
-        bias_directions(toy_model, {"f": ["she", "woman"], "m": ["he"]})
-
-
-def test_tuples_of_different_lengths_name_the_other_way_to_write_groups(toy_model):
-    with pytest.raises(ValueError, match=r"use a mapping: \{'female'"):
-        bias_directions(toy_model, [["she", "woman"], ["he"]])
 
 
 def test_a_published_criterion_needs_no_download(packaged_model, monkeypatch):

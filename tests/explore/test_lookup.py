@@ -47,12 +47,6 @@ def test_a_word_without_a_direction_has_no_page(damaged):
     assert page.indirect_bias.index.tolist() == ["home"]
 
 
-def test_a_model_has_its_page_although_a_stereotype_has_no_direction(damaged):
-    page = model_page(damaged, PAIRS, words={"jobs": ["nurse", "pilot"]})
-    assert page.n_lost == 1
-    assert page.distribution.set_index("set").loc["jobs", "n"] == 1
-
-
 def test_definitional_sets_without_a_direction_are_left_out(toy_model, caplog):
     vectors = toy_model.vectors.copy()
     vectors[toy_model.vocab["woman"]] = 0
@@ -81,14 +75,6 @@ def test_forms_of_one_word_count_once(toy_model, caplog):
     # NaN is not equal to itself.
     assert str(twice.pearson) == str(alone.pearson)
     assert "already has in another form 1 of 6 words" in caplog.text
-
-
-def test_very_small_vectors_have_a_direction(toy_model):
-    small = WordEmbeddingModel((list(toy_model), toy_model.vectors * 1e-30), "small")
-    np.testing.assert_allclose(
-        project(small, ["nurse"], PAIRS)["projection"],
-        project(toy_model, ["nurse"], PAIRS)["projection"],
-    )
 
 
 def shouted(model):
@@ -147,11 +133,6 @@ def test_of_a_word_that_the_original_lacks_the_former_bias_is_unknown(toy_model)
     assert page.nan_reason in str(page)
     assert page.neighbors["indirect_bias"].isna().all()
     assert page.indirect_bias.empty or page.indirect_bias.isna().all()
-
-
-def test_no_word_is_of_two_groups(packaged_model):
-    table = cluster_map(packaged_model, "religion", n_words=900, method="pca")
-    assert table["word"].is_unique
 
 
 def test_words_without_the_prefix_are_not_of_the_vocabulary():

@@ -74,14 +74,6 @@ def test_of_vectors_that_know_nothing_nothing_is_recovered(packaged_model):
     assert (found.p_value > 0.01).all()
 
 
-def test_without_an_original_model_the_words_are_chosen_in_the_model(packaged_model):
-    found = recovery_tests(packaged_model, GENDER, n_words=50)
-    assert found.test.tolist() == TESTS
-    same = recovery_tests(packaged_model, GENDER, original=packaged_model.copy("same"), n_words=50)
-    np.testing.assert_array_equal(found.value, same.value[:4])
-    assert same.value[4] == pytest.approx(1)
-
-
 def test_three_groups_by_a_slow_choice_of_words(packaged_model):
     religion, n = load_criterion("religion"), 60
     found = recovery_tests(packaged_model, religion, n_words=n, k=10)
@@ -156,11 +148,6 @@ def test_a_prefix_is_honoured():
         for o, m in (prefixed, plain)
     ]
     assert found[0].equals(found[1])
-
-
-def test_groups_may_be_written_down(packaged_model):
-    found = recovery_tests(packaged_model, {"f": ["she"], "m": ["he"]}, n_words=50)
-    assert found.group[3] == "f"
 
 
 def test_what_is_refused(packaged_model, tmp_path):

@@ -94,25 +94,11 @@ def test_axes_of_their_own_show_small_biases_beside_large_ones(toy_model, models
     own = plot_individual_biases([large, small], shared_axis=False)
     assert shared.layout.xaxis2.range == shared.layout.xaxis.range == own.layout.xaxis.range
     assert own.layout.xaxis2.range == small.plot().layout.xaxis.range
-    note = "Each panel has an axis of its own."
-    assert note in own.layout.title.text
-    assert note not in shared.layout.title.text
+    assert "Each panel has an axis of its own." in own.layout.title.text
     # What is attainable is beyond the axis of the small ones only then.
     assert f"attainable: ±{small.attribute_difference:.3g}" in texts(own)
     assert f"attainable: ±{small.attribute_difference:.3g}" not in texts(shared)
-    full = plot_individual_biases([large, small], shared_axis=False, full_range=True)
-    d = small.attribute_difference
-    assert lines(full, "2") == [-d, 0, d]
-    assert d < full.layout.xaxis2.range[1] < 1.2 * d
     drawn(own)
-
-
-def test_titles_say_what_differs(audits):
-    one_query = plot_individual_biases(audits[:2])
-    assert one_query.layout.title.text.startswith("Individual biases: Male names")
-    assert [text for text in texts(one_query) if "effect size" in text][1].startswith("minilm 16d")
-    one_model = plot_individual_biases(audits[::2])
-    assert one_model.layout.title.text.startswith("Individual biases, minilm 64d")
 
 
 @pytest.mark.parametrize("n_sets", [1, 3])

@@ -73,16 +73,6 @@ def test_hollow_is_before_and_filled_is_after(table):
     np.testing.assert_equal(line.x, [0.9, 0.2, math.nan, 0.5, -0.1, math.nan])
 
 
-def test_models_do_not_cover_each_other(table):
-    figure = plot_comparison(table)
-    hard, soft = markers(figure, "hard")[0], markers(figure, "soft")[0]
-    assert all(a < b for a, b in zip(hard.y, soft.y, strict=True))
-    assert hard.marker.color != soft.marker.color
-    assert [trace.name for trace in figure.data if trace.showlegend] == [
-        "before", "hard", "soft", "best value, or chance"
-    ]  # fmt: skip
-
-
 def test_error_bars_are_intervals_of_95_percent(table, drawn):
     figure = plot_comparison(table)
     assert markers(figure, "before")[0].error_x.array == pytest.approx([0.196, 0.196])
@@ -143,10 +133,3 @@ def test_a_comparison_is_plotted_like_its_table(table):
     figure = plot_comparison(Comparison(table, "w2v"))
     assert figure.to_json() == plot_comparison(table).to_json()
     assert figure.layout.title.text.startswith("w2v: before and after, 2 mitigated models")
-
-
-def test_a_table_from_a_file_is_plotted(table, tmp_path):
-    table.to_csv(tmp_path / "table.csv", index=False)
-    figure = plot_comparison(pd.read_csv(tmp_path / "table.csv"))
-    assert markers(figure, "hard")[0].x == (0.2, -0.1)
-    assert figure.layout.title.text.startswith("before and after")

@@ -27,13 +27,6 @@ def test_a_dashed_line_marks_the_uniform_distribution_in_every_panel(rnsb_result
     assert {line.line.dash for line in lines} == {"dash"}
 
 
-def test_titles_say_what_negative_means(rnsb_results):
-    layout = plot_negative_sentiment(rnsb_results).layout
-    assert layout.title.text.startswith("Negative sentiment of 6 target words")
-    assert "Negative: the classifier sees 'Unpleasant' rather than 'Pleasant'" in layout.title.text
-    assert layout.yaxis.title.text == "Share of negative sentiment"
-
-
 def test_one_result_is_one_panel_and_a_mapping_names_the_models(rnsb_results):
     single = plot_negative_sentiment(rnsb_results[0])
     assert len(single.data) == 1

@@ -85,25 +85,6 @@ def test_the_centre_is_named_even_in_a_crowd():
     assert centre.marker.opacity == 1
 
 
-def test_the_eighth_group_looks_unlike_the_first():
-    names = [f"group {number}" for number in range(9)]
-    table = hood(18, group=[names[i % 9] for i in range(18)])
-    *of_groups, _, _ = plot_neighborhood(table, word="nurse", groups=names).data
-    looks = {(trace.marker.color, trace.marker.symbol) for trace in of_groups}
-    assert len(looks) == 9
-    assert of_groups[6].marker.symbol == "circle" != of_groups[7].marker.symbol
-
-
-def test_words_are_escaped_and_cut():
-    table = hood()
-    table.loc[[1, 2], "word"] = ["<i>&", "x" * 90]
-    table[["x", "y"]] = [[0.0, 10.0 * number] for number in range(12)]
-    trace = plot_neighborhood(table, word="nurse").data[0]
-    assert trace.text[0] == "&lt;i&gt;&amp;"
-    assert trace.text[1] == "x" * 23 + "…"
-    assert trace.hovertext[1].replace("<br>", "").startswith("<b>" + "x" * 90)
-
-
 @pytest.mark.parametrize("column", ["x", "y", "projection"])
 def test_what_has_no_place_or_projection_is_left_out_and_named(column, said, drawn):
     table = hood()
@@ -163,6 +144,12 @@ def test_bars_that_chance_explains_are_hollow_and_a_line_is_their_interval():
     assert "Hollow bars end within their line" in figure.layout.title.text
 
 
+@pytest.mark.parametrize("table", [shares(), pd.concat([shares(), shares()])])
+def test_shares_that_are_none_are_refused(table):
+    with pytest.raises(ValueError, match="'share'.*got more for nurse, cook"):
+        plot_group_shares(table.assign(share=table["share"] + 0.1))
+
+
 def test_rows_say_what_the_words_lean_to():
     labels = ["female", "no clear direction"]
     table = shares().assign(leans_to=[label for label in labels for _ in range(2)])
@@ -187,10 +174,3 @@ def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
     table = shares()
     table.loc[table["word"] == "cook", "share"] = math.nan
     assert len(said(plot_group_shares(table), " no value")) == 2
-
-
-def test_shares_that_are_none_are_refused():
-    with pytest.raises(ValueError, match=r"between 0 and 1; got 50\.0"):
-        plot_group_shares(shares().assign(share=50.0))
-    with pytest.raises(ValueError, match="those of nurse, cook"):
-        plot_group_shares(pd.concat([shares(), shares()]))

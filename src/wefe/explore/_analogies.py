@@ -11,8 +11,7 @@ import numpy as np
 from wefe._checks import check_bool, check_number, check_positive_int, check_word_set
 from wefe._progress import progress_bar
 from wefe.explore._directions import CriterionLike, bias_directions
-from wefe.explore._lookup import look_up
-from wefe.explore._projections import bare_words
+from wefe.explore._lookup import look_up, own_words
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors
 from wefe.models._passes import Rows
 from wefe.models._search import directions as unit_vectors
@@ -155,10 +154,8 @@ def candidates(
                 f"{len(model.vocab):,} words only. Pass the words as a list: among=[...]."
             )
         rows = np.arange(min(count, len(model.vocab)))
-        prefix = model.vocab_prefix or ""
-        forms = np.array(model.table.words_at(rows), dtype=object)
-        own = np.array([form.startswith(prefix) for form in forms], dtype=bool)
-        words, vectors = bare_words(model, forms[own]), model.rows(rows[own])
+        words, own = own_words(model, rows)
+        vectors = model.rows(rows[own])
         usable = unit_vectors(vectors)[1]
         return list(compress(words, usable)), vectors[usable]
     known = look_up(model, check_word_set("among", among), preprocessors)

@@ -8,10 +8,12 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import found, nearest
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import Vectors
+from wefe.models._passes import Rows, forms
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -61,20 +63,36 @@ def look_up(
     """
     hits = forms_found(model, tuple(dict.fromkeys(words)), preprocessors, "first")
     first: dict[str, str] = {}
-    for word, forms in hits.items():
-        if forms:
-            first.setdefault(forms[0], word)
+    for word, hit in hits.items():
+        if hit:
+            first.setdefault(hit[0], word)
     vectors = np.asarray(model.get_vectors(list(first)), np.float64).reshape(-1, model.dim)
     directed = directions(vectors)[1]
-    prefix = model.vocab_prefix or ""
     return Found(
         list(itertools.compress(first.values(), directed)),
-        [form.removeprefix(prefix) for form in itertools.compress(first, directed)],
+        bare_words(model, itertools.compress(first, directed)),
         vectors[directed],
-        tuple(word for word, forms in hits.items() if not forms),
+        tuple(word for word, hit in hits.items() if not hit),
         tuple(itertools.compress(first.values(), ~directed)),
-        tuple(word for word, forms in hits.items() if forms and first[forms[0]] != word),
+        tuple(word for word, hit in hits.items() if hit and first[hit[0]] != word),
     )
+
+
+def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
+    """Return forms of a vocabulary without the model's prefix."""
+    prefix = model.vocab_prefix or ""
+    return [word.removeprefix(prefix) for word in words]
+
+
+def own_words(model: WordEmbeddingModel, rows: Rows) -> tuple[list[str], npt.NDArray[np.bool_]]:
+    """Return the words of rows without the model's prefix, and which rows have it.
+
+    Rows without the prefix are left out, because they may be words of other languages.
+    """
+    prefix = model.vocab_prefix or ""
+    every = np.array(model.table.words_at(rows), dtype=object)
+    own = np.array([form.startswith(prefix) for form in every], dtype=bool)
+    return bare_words(model, every[own]), own
 
 
 def every_form(words: Iterable[str], preprocessors: Preprocessors | None) -> frozenset[str]:
@@ -94,12 +112,11 @@ def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors |
             "direction. Choose another word."
         )
     if looked_up.lost:
-        prefix = model.vocab_prefix or ""
-        first = (form.removeprefix(prefix) for form in itertools.islice(model.vocab, _FREQUENT))
+        first = bare_words(model, itertools.islice(model.vocab, _FREQUENT))
         hint = nearest(word, [form for form in first if abs(len(form) - len(word)) < 3])
         raise KeyError(f"{model.name} has no word {word!r}{as_looked_up(preprocessors)}.{hint}")
-    (form,) = looked_up.forms
-    return (model.vocab_prefix or "") + form
+    (form,) = forms(model, looked_up.forms)
+    return form
 
 
 def as_looked_up(preprocessors: Preprocessors | None) -> str:

@@ -17,12 +17,11 @@ from wefe.explore._directions import (
     chance,
     places,
 )
-from wefe.explore._lookup import look_up
+from wefe.explore._lookup import bare_words, look_up
 from wefe.explore._projections import (
     FREQUENT,
     VOCABULARY,
     WordLists,
-    bare_words,
     extreme_words,
     project,
     projections_frame,
@@ -96,7 +95,6 @@ class ModelPage:
             "plot_projections",
             self.projections.assign(chance=self.chance),
             title=f"Projections on the direction of {self.directions.name} in {self.model_name}",
-            **sides(self.directions.groups),
         )
 
     def plot_extremes(self) -> Figure:
@@ -208,6 +206,7 @@ def model_page(
         n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
         parts.append(own)
     projections = pd.concat(parts, ignore_index=True)
+    projections.attrs["groups"] = list(directions.groups)
     return ModelPage(
         model.name,
         directions,
@@ -255,10 +254,3 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
     }
     quantiles = {f"{100 * share:g} %": values.quantile(share) for share in _QUANTILES}
     return pd.DataFrame(columns | quantiles).reset_index()
-
-
-def sides(groups: Sequence[str]) -> dict[str, str]:
-    """Return labels for the two sides of zero in figures; none for more than two groups."""
-    if len(groups) != 2:
-        return {}
-    return {"toward_first": groups[0], "toward_second": groups[1]}

@@ -12,7 +12,15 @@ from wefe._checks import check_positive_int, check_word_set, found
 from wefe._visible import unique_labels
 from wefe.debias._base import check_words
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
-from wefe.explore._lookup import Found, as_looked_up, every_form, form_of, look_up
+from wefe.explore._lookup import (
+    Found,
+    as_looked_up,
+    bare_words,
+    every_form,
+    form_of,
+    look_up,
+    own_words,
+)
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.metrics._indirect_bias import indirect_bias
@@ -91,11 +99,7 @@ def project(
         if lists is None:
             towards = directions.towards[: 1 if directions.is_binary else None]
             cosines: FloatArray = vocabulary_cosines(model, towards)
-            prefix = model.vocab_prefix or ""
-            every = model.table.words_at(np.arange(len(cosines)))
-            # Without the prefix, words of other languages could be mistaken for words of this one.
-            own = [row for row, form in enumerate(every) if form.startswith(prefix)]
-            bare = bare_words(model, [every[row] for row in own])
+            bare, own = own_words(model, np.arange(len(cosines)))
             parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
             continue
         found = _looked_up(model, lists, preprocessors)
@@ -207,10 +211,8 @@ def _of_vocabulary(
     if among is not None:
         among = check_positive_int("among", among)
     rows, _ = plain_rows(model, among)
-    prefix = model.vocab_prefix or ""
-    vocab = model.vocab
-    ignored = [vocab[prefix + word] for word in left_out if prefix + word in vocab]
-    rows = np.setdiff1d(rows, np.array(ignored, dtype=np.intp))
+    ignored = [model.vocab.get(form, -1) for form in forms(model, left_out)]
+    rows = np.setdiff1d(rows, ignored)
     approximate = vocabulary_cosines(model, directions.towards, among)[rows]
     usable = np.isfinite(approximate).all(axis=1)
     rows, approximate = rows[usable], approximate[usable]
@@ -220,12 +222,6 @@ def _of_vocabulary(
         wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
     few: Rows = np.array(sorted(wanted), dtype=np.intp)
     return bare_words(model, model.table.words_at(few)), directions.cosines(model.rows(few))
-
-
-def bare_words(model: WordEmbeddingModel, forms: Sequence[str]) -> list[str]:
-    """Return forms of a vocabulary without the model's prefix."""
-    prefix = model.vocab_prefix or ""
-    return [form.removeprefix(prefix) for form in forms]
 
 
 def word_lists(words: object) -> dict[str, list[str]]:

@@ -14,9 +14,8 @@ from wefe.datasets import Criterion
 from wefe.debias._base import check_words
 from wefe.debias._evidence import CommonWords, plain_words
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
-from wefe.explore._lookup import every_form, look_up
+from wefe.explore._lookup import bare_words, every_form, look_up
 from wefe.explore._maps import MapMethod, in_two_dimensions
-from wefe.explore._projections import bare_words
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
     classification_test,

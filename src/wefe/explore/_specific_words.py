@@ -19,10 +19,9 @@ from wefe._checks import (
 from wefe._progress import progress_bar
 from wefe.explore._analogies import candidates
 from wefe.explore._directions import CriterionLike, as_criterion
-from wefe.explore._lookup import look_up
-from wefe.explore._projections import bare_words
+from wefe.explore._lookup import bare_words, look_up, own_words
 from wefe.metrics._geometry import Vectors, unit_rows
-from wefe.models._passes import vocabulary_blocks
+from wefe.models._passes import forms, vocabulary_blocks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 
@@ -189,6 +188,7 @@ def learn_specific_words(
     >>> len(specific.words), specific.scores()["mean"].round(2).to_dict()
     (244, {'precision': 0.81, 'recall': 0.58, 'f1': 0.67})
     """
+    import pandas as pd
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.model_selection import StratifiedKFold
     from sklearn.svm import LinearSVC
@@ -206,15 +206,14 @@ def learn_specific_words(
         raise ValueError("n_folds must be at least 2, because one fold is held out; got 1.")
     check_between("confidence_level", confidence_level, 0.95)
     seed = as_seed(random_state)
-    prefix = model.vocab_prefix or ""
     given = look_up(model, seeds, preprocessors)
     given.log(model, "seed words")
     known = set(given.forms)
     words, vectors = candidates(model, among, preprocessors)
-    beside = sorted(known.difference(words), key=lambda word: model.vocab[prefix + word])
+    beside = sorted(forms(model, known.difference(words)), key=model.vocab.__getitem__)
     if beside:
-        vectors = np.concatenate([vectors, model.get_vectors([prefix + word for word in beside])])
-        words = [*words, *beside]
+        vectors = np.concatenate([vectors, model.get_vectors(beside)])
+        words = [*words, *bare_words(model, beside)]
     labels = np.array([word in known for word in words])
     fewest = int(min(labels.sum(), (~labels).sum()))
     if fewest < n_folds:
@@ -245,16 +244,16 @@ def learn_specific_words(
     for rows, block in vocabulary_blocks(model):
         units = unit_rows(block.astype(np.float64))
         decisions[rows] = units @ machine.coef_[0] + machine.intercept_[0]
-    own = np.array([form.startswith(prefix) for form in model.vocab])
-    bare = np.array(bare_words(model, list(model.vocab)), dtype=object)
-    seed_rows = np.isin(bare, list(known))
-    chosen = np.flatnonzero(own & ((decisions > threshold) | seed_rows))
-    chosen = chosen[np.argsort(-decisions[chosen], kind="stable")]
+    every, own = own_words(model, np.arange(len(model.vocab)))
+    table = pd.DataFrame({"word": every, "decision": decisions[own]})
+    table["is_seed"] = table["word"].isin(known)
+    table = table[table["is_seed"] | (table["decision"] > threshold)]
+    table = table.sort_values("decision", ascending=False, kind="stable")
     return SpecificWords(
         model.name,
-        tuple(bare[chosen]),
-        decisions[chosen],
-        seed_rows[chosen],
+        tuple(table["word"]),
+        table["decision"].to_numpy(),
+        table["is_seed"].to_numpy(),
         np.array(folds),
         len(words),
         given.lost,

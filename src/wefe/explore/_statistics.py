@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice, check_word_set, found
 from wefe._plain import plain
 from wefe._visible import draw
 from wefe.embeddings import embed_tuples
@@ -354,14 +354,10 @@ def _numbers(statistic: Any) -> pd.Series[float]:
             f"{found(statistic)}. Select a column, for example table.set_index('word')['value']."
         )
     numbers = pd.Series(statistic, dtype=object)
+    check_word_set("statistic", list(numbers.index))
     if numbers.index.has_duplicates:
         word = numbers.index[numbers.index.duplicated()][0]
         raise ValueError(f"statistic must have one number per word; got several for {word!r}.")
-    for word, value in numbers.items():
-        if not isinstance(word, str):
-            raise TypeError(f"the words of statistic must be strings; got {found(word)}.")
-        if not pd.isna(value) and not pd.api.types.is_number(value):
-            raise TypeError(f"statistic must have a number for {word!r}; got {found(value)}.")
     return pd.to_numeric(numbers).astype(np.float64)
 
 
@@ -405,19 +401,16 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     others = (first + (first >= np.arange(n)[part, None]) for part in chunks(n, at_once))
     without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
     undefined = wanted.n_bootstrap - len(samples)
-    reason = ""
+    reason = None
     if n < _FEWEST_FOR_INTERVALS:
-        reason = (
-            f"no interval: it would mean nothing with {n} words; use at least "
-            f"{_FEWEST_FOR_INTERVALS}"
-        )
+        reason = f"it would mean nothing with {n} words; use at least {_FEWEST_FOR_INTERVALS}"
     elif undefined > MOST_UNDEFINED * wanted.n_bootstrap or np.isnan(without_each).any():
         reason = (
-            "no interval: too few words differ, so some resamples have no correlation "
+            "too few words differ, so some resamples have no correlation "
             f"({undefined} of {wanted.n_bootstrap})"
         )
     if reason:
-        samples = samples[:0]
+        samples, reason = samples[:0], f"no interval: {reason}"
     p_values = [pearsonr(x, y).pvalue, spearmanr(x, y).pvalue, nothing]
     columns = zip(_ESTIMATES, samples.T, values.tolist(), without_each.T, p_values, strict=False)
     tail = (1 - wanted.confidence) / 2
@@ -427,7 +420,7 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
             for name, resampled, value, without, p_value in columns
         },
         "intercept": float(values[3]),
-        "nan_reason": reason or None,
+        "nan_reason": reason,
         "fits": samples[:, 2:],
     }
 

@@ -311,10 +311,8 @@ def plot_group_shares(
         number, place = names.index(group), panels.place(models.index(model))
         draw_series(figure, own, rows, number, bar_style(number), (group, group), place)
     rows.apply(figure)
-    # Panels in a row share the names of the words. The last number of a panel would overlap the
-    # first one of the next.
-    ticks = [0.25, 0.5, 0.75] if panels.n_columns > 1 else None
-    axis = {"range": [0, 1], "tickformat": ".0%", "tickvals": ticks}
+    # The last number of a panel would overlap the first one of the next.
+    axis = {"range": [0, 1], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75]}
     figure.update_xaxes(title_text="Share of the neighbours", **axis)
     figure.update_layout(barmode="group", showlegend=True, legend_title_text="Lean to")
     heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
@@ -334,16 +332,11 @@ def _lean(label: str) -> str:
 
 def _check_shares(table: pd.DataFrame) -> None:
     """Raise an error for percentages and for repeated shares of a group."""
-    wrong = ~table["share"].between(0, 1) & table["share"].notna()
-    if wrong.any():
-        raise ValueError(
-            f"column 'share' must be between 0 and 1; got {table['share'][wrong].iloc[0]}. Divide "
-            "percentages by 100."
-        )
     sums = table.groupby(["model", "word"], sort=False)["share"].sum()
-    over = list(sums[sums > 1 + 1e-6].index.get_level_values("word"))
+    over = sums[sums > 1 + 1e-6].reset_index("word")["word"].tolist()
     if over:
         raise ValueError(
-            f"the shares of a word must sum to at most 1; those of {', '.join(at_most(over))} sum "
-            "to more. If the table has several models, add a column 'model'."
+            f"column 'share' must sum to at most 1 for each word; got more for "
+            f"{', '.join(at_most(over))}. Divide percentages by 100. If the table has several "
+            "models, add a column 'model'."
         )

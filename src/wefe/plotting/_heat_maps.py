@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
 
 # Maximum number of rows or columns, pixels of a cell, pixels of the number in it.
-_SIZES = ((8, 64, 13), (16, 46, 11), (40, 36, 9), (math.inf, 18, 0))
+_SIZES = ((8, 60, 12), (16, 44, 10), (40, 28, 8), (math.inf, 16, 0))
 
 
 def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "") -> go.Figure:
@@ -114,7 +114,7 @@ def _heat_map(
     number_format: str = ".2f",
 ) -> go.Figure:
     short, aggregation = shorten(table.columns)
-    cell_px, font_px = cell_size(_SIZES, max(table.values.shape))
+    cell_px, font_px = cell_size(max(table.values.shape))
     down = list(map(wrap, shorten(table.rows)[0]))
     narrow, wide = ([wrap(name, most) for name in short] for most in (24, 60))
     across = narrow if height_px(narrow) < cell_px else wide
@@ -132,9 +132,9 @@ def _heat_map(
     return apply_layout(figure, title, notes, height, below_px=below_px, width=width)
 
 
-def cell_size(sizes: Sequence[tuple[float, int, int]], n_cells: int) -> tuple[int, int]:
+def cell_size(n_cells: int) -> tuple[int, int]:
     """Return the pixels of a cell and of the number in it (0 if there is no room)."""
-    return next((px, font) for most, px, font in sizes if n_cells <= most)
+    return next((px, font) for most, px, font in _SIZES if n_cells <= most)
 
 
 def add_cells(
@@ -182,8 +182,6 @@ def add_cells(
     write(figure, missing, font={"size": font_px or 1}, xanchor="center", **place)
 
 
-# Maximum number of rows in a panel, pixels of a cell, size of the number in it.
-_CELLS = ((8, 52, 12), (13, 38, 10), (40, 20, 0), (math.inf, 13, 0))
 # Height of a line above a panel.
 _HEADING_PX = 30
 
@@ -204,7 +202,7 @@ def plot_direction_correlations(
     -------
     plotly.graph_objects.Figure
         A heat map from -1 to 1. The last row and column, behind a line, are the first principal
-        component (PC1). A star marks outliers. Columns are numbered if there are many sets.
+        component (PC1). A star marks outliers.
 
     Raises
     ------
@@ -224,15 +222,12 @@ def plot_direction_correlations(
     rest = [audit.without(audit.outliers)] if without_outliers and audit.outliers else []
     audits = [audit, *rest]
     n_rows = audit.n_sets + 1
-    cell_px, font_px = cell_size(_CELLS, n_rows)
-    shown = [escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels]
-    labels = pd.DataFrame({"down": shown, "across": shown}, audit.labels)
-    if not font_px:
-        # Many columns have the numbers of their rows, the same in both panels.
-        labels["across"] = [str(number) for number in range(1, n_rows)]
-        labels["down"] += "  " + labels["across"]
-    labels.loc["PC1"] = "<b>PC1</b>"
-    below_px = width_px(labels["across"]) + 24
+    cell_px, font_px = cell_size(n_rows)
+    labels = {
+        name: escape(shortened(name, 32)) + " *" * (name in audit.outliers) for name in audit.labels
+    }
+    labels["PC1"] = "<b>PC1</b>"
+    below_px = width_px(labels.values()) + 24
     heights = [cell_px * (each.n_sets + 1) for each in audits]
     # One panel below the other: side by side, labels would cover cells on narrow pages.
     figure, plot_px = stacked(heights, below_px + _HEADING_PX)
@@ -242,8 +237,8 @@ def plot_direction_correlations(
         cell = at(row)
         names = [*each.labels, "PC1"]
         table = Table(names, names, each.correlations.to_numpy())
-        own = labels.loc[names]
-        add_cells(figure, table, (list(own["down"]), list(own["across"])), kind, font_px, **cell)
+        own = [labels[name] for name in names]
+        add_cells(figure, table, (own, own), kind, font_px, **cell)
         # Cells have the same size in a panel of fewer sets.
         figure.update_xaxes(domain=[0, len(names) / n_rows], tickangle=-90, **cell)
         figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
@@ -252,8 +247,6 @@ def plot_direction_correlations(
         summary = f"<b>{what}</b>: {mean}PC1 {each.explained_variance_ratio[0]:.0%} of variance"
         note = {"x": 0, "y": 1, "text": summary, "yanchor": "bottom", "yshift": 6}
         write(figure, [note], domain="xy", font={"size": 12}, **cell)
-    tick_font = {"size": 12 if cell_px >= 20 else 9}
-    figure.update_xaxes(tickfont=tick_font).update_yaxes(tickfont=tick_font)
     # Beside the first panel, because the heading of the second may be wider than its cells.
     bar = {"y": 1, "yanchor": "top", "len": heights[0], "lenmode": "pixels"}
     figure.update_traces(colorbar=bar)
@@ -263,10 +256,9 @@ def plot_direction_correlations(
         f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}. "
         f"By chance, a cosine is {audit.chance_cosine:.2f} off 0.": True,
         "*: outlier, far from the common direction of the other sets.": audit.outliers,
-        "Columns have the numbers of the rows.": not font_px,
     }
     title = f"Directions of the defining sets, {audit.model_name}"
-    width = max(560, heights[0] + width_px(labels["down"]) + 150)
+    width = max(560, heights[0] + width_px(labels.values()) + 150)
     return apply_layout(figure, title, notes, plot_px, _HEADING_PX, below_px, width)
 
 

@@ -32,15 +32,11 @@ def shorten(names: Sequence[str]) -> tuple[list[str], str]:
     >>> shorten(["WEAT: Gender sum score", "ECT: Gender sum score", "WordSim"])
     (['WEAT: Gender', 'ECT: Gender', 'WordSim'], 'Scores of each metric and query set: sum.')
     """
-    matches = [HEADING.fullmatch(name) for name in names]
-    ways = {match["way"] for match in matches if match}
-    short = [
-        match["what"] + match["number"] if match else name
-        for name, match in zip(names, matches, strict=True)
-    ]
-    if len(ways) != 1 or len(set(short)) < len(set(names)):
+    parts = pd.Series(names).str.extract(f"^{HEADING.pattern}$")
+    short = (parts["what"] + parts["number"]).fillna(pd.Series(names))
+    if parts["way"].nunique() != 1 or short.nunique() < len(set(names)):
         return list(names), ""
-    return short, f"Scores of each metric and query set: {ways.pop()}."
+    return short.tolist(), f"Scores of each metric and query set: {parts['way'].dropna().iloc[0]}."
 
 
 def at_most(lines: Sequence[str], most: int = 5) -> list[str]:

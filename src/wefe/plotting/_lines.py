@@ -282,16 +282,7 @@ def plot_silhouettes(
     top: dict[str, Any] = {"domain": "xy", "yanchor": "bottom"}
     for number, (row, head) in enumerate(zip(rows.values(), heads, strict=True), 1):
         several = list(row.values())
-        ends = np.hstack(
-            [
-                each.value_range if full_range else [*each.curves.ravel(), each.no_bias_value]
-                for each in several
-            ]
-        )
-        margin = 0.04 * np.ptp(ends) or 0.1
-        bounds = [ends.min() - margin, ends.max() + margin]
-        figure.update_yaxes(range=bounds, exponentformat="none", row=number)
-        figure.update_xaxes(range=[0, 1.02 * max(each.k[-1] for each in several)], row=number)
+        _set_ranges(figure, several, full_range, number)
         figure.update_yaxes(title_text=wrap(several[0].metric, 24), row=number, col=1)
         note = {"x": 0, "y": 1, "text": f"<b>{head}</b>", "yshift": titles_px, "align": "left"}
         write(figure, [note], font={"size": 13}, row=number, **top)
@@ -317,18 +308,23 @@ def plot_silhouettes(
     return apply_layout(figure, title, notes, plot_px, above_px)
 
 
+def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, number: int) -> None:
+    shown = [
+        each.value_range if full_range else [*each.curves.ravel(), each.no_bias_value]
+        for each in row
+    ]
+    ends = np.hstack(shown)
+    margin = 0.04 * np.ptp(ends) or 0.1
+    bounds = [ends.min() - margin, ends.max() + margin]
+    figure.update_yaxes(range=bounds, exponentformat="none", row=number)
+    figure.update_xaxes(range=[0, 1.02 * max(each.k[-1] for each in row)], row=number)
+
+
 def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:
     """Return the names of the two models that accuracy compares, if any."""
-    named = [name for name in (unbiased, biased) if name is not None]
-    if not named:
+    if unbiased is None and biased is None:
         return models if len(models) == 2 else []
-    if len(set(named)) != 2:
-        raise ValueError(
-            "accuracy compares two models, so it needs both unbiased and biased; got "
-            f"unbiased={unbiased!r}, biased={biased!r}."
-        )
-    names = zip(("unbiased", "biased"), named, strict=True)
-    return [check_choice(name, model, models) for name, model in names]
+    return [check_choice("unbiased", unbiased, models), check_choice("biased", biased, models)]
 
 
 def _head(key: tuple[str, str, str], row: dict[str, Silhouette], compared: list[str]) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_sequence, check_share, found
+from wefe._checks import check_sequence, check_share
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._labels import shortened, spaced, wrap
@@ -81,8 +81,8 @@ def plot_neighborhood(
     texts, numbers = ("word", "group"), ("x", "y", "cosine", "projection", "indirect_bias")
     table = check_frame(frame, texts, (*numbers, "is_center"))
     # Groups default to those of the rows.
-    names = [str(name) for name in check_sequence("groups", groups)]
-    names = names or [name for name in table["group"].unique() if name != NO_CLEAR_DIRECTION]
+    of_rows = table.loc[table["group"] != NO_CLEAR_DIRECTION, "group"]
+    names = list(map(str, check_sequence("groups", groups) or of_rows.unique()))
     table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
     table, lost = with_values(table, ["x", "y", "projection"], "place or projection")
     order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
@@ -248,7 +248,7 @@ def plot_statistic(
         x, low, high = ends.sort_values("statistic").to_numpy().T
         add_band(figure, x, low, high, PALETTE[3], name="band")
     if fit is not None:
-        slope, intercept = _check_fit(fit)
+        slope, intercept = check_sequence("fit", fit)
         away = (table["y"] - slope * table["x"] - intercept).abs()
         across = np.array([table["x"].min(), table["x"].max()])
         figure.add_scatter(
@@ -272,16 +272,6 @@ def plot_statistic(
     heading = title or f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
     shown = dict.fromkeys(notes, True)
     return apply_layout(figure, heading, shown, 420, below_px=64, footnotes=lost)
-
-
-def _check_fit(fit: object) -> tuple[float, float]:
-    try:
-        slope, intercept = map(float, fit)  # type: ignore[call-overload]
-    except (TypeError, ValueError):
-        raise ValueError(f"fit must be two numbers, (slope, intercept); got {found(fit)}.") from (
-            None
-        )
-    return slope, intercept
 
 
 def plot_impact_ratios(audit: RankingAudit) -> go.Figure:

@@ -23,10 +23,9 @@ SIGNIFICANT = 0.05
 # Bars shorter than this share of the longest one can hardly be seen.
 _SHORT = 0.005
 _LETTERS = "abcde"
-# A clause in reasons of `embed_query`. A figure has no room for the list of lost words.
-_LOST = re.compile(
-    r"(?P<set>'.*?'|\".*?\") (?P<lost>lost (?P<share>\d+%) of its words) \(.*?\), "
-    r"(?:nothing is left|more than the \d+% allowed)(?:; |$)"
+# What figures have no room for in reasons of `embed_query`: lost words, the limit, the remedy.
+_DETAILS = re.compile(
+    r" \([^;]*?\), (?:nothing is left|more than the \d+% allowed)|: preprocessors=.*"
 )
 _FACTS = [
     *("score", "score_lower", "score_upper", "no_bias_value", "nan_reason", "warnings"),
@@ -154,15 +153,12 @@ class Reading:
         n_opposite = int(table["opposite"].sum())
         are = count(n_opposite, "full bar is", "full bars are")
         is_small = table["p_value"].notna().any() and not (n_opposite or table["hollow"].any())
+        has_null = table["null_lower"].notna().any()
         return {
             f"{have} no value{below}.": missing.any(),
             f"The aggregate leaves out {queries} that not every model could answer.": lost
             and self.aggregation,
-            "Lines: 95 % of scores with words exchanged, as they would be without bias.": table[
-                "null_lower"
-            ]
-            .notna()
-            .any(),
+            "Lines: 95 % of scores with words exchanged, as they would be without bias.": has_null,
             f"{are} {OPPOSITE}, which the {self.test()} misses.": n_opposite,
             f"All p-values are at most {SIGNIFICANT} ({self.test()}).": is_small,
         }
@@ -170,11 +166,12 @@ class Reading:
     def reasons(self) -> tuple[dict[str, str], list[str]]:
         """Return a letter for each reason for a missing score, and the legend of the letters."""
         missing = self.table[self.table["score"].isna()]
-        shortened = {reason: _shortened(reason) for reason in missing["nan_reason"].dropna()}
-        letters = dict(zip(dict.fromkeys(shortened.values()), _LETTERS, strict=False))
-        lines = [f"{letters.get(why, '')}: {why}" for why in dict.fromkeys(shortened.values())]
-        marks = {full: f" ({letters[why]})" for full, why in shortened.items() if why in letters}
-        return marks, at_most(lines, len(_LETTERS))
+        full = missing["nan_reason"].dropna()
+        short = full.str.replace(_DETAILS, "", regex=True)
+        letters = dict(zip(short.unique(), _LETTERS, strict=False))
+        marks = short.map(letters).dropna().map(" ({})".format)
+        lines = [f"{letters.get(why, '')}: {why}" for why in short.unique()]
+        return dict(zip(full[marks.index], marks, strict=True)), at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
         """Return the hover text of each score."""
@@ -193,13 +190,3 @@ class Reading:
         )
         texts: list[str] = hover_rows(facts, _HOVER)["hovertext"]
         return texts
-
-
-def _shortened(reason: str) -> str:
-    sets: list[str] = []
-    position = 0
-    while clause := _LOST.match(reason, position):
-        sets.append(f"{clause['set']} {clause['share'] if sets else clause['lost']}")
-        position = clause.end()
-    hint = reason[position:].partition(": preprocessors=")[0]
-    return "; ".join(filter(None, [", ".join(sets), hint]))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from string import Formatter
 from typing import Any
 
 import numpy as np
@@ -115,21 +115,17 @@ def hover(texts: Sequence[Any]) -> dict[str, Any]:
 
 def hover_rows(table: pd.DataFrame, template: str) -> dict[str, Any]:
     """Return hover texts from a template of columns; lines with unknown values are left out."""
-    lines = {
-        line: {field for _, field, *_ in Formatter().parse(line)} for line in template.split("<br>")
-    }
-    texts = []
-    for row in table.to_dict("records"):
-        known = {
-            str(name): wrap(shortened(value, 300), 60) if isinstance(value, str) else value
-            for name, value in row.items()
-            if pd.notna(value) and value != ""
-        }
-        shown = [
-            line.format(**known) for line, fields in lines.items() if fields - {None} <= {*known}
-        ]
-        texts.append("<br>".join(shown))
-    return hover(texts)
+    return hover([_filled(template, row) for row in table.to_dict("records")])
+
+
+def _filled(template: str, row: Mapping[Any, Any]) -> str:
+    known = {name: value for name, value in row.items() if pd.notna(value) and value != ""}
+    texts = {name: wrap(shortened(t, 300), 60) for name, t in known.items() if isinstance(t, str)}
+    lines = []
+    for line in template.split("<br>"):
+        with contextlib.suppress(KeyError):
+            lines.append(line.format_map(known | texts))
+    return "<br>".join(lines)
 
 
 def write(
@@ -213,25 +209,27 @@ def apply_layout(
             yshift=-below_px, align="left", showarrow=False,
         )  # fmt: skip
         below_px += LINE_PX * n_lines(foot) + 12
-    groups = set()
-    for trace in figure.data:
-        # The legend names each group of traces once.
-        if trace.legendgroup and trace.showlegend is None:
-            trace.showlegend = trace.legendgroup not in groups
-            groups.add(trace.legendgroup)
-    legend_px = 0
-    if figure.layout.showlegend:
-        names = [trace.name for trace in figure.data if trace.showlegend is not False]
-        legend_px = 30 + sum(LINE_PX * n_lines(name) + 4 for name in names)
+    names = _legend(figure)
+    legend_px = 30 + sum(LINE_PX * n_lines(name) + 4 for name in names)
     return figure.update_layout(
         template=LIGHT,
         title_text=text,
         # plotly places a title of several lines higher by the height of a capital letter.
         title_pad_t=16 if n_lines(text) == 1 else 28,
         margin={"l": 24, "r": 24, "t": top_px, "b": below_px},
-        height=top_px + max(plot_px, legend_px) + below_px,
+        height=top_px + max(plot_px, legend_px * bool(figure.layout.showlegend)) + below_px,
         width=width,
     )
+
+
+def _legend(figure: go.Figure) -> list[str]:
+    """Name each group of traces once in the legend; return the names."""
+    groups = set()
+    for trace in figure.data:
+        if trace.legendgroup and trace.showlegend is None:
+            trace.showlegend = trace.legendgroup not in groups
+            groups.add(trace.legendgroup)
+    return [trace.name or "" for trace in figure.data if trace.showlegend is not False]
 
 
 def as_dark(figure: go.Figure) -> go.Figure:

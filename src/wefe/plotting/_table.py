@@ -51,14 +51,12 @@ def check_frame(
             f"frame must have the columns {', '.join(wanted)}; got {', '.join(map(str, table))}, "
             f"without {', '.join(lacking)}."
         )
-    texts = [*texts, *(column for column in optional if column in table)]
-    checked: dict[str, Any] = {
-        column: table[column].astype(object).fillna("").map(str) for column in texts
-    }
-    for column in [*numbers, *(column for column in optional_numbers if column in table)]:
+    known = table[[*texts, *table.columns.intersection(optional)]]
+    checked = known.astype(object).fillna("").map(str)
+    for column in [*numbers, *table.columns.intersection(optional_numbers)]:
         values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
-    return pd.DataFrame(checked).reset_index(drop=True)
+    return checked.reset_index(drop=True)
 
 
 def with_values(

@@ -153,7 +153,6 @@ def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
 
 
 def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
-    from wefe.explore._model_page import sides
     from wefe.plotting import plot_extremes, plot_projections
 
     for position, part in enumerate(_alike(pages)):
@@ -166,7 +165,7 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
         projections.attrs["groups"] = groups
         facts["n_sets"] = spread["set"].nunique()
         facts["widest"] = spread.nlargest(1, "mean_abs").to_dict("records")[0]
-        figure = plot_projections(projections, **sides(groups))
+        figure = plot_projections(projections)
         yield drawn(f"spread-{position}", figure, facts, "projections")
         extremes = pd.concat([page.extremes for page in part], ignore_index=True)
         if len(extremes):
