@@ -9,6 +9,7 @@ from functools import partial
 import numpy as np
 import pytest
 from command_line import wefe as run_wefe
+from pydantic import ValidationError
 from scipy.spatial import distance
 
 import wefe
@@ -26,7 +27,6 @@ from wefe.metrics._parameters import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.report._provenance import METHODS
 from wefe.study._entries import check_metric_params
-from wefe.study._schema import PlacedError
 
 
 class ShortMetric(BaseMetric):
@@ -223,7 +223,7 @@ def test_registered_metric_is_one_of_studies_and_of_the_command_line():
     assert get_metric("near") is Nearness
     check_metric_params("near", {"offset": 1})
     for params in ({"offset": "far"}, {"offsets": 1}):
-        with pytest.raises(PlacedError, match="offset"):
+        with pytest.raises(ValidationError, match="offset"):
             check_metric_params("near", params)
     options = ["--model", "demo", "--queries", "gender", "--offline", "--format", "json"]
     results = [
