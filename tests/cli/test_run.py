@@ -174,7 +174,7 @@ def test_a_model_without_scores_is_named_with_a_remedy(folder):
     [
         (["run", "study.toml", "--scheduler", "tcp://a:1"], "--scheduler is for --engine dask"),
         (["run", "study.toml", "--engine", "dask", "--n-jobs", "2"], "--n-jobs is for --engine lo"),
-        (["run", "study.toml", "--n-jobs", "0"], "--n-jobs must be a number of processes"),
+        (["run", "study.toml", "--n-jobs", "0"], "--n-jobs must be a number of workers"),
         (
             ["report", "study.toml", "--name", "x"],
             "--name is for a results file; study.toml is not one",

@@ -503,26 +503,19 @@ def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
         QuerySetEntry(file="mine.json", leave_out=[toy_query.query_name]).load(tmp_path)
 
 
-def test_damaged_and_missing_files_of_queries_are_named(tmp_path, monkeypatch, toy_query):
-    path = tmp_path / "bad.json"
-    path.write_text("{")
+def test_damaged_and_missing_files_of_queries_are_named(tmp_path, toy_query):
     place = r"^\[\[queries\]\] of 'bad', key 'file': "
-    with pytest.raises(ValueError, match=f"{place}.*bad.json: expected a JSON file"):
-        QuerySetEntry(file="bad.json").load(tmp_path)
+    other = {**toy_query.dict(), "target_sets": [["a"], ["b"]]}
+    for text, reason in (
+        ("{", ".*bad.json: expected a JSON file"),
+        ("[]", ".*bad.json contains no query"),
+        (json.dumps([toy_query.dict(), other]), "two queries are called 'Female and Male wrt"),
+    ):
+        (tmp_path / "bad.json").write_text(text)
+        with pytest.raises(ValueError, match=place + reason):
+            QuerySetEntry(file="bad.json").load(tmp_path)
     with pytest.raises(FileNotFoundError, match=r"'bda', key 'file': there is no file .*bda.json"):
         QuerySetEntry(file="bda.json").load(tmp_path)
-    path.write_text('[{"target_sets": [["a"]]}]')
-    with pytest.raises(ValueError, match=f"{place}.*bad.json, query 0: query: attribute_sets mis"):
-        QuerySetEntry(file="bad.json").load(tmp_path)
-    path.write_text("[]")
-    with pytest.raises(ValueError, match=f"{place}.*bad.json contains no query"):
-        QuerySetEntry(file="bad.json").load(tmp_path)
-    other = {**toy_query.dict(), "target_sets": [["a"], ["b"]]}
-    path.write_text(json.dumps([toy_query.dict(), other]))
-    with pytest.raises(ValueError, match=f"{place}two queries are called 'Female and Male wrt"):
-        QuerySetEntry(file="bad.json").load(tmp_path)
-    path.write_text(json.dumps([toy_query.dict(), toy_query.dict()]))
-    assert QuerySetEntry(file="bad.json").load(tmp_path)[0] == [toy_query, toy_query]
 
 
 def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path, monkeypatch):
@@ -601,18 +594,6 @@ def test_mitigations_that_draw_at_random_have_the_seed_of_the_study():
     seeds = [entry.constructor_params().get("random_state") for _, entry in study.mitigated()]
     assert seeds == [7, 7, 3, None]
     assert [entry.params for entry in study.mitigations] == [each.get("params", {}) for each in how]
-
-
-def test_words_keep_their_vectors_as_in_wefe_debias():
-    criterion = load_criterion("gender", offline=True)
-
-    def ignored(**keys):
-        entry = MitigationEntry(method="hard-debias", criterion="gender", **keys)
-        return entry.ignored(criterion)
-
-    assert ignored() == list(criterion.specific_words)
-    assert ignored(ignore=["a"]) == ["a"]
-    assert ignored(ignore=[]) == ignored(ignore=None) == []
 
 
 def test_a_criterion_may_be_a_file_beside_the_study_file(tmp_path):

@@ -2,7 +2,6 @@
 
 import json
 import shutil
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -280,22 +279,6 @@ def test_words_without_a_direction_are_words_that_are_not_there(tmp_path, mitiga
     # Of the lists of the criterion, they are lost.
     assert pages.models["nan_reason"].isna().all()
     assert (pages.models["n_words_lost"] > 0).all()
-
-
-def test_pages_whose_neighbours_are_unknown_say_why(mitigated):
-    def without_neighbours(task, outcome):
-        if task.kind != "explore" or task.place.get("word") != "nurse":
-            return outcome
-        page = outcome.value["page"]
-        unknown = [{**row, "neighbors": None} for row in page["shares"]]
-        page = {**page, "shares": unknown, "proximity_bias": None, "nan_reason": "why"}
-        return replace(outcome, value={**outcome.value, "page": page})
-
-    outcomes = map(without_neighbours, mitigated.plan.tasks, mitigated.outcomes)
-    words = replace(mitigated, outcomes=tuple(outcomes)).explore().words
-    nurse = row(words, word="nurse")
-    assert set(nurse["nan_reason"]) == {"why"}
-    assert nurse["projection"].notna().all()
 
 
 # What is declared

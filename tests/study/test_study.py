@@ -531,26 +531,6 @@ def _change_a_vector(path, word):
     path.write_text("\n".join(lines) + "\n")
 
 
-def test_a_file_that_changes_while_it_is_read_fails_and_is_read_anew(folder, monkeypatch):
-    from wefe.study import _tasks
-
-    original = _tasks.open_base
-
-    def load_and_change(unit):
-        model = original(unit)
-        if unit.entry.label == "whole":
-            _change_a_vector(folder / "whole.txt", "algebra")
-        return model
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_tasks, "open_base", load_and_change)
-        results = run(folder)
-    assert "changed during the study" in results.failures()["reason"][0]
-    assert {task.model for task, _ in results.failed} == {"whole"}
-    fresh = run(folder, results=folder / "fresh.db")
-    pd.testing.assert_frame_equal(tables(run(folder)), tables(fresh))
-
-
 def test_a_file_that_changes_while_tasks_run_fails_the_rest_of_them(folder, monkeypatch):
     # Vectors of a mapped file are read when a task needs them, long after it was opened.
     from wefe.study import _tasks

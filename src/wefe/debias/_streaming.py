@@ -223,7 +223,13 @@ def _written(
             for part in chunks(shape[0], CHUNK_ROWS):
                 np.ascontiguousarray(model.rows(part)).tofile(out)
         vectors = _MappedVectors(file, model.dtype, "r+", shape=shape)
-        mitigated = method.transform(model._with_vectors(vectors), target, ignore, copy=False)
+        on_disk = WordEmbeddingModel(
+            model.table.with_vectors(vectors),
+            model.name,
+            model.vocab_prefix,
+            use_subwords=model.use_subwords,
+        )
+        mitigated = method.transform(on_disk, target, ignore, copy=False)
         n_changed = sum(
             int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
             for part in chunks(len(vectors), CHUNK_ROWS)

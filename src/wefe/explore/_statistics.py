@@ -381,6 +381,7 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     from scipy.stats import pearsonr, spearmanr
 
     n, nothing = len(x), math.nan
+    reason: str | None
     values = _line(x[None], y[None])[0]
     if np.isnan(values).any():
         which = "statistic" if np.ptp(x) == 0 else "bias"

@@ -117,22 +117,22 @@ class Declaration(Part):
 
     name: Name = Field(min_length=1)
     description: str = ""
-    random_state: int = Field(0, ge=0, lt=2**32)
+    random_state: int = Field(default=0, ge=0, lt=2**32)
     offline: bool = False
-    results: str | None = Field(None, min_length=1)
+    results: str | None = Field(default=None, min_length=1)
     models: list[ModelEntry] = Field(min_length=1)
-    queries: list[QuerySetEntry] = Field([])
-    metrics: list[MetricEntry] = Field([])
+    queries: list[QuerySetEntry] = Field(default=[])
+    metrics: list[MetricEntry] = Field(default=[])
     lookup: Lookup = Lookup()
     aggregation: AggregationEntry = AggregationEntry()
     intervals: Intervals = Intervals()
     audit: AuditEntry = AuditEntry()
     explore: ExploreEntry = ExploreEntry()
-    mitigations: list[MitigationEntry] = Field([])
-    silhouettes: list[SilhouetteEntry] = Field([])
-    external: list[ExternalEntry] = Field([])
+    mitigations: list[MitigationEntry] = Field(default=[])
+    silhouettes: list[SilhouetteEntry] = Field(default=[])
+    external: list[ExternalEntry] = Field(default=[])
     quality: QualityEntry | None = None
-    retrieval: list[RetrievalEntry] = Field([])
+    retrieval: list[RetrievalEntry] = Field(default=[])
     limits: Limits = Limits()
 
     @field_validator("results")

@@ -153,9 +153,9 @@ class StudyDiff:
             return f"no difference in {'; nor in '.join(listed)}"
         parts = []
         for name in _TABLES:
-            counts = self.rows(name)["status"].value_counts(sort=False)
-            listed = ", ".join(f"{n:,} {status}" for status, n in counts.items())
-            parts += [f"{name}: {listed}"] if len(counts.index.difference(_SAME)) else []
+            statuses = self.rows(name)["status"].value_counts(sort=False)
+            text = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
+            parts += [f"{name}: {text}"] if len(statuses.index.difference(list(_SAME))) else []
         parts += [f"settings changed: {len(self.settings)}"] if len(self.settings) else []
         return "; ".join(parts) or "there is nothing to compare"
 

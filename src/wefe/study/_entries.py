@@ -42,7 +42,7 @@ class _OpenedEntry(Part):
     """What embedding tables and encoders have in common."""
 
     #: Name of the model in tables and plots; default: a short source.
-    name: Name | None = Field(None, min_length=1)
+    name: Name | None = Field(default=None, min_length=1)
     #: Branch, tag or commit on Hugging Face.
     revision: str | None = None
 
@@ -115,11 +115,11 @@ class TableEntry(_OpenedEntry):
     #: Put this before each word, for example '/c/en/' for ConceptNet.
     vocab_prefix: str | None = None
     #: Read only the first rows; most files begin with frequent words.
-    limit: int | None = Field(None, ge=1)
+    limit: int | None = Field(default=None, ge=1)
     #: Convert the vocabulary to lower case, and which of equal words to keep.
     lowercase: Literal["first", "mean"] | None = None
     #: Leave out words that occurred less often.
-    min_count: int | None = Field(None, ge=1)
+    min_count: int | None = Field(default=None, ge=1)
     #: File with a word and its count per line.
     counts: str | None = None
     #: How to embed words outside the vocabulary from their subwords.
@@ -152,17 +152,17 @@ class EncoderEntry(_OpenedEntry):
     #: How to combine the token vectors of an encoder.
     pooling: Literal["auto", "mean", "first", "cls", "sentence"] = "auto"
     #: Sentences with one {} for the word, in which to embed it.
-    templates: list[str] | None = Field(None, min_length=1)
+    templates: list[str] | None = Field(default=None, min_length=1)
     #: 'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one.
     device: str | None = None
     #: Type of the encoder's weights; default: the model's own.
     dtype: Literal["float16", "bfloat16", "float32"] | None = None
     #: Maximum number of tokens to read of a text.
-    max_length: int | None = Field(None, ge=1)
+    max_length: int | None = Field(default=None, ge=1)
     #: Text to put before each text, such as 'query: '; default: the encoder's own.
     prompt: str | None = None
     #: Keep only this many dimensions of each vector, from the first.
-    dim: int | None = Field(None, ge=1)
+    dim: int | None = Field(default=None, ge=1)
 
     is_encoder = True
     called = "models with an 'encoder'"
@@ -230,17 +230,17 @@ class QuerySetEntry(Part):
     """Queries that are aggregated together, as one bias criterion."""
 
     #: Name in tables and plots; default: the set or the file.
-    name: Name | None = Field(None, min_length=1)
+    name: Name | None = Field(default=None, min_length=1)
     #: A published query set; 'wefe datasets' lists them.
     set: str | None = None
     #: A JSON file of queries, in the format of Query.dict().
-    file: Name | None = Field(None, min_length=1)
+    file: Name | None = Field(default=None, min_length=1)
     #: Queries written in the study file: [[queries.query]].
-    query: list[InlineQuery] | None = Field(None, min_length=1)
+    query: list[InlineQuery] | None = Field(default=None, min_length=1)
     #: Its weight in the overall score; default: its number of queries.
-    weight: float | None = Field(None, ge=0)
+    weight: float | None = Field(default=None, ge=0)
     #: Names of queries to leave out.
-    leave_out: list[str] = Field([])
+    leave_out: list[str] = Field(default=[])
 
     @field_validator("set")
     @classmethod
@@ -308,11 +308,11 @@ class MetricEntry(Part):
     #: Name in tables and plots; default: the name of the score, such as 'WEAT-ES'.
     label: Name = ""
     #: Its parameters, as in run_query.
-    params: dict[str, Any] = Field({})
+    params: dict[str, Any] = Field(default={})
     #: Names of the query sets to measure; default: all.
-    queries: list[str] | None = Field(None, min_length=1)
+    queries: list[str] | None = Field(default=None, min_length=1)
     #: For ceat: a text file with one sentence per line.
-    contexts: str | None = Field(None, min_length=1)
+    contexts: str | None = Field(default=None, min_length=1)
 
     @field_validator("metric")
     @classmethod
@@ -353,13 +353,13 @@ class Lookup(Part):
     """How words are looked up, the same for all metrics."""
 
     #: Forms of a word to try, in this order: {} is the word as written.
-    preprocessors: list[dict[str, Any]] = Field([{}, {"lowercase": True}])
+    preprocessors: list[dict[str, Any]] = Field(default=[{}, {"lowercase": True}])
     #: Use the first form that the model has, or all of them.
     strategy: Literal["first", "all"] = "first"
     #: Scale every vector to unit length first.
     normalize: bool = False
     #: A query has no score if the model lacks a larger share of a set's words.
-    lost_vocabulary_threshold: float = Field(0.2, ge=0, le=1)
+    lost_vocabulary_threshold: float = Field(default=0.2, ge=0, le=1)
     #: Measure each model on all words that it has; default: all models on the words that they
     #: share.
     own_words: bool = False
@@ -397,9 +397,9 @@ class Intervals(Part):
     """Bootstrap intervals of the scores."""
 
     #: Number of resamples of the words: 0 for none, else 40 or more.
-    n_bootstrap: int = Field(0, ge=0)
+    n_bootstrap: int = Field(default=0, ge=0)
     #: Confidence level of the intervals.
-    confidence: float = Field(0.95, gt=0, lt=1)
+    confidence: float = Field(default=0.95, gt=0, lt=1)
 
     @field_validator("n_bootstrap")
     @classmethod

@@ -119,7 +119,8 @@ def _begin(caller: int) -> None:
 @contextmanager
 def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     """Return executors on a Dask cluster, one per thread."""
-    distributed, client = import_library("distributed", "dask", "engine='dask'"), None
+    distributed = import_library("distributed", "dask", "engine='dask'")
+    client: Any = None
     if scheduler is None:
         with suppress(ValueError):  # there is none
             client = distributed.get_client()

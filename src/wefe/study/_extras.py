@@ -53,7 +53,7 @@ class AuditEntry(Part):
     #: Show warnings beside each score.
     scores: bool = False
     #: Criteria whose bias direction to audit in each model: gender, ...
-    criteria: list[str] = Field([])
+    criteria: list[str] = Field(default=[])
 
     _are_known = field_validator("criteria")(_are_criteria)
 
@@ -62,17 +62,17 @@ class ExploreEntry(Part):
     """Which words to project onto the bias directions of each model."""
 
     #: Criteria along whose directions to show words: gender, ...
-    criteria: list[str] = Field([])
+    criteria: list[str] = Field(default=[])
     #: Words whose neighbours to show.
-    words: list[str] = Field([])
+    words: list[str] = Field(default=[])
     #: Number of extreme words per group.
-    n_extremes: int = Field(10, ge=1)
+    n_extremes: int = Field(default=10, ge=1)
     #: How many words from the start of a vocabulary count as frequent.
-    among: int = Field(50_000, ge=1)
+    among: int = Field(default=50_000, ge=1)
     #: Number of nearest neighbours of each word.
-    k: int = Field(100, ge=1)
+    k: int = Field(default=100, ge=1)
     #: A neighbour counts as biased if its indirect bias is above this.
-    theta: float = Field(0.05, ge=0, le=1)
+    theta: float = Field(default=0.05, ge=0, le=1)
 
     _are_known = field_validator("criteria")(_are_criteria)
 
@@ -107,13 +107,13 @@ class MitigationEntry(Part):
     #: gender, ethnicity or religion, or a JSON file like those of 'wefe debias'.
     criterion: str = Field(min_length=1)
     #: Name of the mitigation in tables.
-    name: Name | None = Field(None, min_length=1)
+    name: Name | None = Field(default=None, min_length=1)
     #: Names of the models to mitigate; default: all with a source.
-    models: list[str] | None = Field(None, min_length=1)
+    models: list[str] | None = Field(default=None, min_length=1)
     #: Parameters of the method.
-    params: dict[str, Any] = Field({})
+    params: dict[str, Any] = Field(default={})
     #: Change only the vectors of these words; default: all.
-    target: list[str] | None = Field(None, min_length=1)
+    target: list[str] | None = Field(default=None, min_length=1)
     #: Words that keep their vectors: a list, [] for none, or 'specific' for words to which the
     #: class rightly belongs.
     ignore: list[str] | Literal["specific"] | None = "specific"
@@ -210,21 +210,21 @@ class SilhouetteEntry(Part):
     #: Name of a query set of this study.
     query_set: str
     #: Name of a query, or of a subquery; default: every query.
-    query: str | None = Field(None, min_length=1)
+    query: str | None = Field(default=None, min_length=1)
     #: Names of the models; default: all.
-    models: list[str] | None = Field(None, min_length=1)
+    models: list[str] | None = Field(default=None, min_length=1)
     #: The lists that grow.
     vary: Literal["targets", "attributes"] = "targets"
     #: Number of random orders.
-    n_runs: int = Field(100, ge=1)
+    n_runs: int = Field(default=100, ge=1)
     #: Words added per step; default: 2 for targets, 6 for attributes.
-    step: int | None = Field(None, ge=1)
+    step: int | None = Field(default=None, ge=1)
     #: Smallest number of words; default: one step.
-    k_min: int | None = Field(None, ge=1)
+    k_min: int | None = Field(default=None, ge=1)
     #: How to treat lists of different lengths.
     unequal: Literal["exhaust", "proportional", "trim"] = "exhaust"
     #: Parameters of the metric.
-    params: dict[str, Any] = Field({})
+    params: dict[str, Any] = Field(default={})
 
     @field_validator("metric")
     @classmethod
@@ -270,7 +270,7 @@ class RetrievalEntry(Part):
     """A ranking audit: encoders rank documents that differ only in a name."""
 
     #: Name of the audit in tables; default: the file.
-    name: Name | None = Field(None, min_length=1)
+    name: Name | None = Field(default=None, min_length=1)
     #: The queries: texts, or a file with one per line.
     queries: Texts = Field(min_length=1)
     #: The documents: texts with one {} for the name, or a file with one per line.
@@ -279,15 +279,15 @@ class RetrievalEntry(Part):
     #: Default: the names of Bertrand and Mullainathan (2004).
     names: str | dict[str, list[str]] | None = None
     #: Texts in place of a name that do not reveal a group.
-    neutral: list[str] = Field([])
+    neutral: list[str] = Field(default=[])
     #: How relevant each document is: numbers with a row per query, or a CSV file of them.
     relevance: str | list[list[float]] | None = None
     #: Number of top documents that each query selects.
-    k: int = Field(10, ge=1)
+    k: int = Field(default=10, ge=1)
     #: Number of resamples.
-    n_bootstrap: int = Field(1000, ge=40)
+    n_bootstrap: int = Field(default=1000, ge=40)
     #: Names of the encoders; default: all encoders.
-    models: list[str] | None = Field(None, min_length=1)
+    models: list[str] | None = Field(default=None, min_length=1)
 
     @property
     def label(self) -> str:
@@ -357,7 +357,7 @@ class QualityEntry(Part):
     #: Benchmarks by name, or files in their format.
     benchmarks: list[str] = Field(min_length=1)
     #: Heading of the column.
-    name: Name = Field("Quality", min_length=1)
+    name: Name = Field(default="Quality", min_length=1)
     #: Also evaluate mitigated models.
     mitigated: bool = True
 
@@ -381,13 +381,13 @@ class Limits(Part):
 
     #: For a metric or its label: the largest mean distance from no bias of a model over a query
     #: set.
-    max: dict[str, float] = Field({})
+    max: dict[str, float] = Field(default={})
     #: Largest increase of a score over the baseline: '10%' of it, or 0.05 more.
     max_increase: str | float | None = None
     #: Lowest impact ratio of a group in [[retrieval]]: 0.8 is the four-fifths rule.
-    min_impact_ratio: float | None = Field(None, ge=0, le=1)
+    min_impact_ratio: float | None = Field(default=None, ge=0, le=1)
     #: Largest gap between mean scores of two groups in [[retrieval]].
-    max_gap: float | None = Field(None, ge=0)
+    max_gap: float | None = Field(default=None, ge=0)
 
     @field_validator("max")
     @classmethod

@@ -462,8 +462,9 @@ def _notes_of_study(
             yield f"queries of {part.name!r} that were not asked: {len(part.left_out)}"
     others = []
     for task, _ in (*results.failed, *results.missing):
-        measures = {"score": {task.place.get("metric")}, "retrieval": {IMPACT, GAP}}.get(task.kind)
-        if measures is None or (baseline is None and not measures & {*limits}):
+        measures = {IMPACT, GAP} if task.kind == "retrieval" else {task.place.get("metric")}
+        has_limit = baseline is not None or bool(measures & {*limits})
+        if task.kind not in ("score", "retrieval") or not has_limit:
             others.append(task.name)
     if others:
         yield f"tasks without a limit that were not computed: {len(others)} (first: {others[0]})"
