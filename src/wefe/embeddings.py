@@ -10,7 +10,7 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypedDict
 
 import numpy as np
@@ -114,6 +114,8 @@ class EmbeddedQuery:
         The sets, in the order of the query.
     nan_reason : str or None
         Why scores of this query are NaN; None if they are defined.
+    model_settings : dict
+        The `settings` of the model.
 
     Examples
     --------
@@ -128,6 +130,7 @@ class EmbeddedQuery:
     targets: tuple[WordSet, ...]
     attributes: tuple[WordSet, ...]
     nan_reason: str | None = None
+    model_settings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def sets(self) -> tuple[WordSet, ...]:
@@ -187,7 +190,8 @@ def embed_query(
         logger.warning("%s lacks %d words of %r: %s", model.name, len(lost), part.name, lost)
     reason = _why_undefined(model, incomplete, threshold)
     n_targets = len(targets)
-    return EmbeddedQuery(query, model.name, sets[:n_targets], sets[n_targets:], reason)
+    sides = sets[:n_targets], sets[n_targets:]
+    return EmbeddedQuery(query, model.name, *sides, reason, model.settings)
 
 
 def get_embeddings_from_query(

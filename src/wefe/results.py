@@ -74,6 +74,9 @@ class MetricResult(dict[str, Any]):
         The query.
     model_name, metric_name : str
         Names of the model and of the metric (its label in tables: 'WEAT', 'WEAT-ES').
+    model_settings : dict
+        Options that decided the vectors: prompt, layer, pooling ... of an encoder, and a hash of
+        these and the weights; empty for tables of vectors.
     targets, attributes : tuple of WordUse
         Words used and lost, one entry per set.
     nan_reason : str or None
@@ -104,6 +107,7 @@ class MetricResult(dict[str, Any]):
         super().__init__(values)
         self.query: Query = embedded.query
         self.model_name = embedded.model_name
+        self.model_settings = dict(embedded.model_settings)
         self.metric_name = metric_name
         self.targets = tuple(WordUse.of(part) for part in embedded.targets)
         self.attributes = tuple(WordUse.of(part) for part in embedded.attributes)

@@ -256,6 +256,18 @@ def test_a_prompt_stands_before_every_text(tiny):
     np.testing.assert_allclose(encoder["he"], expected, atol=1e-5)
 
 
+def test_results_carry_the_options_of_the_encoder(tiny):
+    query = Query([["she"], ["he"]], [["nurse"], ["boss"]])
+    options = {"pooling": "mean", "dim": 8, **OPTIONS}
+    settings = []
+    for prompt in ("", "the boss is "):
+        encoder = load_encoder(tiny.encoder("bert"), prompt=prompt, **options)
+        settings.append(WEAT().run_query(query, encoder).model_settings)
+        assert (settings[-1]["prompt"], settings[-1]["dim"]) == (prompt, 8)
+    assert settings[0]["encoding"] != settings[1]["encoding"]
+    assert WEAT().run_query(query, encoder.input_embeddings()).model_settings == {}
+
+
 def test_prompts_of_a_sentence_transformer(tiny_sentence_transformer):
     library = tiny_sentence_transformer
     library.prompts, library.default_prompt_name = {"query": "she is a "}, "query"

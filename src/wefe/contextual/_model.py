@@ -118,6 +118,13 @@ class ContextualModel(WordEmbeddingModel):
         return hashlib.blake2b(parts, digest_size=16).hexdigest()
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """The options that affect a vector, and their hash `encoding`; results carry them."""
+        names = ("prompt", "layer", "pooling", "templates", "max_length", "encoding")
+        own = {name: getattr(self, name) for name in names}
+        return own | {"dim": self._source.dim, "normalize": self._source.normalize}
+
+    @property
     def _hidden_pooling(self) -> Pooling:
         """How hidden states are combined: within a text, 'auto' is 'mean'."""
         return "mean" if self.pooling == "auto" else self.pooling

@@ -149,6 +149,11 @@ class WordEmbeddingModel:
         return self.name
 
     @property
+    def settings(self) -> dict[str, Any]:
+        """Options that decide the vectors, such as the prompt of an encoder; none for tables."""
+        return {}
+
+    @property
     def vectors(self) -> FloatArray:
         """All vectors, of shape (n_words, dim), not copied; a mapped file is read into memory."""
         return self.wv.vectors  # type: ignore[no-any-return]
