@@ -490,3 +490,10 @@ def test_sets_of_different_sizes_are_named_as_weat_is_a_sum():
     assert ("unequal-sets" in kinds[0], "unequal-sets" in kinds[1]) == (True, False)
     even = Query([[*"abc"], [*"dei"]], [[*"fg"], [*"hj"]])
     assert "unequal-sets" not in [each.kind for each in audit_query(even, model).warnings]
+
+
+def test_largest_effect_sizes_as_worked_out():
+    known = [(2, 4, 0, 2.121320), (1, 3, 0, 2.309401), (3, 3, 1, 1.825742), (8, 8, 1, 1.936492),
+             (2, 4, 1, 1.936492), (1, 3, 1, 2)]  # fmt: skip
+    for n_1, n_2, ddof, value in known:
+        assert largest_effect_size(n_1, n_2, ddof) == pytest.approx(value, abs=1e-6)

@@ -255,3 +255,10 @@ def test_what_is_refused(text, changes, message):
     arguments = {"text": text, "query": QUERY, "algorithms": ["ppmi_svd"], **changes}
     with pytest.raises((ValueError, TypeError), match=message):
         train_reference_models(**{**SMALL, **arguments})
+
+
+def test_resampled_texts_are_balanced_too_and_differ(text):
+    balanced, original = scores_by(text, "ppmi_svd", [0, 1], n_seeds=3, resample=True).itertuples()
+    assert abs(balanced.score) < 1e-5
+    assert original.score > 1
+    assert original.score_sd > 0.01

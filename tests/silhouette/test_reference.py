@@ -453,3 +453,34 @@ def test_distances_are_from_what_means_no_bias_in_each_query():
 
 def _seeds(n):
     return np.random.SeedSequence(0).generate_state(n).tolist()
+
+
+def test_random_subsets_are_without_bias_on_average_only(query):
+    model = make(query, 0)
+    rng = np.random.default_rng(0)
+    metric = GeneralizedWEAT()
+    scores = []
+    for _ in range(400):
+        targets, attributes = (
+            [rng.choice(part, 4, replace=False).tolist() for part in sets]
+            for sets in (query.target_sets, query.attribute_sets)
+        )
+        scores.append(metric.run_query(Query(targets, attributes), model)["result"])
+    assert np.std(scores) > 1e-3
+    assert abs(np.mean(scores)) < 4 * np.std(scores) / 20
+
+
+def test_metrics_of_neighbours_follow_the_dial():
+    query = Query(
+        [["she", "her", "woman", "girl"], ["he", "him", "man", "boy"]],
+        [["poetry", "dance", "art", "novel"], ["math", "logic", "physics", "algebra"]],
+    )
+    table = dial_response(
+        ["pmn", "proximity-bias"],
+        *(query, [0, 0.5, 1]),
+        n_seeds=2,
+        n_words=2000,
+        dim=100,
+        progress=False,
+    )
+    assert table["rank_correlation"].tolist() == pytest.approx([1, 1])

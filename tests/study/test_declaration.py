@@ -729,3 +729,14 @@ def test_trust_in_pickles_must_be_written_and_is_logged(tmp_path, caplog):
     assert "pickle" not in caplog.text
     read(tmp_path, study_text(trust_pickle=True))
     assert "study.toml sets trust_pickle for demo: a pickle can run any code" in caplog.text
+
+
+def test_weat_comes_with_an_exact_p_value_unless_the_study_says_otherwise(toy_model, toy_query):
+    entry = MetricEntry(metric="weat-es")
+    result = entry.metric_class().run_query(toy_query, toy_model, **entry.run_params())
+    assert result["p_value"] == pytest.approx(1 / 3)
+    assert result["result"] == pytest.approx(1.984164, abs=1e-6)
+    entry = MetricEntry(metric="weat", params={"calculate_p_value": False})
+    result = entry.metric_class().run_query(toy_query, toy_model, **entry.run_params())
+    assert result["p_value"] is None or math.isnan(result["p_value"])
+    assert result["result"] == pytest.approx(3.351087, abs=1e-6)

@@ -489,3 +489,13 @@ def test_names_give_no_orders_to_terminals_or_actions(call, results_of, evil, ki
     assert not {"\x1b", "\u202e", "\r"} & set(printed)
     starts = [line.lstrip() for line in printed.splitlines()]
     assert not [line for line in starts if line.startswith(("::", "##["))]
+
+
+def test_a_score_of_the_other_sign_is_a_change_although_the_distance_is_the_same(results_of):
+    found = diff(results_of(ONE), results_of(changed(ONE, art_w2v=-0.5)))
+    (row,) = found.changed().to_dict("records")
+    assert row["change"] == -1.0
+    assert row["bias_change"] == 0.0
+    # Distances are aggregated, so no aggregated score changed and no rank.
+    assert found.changed("aggregated").empty
+    assert found.changed("ranks").empty

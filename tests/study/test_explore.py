@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -422,3 +423,46 @@ def test_studies_compute_no_p_values_of_words():
     asked = {"metric": "sc-weat", "params": {"calculate_p_value": True}}
     (metric,) = Study(declared(metrics=[asked])).plan.metrics
     assert metric.params["p_value_method"] == "exact"
+
+
+def test_words_lost_from_lists_are_counted(tmp_path):
+    model = load_test_model()
+    pairs = [word for pair in bias_directions(model).sets[:3] for word in pair]
+    words = dict.fromkeys([*pairs, "nurse", "home", "children", "office", "salary", "he"])
+    lines = [f"{word} {' '.join(map(str, model[word][:12]))}\n" for word in words]
+    (tmp_path / "few.txt").write_text("".join(lines), encoding="utf-8")
+    given = declared([{"source": "few.txt"}], explore={"criteria": ["gender"]})
+    about = run(given, folder=tmp_path).explore().models.iloc[0]
+    stereotypes = bias_directions(model).criterion.stereotyped_words
+    asked = [word for part in stereotypes.values() for word in part]
+    assert about["n_words_lost"] == len([word for word in asked if word not in words])
+    assert about["n_sets"] + about["n_sets_lost"] == 10
+    assert about["n_sets_lost"] > 0
+
+
+@pytest.mark.slow
+def test_several_processes_find_the_same(seven):
+    given, folder, here = seven
+    there = run(given, folder / "processes.db", folder, n_jobs=2).explore()
+    for name, table in here.explore()._asdict().items():
+        others = getattr(there, name)
+        timing = [column for column in ("seconds", "finished") if column in table]
+        pd.testing.assert_frame_equal(
+            table.drop(columns=timing), others.drop(columns=timing), check_exact=True
+        )
+
+
+def test_pages_whose_neighbours_are_unknown_say_why(mitigated):
+    def without_neighbours(task, outcome):
+        if task.kind != "explore" or task.place.get("word") != "nurse":
+            return outcome
+        page = outcome.value["page"]
+        unknown = [{**row, "neighbors": None} for row in page["shares"]]
+        page = {**page, "shares": unknown, "proximity_bias": None, "nan_reason": "why"}
+        return replace(outcome, value={**outcome.value, "page": page})
+
+    outcomes = map(without_neighbours, mitigated.plan.tasks, mitigated.outcomes)
+    words = replace(mitigated, outcomes=tuple(outcomes)).explore().words
+    nurse = row(words, word="nurse")
+    assert set(nurse["nan_reason"]) == {"why"}
+    assert nurse["projection"].notna().all()

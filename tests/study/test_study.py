@@ -744,3 +744,60 @@ def test_options_that_do_not_fit_are_refused(folder):
         with pytest.raises((ValueError, TypeError), match="n_jobs must be a number of"):
             study.run(n_jobs=n_jobs)
     assert not study.results_path.exists()
+
+
+def test_reopening_finds_the_same_vectors(folder):
+    first = run(folder)
+    for file in folder.glob("*.txt"):
+        os.utime(file, (0, 0))
+    again = run(folder)
+    reopened = run(folder, reopen=True)
+    assert again.run["n_computed"] == reopened.run["n_computed"] == 0
+    pd.testing.assert_frame_equal(first.to_frame(), again.to_frame())
+
+
+def test_a_model_that_broke_since_does_not_show_what_it_was(folder):
+    run(folder)
+    (folder / "short.txt").write_bytes(b"nothing of the kind")
+    results = run(folder)
+    assert {task.model for task, _ in results.failed} == {"short"}
+    assert results.scores("RND", "gender").loc["short"].isna().all()
+
+
+def test_dask_keeps_failures_apart(folder):
+    distributed = pytest.importorskip("distributed")
+    (folder / "short.txt").write_bytes(b"she 0.1 0.2\nhe 0.1 oops\n")
+    with distributed.Client(processes=False, n_workers=1, dashboard_address=None):
+        results = run(folder, engine="dask")
+    assert {task.model for task, _ in results.failed} == {"short"}
+    assert not results.missing
+
+
+def test_one_object_may_be_run_again_after_its_files_changed(folder):
+    study = Study.from_file(folder / "study.toml")
+    first = study.run(progress=False)
+    _change_a_vector(folder / "whole.txt", "algebra")
+    again = study.run(progress=False)
+    assert 0 < again.run["n_computed"] < len(first.plan.tasks) / 3
+    fresh = run(folder, results=folder / "fresh.db")
+    pd.testing.assert_frame_equal(tables(again), tables(fresh))
+
+
+def test_a_file_that_changes_while_it_is_read_fails_and_is_read_anew(folder, monkeypatch):
+    from wefe.study import _tasks
+
+    original = _tasks.open_base
+
+    def load_and_change(unit):
+        model = original(unit)
+        if unit.entry.label == "whole":
+            _change_a_vector(folder / "whole.txt", "algebra")
+        return model
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_tasks, "open_base", load_and_change)
+        results = run(folder)
+    assert "changed during the study" in results.failures()["reason"][0]
+    assert {task.model for task, _ in results.failed} == {"whole"}
+    fresh = run(folder, results=folder / "fresh.db")
+    pd.testing.assert_frame_equal(tables(run(folder)), tables(fresh))
