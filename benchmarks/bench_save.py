@@ -20,7 +20,7 @@ from _table import lacking, parser, report
 from _timing import best_time
 
 from wefe.models import WordEmbeddingModel
-from wefe.models.formats import _write
+from wefe.models.formats import _numbers
 
 DIM = 300
 SCALE = 0.3
@@ -46,7 +46,8 @@ def formatting(vectors: np.ndarray) -> None:
     few = vectors[:2000]
     words = [""] * len(few)
     ways = {
-        "wefe": lambda: list(_write.text_lines(words, few)),
+        "wefe": lambda: list(_numbers.text_lines(words, few)),
+        "numpy, astype('S')": lambda: _numbers._any_rows(few),
         "'%.9g', not the fewest digits": lambda: [
             " ".join(["%.9g"] * DIM) % tuple(row) for row in few.tolist()
         ],

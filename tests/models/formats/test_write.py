@@ -15,8 +15,8 @@ from model_files import at_most
 from wefe import convert, load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors, StoredVectors
+from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._write import (
-    text_lines,
     write_blocks,
 )
 

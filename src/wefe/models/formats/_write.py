@@ -24,8 +24,8 @@ import numpy.typing as npt
 from wefe._checks import check_choice, found, import_library
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
-from wefe.models._tables import chunks
 from wefe.models._types import Block, FloatArray
+from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, is_number
 
@@ -40,8 +40,6 @@ _PACKERS: dict[str, Callable[[Any], Any]] = {
     ".bz2": lambda file: bz2.BZ2File(file, "wb"),
     ".xz": lambda file: lzma.LZMAFile(file, "wb"),  # noqa: SIM115 - closed by `write_plain`
 }
-# Numbers that are turned into text at once.
-_AT_ONCE = 1 << 15
 # Longer words were never seen, and readers look for the end of a word for some thousand bytes only.
 _MAX_WORD_BYTES = 2000
 
@@ -97,15 +95,6 @@ def write_blocks(
     writer = function(BY_NAME[format].writer or "")
     options = {"format": format, "dtype": np.dtype(dtype), "name": name, "progress": progress}
     writer(path, blocks, n_words, dim, **options)
-
-
-def text_lines(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
-    """Yield lines of a word and its numbers, in the fewest digits that tell them apart."""
-    numbers = vectors.astype(np.promote_types(vectors.dtype, np.float32))
-    for part in chunks(len(words), max(1, _AT_ONCE // vectors.shape[1])):
-        rows = numbers[part].astype(np.bytes_).tolist()
-        for word, row in zip(words[part], rows, strict=True):
-            yield b"%b %b\n" % (word.encode(), b" ".join(row))
 
 
 def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
