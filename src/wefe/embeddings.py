@@ -529,8 +529,12 @@ def forms_found(
     how = check_preprocessors(preprocessors)
     only_first = check_choice("strategy", strategy, ("first", "all")) == "first"
     prefix, vocab = model.vocab_prefix or "", model.vocab
+    as_written = only_first and not how[0]
     found = {}
     for word in words:
+        if as_written and prefix + word in vocab:  # no need to make the other forms
+            found[word] = [prefix + word]
+            continue
         forms = variants(word, how, prefix)
         hits = [form for form in forms if form in vocab]
         if not hits and model.use_subwords:

@@ -170,7 +170,7 @@ def test_the_effect_size_has_two_names(folder, key):
         (["--n-jobs", "0"], "--n-jobs must be a number of workers"),
         (["--metric", "weet"], "Did you mean 'weat'?"),
         (["--queries", "nope"], "neither a published query set"),
-        (["--biased", "biased"], "Name both, or neither"),
+        (["--biased", "biased"], "unbiased must be one of"),
         (["--unbiased", "unbiased", "--biased", "by"], "biased must be one of"),
         (["--param", "rnsb.x=1"], "'rnsb' is not measured"),
         (["--out", "career.json"], "Not a directory"),

@@ -128,7 +128,7 @@ def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model,
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("wheat",), ValueError, "no query set 'wheat'"),
+        (("wheat",), ValueError, "'wheat'. Did you mean"),
         (([],), ValueError, "queries is empty"),
         (({},), ValueError, "got 0 and 1"),
         ((["she"],), TypeError, "she"),

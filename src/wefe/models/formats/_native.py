@@ -99,14 +99,10 @@ class FileVocabulary(Mapping[str, int]):
         return [self._text(row, row + 1) for row in range(start, stop)]
 
     def items(self) -> ItemsView[str, int]:
-        return self._as_dict.items()
+        return _Items(self)
 
     def values(self) -> ValuesView[int]:
-        return self._as_dict.values()
-
-    @functools.cached_property
-    def _as_dict(self) -> dict[str, int]:
-        return dict(zip(self, itertools.count()))
+        return dict(_Items(self)).values()
 
     def _text(self, start: int, stop: int) -> str:
         try:
@@ -123,6 +119,15 @@ class FileVocabulary(Mapping[str, int]):
             if 0 <= first <= last <= len(self._letters):
                 return self._letters[first:last].tobytes()  # type: ignore[no-any-return]
         raise ValueError(f"{self._label} is damaged: its index of words points outside of it.")
+
+
+class _Items(ItemsView[str, int]):
+    """Words and rows, one after the other: a dict of all would take more memory than the file."""
+
+    _mapping: FileVocabulary
+
+    def __iter__(self) -> Iterator[tuple[str, int]]:
+        return zip(self._mapping, itertools.count())
 
 
 def open_safetensors(path: Path, reading: Reading) -> VectorSource:
