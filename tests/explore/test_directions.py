@@ -95,7 +95,7 @@ def test_cosines_are_those_of_unit_vectors_and_nan_without_a_direction(toy_model
     [
         (None, TypeError, "criterion"),
         ([], TypeError, "criterion"),
-        ([3], TypeError, ""),
+        ([3], TypeError, None),
         ({"f": ["she", "woman"], "m": ["he"]}, ValueError, "same number of words"),
         ([["she", "woman"], ["he"]], ValueError, r"use a mapping: \{'female'"),
     ],

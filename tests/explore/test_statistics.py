@@ -121,7 +121,7 @@ def test_words_that_are_lost_or_have_no_number_are_left_out_and_named(toy_model,
     assert found.pearson == plain.pearson
     assert found.statistic_name == "share of women"
     assert "lacks 1 of 8 words" in caplog.text
-    assert "1 of 9 words have no number" in caplog.text
+    assert "share of women: no number, left out: they" in caplog.text
     assert repr(found).endswith("7 words, 1 lost>")
 
 

@@ -34,7 +34,7 @@ def test_two_panels_show_all_sets_and_those_without_outliers(with_outlier):
     np.testing.assert_allclose(rest.z, with_outlier.without(with_outlier.outliers).correlations)
     # Negative correlations must be seen as such, and panels be comparable.
     assert {(trace.zmin, trace.zmax) for trace in figure.data} == {(-1, 1)}
-    assert [trace.showscale for trace in figure.data] == [None, False]
+    assert [trace.showscale for trace in figure.data] == [True, False]
     assert everything.y[-1] == everything.x[-1] == "PC1"
     # Cells of both panels are of one size, one panel below the other.
     layout = figure.layout

@@ -207,6 +207,25 @@ def test_the_axis_says_towards_which_group_each_side_leans():
     assert plot_projections(table).layout.xaxis.title.text == wanted
 
 
+LONG_GROUPS = ["women in the labour market of Chile <>", "men who were born before the year 1950"]
+
+
+@pytest.mark.parametrize("n_models", [1, 2, 7])
+@pytest.mark.parametrize("plot", [plot_extremes, plot_projections])
+def test_long_names_of_groups_are_cut_and_stand_in_a_note(plot, n_models):
+    models = [f"model {number}" for number in range(n_models)]
+    if plot is plot_extremes:
+        figure = plot(extremes(LONG_GROUPS, models))
+    else:
+        table = projections([0.1, 0.2], models, ("a", "b", "c", "d"))
+        figure = plot(table, toward_first=LONG_GROUPS[0], toward_second=LONG_GROUPS[1])
+    title = figure.layout.xaxis.title.text
+    assert title.startswith("← men ")
+    assert title.endswith("… →")
+    notes = figure.layout.title.text.replace("<br>", " ")
+    assert "Left: towards men who were born before the year 1950, right: towards women" in notes
+
+
 def test_more_groups_have_a_panel_each_in_their_colour():
     table = pd.concat([projections([0.1, -0.2], group=group) for group in GROUPS])
     figure = plot_projections(table)

@@ -302,7 +302,7 @@ def correlate_with_statistic(
     check_choice("measure", measure, ("projection", "sc-weat"))
     wanted = Resampling(n_bootstrap, confidence_level, random_state)
     numbers = _numbers(statistic)
-    name = statistic_name or str(getattr(statistic, "name", None) or "statistic")
+    name = str(statistic_name or numbers.name or "statistic")
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     towards = check_choice("group", group or directions.groups[0], directions.groups)
     position = directions.groups.index(towards)
@@ -312,27 +312,22 @@ def correlate_with_statistic(
     known.log(model, name)
     lost = known.lost + known.unusable
     if without_number:
-        logger.warning(
-            "%s: %d of %d words have no number and are left out: %s",
-            *(name, len(without_number), len(numbers), ", ".join(without_number)),
-        )
+        logger.warning("%s: no number, left out: %s", name, ", ".join(without_number))
     if len(known.words) < _FEWEST:
         raise ValueError(
             f"a correlation needs at least {_FEWEST} words with a number and a vector; got "
             f"{len(known.words)} of {len(numbers)}. {len(without_number)} words have no number, "
             f"and {model.name} lacks {len(lost)} ({', '.join(lost[:5])})."
         )
-    if measure == "projection":
-        bias = directions.cosines(known.vectors)[:, position]
-        bias_name = f"cosine with the direction towards {towards}"
-    else:
+    measured, bias = "cosine with the direction", directions.cosines(known.vectors)[:, position]
+    if measure == "sc-weat":
+        measured = "effect size"
         bias = _effect_sizes(model, directions, position, known.vectors, preprocessors)
-        bias_name = f"effect size towards {towards}"
     x: Vectors = np.array(numbers[known.words], dtype=np.float64)
     return StatisticCorrelation(
         model.name,
         name,
-        bias_name,
+        f"{measured} towards {towards}",
         tuple(known.words),
         x,
         bias,
@@ -402,7 +397,7 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     others = (first + (first >= np.arange(n)[part, None]) for part in chunks(n, at_once))
     without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
     undefined = wanted.n_bootstrap - len(samples)
-    reason = None
+    reason = ""
     if n < _FEWEST_FOR_INTERVALS:
         reason = f"it would mean nothing with {n} words; use at least {_FEWEST_FOR_INTERVALS}"
     elif undefined > MOST_UNDEFINED * wanted.n_bootstrap or np.isnan(without_each).any():
@@ -421,7 +416,7 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
             for name, resampled, value, without, p_value in columns
         },
         "intercept": float(values[3]),
-        "nan_reason": reason,
+        "nan_reason": reason or None,
         "fits": samples[:, 2:],
     }
 

@@ -282,7 +282,7 @@ def word_page(
             "neighbor": bare_words(model, model.table.words_at(around.rows[0])),
             "cosine": around.cosines[0],
             "leans_to": [(*directions.labels, None)[place] for place in found],
-            "projection": along[:, 0] if directions.is_binary else along.max(axis=1),
+            "projection": _shown(along, directions),
             "indirect_bias": beta,
             "biased": beta > theta,
         }
@@ -305,12 +305,17 @@ def word_page(
     )
     vectors = np.concatenate([vector, model.rows(around.rows[0])])
     x, y = in_two_dimensions(vectors, map_method, random_state).T
-    own = projection.iloc[0] if directions.is_binary else projection.max()
+    (own,) = _shown(directions.cosines(vector), directions)
     centre = pd.DataFrame([(page.word, 1.0, page.leans_to, own, 0.0)], columns=_ON_MAP)
     names = {"neighbor": "word", "leans_to": "group"}
     both = pd.concat([centre, neighbors[_ON_MAP]], ignore_index=True)
     both = both.rename(columns=names).assign(x=x, y=y, is_center=both.index == 0)
     return replace(page, map=both)
+
+
+def _shown(cosines: Vectors, directions: BiasDirections) -> Vectors:
+    """Return the number that describes each word: signed for two groups, else the largest."""
+    return cosines[:, 0] if directions.is_binary else cosines.max(axis=1)
 
 
 def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str | None:

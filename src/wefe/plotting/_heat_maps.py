@@ -231,14 +231,15 @@ def plot_direction_correlations(
     heights = [cell_px * (each.n_sets + 1) for each in audits]
     # One panel below the other: side by side, labels would cover cells on narrow pages.
     figure, plot_px = stacked(heights, below_px + _HEADING_PX)
-    kind = "Cosine" if audit.correlation == "cosine" else "Pearson correlation"
+    kind = {"cosine": "Cosine", "pearson": "Pearson correlation"}[audit.correlation]
     titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
     for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
         cell = at(row)
         names = [*each.labels, "PC1"]
         table = Table(names, names, each.correlations.to_numpy())
-        own = [labels[name] for name in names]
+        own = list(map(labels.__getitem__, names))
         add_cells(figure, table, (own, own), kind, font_px, **cell)
+        figure.data[-1].showscale = row == 1
         # Cells have the same size in a panel of fewer sets.
         figure.update_xaxes(domain=[0, len(names) / n_rows], tickangle=-90, **cell)
         figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
@@ -250,8 +251,6 @@ def plot_direction_correlations(
     # Beside the first panel, because the heading of the second may be wider than its cells.
     bar = {"y": 1, "yanchor": "top", "len": heights[0], "lenmode": "pixels"}
     figure.update_traces(colorbar=bar)
-    for trace in figure.data[1:]:
-        trace.showscale = False
     notes = {
         f"PC1: the bias direction, first principal component of {count(audit.n_sets, 'set')}. "
         f"By chance, a cosine is {audit.chance_cosine:.2f} off 0.": True,

@@ -69,20 +69,19 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
     check_bool("relative", relative)
     table = pd.DataFrame(map(asdict, scores.scores))
-    table["x"] = table["depth" if relative else "layer"]
-    models, queries = (list(table[name].unique()) for name in ("model_name", "query_name"))
-    by_query = len(models) > 1
-    table["line"] = table["model_name" if by_query else "query_name"]
-    table["panel"] = table["query_name"] if by_query else ""
-    panels = Panels(queries if by_query else models, _PANEL_PX, 70, 2)
+    x, what, step = "layer", "Layer (0: embedding layer)", max(1, round(table["layer"].max() / 12))
+    if relative:
+        x, what, step = "depth", "Depth (0: embedding layer, 1: last)", 0.2
+    line, panel = "query_name", "model_name"
+    if table["model_name"].nunique() > 1:
+        line, panel = panel, line
+    table[["x", "line", "panel"]] = table[[x, line, panel]]
+    names, shown = list(table["line"].unique()), list(table["panel"].unique())
+    panels = Panels(shown, _PANEL_PX, 70, 2)
     figure = panels.figure()
-    names = list(table["line"].unique())
-    shown = list(table["panel"].unique())
-    for (panel, name), line in parts_of(table, ["panel", "line"]):
-        _draw_line(figure, line, name, names.index(name), panels.place(shown.index(panel)))
+    for (title, name), own in parts_of(table, ["panel", "line"]):
+        _draw_line(figure, own, name, names.index(name), panels.place(shown.index(title)))
     figure.add_hline(scores.no_bias_value, line_dash="dash")
-    what = "Depth (0: embedding layer, 1: last)" if relative else "Layer (0: embedding layer)"
-    step = 0.2 if relative else max(1, round(table["layer"].max() / 12))
     figure.update_xaxes(title_text=what, dtick=step)
     figure.update_yaxes(matches="y")
     figure.update_yaxes(title_text=scores.metric, col=1)
@@ -171,7 +170,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
         200,
         60,
         2,
-        [_second_line(*one) for one in zip(given, effects, strict=True)],
+        list(map(_second_line, given, effects)),
     )
     figure = panels.figure()
     for position, (result, own) in enumerate(zip(given, effects, strict=True)):

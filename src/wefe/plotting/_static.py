@@ -122,14 +122,16 @@ def write_figures(
             slug = re.sub(r"\W+", "-", name).strip("-")[:80]
             taken = sum(path.stem.rstrip("0123456789").rstrip("_") == slug for path in written)
             stem = f"{slug}_{taken // len(formats) + 1}" if taken else slug
-            for kind in formats:
-                buffer = io.BytesIO()
-                figure.savefig(buffer, format=kind, metadata=_NO_DATE[kind])
-                path = folder / f"{stem}.{kind}"
-                with atomic_file(path) as file:
-                    file.write(buffer.getvalue())
-                written.append(path)
+            written += [_save(figure, folder / f"{stem}.{kind}", kind) for kind in formats]
     return written
+
+
+def _save(figure: Figure, path: Path, kind: str) -> Path:
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, metadata=_NO_DATE[kind])
+    with atomic_file(path) as file:
+        file.write(buffer.getvalue())
+    return path
 
 
 def check_matplotlib() -> Any:
@@ -221,7 +223,8 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
     scale = LIGHT.layout.colorscale
     cells = scale.diverging if limits[0] < 0 else scale.sequential
     colours = LinearSegmentedColormap.from_list("wefe", [colour for _, colour in cells])
-    side = 1.5 + min(5.0, 0.35 * max(len(table.columns) for table in tables.values()))
+    widest = max(table.values.shape[1] for table in tables.values())
+    side = 1.5 + min(5.0, 0.35 * widest)
     figure, panels = _figure(len(tables), 2, (side, side))
     for axes, (title, (rows, columns, values)) in zip(panels, tables.items(), strict=True):
         image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1])
@@ -229,11 +232,16 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
         axes.set_xticks(range(len(columns)), shorten(columns)[0], rotation=90, fontsize=size)
         axes.set_yticks(range(len(rows)), shorten(rows)[0], fontsize=size)
         axes.set_title(title)
-        for (i, j), value in np.ndenumerate(values) if len(columns) <= _MOST_NUMBERS else ():
-            shown = "n/a" if math.isnan(value) else text.format(value)
-            axes.text(j, i, shown, ha="center", va="center", fontsize=0.8 * size)
+        if len(columns) <= _MOST_NUMBERS:
+            _write_numbers(axes, values, text, 0.8 * size)
     figure.colorbar(image, ax=panels, label=what, shrink=0.8)
     return figure
+
+
+def _write_numbers(axes: Axes, values: Any, text: str, size: float) -> None:
+    for (i, j), value in np.ndenumerate(values):
+        shown = "n/a" if math.isnan(value) else text.format(value)
+        axes.text(j, i, shown, ha="center", va="center", fontsize=size)
 
 
 def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:

@@ -199,8 +199,11 @@ def apply_layout(
     footnotes: Sequence[str] = (),
 ) -> go.Figure:
     """Add template, title, the notes that apply, footnotes and the size; return the figure."""
-    shown = [wrap(note, 100) for note, applies in notes.items() if applies]
-    small = [f'<span style="font-size:12px">{note}</span>' for note in shown]
+    small = [
+        f'<span style="font-size:12px">{wrap(note, 100)}</span>'
+        for note, applies in notes.items()
+        if applies
+    ]
     text = "<br>".join([wrap(title, 66), *small])
     top_px = 28 + 22 * n_lines(text) + above_px
     if foot := "<br>".join(wrap(line, 64) for line in footnotes):

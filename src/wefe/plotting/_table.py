@@ -51,9 +51,9 @@ def check_frame(
             f"frame must have the columns {', '.join(wanted)}; got {', '.join(map(str, table))}, "
             f"without {', '.join(lacking)}."
         )
-    known = table[[*texts, *table.columns.intersection(list(optional))]]
+    known = table[[*texts, *table.columns.intersection([*optional])]]
     checked = known.astype(object).fillna("").map(str)
-    for column in [*numbers, *table.columns.intersection(list(optional_numbers))]:
+    for column in [*numbers, *table.columns.intersection([*optional_numbers])]:
         values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
     return checked.reset_index(drop=True)
