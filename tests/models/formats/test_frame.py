@@ -12,25 +12,19 @@ WORDS = ["null", "NA", "nan", "None", "new, york", "naïve"]
 VECTORS = np.arange(18, dtype=np.float32).reshape(6, 3) / 7
 
 
-def frame(words=WORDS, vectors=VECTORS):
-    columns = [str(column) for column in range(np.shape(vectors)[1])]
-    return pd.DataFrame(vectors, index=words, columns=columns)
+def frame(vectors=VECTORS):
+    return pd.DataFrame(vectors, index=WORDS, columns=list("012"))
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 @pytest.mark.parametrize("kind", ["category", object, "string"])
 def test_words_of_a_frame_are_in_its_index_or_a_column(dtype, kind):
     vectors = VECTORS.astype(dtype)
-    table = frame(vectors=vectors).reset_index().astype({"index": kind})
+    table = frame(vectors).reset_index().astype({"index": kind})
     for opened in (table, table.set_index("index"), table.assign(count=5).set_index("index")):
         check_source(open_frame(opened), WORDS, vectors)
     check_source(open_frame(table.iloc[:, ::-1]), WORDS, vectors[:, ::-1])
     check_source(open_frame(table[table.index > 4]), WORDS[5:], vectors[5:])
-
-
-def test_of_several_columns_of_strings_that_with_a_telling_name_has_the_words():
-    table = frame().reset_index(names="Token").assign(pos="x", rank=range(6), known=True)
-    check_source(open_frame(table), WORDS, VECTORS)
 
 
 @pytest.mark.parametrize(
@@ -39,39 +33,44 @@ def test_of_several_columns_of_strings_that_with_a_telling_name_has_the_words():
 )
 def test_whole_and_missing_numbers_of_a_frame_become_floats(dtype, expected):
     numbers = np.arange(18).reshape(6, 3).astype(expected)
-    table = frame(vectors=numbers).astype(dtype)
+    table = frame(numbers).astype(dtype)
     if dtype[0].isupper():
         numbers[1, 1], table.iloc[1, 1] = np.nan, pd.NA
     check_source(open_frame(table), WORDS, numbers)
 
 
-def test_vectors_of_a_frame_may_be_in_one_column_of_lists():
-    table = pd.DataFrame({"x": WORDS, "vector": list(VECTORS), "n": 1})
+@pytest.mark.parametrize(
+    "table",
+    [
+        frame().reset_index(names="Token").assign(pos="x", rank=range(6), known=True),
+        pd.DataFrame({"x": WORDS, "vector": list(VECTORS), "n": 1}),
+    ],
+    ids=["a telling name", "a column of lists"],
+)
+def test_other_columns_are_no_dimensions(table):
     check_source(open_frame(table), WORDS, VECTORS)
 
 
 @pytest.mark.parametrize(
-    ("table", "culprit"),
+    ("columns", "index", "culprit"),
     [
-        (frame().iloc[:0], "0 rows"),
-        (frame(range(6)), "'0': 'float'"),
-        (pd.DataFrame({"a": ["x"], "b": ["y"], "0": [1.0]}), "'b': 'text'"),
-        (pd.DataFrame({"w": ["she"]}), "'w': 'text'"),
-        (pd.DataFrame({"n": [5], "0": [1.0]}, index=["she"]), "'n': 'int'"),
-        (pd.DataFrame({"u": [[1.0]], "v": [[1.0]]}, index=["she"]), "'u': 'list'"),
-        (pd.DataFrame({"w": ["she", None], "0": [1.0, 2]}), "row 1.*keep_default_na=False"),
-        (pd.DataFrame({"w": ["a", "b"], "v": [[1.0], [1.0, 2]]}), "row 1.*'b'"),
+        ({"0": []}, [], "0 rows"),
+        ({"a": ["x"], "b": ["y"], "0": [1.0]}, None, "'b': 'text'"),
+        ({"n": [5], "0": [1.0]}, ["she"], "'n': 'int'"),
+        ({"u": [[1.0]], "v": [[1.0]]}, ["she"], "'u': 'list'"),
+        ({"w": ["she", None], "0": [1.0, 2]}, None, "row 1.*keep_default_na=False"),
+        ({"w": ["a", "b"], "v": [[1.0], [1.0, 2]]}, None, "row 1.*'b'"),
     ],
 )
-def test_other_frames_are_refused(table, culprit):
+def test_other_frames_are_refused(columns, index, culprit):
     with pytest.raises(ValueError, match=f"the DataFrame.*{culprit}"):
-        open_frame(table)
+        open_frame(pd.DataFrame(columns, index))
 
 
-def test_numbers_of_a_dict_keep_their_type_and_lists_become_float64():
-    for dtype in (np.float16, np.float32, np.float64):
-        vectors = VECTORS.astype(dtype)
-        check_source(open_dict(dict(zip(WORDS, vectors, strict=True))), WORDS, vectors)
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+def test_numbers_of_a_dict_keep_their_type_and_lists_become_float64(dtype):
+    vectors = VECTORS.astype(dtype)
+    check_source(open_dict(dict(zip(WORDS, vectors, strict=True))), WORDS, vectors)
     check_source(open_dict({"a": [1, 0], "b": (0.5, 1)}), ["a", "b"], np.array([[1, 0], [0.5, 1]]))
 
 

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from model_files import at_most, check_source, read_all
 
-from wefe.models.formats import _parquet
 from wefe.models.formats._parquet import ParquetSource
 from wefe.models.formats._source import Reading
 
@@ -33,27 +32,25 @@ def lists(vectors=VECTORS, make=arrow.list_):
     return arrow.array(vectors.tolist(), make(arrow.from_numpy_dtype(vectors.dtype)))
 
 
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("form", ["index", "column", "filtered"])
 @pytest.mark.parametrize("name", ["word", "irgendwas", None])
-def test_parquet_of_pandas_is_read(tmp_path, dtype, form, name):
-    vectors = VECTORS.astype(dtype)
-    table = pd.DataFrame(vectors, index=WORDS, columns=["0", "1", "2"]).rename_axis(name)
+def test_parquet_of_pandas_is_read(tmp_path, form, name):
+    table = pd.DataFrame(VECTORS, WORDS, list("012")).rename_axis(name)
     if form != "index":
         table = table.reset_index()
     first = 1 if form == "filtered" else 0  # with a column of row numbers
     table[first:].to_parquet(tmp_path / "m.parquet")
     source = ParquetSource(tmp_path / "m.parquet", Reading())
     assert (source.name, source.n_words) == ("m", 8 - first)
-    check_source(source, WORDS[first:], vectors[first:])
+    check_source(source, WORDS[first:], VECTORS[first:])
 
 
 @pytest.mark.parametrize("make", [arrow.list_, arrow.large_list, lambda kind: arrow.list_(kind, 3)])
 @pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
 def test_vectors_of_parquet_may_be_in_one_column_of_lists(opened, make, dtype):
     vectors = VECTORS.astype(dtype)
-    source = opened({"id": range(8), "text": WORDS, "embedding": lists(vectors, make)})
-    check_source(source, WORDS, vectors)
+    columns = {"id": range(8), "text": WORDS, "embedding": lists(vectors, make)}
+    check_source(opened(columns, row_group_size=5), WORDS, vectors)
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
@@ -71,24 +68,12 @@ def test_whole_and_missing_numbers_of_parquet_become_floats(opened):
     check_source(source, ["a", "b"], np.array([[np.inf, np.nan], [np.nan, 2]]))
 
 
-def test_row_groups_and_batches_of_parquet_are_one_table(opened, monkeypatch):
-    monkeypatch.setattr(_parquet, "CHUNK_ROWS", 2)
-    source = opened({"w": WORDS, "v": lists()}, row_group_size=5)
-    assert len(list(source.blocks())) >= 4
-    check_source(source, WORDS, VECTORS)
-    source = opened({"w": ["she", "he", "she"], "x": [1.0, 2.0, 3.0]})
-    words, vectors = source.select(frozenset(["he", "she"]))
-    assert (words, vectors.tolist()) == (["she", "he"], [[1.0], [2.0]])
-
-
 @pytest.mark.parametrize(
     ("columns", "culprit"),
     [
         ({"x": [1.0]}, "'x': 'float'"),
         ({"a": ["x"], "b": ["y"], "x": [1.0]}, "'b': 'text'"),
         ({"w": ["a"], "v": [["x"]]}, "'v': 'list'"),
-        ({"w": ["a"], "n": [1], "x": [1.0]}, "'n': 'int'"),
-        ({"w": ["a"], "v": [[]]}, "'v': 'list'"),
         ({"w": [], "v": []}, "0 rows"),
     ],
 )
@@ -100,10 +85,8 @@ def test_other_layouts_of_parquet_are_refused(opened, columns, culprit):
 @pytest.mark.parametrize("size", [-1, 1])
 def test_rows_without_a_word_or_vector_are_named_or_left_out(opened, size):
     vectors = [[1], None if size == 1 else [1, 2], [3], [4]]
-    columns = {
-        "w": ["a", "b", None, "d"],
-        "v": arrow.array(vectors, arrow.list_(arrow.float32(), size)),
-    }
+    vectors = arrow.array(vectors, arrow.list_(arrow.float32(), size))
+    columns = {"w": ["a", "b", None, "d"], "v": vectors}
     with pytest.raises(ValueError, match=r"m\.parquet, row 1: .*'b'"):
         read_all(opened(columns))
     source = opened(columns, lenient=True)
@@ -116,8 +99,6 @@ def test_parquet_that_cannot_be_opened(opened, tmp_path, monkeypatch):
     source.n_words += 1  # as of a damaged file
     with pytest.raises(ValueError, match=r"m\.parquet.* of 9 rows, 8"):
         read_all(source)
-    with pytest.raises(FileNotFoundError):
-        ParquetSource(tmp_path / "n.parquet", Reading())
     monkeypatch.setitem(sys.modules, "pyarrow.parquet", None)
     with pytest.raises(ImportError, match=r"wefe\[parquet\]"):
         ParquetSource(tmp_path / "m.parquet", Reading())
@@ -134,21 +115,17 @@ def test_only_a_part_of_parquet_is_in_memory(opened):
     assert peak < vectors.nbytes / 1.5
 
 
-@pytest.mark.parametrize("n_columns", [20, 2])
-def test_parquet_that_promises_too_much_is_refused(opened, tmp_path, n_columns):
+def test_parquet_that_promises_too_much_is_refused(opened, tmp_path):
     # Equal rows take next to nothing.
-    n_rows = 20_000_000 // n_columns
-    columns = {f"d{column}": np.zeros(n_rows, np.float32) for column in range(n_columns)}
+    columns = {name: np.zeros(10_000_000, np.float32) for name in "xy"}
     with pytest.raises(ValueError, match=r"m\.parquet grows to 160,000,000"):
-        opened({"w": arrow.repeat("a", n_rows), **columns})
+        opened({"w": arrow.repeat("a", 10_000_000), **columns})
     with at_most(4_000_000), pytest.raises(ValueError, match=r"m\.parquet grows to"):
         ParquetSource(tmp_path / "m.parquet", Reading())
 
 
-@pytest.mark.parametrize("kind", ["string", "large_string"])
-def test_a_long_word_that_many_rows_of_parquet_have_is_refused_in_little_memory(opened, kind):
-    word = arrow.array(["x" * (1 << 20)], kind)
-    words = arrow.DictionaryArray.from_arrays(np.zeros(5000, np.int8), word)
+def test_a_long_word_that_many_rows_of_parquet_have_is_refused_in_little_memory(opened):
+    words = arrow.DictionaryArray.from_arrays(np.zeros(5000, np.int8), ["x" * (1 << 20)])
     options = {"dictionary_pagesize_limit": 1 << 22, "store_schema": False, "compression": "zstd"}
     source = opened({"w": words, "v": np.arange(5000.0)}, **options)
     before = arrow.default_memory_pool().max_memory()
