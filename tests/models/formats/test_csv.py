@@ -129,10 +129,10 @@ def test_a_field_without_end_is_refused_in_little_memory(text):
 def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
     monkeypatch.setattr(_csv, "_BLOCK_NUMBERS", 1 << 12)
     line = ",".join(["0.125"] * 1000)
-    source = CsvSource(text(f"word,{line}\n" * 1500), PLAIN)
-    # The file has 9 MB, the vectors 6.
-    with at_most(5_000_000):
-        assert sum(len(words) for words, _ in source.blocks()) == 1500
+    source = CsvSource(text(f"word,{line}\n" * 3000), PLAIN)
+    # The file has 18 MB, the vectors 12.
+    with at_most(9_000_000):
+        assert sum(len(words) for words, _ in source.blocks()) == 3000
 
 
 @pytest.mark.parametrize(
