@@ -13,8 +13,8 @@ from wefe.models.formats import _fasttext
 from wefe.models.formats._fasttext import FastTextVectors, open_fasttext_bin
 from wefe.models.formats._source import Reading
 
-# The bytes before the bucket, the dictionary, and its first word.
-BUCKET, DICTIONARY, FIRST_WORD = 40, 64, 92
+# The bytes before the bucket and the dictionary.
+BUCKET, DICTIONARY = 40, 64
 UNSEEN = ["shes", "queenly", "x", "", "naïveté", "日本", "🙂", "<", "a b", "</s>"]
 # The tools only count the words. Their matrices are set here, as fastText 0.9.3 leaves most of
 # one as the memory was before.
@@ -31,8 +31,6 @@ VARIANTS = {
     "supervised": {"bucket": 40},
     "supervised with n-grams": {"minn": 2, "maxn": 3, "bucket": 40},
 }
-# What floret, which is fastText with more modes, writes before lrUpdateRate.
-FLORET_ONLY = slice(DICTIONARY - 12, DICTIONARY - 4)
 
 
 @pytest.fixture(scope="module", params=["fasttext", "floret"])
@@ -58,9 +56,9 @@ def save(tool, model, path):
     """Write a model as fastText does."""
     model.save_model(str(path))
     if tool.__name__ == "floret":
-        content = bytearray(path.read_bytes())
-        del content[FLORET_ONLY]
-        path.write_bytes(content)
+        # floret, which is fastText with more modes, writes eight bytes more before lrUpdateRate.
+        content = path.read_bytes()
+        path.write_bytes(content[: DICTIONARY - 12] + content[DICTIONARY - 4 :])
     return path
 
 
@@ -68,65 +66,32 @@ def save(tool, model, path):
 def written(request, tool, tmp_path_factory):
     """A model, as fastText has it and as it wrote it."""
     folder = tmp_path_factory.mktemp("fasttext")
-    mode = {"mode": "fasttext"} if tool.__name__ == "floret" else {}
     supervised = request.param.startswith("supervised")
-    model = train(
-        tool, folder, supervised, **({} if supervised else mode), **VARIANTS[request.param]
-    )
+    mode = {"mode": "fasttext"} if tool.__name__ == "floret" and not supervised else {}
+    model = train(tool, folder, supervised, **mode, **VARIANTS[request.param])
     return model, save(tool, model, folder / "m.bin")
 
 
-@pytest.fixture(scope="module")
-def of_gensim(tmp_path_factory):
+@pytest.fixture
+def of_gensim(tmp_path):
     """A small model, written by gensim, which needs no compiler."""
     fasttext = pytest.importorskip("gensim.models.fasttext")
-    model = fasttext.FastText(
-        [["she", "reads", "naïve", "語", "</s>"], ["he", "reads"]],
-        vector_size=3,
-        min_count=1,
-        bucket=5,
-        epochs=1,
-        seed=1,
-        workers=1,
-    )
-    path = tmp_path_factory.mktemp("gensim") / "m.bin"
-    fasttext.save_facebook_model(model, str(path))
-    return path
+    options = {"vector_size": 3, "min_count": 1, "bucket": 5, "epochs": 1, "seed": 1, "workers": 1}
+    model = fasttext.FastText([["she", "reads", "naïve", "語", "</s>"], ["he", "reads"]], **options)
+    fasttext.save_facebook_model(model, str(tmp_path / "m.bin"))
+    return tmp_path / "m.bin"
 
 
-@pytest.fixture(scope="module")
-def content(of_gensim):
-    return of_gensim.read_bytes()
-
-
-def open_bytes(tmp_path, content, **options):
-    path = tmp_path / "m.bin"
-    path.write_bytes(content)
-    return open_fasttext_bin(path, Reading(**options))
-
-
-def replaced(content, position, form, value):
-    return (
-        content[:position] + struct.pack(form, value) + content[position + struct.calcsize(form) :]
-    )
-
-
-def test_known_words_have_the_numbers_of_fasttext_to_the_last_bit(written):
-    model, path = written
+def test_words_have_the_numbers_of_fasttext_to_the_last_bit(written):
+    official, path = written
     source = open_fasttext_bin(path, Reading())
     words, vectors = next(source.blocks())
-    assert words == model.get_words()
+    expected, counts = official.get_words(include_freq=True)
+    assert words == expected
     assert "</s>" in words
-    assert not any("__label__" in word for word in words)
-    np.testing.assert_array_equal(vectors, [model.get_word_vector(word) for word in words])
-    _, counts = model.get_words(include_freq=True)
+    np.testing.assert_array_equal(vectors, [official.get_word_vector(word) for word in words])
     assert dict(source.counts()) == dict(zip(words, counts, strict=False))
-
-
-def test_unseen_words_have_the_numbers_of_fasttext_to_the_last_bit(written):
-    official, path = written
-    table = FastTextVectors(path)
-    model = WordEmbeddingModel(table, use_subwords=table.knows_subwords)
+    model = WordEmbeddingModel(source.table, use_subwords=source.table.knows_subwords)
     for word in UNSEEN:
         expected = official.get_word_vector(word)
         # What fastText has no n-grams of, it gives zeros.
@@ -146,15 +111,13 @@ def test_vectors_are_those_of_gensim_but_where_fasttext_says_otherwise(of_gensim
     # gensim mixes n-grams into the end of a sentence, the official library does not.
     row = ours.key_to_index["</s>"]
     np.testing.assert_array_equal(ours["</s>"], theirs.vectors_vocab[row])
-    assert not np.allclose(ours["</s>"], theirs["</s>"])
 
 
 def test_any_rows_are_read_in_any_order_and_pieces(of_gensim, monkeypatch):
     table = FastTextVectors(of_gensim)
     whole = table.rows(range(len(table)))
-    rows = [3, 0, 3, 2, 1]
     monkeypatch.setattr(_fasttext, "_BATCH_NGRAMS", 20)
-    np.testing.assert_array_equal(table.rows(rows), whole[rows])
+    np.testing.assert_array_equal(table.rows([3, 0, 3, 2, 1]), whole[[3, 0, 3, 2, 1]])
     assert table.rows([]).shape == (0, 3)
 
 
@@ -162,38 +125,23 @@ def test_a_model_holds_what_it_is_asked_to(of_gensim):
     model = wefe.load(of_gensim, subwords="mean", hold="mapped")
     assert (model.held, model.name, "shes" in model) == ("mapped", "m", True)
     assert "shes" not in wefe.load(of_gensim)
-    for other in (wefe.load(of_gensim, hold="memory"), wefe.load(of_gensim, words=["she"])):
-        np.testing.assert_array_equal(other["she"], model["she"])
     copy = pickle.loads(pickle.dumps(model.wv))
     np.testing.assert_array_equal(copy.get_vector("shes"), model["shes"])
     before = of_gensim.read_bytes()
     model.update("she", np.ones(3, np.float32))
-    np.testing.assert_array_equal(model["she"], np.ones(3))
     assert of_gensim.read_bytes() == before
 
 
-def test_subwords_that_have_no_meaning_are_refused(tmp_path, content):
-    without = replaced(content, BUCKET + 8, "<i", 0)
-    for file, subwords in ((content, "first"), (without, "mean")):
-        (tmp_path / "m.bin").write_bytes(file)
-        with pytest.raises(ValueError, match=rf"subwords='{subwords}'.*m\.bin"):
-            wefe.load(tmp_path / "m.bin", subwords=subwords)
-
-
-def test_words_that_are_no_utf8_are_read_as_gensim_reads_them(tmp_path, content):
+def test_words_that_are_no_utf8_are_read_as_gensim_reads_them(of_gensim):
+    content = of_gensim.read_bytes()
     # Words of three bytes.
-    changed = content.replace("語".encode() + b"\0", b"\xffab\0")
-    table = open_bytes(tmp_path, changed).table
+    of_gensim.write_bytes(content.replace("語".encode() + b"\0", b"\xffab\0"))
+    table = FastTextVectors(of_gensim)
     assert r"\xffab" in table
-    row = table._n_words + _fasttext_hash(b"<\xffa") % 5
-    assert row in table._ngrams([b"\xffab"])[0]
-
-
-def _fasttext_hash(ngram):
     value = 2166136261
-    for byte in ngram:
+    for byte in b"<\xffa":
         value = (value ^ (byte if byte < 128 else byte + 0xFFFFFF00)) * 16777619 % 2**32
-    return value
+    assert table._n_words + value % 5 in table._ngrams([b"\xffab"])[0]
 
 
 def test_quantised_models_are_named_as_such(tmp_path, tool):
@@ -222,13 +170,14 @@ def test_models_of_floret_are_named_as_such(tmp_path, mode):
         (BUCKET, "<i", 2**31 - 1),
         (BUCKET, "<i", -1),
         (BUCKET + 8, "<i", 2**30),
-        (DICTIONARY, "<i", 2**31 - 1),
         (DICTIONARY, "<i", 4),
         (DICTIONARY + 4, "<i", -1),
         (DICTIONARY + 20, "<q", 0),
-        (DICTIONARY + 20, "<q", 2**60),
     ],
 )
-def test_a_header_that_lies_is_refused(tmp_path, content, position, form, value):
+def test_a_header_that_lies_is_refused(of_gensim, position, form, value):
+    content = bytearray(of_gensim.read_bytes())
+    struct.pack_into(form, content, position, value)
+    of_gensim.write_bytes(content)
     with pytest.raises(ValueError, match=r"m\.bin: expected a whole fastText model"):
-        open_bytes(tmp_path, replaced(content, position, form, value))
+        FastTextVectors(of_gensim)

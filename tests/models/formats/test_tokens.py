@@ -26,22 +26,6 @@ from tokenizers import (  # noqa: E402
 DIM = 5
 
 
-def word_piece():
-    """BERT's kind: folds case, '##' continues a word."""
-    names = "[PAD] [unused0] [UNK] [CLS] [SEP] she he nurse ##s house ##maid . ##he new york"
-    tokenizer = Tokenizer(
-        models.WordPiece({name: n for n, name in enumerate(names.split())}, unk_token="[UNK]")
-    )
-    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
-    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    tokenizer.decoder = decoders.WordPiece()
-    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 3), ("[SEP]", 4)]
-    )
-    return tokenizer
-
-
 def byte_level(add_prefix_space=False):
     """GPT's kind: bytes; the space before a word is part of its token."""
     vocabulary = {letter: n for n, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
@@ -70,12 +54,26 @@ def byte_level(add_prefix_space=False):
     return tokenizer
 
 
+def word_piece():
+    """BERT's kind: folds case, '##' continues a word."""
+    names = "[PAD] [unused0] [UNK] [CLS] [SEP] she he nurse ##s house ##maid . ##he new york"
+    vocabulary = {name: n for n, name in enumerate(names.split())}
+    tokenizer = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", special_tokens=[("[CLS]", 3), ("[SEP]", 4)]
+    )
+    return tokenizer
+
+
 def unigram(prepend_scheme="always"):
     """T5's kind: '▁' stands for the space before a word."""
     names = "<unk> ▁ ▁she ▁he he ▁nurse s ▁s e 中国 ."
-    tokenizer = Tokenizer(
-        models.Unigram([(name, -float(n)) for n, name in enumerate(names.split())], unk_id=0)
-    )
+    scores = [(name, -float(n)) for n, name in enumerate(names.split())]
+    tokenizer = Tokenizer(models.Unigram(scores, unk_id=0))
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=prepend_scheme)
     tokenizer.decoder = decoders.Metaspace(prepend_scheme=prepend_scheme)
     tokenizer.add_special_tokens(["<unk>"])
@@ -93,19 +91,19 @@ def gemma():
 def llama():
     """Llama 2's kind: the normaliser puts '▁' before every text."""
     tokenizer = gemma()
-    tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
-    )
+    parts = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
+    tokenizer.normalizer = normalizers.Sequence(parts)
     tokenizer.pre_tokenizer = None
     return tokenizer
 
 
 def word_level():
-    names = "[UNK] She she he nurse ."
-    tokenizer = Tokenizer(
-        models.WordLevel({name: n for n, name in enumerate(names.split())}, unk_token="[UNK]")
-    )
+    """A kind of whole words, with special tokens and placeholders, which are none."""
+    vocabulary = {name: n for n, name in enumerate(["[UNK]", "She", "she", "he", "nurse", "."])}
+    tokenizer = Tokenizer(models.WordLevel(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = pre_tokenizers.Whitespace()
+    tokenizer.add_special_tokens(["[MASK]"])
+    tokenizer.add_tokens(["<unused0>", "covid19", AddedToken("New York", normalized=False)])
     return tokenizer
 
 
@@ -118,7 +116,18 @@ def clip():
     return tokenizer
 
 
-KINDS = [word_piece, byte_level, unigram, gemma, llama, word_level, clip]
+# The words that each kind keeps whole. After a space the letter h is no token, and half a letter is
+# no word anywhere.
+KINDS = {
+    word_piece: "she he nurse house . new york",
+    unigram: "she he nurse s 中国",
+    gemma: "she he nurse s 中国",
+    llama: "she he nurse s 中国",
+    word_level: "She she he nurse . covid19 New York",
+    clip: "e he she",
+    byte_level: "he s she n nu nur nurs nurse . 中 国 中国 na naï naïv naïve",
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def table_for(tokenizer, dtype=np.float32):
@@ -133,30 +142,14 @@ def vectors_of(tokenizer, policy="mean", **options):
 # Which words are one token
 
 
-@pytest.mark.parametrize(
-    ("kind", "words"),
-    [
-        (word_piece, "she he nurse house . new york"),
-        (unigram, "she he nurse s 中国"),
-        (gemma, "she he nurse s 中国"),
-        (llama, "she he nurse s 中国"),
-        (word_level, "She she he nurse ."),
-        (clip, "e he she"),
-        # After a space the letter h is no token, and half a letter is no word anywhere.
-        (byte_level, "he s she n nu nur nurs nurse . 中 国 中国 na naï naïv naïve"),
-    ],
-)
-def test_the_words_are_those_that_the_tokenizer_keeps_whole(kind, words):
-    assert " ".join(vectors_of(kind()).key_to_index) == words
-
-
-@pytest.mark.parametrize("kind", KINDS)
+@every_kind
 @pytest.mark.parametrize("static", [True, False])
 def test_every_word_is_exactly_the_one_token_whose_row_it_has(kind, static):
     tokenizer = kind()
     table = table_for(tokenizer)
     vectors = TokenVectors(table, tokenizer, "mean", static=static)
-    assert len(vectors) > 2
+    if not static:
+        assert " ".join(vectors.key_to_index) == KINDS[kind]
     for word, row in vectors.key_to_index.items():
         chinese = word[0] in "中国"
         space = " " if kind in (byte_level, gemma) and not static and not chinese else ""
@@ -165,7 +158,10 @@ def test_every_word_is_exactly_the_one_token_whose_row_it_has(kind, static):
             ids = ids[1:]
         assert len(ids) == 1
         np.testing.assert_array_equal(vectors.rows([row])[0], table[ids[0]])
-        np.testing.assert_array_equal(vectors.get_vector(word), table[ids[0]])
+    for text in ("", " ", "\n\t", "\u00a0", "\ud800", "[MASK]", "[UNK]", "<unused0>", "she [MASK]"):
+        assert text not in vectors
+        if kind is word_level or not text.strip().isascii() or not text.strip():
+            assert not vectors.has_subwords(text)
 
 
 def test_chinese_is_not_merged_with_a_space_that_is_not_there():
@@ -191,77 +187,33 @@ def test_a_byte_level_tokenizer_may_have_added_words_and_put_the_space_itself():
         np.testing.assert_array_equal(vectors["he"], row)
 
 
-def test_special_tokens_and_placeholders_are_no_words():
-    tokenizer = word_level()
-    tokenizer.add_special_tokens(["[MASK]"])
-    tokenizer.add_tokens(["<unused0>", "covid19", AddedToken("New York", normalized=False)])
-    vectors = vectors_of(tokenizer)
-    assert list(vectors.key_to_index) == ["She", "she", "he", "nurse", ".", "covid19", "New York"]
-    for text in ("[MASK]", "[UNK]", "<unused0>", "she [MASK]"):
-        assert not vectors.has_subwords(text)
-
-
 # Words of several tokens
 
 
-def test_a_word_of_several_tokens_gets_what_the_policy_says():
+@pytest.mark.parametrize(("policy", "rows"), [("first", [9]), ("mean", [9, 10]), ("refuse", [])])
+def test_a_word_of_several_tokens_gets_what_the_policy_says(policy, rows):
     table = table_for(word_piece())
-    for policy, rows in (("first", [9]), ("mean", [9, 10]), ("refuse", [])):
-        vectors = TokenVectors(table, word_piece(), policy)
-        assert "housemaid" not in vectors
-        assert vectors.has_subwords("housemaid") == bool(rows)
-        if rows:
-            made = vectors.get_vector("housemaid")
-            np.testing.assert_allclose(made, table[rows].mean(axis=0), rtol=1e-6)
-            # The tokenizer folds its case.
-            np.testing.assert_array_equal(vectors.get_vector("She"), vectors["she"])
-        else:
-            with pytest.raises(KeyError, match="housemaid"):
-                vectors.get_vector("housemaid")
-        np.testing.assert_array_equal(vectors.get_vector("he"), table[6])
+    vectors = TokenVectors(table, word_piece(), policy)
+    assert "housemaid" not in vectors
+    assert vectors.has_subwords("housemaid") == bool(rows)
+    if rows:
+        made = vectors.get_vector("housemaid")
+        np.testing.assert_allclose(made, table[rows].mean(axis=0), rtol=1e-6)
+        # The tokenizer folds its case.
+        np.testing.assert_array_equal(vectors.get_vector("She"), vectors["she"])
+    else:
+        with pytest.raises(KeyError, match="housemaid"):
+            vectors.get_vector("housemaid")
 
 
-def test_unknown_tokens_are_left_out_in_a_static_table_and_refused_in_a_language_model():
-    for kind, text in ((word_piece, "he.☃"), (unigram, "heß")):
-        assert not vectors_of(kind()).has_subwords(text)
-        assert vectors_of(kind(), static=True).has_subwords(text)
-    vectors = vectors_of(word_piece(), static=True)
-    assert not vectors.has_subwords("☃")
-    expected = (vectors["he"] + vectors["."]) / 2
-    np.testing.assert_allclose(vectors.get_vector("he.☃"), expected, rtol=1e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("static", [True, False])
-@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u00a0", "\ud800"])
-def test_nothing_but_space_or_half_a_letter_has_no_vector(kind, static, text):
-    vectors = vectors_of(kind(), static=static)
-    assert text not in vectors
-    assert not vectors.has_subwords(text)
-    with pytest.raises(KeyError):
-        vectors.get_vector(text)
+@pytest.mark.parametrize(("kind", "text"), [(word_piece, "he.☃"), (unigram, "heß")])
+def test_unknown_tokens_are_left_out_in_a_static_table_and_refused_in_a_language_model(kind, text):
+    assert not vectors_of(kind()).has_subwords(text)
+    assert vectors_of(kind(), static=True).has_subwords(text)
+    assert not vectors_of(word_piece(), static=True).has_subwords("☃")
 
 
 # The table
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int8, np.uint16])
-def test_rows_are_made_in_float32_whatever_the_table_has(dtype):
-    tokenizer = word_piece()
-    table = table_for(tokenizer) * 20
-    if dtype is np.uint16:  # raw bfloat16
-        table = (table.view(np.uint32) >> 16).astype(np.uint16)
-        expected = (table.astype(np.uint32) << 16).view(np.float32)
-    else:
-        table = table.astype(dtype)
-        expected = table.astype(np.float32)
-    vectors = TokenVectors(table, tokenizer, "mean")
-    made = vectors.rows([2, 0])
-    assert made.dtype == vectors.get_vector("housemaid").dtype == np.float32
-    np.testing.assert_array_equal(made, expected[[7, 5]])
-    made[:] = 0
-    vectors.get_vector("nurse")[:] = 0
-    np.testing.assert_array_equal(vectors["nurse"], expected[7])
 
 
 @pytest.mark.parametrize(
@@ -281,101 +233,66 @@ def test_a_table_and_a_tokenizer_of_different_models_are_refused(n_rows, mapping
 
 # model2vec
 
-WORDS = ["she", "he", "housemaid", "Nurse", "nurses", "he.☃", "housemaids", "new york", ".", "hehe"]
-
-
-@pytest.fixture
-def static_model():
-    model2vec = pytest.importorskip("model2vec")
-
-    def make(kind=word_piece, dtype=np.float32, **options):
-        tokenizer = kind()
-        return model2vec.StaticModel(table_for(tokenizer, dtype), tokenizer, **options)
-
-    return make
-
-
-def opened(model, folder, **reading):
-    model.save_pretrained(folder)
-    return open_token_table(folder, Reading(**reading))
-
-
-def assert_same_vectors(source, model, words=WORDS, normalize=None, **tolerance):
-    own = model.encode(words, normalize=normalize)
-    for word, expected in zip(words, own, strict=True):
-        vector = source.table.get_vector(word)
-        assert vector.dtype == np.float32
-        np.testing.assert_allclose(vector, expected, **tolerance, err_msg=word)
-
-
-@pytest.mark.parametrize("kind", [word_piece, byte_level, unigram, word_level])
-def test_vectors_are_those_of_model2vec_with_every_kind_of_tokenizer(static_model, tmp_path, kind):
-    model = static_model(kind)
-    words = [word for word in [*WORDS, "heß", "中国"] if model.tokenize([word])[0]]
-    assert_same_vectors(opened(model, tmp_path / "m"), model, words, rtol=1e-6, atol=1e-7)
-
 
 @pytest.mark.parametrize(
-    ("dtype", "error"), [("f2", 1e-3), ("f4", 1e-6), ("f8", 1e-6), ("i1", 1e-6)]
+    ("kind", "dtype", "options"),
+    [
+        *((kind, "f4", {}) for kind in (word_piece, byte_level, unigram, word_level)),
+        *((word_piece, dtype, {}) for dtype in ("f2", "f8", "i1")),
+        *((word_piece, dtype, {"n_clusters": 4}) for dtype in ("f2", "f4", "f8")),
+        (word_piece, "f4", {"normalize": True}),
+        (word_piece, "f4", {"normalize": False}),
+    ],
 )
-def test_vectors_are_those_of_model2vec_in_every_width(static_model, tmp_path, dtype, error):
-    model = static_model(dtype=np.float32)
-    model.embedding = (model.embedding * 20).astype(dtype)
+def test_vectors_are_those_of_model2vec(tmp_path, kind, dtype, options):
+    model2vec = pytest.importorskip("model2vec")
+    table = table_for(kind()) * 20
+    table[6] *= "normalize" not in options
+    model = model2vec.StaticModel(table, kind(), normalize=options.get("normalize", False))
+    model.embedding = model.embedding.astype(dtype)
+    if n_clusters := options.get("n_clusters"):
+        model = model2vec.model.quantize_model(model, vocabulary_quantization=n_clusters)
+    model.save_pretrained(tmp_path / "m")
+    opened = open_token_table(tmp_path / "m", Reading()).table
+    words = ["she", "he", "housemaid", "Nurse", "nurses", "he.☃", "new york", "hehe", "heß", "中国"]
+    words = [word for word in words if model.tokenize([word])[0]]
     # model2vec rounds its means to the width of the table.
-    assert_same_vectors(opened(model, tmp_path / "m"), model, rtol=error, atol=error)
-
-
-@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-def test_vectors_of_a_quantised_vocabulary_are_those_of_model2vec(static_model, tmp_path, dtype):
-    from model2vec.model import quantize_model
-
-    model = quantize_model(static_model(dtype=dtype), vocabulary_quantization=4)
-    source = opened(model, tmp_path / "m")
-    assert source.table._table.shape == (4, DIM)
     error = 2e-3 if dtype == "f2" else 1e-6
-    assert_same_vectors(source, model, rtol=error, atol=error)
-    rows = source.table.rows([source.table.key_to_index["he"]])
-    np.testing.assert_allclose(rows[0], model.encode(["he"])[0], rtol=error, atol=error)
-
-
-@pytest.mark.parametrize("normalize", [True, False])
-def test_vectors_have_unit_length_if_model2vec_says_so(static_model, tmp_path, normalize):
-    model = static_model(normalize=normalize)
-    model.embedding[6] = 0
-    source = opened(model, tmp_path / "m")
-    assert_same_vectors(source, model, rtol=1e-6, atol=1e-7)
-    lengths = np.linalg.norm(source.table.vectors, axis=1)
-    assert lengths[source.table.key_to_index["he"]] == 0
-    assert np.allclose(lengths[lengths > 0], 1) == normalize
+    for word, expected in zip(words, model.encode(words), strict=True):
+        vector = opened.get_vector(word)
+        assert vector.dtype == np.float32
+        np.testing.assert_allclose(vector, expected, rtol=error, atol=20 * error, err_msg=word)
+        if word in opened:
+            row = opened.key_to_index[word]
+            np.testing.assert_array_equal(opened.rows([row])[0], vector)
 
 
 # Which tensor is the table
 
+OTHERS = (
+    "wpe lm_head embeddings.position_embeddings embed_tokens_per_layer h.0.mlp not_embed_tokens"
+)
+KNOWN = "embedding model.embed_tokens language_model.model.embed_tokens model.decoder.embed_tokens"
+KNOWN += " bert.embeddings.word_embeddings transformer.wte wte shared tok_embeddings embed_in"
 
-def test_the_table_of_every_known_family_is_found_among_others():
-    others = ["embeddings.position_embeddings.weight", "embeddings.token_type_embeddings.weight"]
-    others += ["wpe.weight", "lm_head.weight", "model.embed_tokens_per_layer.weight"]
-    others += ["h.0.mlp.weight", "not_embed_tokens.weight"]
-    known = ["embeddings", "embedding.weight", "model.embed_tokens.weight"]
-    known += ["language_model.model.embed_tokens.weight", "model.decoder.embed_tokens.weight"]
-    known += ["bert.embeddings.word_embeddings.weight", "transformer.wte.weight", "wte.weight"]
-    known += ["shared.weight", "tok_embeddings.weight", "model.embeddings.tok_embeddings.weight"]
-    for name in [*known, "gpt_neox.embed_in.weight"]:
-        assert choose_table("toy", [*others, name]) == name
+
+@pytest.mark.parametrize("name", ["embeddings", *(f"{name}.weight" for name in KNOWN.split(" "))])
+def test_the_table_of_every_known_family_is_found_among_others(name):
+    others = [f"{other}.weight" for other in OTHERS.split(" ")]
+    assert choose_table("toy", [*others, name]) == name
 
 
 @pytest.mark.parametrize(
     "names",
     [
         ["embeddings", "embedding.weight"],
-        ["shared.weight", "wte.weight"],
         ["text.shared.weight", "audio.encoder.embed_tokens.weight"],
         ["a.embed_tokens.weight", "b.embed_tokens.weight"],
         ["patch_embed.weight", *(f"h.{n}.weight" for n in range(20))],
     ],
 )
 def test_several_tables_or_none_are_an_error_that_names_what_is_there(names):
-    with pytest.raises(ValueError, match=r"toy: .*" + ".*".join(names[:1])):
+    with pytest.raises(ValueError, match=f"toy: .*{names[0]}"):
         choose_table("toy", names)
 
 
@@ -391,26 +308,13 @@ def write(tmp_path):
         if kind is not None:
             kind().save(str(place / "tokenizer.json"))
         for name, content in texts.items():
-            (tmp_path / folder / f"{name}.json").write_text(json.dumps(content))
+            (place / f"{name}.json").write_text(json.dumps(content))
         return place
 
     return write
 
 
 BERT = "embeddings.word_embeddings.weight"
-
-
-def test_a_folder_and_its_file_are_the_same_model(write):
-    table = table_for(word_piece())
-    folder = write({BERT: table, "lm_head.weight": table * 2})
-    for path in (folder, folder / "model.safetensors"):
-        source = open_token_table(path, Reading())
-        assert (source.name, source.label) == ("model", str(path))
-        words, vectors = source.select(frozenset(["he", "xyzzy"]))
-        assert words == ["he"]
-        np.testing.assert_array_equal(vectors, table[[6]])
-        # Only the rows that are used are read.
-        assert source.table.held == "mapped"
 
 
 @pytest.mark.parametrize(
@@ -421,10 +325,17 @@ def test_a_folder_and_its_file_are_the_same_model(write):
         ("bert--tiny", "model.safetensors", "bert--tiny"),
     ],
 )
-def test_a_model_has_the_name_of_its_file_or_folder(write, folder, file, name):
-    path = write({BERT: table_for(word_piece())}, folder, file)
-    assert open_token_table(path / file, Reading()).name == name
-    assert open_token_table(path, Reading()).name == ("model" if name == "bert" else name)
+def test_a_folder_and_its_file_are_the_same_model(write, folder, file, name):
+    table = table_for(word_piece())
+    path = write({BERT: table, "lm_head.weight": table * 2}, folder, file)
+    for place, called in ((path / file, name), (path, "model" if name == "bert" else name)):
+        source = open_token_table(place, Reading())
+        assert (source.name, source.label) == (called, str(place))
+        words, vectors = source.select(frozenset(["he", "xyzzy"]))
+        assert words == ["he"]
+        np.testing.assert_array_equal(vectors, table[[6]])
+        # Only the rows that are used are read.
+        assert source.table.held == "mapped"
 
 
 @pytest.mark.parametrize(
@@ -433,16 +344,14 @@ def test_a_model_has_the_name_of_its_file_or_folder(write, folder, file, name):
 def test_words_of_several_tokens_have_vectors_in_static_tables_and_where_asked_for(
     write, name, static, caplog
 ):
-    steps = ["Dense"] if static else ["Pooling", "Normalize"]
-    modules = [{"type": f"a.{step}"} for step in ["First", *steps]]
+    modules = [{"type": f"a.{step}"} for step in ["First", "Dense" if static else "Pooling"]]
     folder = write({name: table_for(word_piece())}, modules=modules)
-    source = open_token_table(folder, Reading())
-    assert source.use_subwords == source.table.has_subwords("housemaid") == bool(static)
-    np.testing.assert_array_equal(source.table["he"], table_for(word_piece())[6])
+    for subwords in (None, "refuse" if static else "first"):
+        source = open_token_table(folder, Reading(subwords=subwords))
+        asked = bool(static) if subwords is None else not static
+        assert source.use_subwords == source.table.has_subwords("housemaid") == asked
     # What is left out is said.
     assert ("Dense" if static else "load_encoder") in caplog.text
-    source = open_token_table(folder, Reading(subwords="refuse" if static else "first"))
-    assert source.use_subwords == source.table.has_subwords("housemaid") == (not static)
 
 
 @pytest.mark.parametrize("tokenizer_above", [True, False])
@@ -468,14 +377,11 @@ def test_of_a_model_in_several_files_only_that_with_the_table_is_opened(write):
     files = {"model.safetensors.index": {"metadata": {}} | index}
     folder = write({"wte.weight": table}, file="a.safetensors", **files)
     (folder / "b.safetensors").touch()
-    source = open_token_table(folder, Reading())
-    np.testing.assert_array_equal(source.table["he"], table[6])
-    assert source.name == "model"
+    np.testing.assert_array_equal(open_token_table(folder, Reading()).table["he"], table[6])
 
 
 @pytest.mark.parametrize(
-    "shard",
-    ["../secret.safetensors", "/secret.safetensors", "..\\b", "C:\\b", "..", "", "b.safetensors"],
+    "shard", ["../secret.safetensors", "/secret.safetensors", "C:\\b", "..", ""]
 )
 def test_only_files_in_the_folder_are_opened_whatever_the_model_says(write, tmp_path, shard):
     numpy_format.save_file({"wte.weight": np.zeros((20, 2))}, tmp_path / "secret.safetensors")
@@ -510,14 +416,36 @@ def test_a_damaged_file_is_named(write, name):
         assert len(str(caught.value)) < 1000
 
 
-@pytest.mark.parametrize("kind", [word_piece, word_level])
-def test_a_tokenizer_that_fails_at_unknown_words_is_refused_when_it_is_opened(write, kind):
-    folder = write({"embeddings": table_for(kind())}, kind=kind)
-    path = folder / "tokenizer.json"
-    path.write_text(path.read_text().replace("[UNK]", "[unk]", 1).replace('"[UNK]":', '"x":'))
-    with pytest.raises(ValueError, match="UNK") as caught:
+@pytest.mark.parametrize(
+    ("name", "dtype", "part"),
+    [
+        # In a language model int8 lacks its scale.
+        (BERT, "i1", {}),
+        ("embeddings", "u1", {}),
+        # A mapping of floats was a TypeError without the name of the file.
+        ("mapping", "f4", {"mapping": np.ones(20)}),
+        ("mapping", "f4", {"mapping": np.ones((20, 1), int)}),
+        ("weights", "f4", {"weights": np.ones(20, int)}),
+    ],
+)
+def test_a_table_of_other_numbers_is_refused(write, name, dtype, part):
+    table = {"embeddings" if part else name: np.zeros((20, DIM), dtype)}
+    folder = write({**table, **part})
+    with pytest.raises(ValueError, match=f"model.safetensors.*{name}"):
         open_token_table(folder, Reading())
-    assert str(path) in str(caught.value)
+
+
+def test_odd_tokenizers_are_refused_or_their_unclear_words_left_out(write):
+    folder = write({"embeddings": table_for(word_level())}, kind=word_level)
+    path = folder / "tokenizer.json"
+    text = path.read_text()
+    # Which of the two is the word of the token would change from one loading to the next.
+    path.write_text(text.replace('"nurse": 4', '"nurse": 3'))
+    words = [*open_token_table(folder, Reading()).table.key_to_index]
+    assert words == ["She", "she", ".", "covid19", "New York"]
+    path.write_text(text.replace('"unk_token": "[UNK]"', '"unk_token": "[unk]"'))
+    with pytest.raises(ValueError, match=r"tokenizer\.json.*UNK"):
+        open_token_table(folder, Reading())
 
 
 @pytest.mark.parametrize("lost", ["model.safetensors", "tokenizer.json"])
@@ -527,14 +455,6 @@ def test_a_missing_file_is_named_and_what_to_do_about_a_pickle(write, lost):
     (folder / lost).rename(folder.parent / lost)
     (folder / "pytorch_model.bin").touch()
     with pytest.raises(ValueError, match=f"{lost}.*pytorch_model.bin.*pickle.*save_pretrained"):
-        open_token_table(folder, Reading())
-
-
-@pytest.mark.parametrize(("name", "dtype"), [(BERT, "i4"), (BERT, "i1"), ("embeddings", "u1")])
-def test_a_table_of_other_numbers_is_refused(write, name, dtype):
-    # In a language model int8 lacks its scale.
-    folder = write({name: np.zeros((20, DIM), dtype)})
-    with pytest.raises(ValueError, match=f"model.safetensors.*{name}"):
         open_token_table(folder, Reading())
 
 
