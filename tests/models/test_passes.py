@@ -68,63 +68,39 @@ def test_a_model_opened_for_some_words_is_refused(tmp_path):
             use()
 
 
-def test_room_for_words_to_come_does_not_count():
-    gensim = pytest.importorskip("gensim.models")
-    wv = gensim.KeyedVectors(DIM)
-    wv.add_vectors(WORDS[:4], vectors()[:4])
-    wv.vectors = np.vstack([vectors()[:4], np.ones((6, DIM), np.float32)])
-    rows, found, _ = joined(WordEmbeddingModel(wv, "m"))
-    np.testing.assert_array_equal(rows, range(4))
-    np.testing.assert_array_equal(found, vectors()[:4])
-
-
 # The words that are most associated
 
 
-def slow_most_associated(model, axis, n_words, left_out=()):
+def slow_most_associated(array, axis, n_words, allowed):
     """All words sorted by their product with the axis, word by word in float64."""
-    reached = []
-    for row, word in enumerate(model.vocab):
-        vector = model[word].astype(np.float64)
-        if word in left_out or not vector.any():
-            continue
-        length = np.sqrt(sum(vector * vector))
-        reached.append((-sum(vector / length * axis), row))
-    rows = [row for _, row in sorted(reached)][:n_words]
-    return rows, [-value for value, _ in sorted(reached)][:n_words]
+    wide = array.astype(np.float64)
+    reached = [(-(wide[row] / np.linalg.norm(wide[row])) @ axis, row) for row in allowed]
+    return [row for _, row in sorted(reached)][:n_words]
 
 
 @every_width
 @pytest.mark.parametrize("n_words", [1, 10, 5 * N_WORDS])
-def test_most_associated_are_those_of_a_full_sort(dtype, n_words, block_numbers):
-    array = vectors(dtype)
-    array[17] = 0
-    model = model_of(array)
-    axes = np.random.default_rng(1).normal(size=(3, DIM))
-    for axis, found in zip(axes, most_associated(model, axes, n_words), strict=True):
-        expected = slow_most_associated(model, axis, n_words)
-        np.testing.assert_array_equal(found[0], expected[0])
-        np.testing.assert_allclose(found[1], expected[1], atol=1e-12)
+@pytest.mark.parametrize("prefix", [None, "/c/en/"])
+def test_most_associated_are_those_of_a_full_sort(dtype, n_words, prefix, block_numbers):
+    array = with_holes(dtype)
+    model, axes = model_of(array, prefix), np.random.default_rng(1).normal(size=(3, DIM))
+    for rows, ignore in ((None, []), (np.arange(5, 90), ["w6", "w7", "xyzzy"])):
+        allowed = set(range(N_WORDS) if rows is None else rows) - {*NO_DIRECTION}
+        allowed -= {int(word[1:]) for word in ignore if word in WORDS}
+        every = most_associated(model, axes, n_words, ignore=ignore, rows=rows)
+        for axis, (found, values) in zip(axes, every, strict=True):
+            expected = slow_most_associated(array, axis, n_words, allowed)
+            np.testing.assert_array_equal(found, expected)
+            assert (np.diff(values) <= 0).all()
 
 
 def test_of_equal_words_the_earlier_ones_come_first(block_numbers):
     array = np.ones((N_WORDS, DIM), np.float32)
     array[::2] *= 4  # another length, the same direction
     array[5] = -1
-    ((rows, _),) = most_associated(model_of(array), np.ones(DIM), 8)
+    ((rows, values),) = most_associated(model_of(array), np.ones(DIM), 8)
     np.testing.assert_array_equal(rows, [0, 1, 2, 3, 4, 6, 7, 8])
-
-
-@pytest.mark.parametrize("prefix", [None, "/c/en/"])
-@pytest.mark.parametrize("allowed", [None, np.arange(50, 90)])
-def test_ignored_words_and_other_rows_do_not_count(prefix, allowed, block_numbers):
-    model, axis = model_of(vectors(), prefix), np.eye(DIM)[0]
-    ((best, _),) = most_associated(model, axis, 3, rows=allowed)
-    ignored = [WORDS[best[0]], WORDS[best[2]], "xyzzy"]
-    ((rows, _),) = most_associated(model, axis, 3, ignore=ignored, rows=allowed)
-    outside = [] if allowed is None else set(WORDS) - {WORDS[row] for row in allowed}
-    left_out = {(prefix or "") + word for word in [*ignored, *outside]}
-    np.testing.assert_array_equal(rows, slow_most_associated(model, axis, 3, left_out)[0])
+    np.testing.assert_allclose(values, DIM**0.5)
 
 
 # Cosines of a whole vocabulary
@@ -132,9 +108,11 @@ def test_ignored_words_and_other_rows_do_not_count(prefix, allowed, block_number
 
 @every_width
 def test_cosines_of_a_vocabulary_are_those_of_a_loop(dtype, block_numbers):
-    array, directions = with_holes(dtype), np.random.default_rng(1).normal(size=(3, DIM))
+    array = with_holes(dtype)
+    directions = np.vstack([np.random.default_rng(1).normal(size=(3, DIM)), -array[:1]])
     cosines = vocabulary_cosines(model_of(array), directions)
     assert cosines.dtype == np.promote_types(dtype, np.float32)
+    assert np.nanmin(cosines) >= -1
     error = 1e-14 if dtype == np.float64 else DIM * 2.0**-24
     for row, vector in enumerate(array.astype(float)):
         if row in NO_DIRECTION:
@@ -144,25 +122,17 @@ def test_cosines_of_a_vocabulary_are_those_of_a_loop(dtype, block_numbers):
         np.testing.assert_allclose(cosines[row], expected, atol=error)
 
 
-@every_width
-def test_no_cosine_is_beyond_one(dtype):
-    array = vectors(dtype)
-    for row in range(20):
-        g = array[row].astype(np.float64)
-        cosines = vocabulary_cosines(model_of(array), [g, -g])
-        assert cosines[row] == pytest.approx([1, -1], abs=1e-6)
-        assert np.abs(cosines).max() <= 1
+MIXED = ["the", "The", "x1", "don't", "a" * 20, "a" * 19, "señor"]
 
 
 @pytest.mark.parametrize(
     ("words", "prefix", "n_words", "rows", "lower"),
     [
-        (["the", "The", "x1", "don't", "a" * 20, "a" * 19, "señor"], None, None, [0, 5, 6], True),
-        (["the", "The", "x1", "don't", "a" * 20, "a" * 19, "señor"], None, 6, [0, 5], True),
+        (MIXED, None, None, [0, 5, 6], True),
+        (MIXED, None, 6, [0, 5], True),
         (["THE", "X1", "Of"], None, None, [0, 2], False),
         (["/c/en/the", "the", "/c/en/"], "/c/en/", None, [0], True),
     ],
-    ids=["all", "first", "upper case", "prefix"],
 )
 def test_plain_words_are_in_lower_case_short_and_made_of_letters(
     words, prefix, n_words, rows, lower
