@@ -5,14 +5,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import functools
 import importlib.util
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -22,7 +20,6 @@ import numpy as np
 from fuzz_files import Files, good_files, make_files
 
 from wefe import load
-from wefe.models.formats import _text
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import Reading, VectorSource
 
@@ -47,30 +44,17 @@ def _oracles() -> Any:
 oracles = _oracles()
 
 
-def _packed(path: Path) -> Any:
-    try:
-        return oracles.read_word2vec_binary(path)
-    except Exception as binary:
-        try:
-            return oracles.read_text(path)
-        except Exception as text:
-            kind = type(text).__name__
-            raise ValueError(f"{kind}: {text}; as binary: {binary}") from text
-
-
 ORACLES: dict[str, Callable[[Path], Any]] = {
     "glove": oracles.read_text,
     "word2vec": oracles.read_text,
     "word2vec-binary": oracles.read_word2vec_binary,
-    **dict.fromkeys(["gz", "bz2", "xz", "zst", "zip"], _packed),
+    **dict.fromkeys(["gz", "bz2", "xz", "zst", "zip"], oracles.read_packed),
     "csv": functools.partial(oracles.read_csv, sep=","),
     "tsv": functools.partial(oracles.read_csv, sep="\t"),
     "parquet": oracles.read_parquet,
     "npy": oracles.read_npy,
     "npz": oracles.read_npz,
-    **dict.fromkeys(
-        ["native-float32", "native-float16", "native-int8", "safetensors"], oracles.read_native
-    ),
+    **dict.fromkeys(["native-float32", "native-int8", "safetensors"], oracles.read_native),
     "tokens": oracles.read_token_table,
     "gensim": oracles.read_gensim,
     "fasttext": oracles.read_fasttext,
@@ -123,38 +107,6 @@ class Verdict:
     accepted: bool = False
     problems: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-
-
-class _Inline:
-    """Does at once what a pool of threads would do, which takes long to start."""
-
-    def __init__(self, *_: Any) -> None:
-        pass
-
-    def __enter__(self) -> _Inline:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        pass
-
-    def submit(self, function: Callable[..., Any], *args: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        try:
-            done.set_result(function(*args))
-        except Exception as error:
-            done.set_exception(error)
-        return done
-
-
-@contextlib.contextmanager
-def without_threads() -> Iterator[None]:
-    """Let the readers do everything on this thread."""
-    kept = _text.ThreadPoolExecutor
-    _text.ThreadPoolExecutor = _Inline  # type: ignore[misc, assignment]
-    try:
-        yield
-    finally:
-        _text.ThreadPoolExecutor = kept  # type: ignore[misc]
 
 
 def write(folder: Path, files: Files) -> Path:
@@ -286,24 +238,18 @@ def _read_rows(table: Any) -> dict[str, tuple[str, bytes]] | None:
     return found
 
 
+def _differ(one: Any, other: Any) -> str:
+    if not isinstance(one, dict):
+        return f"refused, though read otherwise: {one}"
+    wrong = [word for word in one if one[word] != other.get(word)]
+    return f"{list(one)[:8]} instead of {list(other)[:8]}; other vectors of {wrong[:8]}"
+
+
 def _bits(words: list[str], vectors: Any) -> dict[str, tuple[str, bytes]]:
     vectors = np.asarray(vectors)
     kind = vectors.dtype.newbyteorder("=")
     rows = np.ascontiguousarray(vectors, dtype=kind)
     return {word: (kind.name, row.tobytes()) for word, row in zip(words, rows, strict=True)}
-
-
-def _differ(one: Any, other: Any) -> str:
-    if not isinstance(one, dict):
-        return f"refused, though read otherwise: {one}"
-    if list(one) != list(other):
-        return f"{list(one)[:8]} instead of {list(other)[:8]}"
-    wrong = [word for word in one if one[word] != other[word]]
-    if not wrong:
-        return "nothing"
-    (kind, here), (wanted_kind, there) = one[wrong[0]], other[wrong[0]]
-    here, there = np.frombuffer(here, kind), np.frombuffer(there, wanted_kind)
-    return f"{wrong[0]!r} is {kind} {here[:4]} instead of {wanted_kind} {there[:4]}"
 
 
 def _compare(reader: str, path: Path, whole: Any, verdict: Verdict) -> None:
@@ -333,15 +279,7 @@ def _compare(reader: str, path: Path, whole: Any, verdict: Verdict) -> None:
 
 # ---- Files that change while they are open -----------------------------------------------------
 
-CHANGING = (
-    "native-float32",
-    "native-float16",
-    "native-int8",
-    "npy",
-    "fasttext",
-    "tokens",
-    "gensim",
-)
+CHANGING = ("native-float32", "native-int8", "npy", "fasttext", "tokens", "gensim")
 
 
 def check_changing(reader: str, seed: int, folder: Path, stage: Any = None) -> Verdict:
@@ -429,16 +367,14 @@ class PeakMemory:
     """The most memory that the process has used since this was made (on Linux; else 0)."""
 
     def __init__(self) -> None:
-        self._start = 0
         try:
             Path("/proc/self/clear_refs").write_text("5")
             self._start = self._peak()
         except OSError:
-            pass
+            self._start = 0
 
     def _peak(self) -> int:
-        with open("/proc/self/status", "rb") as file:
-            match = re.search(rb"VmHWM:\s+(\d+)", file.read())
+        match = re.search(rb"VmHWM:\s+(\d+)", Path("/proc/self/status").read_bytes())
         return int(match[1]) * 1024 if match else 0
 
     def grown(self) -> int:
@@ -451,12 +387,11 @@ def check_seed(reader: str, seed: int, folder: Path, stage: Any = None) -> Verdi
     if reader.startswith("changing-"):
         return check_changing(reader.removeprefix("changing-"), seed, folder, stage)
     files = make_files(reader, seed)
-    with contextlib.nullcontext() if seed % 8 == 0 else without_threads():
-        # A reader may refuse more than the reference; whether it does costs time.
-        verdict = check_files(reader, files, folder, stage=stage, compare_refused=seed % 8 == 0)
-        if seed % 4 == 0:
-            lenient = check_files(reader, files, folder, lenient=True, stage=stage)
-            verdict.problems += [f"skip: {problem}" for problem in lenient.problems]
+    # A reader may refuse more than the reference; whether it does costs time.
+    verdict = check_files(reader, files, folder, stage=stage, compare_refused=seed % 8 == 0)
+    if seed % 4 == 0:
+        lenient = check_files(reader, files, folder, lenient=True, stage=stage)
+        verdict.problems += [f"skip: {problem}" for problem in lenient.problems]
     return verdict
 
 

@@ -117,6 +117,17 @@ def read_word2vec_binary(path):
     return first_of_each(words, rows)
 
 
+def read_packed(path):
+    """Read binary, or text if it is none."""
+    try:
+        return read_word2vec_binary(path)
+    except Exception as binary:
+        try:
+            return read_text(path)
+        except Exception as text:
+            raise ValueError(f"{type(text).__name__}: {text}; as binary: {binary}") from text
+
+
 # ---- Tables ------------------------------------------------------------------------------------
 
 
