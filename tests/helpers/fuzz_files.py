@@ -111,7 +111,9 @@ def token_table(**tensors: Any) -> Files:
     vocabulary = {"[UNK]": 0, "she": 1, "he": 2, "naïve": 3, "job": 4, "us": 5}
     tokenizer = {
         **dict.fromkeys(["truncation", "padding", "normalizer", "post_processor", "decoder"]),
-        "version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "WhitespaceSplit"},
+        "version": "1.0",
+        "added_tokens": [],
+        "pre_tokenizer": {"type": "WhitespaceSplit"},
         "model": {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"},
     }
     text = json.dumps(tokenizer, ensure_ascii=False).encode()
