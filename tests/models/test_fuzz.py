@@ -17,7 +17,7 @@ from wefe import load
 from wefe.models import _tables
 from wefe.models.formats import _csv, _fasttext, _parquet, _text, _word2vec
 
-N_SEEDS = 60
+N_SEEDS = 100
 N_CUTS = 30
 LIBRARIES = {"parquet": "pyarrow", "tokens": "tokenizers", "zst": "zstandard", "gensim": "gensim"}
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="Windows replaces no open file")

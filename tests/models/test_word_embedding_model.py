@@ -88,17 +88,6 @@ def test_words_and_an_array_need_no_gensim():
     assert (run.stdout, run.stderr) == ("[3. 4.]\n", "")
 
 
-@pytest.mark.parametrize(
-    ("changes", "text"),
-    [
-        ({"name": None}, "<WordEmbeddingModel 'Unnamed model' with 6 word embeddings of 4 dims>"),
-        ({"vocab_prefix": "/en/"}, "dims and '/en/' as word prefix>"),
-    ],
-)
-def test_repr_tells_name_size_and_prefix(changes, text):
-    assert repr(toy(**changes)).endswith(text)
-
-
 def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
     # `model["she"] /= 2` would leave gensim's cached lengths stale; gensim refuses it too.
     model = WordEmbeddingModel(wv)

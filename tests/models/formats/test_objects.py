@@ -44,21 +44,6 @@ def test_a_model_gives_its_name_and_its_vectors():
     assert load(model, vocab_prefix="").vocab_prefix == ""
 
 
-@pytest.mark.parametrize(
-    ("thing", "error"),
-    [
-        ((WORDS[:3], VECTORS), ValueError),
-        (("she", VECTORS[:1]), TypeError),
-        ({"she": [1.0], "he": []}, ValueError),
-        (pd.DataFrame({"a": ["x"]}), ValueError),
-        (3, TypeError),
-    ],
-)
-def test_objects_without_vectors_of_words_are_refused(thing, error):
-    with pytest.raises(error):
-        load(thing)
-
-
 def test_what_is_in_memory_cannot_be_mapped(tmp_path):
     with pytest.raises(ValueError, match="ArrayVectors"):
         load(TABLE, hold="mapped")

@@ -55,28 +55,20 @@ def test_numbers_narrower_than_a_byte_are_listed_but_not_mapped(write):
 SIXTEEN = bytes(16)
 DEFECTS = {
     "nothing": b"",
-    "header beyond the file": b"\x05\0\0\0\0\0\0\0{}",
     "length that overflows": b"\xff" * 8 + b"{}",
-    "no JSON": raw(b"{'a'}"),
     "no UTF-8": raw(b'{"\xff": 1}'),
-    "no object": raw([1]),
     "deep nesting": raw(b'{"a":' * 200000),
     "number of too many digits": raw(b'{"a": ' + b"9" * 100000 + b"}"),
     "a name twice": raw(b'{"a": {}, "a": {}}'),
     "metadata of numbers": raw({"__metadata__": {"n": 1}}),
-    "entry that is a number": raw({"a": 1}),
     "entry without shape": raw({"a": {"dtype": "F32", "data_offsets": [0, 0]}}),
     "type that is a list": raw(entry(["F32"]), SIXTEEN),
     "negative length": raw(entry(shape=[-2, -2]), SIXTEEN),
-    "length as a fraction": raw(entry(shape=[2.0, 2]), SIXTEEN),
     "length that is true": raw(entry(shape=[True, 4]), SIXTEEN),
-    "shape that is a number": raw(entry(shape=4), SIXTEEN),
     "too many dimensions": raw(entry(shape=[1] * 65, offsets=[0, 4]), bytes(4)),
     "product that overflows": raw(entry(shape=[2**32, 2**32], offsets=[0, 0])),
     "empty but overflowing": raw(entry(shape=[0, 2**40, 2**40], offsets=[0, 0])),
-    "tensor larger than its shape": raw(entry(shape=[2]), SIXTEEN),
     "tensor beyond the file": raw(entry(), SIXTEEN[1:]),
-    "end before begin": raw(entry(shape=[0], offsets=[8, 4]), bytes(8)),
     "offsets below 0": raw(entry(offsets=[-16, 0]), SIXTEEN),
 }
 
