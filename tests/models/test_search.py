@@ -1,6 +1,5 @@
 """Nearest neighbours: against an oracle that sorts everything, against gensim, and in memory."""
 
-import sys
 
 import numpy as np
 import pytest
@@ -142,9 +141,7 @@ VECTORS = random_vectors(6)
         ({"queries": VECTORS[0]}, ValueError, r"queries .* \(n_queries, 16\)"),
         ({"queries": np.ones((2, 16), int)}, TypeError, "queries .* int64"),
         ({"queries": np.eye(2, 16) - np.eye(1, 16)}, ValueError, "queries: row 0"),
-        ({"vectors": VECTORS[0]}, ValueError, "vectors must be 2-d"),
         ({"exclude": [0]}, ValueError, "exclude .* 2 queries.* 1 entries"),
-        ({"exclude": "ab"}, ValueError, "exclude"),
         ({"exclude": [0, 6]}, ValueError, "exclude .* 0 to 5.* 6"),
         ({"exclude": [0.0, 1.0]}, ValueError, "exclude .* integer "),
         ({"approximate": 1}, TypeError, "approximate"),
@@ -165,14 +162,6 @@ def clustered():
     vectors += 0.4 * random_vectors(33_000, seed=1)
     vectors[5] = 0
     return vectors
-
-
-def test_only_large_tables_need_faiss(clustered, monkeypatch):
-    monkeypatch.setitem(sys.modules, "faiss", None)
-    near = nearest_neighbors(clustered[:500], clustered[:5], 4, approximate=True)
-    np.testing.assert_array_equal(near, nearest_neighbors(clustered[:500], clustered[:5], 4))
-    with pytest.raises(ImportError, match=r"wefe\[neighbors\]"):
-        nearest_neighbors(clustered, clustered[:1], 1, approximate=True)
 
 
 @pytest.mark.parametrize("k", [10, 30_000])
@@ -260,17 +249,13 @@ def test_stored_vectors_are_not_made_all_at_once(packaged_model, monkeypatch, tm
         ("most_similar", {}, ValueError, "positive and negative"),
         ("most_similar", {"positive": "qwerty"}, KeyError, "'qwerty' .* toy"),
         ("most_similar", {"positive": "she", "negative": "she"}, ValueError, "cancel"),
-        ("most_similar", {"positive": 3}, TypeError, "positive"),
         ("most_similar", {"negative": [3]}, TypeError, "negative: element 0"),
         ("most_similar", {"positive": np.ones(4)}, ValueError, r"positive: element 0 .*\(4,\)"),
         ("most_similar", {"positive": "zero"}, ValueError, "'zero'"),
         ("most_similar", {"positive": "she", "topn": 0}, ValueError, "topn"),
-        ("most_similar", {"positive": "she", "restrict_vocab": 0}, ValueError, "restrict_vocab"),
-        ("neighbors_of", {"words": []}, ValueError, "words"),
         ("neighbors_of", {"words": ["she", "qwerty"]}, KeyError, "qwerty"),
         ("neighbors_of", {"words": ["she", "zero"]}, ValueError, "zero"),
         ("neighbors_of", {"words": ["she"], "k": 13}, ValueError, "k=13 .* 12 neighbours"),
-        ("neighbors_of", {"words": ["she"], "approximate": 1}, TypeError, "approximate"),
     ],
 )
 def test_wrong_words_are_named(toy_model, function, arguments, error, culprit):

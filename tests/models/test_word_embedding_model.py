@@ -128,10 +128,8 @@ PAIR = ["she", "he"]
     ("words", "embeddings", "error", "culprit"),
     [
         (["she", "they"], [ONE, ONE], ValueError, "'they'"),
-        (["she", 0], [ONE, ONE], TypeError, "words .*int 0"),
         ("he", [ONE, ONE], TypeError, "words"),
         ({"she", "he"}, [ONE, ONE], TypeError, "words .* set"),
-        (PAIR, (e for e in [ONE]), TypeError, "embeddings .*generator"),
         (PAIR, [ONE], ValueError, "2 words and 1 embeddings"),
         (WORDS[:DIM], ONE, TypeError, "embeddings .*float32"),
         (PAIR, [ONE, ONE.tolist()], TypeError, "embeddings .* list"),
@@ -289,9 +287,7 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
 @pytest.mark.parametrize(
     ("changes", "error", "culprit"),
     [
-        ({"wv": None}, TypeError, "KeyedVectors.*NoneType"),
         ({"wv": {"she": ONE}}, TypeError, "KeyedVectors.* dict"),
-        ({"wv": (WORDS,)}, TypeError, "KeyedVectors"),
         ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d.* 1 dimensions"),
         ({"wv": (WORDS, np.ones((6, DIM), int))}, TypeError, "floating-point numbers; got int"),
         ({"wv": (WORDS[:5], VECTORS)}, ValueError, "5 words and 6 rows"),
@@ -299,10 +295,8 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
         ({"wv": ([*WORDS[:5], b"art"], VECTORS)}, TypeError, "element 5 .* bytes"),
         # Letters are no words, and a set or dict has not the order of the rows.
         ({"wv": ("abcdef", VECTORS)}, TypeError, "vocabulary .* str"),
-        ({"wv": (set(WORDS), VECTORS)}, TypeError, "vocabulary .* set"),
         ({"wv": ({"he": 1, "she": 0}, VECTORS[:2])}, TypeError, "vocabulary .* dict"),
         ({"name": 3}, TypeError, "name .* int 3"),
-        ({"vocab_prefix": ["/en/"]}, TypeError, "vocab_prefix .* list"),
         ({"use_subwords": "no"}, TypeError, "use_subwords .* str 'no'"),
         ({"use_subwords": True}, TypeError, "use_subwords=True needs .* ArrayVectors"),
     ],

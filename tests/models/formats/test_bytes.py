@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import sys
 import zipfile
 
 import pytest
@@ -113,13 +112,6 @@ def test_an_encrypted_member_is_named(write):
     data[data.index(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(ValueError, match="'vectors.txt' is encrypted"):
         load(write(bytes(data), "secret.zip"))
-
-
-def test_without_zstandard_the_extra_is_named(write, monkeypatch):
-    content = zstd(TEXT)
-    monkeypatch.setitem(sys.modules, "zstandard", None)
-    with pytest.raises(ImportError, match=r"wefe\[zstd\]"):
-        load(write(content))
 
 
 @pytest.mark.parametrize("data", [b"", b"a", b"\n\n\n", b"a\nbc\n\ndefghijklm\nr"])

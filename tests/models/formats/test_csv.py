@@ -42,9 +42,7 @@ def csv_of(words, vectors, sep=",", header=None, **options):
 
 @pytest.mark.parametrize("sep", [",", "\t", ";"])
 @pytest.mark.parametrize("header", [None, ["word", "d0", "d1", "d2"], ["irgendwas", "x", "y", "z"]])
-@pytest.mark.parametrize(
-    "options", [{}, {"quoting": csv.QUOTE_ALL}, {"lineterminator": "\r\n"}], ids=range(3)
-)
+@pytest.mark.parametrize("options", [{}, {"quoting": csv.QUOTE_ALL}, {"lineterminator": "\r\n"}])
 def test_csv_with_any_separator_and_quotes_is_read(text, sep, header, options):
     path = text(csv_of(WORDS, VECTORS.tolist(), sep, header, **options))
     assert looks_like_csv(path.read_bytes()) == sep
@@ -139,25 +137,20 @@ def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
     ("head", "sep"),
     [
         ("she, 0.1, 0.2\nhe, 1, 2\n", ","),
-        ("she\t1e-5\t-2\n", "\t"),
         ('",",0.1,0.2\n', ","),
         ("1,000;0.1;0.2\n", ";"),
-        ("she,5\n", ","),
         (",0,1,2\nshe,0.1,0.2,0.3\n", ","),
         ("she," + ",".join(["0.123456"] * 1000), ","),
         ("word," + ",".join(f"dim_{d}" for d in range(1000)), ","),
         (",".join(f"dim_{d}" for d in range(400)) + "\nshe," + "0.123," * 400, ","),
         ("a,b\tc,d\n", None),
-        ("1,000 0.1 0.2\n", None),
         ("3 2\nshe,1,2\n", None),
         ("she 1,5 2,5\n", None),
         ("\n", None),
-        ("name,city\nbob,paris\n", None),
         ('{"she": [0.1, 0.2]}', None),
         ("she,0.1,x\n", None),
         ("One, two, three. " * 400, None),
     ],
-    ids=range(18),
 )
 def test_csv_is_told_by_content(text, head, sep):
     assert looks_like_csv(head.encode()[:4096]) == sep

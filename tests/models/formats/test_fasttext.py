@@ -26,8 +26,6 @@ VARIANTS = {
     "single letters": {"minn": 1, "maxn": 1, "bucket": 7},
     "long n-grams": {"minn": 2, "maxn": 20, "bucket": 1000},
     "without n-grams": {"minn": 0, "maxn": 0},
-    "n-grams of words": {"wordNgrams": 2, "bucket": 40},
-    "hierarchical": {"minn": 2, "maxn": 4, "bucket": 40, "loss": "hs"},
     "supervised": {"bucket": 40},
     "supervised with n-grams": {"minn": 2, "maxn": 3, "bucket": 40},
 }
@@ -166,11 +164,8 @@ def test_models_of_floret_are_named_as_such(tmp_path, mode):
     [
         (4, "<i", 13),
         (8, "<i", 2**31 - 1),
-        (8, "<i", 0),
         (BUCKET, "<i", 2**31 - 1),
-        (BUCKET, "<i", -1),
         (BUCKET + 8, "<i", 2**30),
-        (DICTIONARY, "<i", 4),
         (DICTIONARY + 4, "<i", -1),
         (DICTIONARY + 20, "<q", 0),
     ],

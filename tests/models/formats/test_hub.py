@@ -250,18 +250,3 @@ def test_vectors_that_gensim_has_fetched_are_found_and_its_code_is_not_run(gensi
     (gensim_data / name).mkdir()
     (gensim_data / name / "__init__.py").write_text("raise SystemExit('downloaded code was run')")
     assert fetch_from_gensim_data(name) == gensim_data / name / f"{name}.gz"
-
-
-@pytest.mark.parametrize(
-    ("library", "extra", "fetch", "name"),
-    [
-        ("huggingface_hub", "hub", fetch_from_hugging_face, "org/name"),
-        ("gensim.downloader", "gensim", fetch_from_gensim_data, "glove-twitter-25"),
-    ],
-)
-def test_without_the_library_the_error_says_what_to_install(
-    monkeypatch, library, extra, fetch, name
-):
-    monkeypatch.setitem(sys.modules, library, None)
-    with pytest.raises(ImportError, match=rf"{name}.*wefe\[{extra}\]"):
-        fetch(name)

@@ -1,7 +1,6 @@
 """Vectors of tokens: which words are tokens, what the others get, and where the table is found."""
 
 import json
-import sys
 
 import numpy as np
 import pytest
@@ -455,11 +454,4 @@ def test_a_missing_file_is_named_and_what_to_do_about_a_pickle(write, lost):
     (folder / lost).rename(folder.parent / lost)
     (folder / "pytorch_model.bin").touch()
     with pytest.raises(ValueError, match=f"{lost}.*pytorch_model.bin.*pickle.*save_pretrained"):
-        open_token_table(folder, Reading())
-
-
-def test_without_the_library_the_error_says_what_to_install(write, monkeypatch):
-    folder = write({BERT: table_for(word_piece())})
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(ImportError, match=r'pip install "wefe\[hub\]"'):
         open_token_table(folder, Reading())
