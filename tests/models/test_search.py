@@ -1,6 +1,5 @@
 """Nearest neighbours: against an oracle that sorts everything, against gensim, and in memory."""
 
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings

@@ -69,7 +69,7 @@ class VectorTable(ABC):
         Returns
         -------
         ndarray of shape (n_rows, dim)
-            A view if the vectors are in memory and `rows` is a slice.
+            A view if `rows` is a slice of vectors in memory.
         """
         # numpy takes rows faster than it indexes them.
         if isinstance(rows, slice):
@@ -531,9 +531,6 @@ class ForeignVectors(VectorTable):
         # which are no n-grams themselves.
         shortest = max(self.wv.min_n, 1 if word else 2)
         return bool(self.wv.bucket > 0 and shortest <= min(self.wv.max_n, len(word) + 2))
-
-    def get_vector(self, word: str) -> FloatArray:
-        return self.wv.get_vector(word)  # type: ignore[no-any-return]
 
 
 def is_table(value: object) -> bool:

@@ -1,6 +1,5 @@
 """Parquet: words and numbers in columns of any kind, in bounded memory."""
 
-
 import numpy as np
 import pandas as pd
 import pytest

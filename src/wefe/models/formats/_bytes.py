@@ -79,11 +79,10 @@ def naming_errors(label: str, what: str) -> Iterator[None]:
 
 
 class PackedFile:
-    """A file whose bytes are decompressed as they are read.
+    """A file, or member of a zip archive ('archive.zip/member'), decompressed as it is read.
 
-    `path` is the file itself, `label` its name in messages, and `name` its name without suffixes.
-    `packing` is 'gzip', 'bzip2', 'xz', 'zstd', 'zip' or None. `size` is the number of decompressed
-    bytes if it is known beforehand. A member of a zip archive is named 'archive.zip/member'.
+    `label` is its name in messages, and `name` its name without suffixes. `size` is the number of
+    decompressed bytes if it is known beforehand.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:

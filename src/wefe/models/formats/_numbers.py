@@ -1,10 +1,9 @@
 """Convert many decimal numbers from text and back at once.
 
-Python's `float` needs about 60 ns and an object per number, and a large file has 120 million. Here,
-numpy handles whole blocks: a 64-bit integer holds eight digits, which three multiplications add up
-("SIMD within a register"). The result is exact: the digits are an integer below 2**53, divided once
-by a power of ten up to 10**22, which float64 rounds correctly (Clinger 1990). Numpy's own parser
-reads everything that does not look like ``-12.345``, such as exponents and more than 15 digits.
+Numpy handles whole blocks: a 64-bit integer holds eight digits, which three multiplications add up
+("SIMD within a register"). The result is exact: an integer below 2**53 is divided once by a power
+of ten up to 10**22, which float64 rounds correctly (Clinger 1990). Numpy's own parser reads all
+other numbers, such as exponents and more than 15 digits.
 """
 
 from __future__ import annotations
@@ -187,8 +186,7 @@ def _any_rows(vectors: FloatArray) -> list[bytes]:
 def _float32_rows(vectors: npt.NDArray[np.float32]) -> list[bytes]:
     """Return the same as `_any_rows` for float32, ten times faster.
 
-    Every number gets a cell of 16 bytes: separator, sign, digit, point and twelve decimals. Unused
-    decimals are NUL and removed at the end.
+    Every number gets a cell of 16 bytes; unused decimals are NUL and removed at the end.
     """
     positive = np.abs(vectors)
     special = (positive >= _LIMIT) | ((positive < _LEAST) & (positive != 0))
@@ -248,9 +246,8 @@ def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -
 def _cell_parts() -> tuple[Any, Any, Any]:
     """Return the four bytes of each part of a cell, as one integer each.
 
-    The first part is separator, sign, digit and point: ten entries without sign, ten with. The next
-    is the first four decimals: 10,000 complete entries and 10,000 without trailing zeros ('.0'
-    keeps its zero). The last is for the other decimals, where four zeros become nothing.
+    The parts are separator, sign, digit and point (ten entries without sign, ten with), the first
+    four decimals (10,000 complete entries, 10,000 without trailing zeros), and the other decimals.
     """
     starts = np.zeros((20, 4), dtype=np.uint8)
     starts[:, 0], starts[10:, 1], starts[:, 3] = ord(" "), ord("-"), ord(".")

@@ -27,10 +27,9 @@ class Format:
     """A file format; its `name` is the one that `save` takes.
 
     Several formats may share a suffix: `save` uses the first with a writer. `matches` takes the
-    first bytes of a file, decompressed, and tells whether they have this format. `reader` and
-    `writer` are 'module:function' of this package, or a function. A reader takes a `PackedFile` (if
-    `packed`) or a path, and a `Reading`, and returns a `VectorSource`. For writers see `_write`.
-    `packed` tells whether the file may be compressed.
+    first bytes of a file, decompressed. `reader` and `writer` are 'module:function' of this
+    package, or a function. A reader takes a `PackedFile` (if the file may be `packed`) or a path,
+    and a `Reading`, and returns a `VectorSource`. For writers see `_write`.
     """
 
     name: str

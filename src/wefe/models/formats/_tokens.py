@@ -55,11 +55,11 @@ class TokenVectors(StoredVectors):
     the preceding space into the token, a space is added, so that 'he' is the token of ' he' and not
     the end of 'the'. Words in scripts without spaces get none.
 
-    `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` is the vector of a
-    word of several tokens: 'first', 'mean', or 'refuse' for none. `static` tells that the table was
-    made for means of tokens (model2vec): words are tokenized as they are, and means ignore unknown
-    tokens. Otherwise a word with an unknown token has no vector. `mapping` and `weights` have the
-    row of each token and a factor for it. `normalize` scales vectors to unit length after the mean.
+    `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` decides about words
+    of several tokens, as `Subwords` says. In a `static` table (model2vec), words are tokenized as
+    they are, and means ignore unknown tokens; otherwise a word with an unknown token has no vector.
+    `mapping` and `weights` have the row of each token and a factor for it. `normalize` scales
+    vectors to unit length after the mean.
     """
 
     def __init__(
