@@ -86,6 +86,8 @@ def test_vectors_of_spacy_are_taken(vocab, part):
     source = open_object(parts[part], PLAIN)
     check_source(source, WORDS, VECTORS)
     assert source.name == "toy_vectors"
+    WordEmbeddingModel(source.table).update("she", np.zeros(3, np.float32))
+    np.testing.assert_array_equal(vocab["she"].vector, VECTORS[0])
 
 
 def test_words_that_share_a_row_in_spacy_share_their_vector(vocab):

@@ -33,7 +33,12 @@ from wefe._progress import progress_bar
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._safetensors import DTYPES, Tensor, read_header
-from wefe.models.formats._source import Reading, TableSource, VectorSource
+from wefe.models.formats._source import (
+    Reading,
+    TableSource,
+    VectorSource,
+    cast_finite,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -247,12 +252,8 @@ class _NativeWriter:
             self._n_repeated += len(words) - len(new)
             words, vectors = [words[row] for row in new], vectors[new]
         is_int8 = self._dtype == np.int8
-        with np.errstate(over="ignore"):
-            packed = vectors.astype(np.float32 if is_int8 else self._dtype)
-        finite = np.isfinite(packed).all(axis=1)
-        if not finite.all():
-            word = words[int(finite.argmin())]
-            raise ValueError(f"the vector of {word!r} has numbers that {packed.dtype} cannot hold.")
+        packed: npt.NDArray[Any]
+        packed = cast_finite(words, vectors, np.float32 if is_int8 else self._dtype)
         if is_int8:
             packed = self._quantized(vectors, np.abs(packed).max(axis=1, initial=0))
         self._file.write(packed.tobytes())

@@ -77,9 +77,7 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     # On a GPU it is an array of cupy.
     data = np.asarray(data.get() if hasattr(data, "get") else data)
     places = np.array(list(known.values()), dtype=np.intp)
-    table: Any = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
-    if np.array_equal(places, np.arange(len(data))):
-        table = ArrayVectors(list(known), data)
+    table = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
     opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))
     opened.n_skipped = unnamed
     if unnamed:

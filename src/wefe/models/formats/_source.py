@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import found
 from wefe.models._file_array import FileArray
@@ -129,6 +130,19 @@ def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
                 found[word] = vectors[row].copy()
     none: FloatArray = np.empty((0, dim), dtype=np.float32)
     return list(found), np.array(list(found.values())) if found else none
+
+
+def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
+    """Convert vectors to a dtype; refuse numbers that it cannot hold."""
+    with np.errstate(over="ignore"):
+        cast: FloatArray = vectors.astype(dtype, copy=False)
+    finite = np.isfinite(cast).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"the vector of {words[finite.argmin()]!r} has a number that is not finite in "
+            f"{cast.dtype}; only finite numbers can be read back."
+        )
+    return cast
 
 
 def available_cores() -> int:

@@ -28,6 +28,7 @@ from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, is_number
+from wefe.models.formats._source import cast_finite
 
 logger = logging.getLogger(__name__)
 
@@ -222,13 +223,7 @@ def _checked(
         for place, word in enumerate(words, n_done):
             if format in ("glove", "word2vec", "word2vec-binary"):
                 _check_word(word, format, place)
-        with np.errstate(over="ignore"):
-            finite = np.isfinite(vectors.astype(dtype, copy=False)).all(axis=1)
-        if not finite.all():
-            raise ValueError(
-                f"the vector of {words[finite.argmin()]!r} has a number that is not finite in "
-                f"{np.dtype(dtype)}; only finite numbers can be read back."
-            )
+        cast_finite(words, vectors, dtype)
         n_done += len(words)
         yield words, vectors
     if n_done != n_words:
