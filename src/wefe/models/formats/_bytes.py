@@ -105,9 +105,9 @@ class PackedFile:
             return self.path.open("rb")
         return io.BufferedReader(_Unpacking(self), READ_BYTES)
 
-    def head(self, n_bytes: int = HEAD_BYTES) -> bytes:
+    def head(self) -> bytes:
         with self.open() as file:
-            return file.read(n_bytes)
+            return file.read(HEAD_BYTES)
 
     def parts(self) -> Iterator[bytes]:
         """Yield decompressed bytes; errors are those of the library."""

@@ -75,7 +75,7 @@ class TextSource(VectorSource):
         line, n_words = self._first_line, 0
         for parsed in self._parse_in_threads(parse, n_bytes):
             for offset, message in parsed.problems:
-                self._skip_or_raise(line + offset, message)
+                self.skip_or_raise(f"line {line + offset}", message, self._reading.lenient)
             line += parsed.n_lines
             n_words += len(parsed.words) + parsed.n_unread
             yield parsed.words, parsed.vectors
@@ -97,9 +97,6 @@ class TextSource(VectorSource):
                     yield coming.popleft().result()
             for each in coming:
                 yield each.result()
-
-    def _skip_or_raise(self, line: int, message: str) -> None:
-        self.skip_or_raise(f"line {line}", message, self._reading.lenient)
 
     def _check_count(self, n_words: int) -> None:
         if self.n_words is not None and n_words + self.n_skipped != self.n_words:
