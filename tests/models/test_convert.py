@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from command_line import wefe
+from model_files import at_most
 
 from wefe import convert, load
 from wefe.models import WordEmbeddingModel
@@ -95,6 +96,14 @@ def test_numbers_that_do_not_fit_are_refused_or_left_out_and_the_old_file_stays(
     assert target.read_bytes() == b"old"
     model = convert((WORDS, vectors), target, dtype, on_error="skip")
     assert list(model.vocab) == [word for word in WORDS if word != "naïve"]
+
+
+def test_memory_does_not_grow_with_the_file(write, target):
+    line = b" 0.125" * 200
+    path = write(b"".join(b"word%d%b\n" % (number, line) for number in range(60_000)))
+    # The file has 72 MB, the vectors 48; the parser takes 24 MB once.
+    with at_most(40e6):
+        convert(path, target, n_jobs=1)
 
 
 def test_wefe_convert_says_what_it_wrote_or_what_is_wrong(text, target):

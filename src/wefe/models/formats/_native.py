@@ -33,12 +33,7 @@ from wefe._progress import progress_bar
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._safetensors import DTYPES, Tensor, read_header
-from wefe.models.formats._source import (
-    Reading,
-    TableSource,
-    VectorSource,
-    cast_finite,
-)
+from wefe.models.formats._source import Reading, TableSource, VectorSource, cast_finite
 
 logger = logging.getLogger(__name__)
 
