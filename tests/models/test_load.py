@@ -142,15 +142,17 @@ def test_values_that_are_asked_for_are_checked(make, kind):
     ],
 )
 def test_a_word_that_was_not_asked_for_is_an_error_not_missing(make, look_up):
-    model = load(make("text"), "some", words=iter({"she", "nope"}))
+    # Also in another process.
+    model = pickle.loads(pickle.dumps(load(make("text"), "some", words=iter({"she", "nope"}))))
     with pytest.raises(UnreadWordError, match=r"'\w+' was not among the 2 .*vectors\.txt"):
         look_up(model)
     # One that was asked for and is not there is missing.
     assert "nope" not in model
     assert (model.vocab.get("nope"), model.vocab.get("nope", 5)) == (None, 5)
-    with pytest.raises(KeyError, match="nope") as error:
-        model["nope"]
-    assert not isinstance(error.value, UnreadWordError)
+    for read in (lambda: model["nope"], lambda: model.vocab["nope"]):
+        with pytest.raises(KeyError, match="nope") as error:
+            read()
+        assert not isinstance(error.value, UnreadWordError)
     assert not any(value in model.vocab for value in (3, None, b"she", ("she",)))
 
 
