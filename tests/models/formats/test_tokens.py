@@ -215,6 +215,13 @@ def test_unknown_tokens_are_left_out_in_a_static_table_and_refused_in_a_language
 # The table
 
 
+def test_bfloat16_is_widened_exactly():
+    raw = (table_for(word_piece()).view(np.uint32) >> 16).astype(np.uint16)
+    expected = (raw.astype(np.uint32) << 16).view(np.float32)
+    vectors = TokenVectors(raw, word_piece(), "mean")
+    np.testing.assert_array_equal(vectors["he"], expected[6], strict=True)
+
+
 @pytest.mark.parametrize(
     ("n_rows", "mapping", "weights"),
     [
