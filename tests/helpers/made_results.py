@@ -6,7 +6,7 @@ import random
 from wefe import Query
 from wefe.metrics._base import Scale
 from wefe.study import Outcome, Plan, StudyResults, Task
-from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet
+from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet, digest
 
 SCALES = {
     "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
@@ -14,6 +14,7 @@ SCALES = {
     "ECT": Scale("ECT", (-1.0, 1.0), 1.0),
     "MAC": Scale("MAC", (0.0, 2.0), 1.0),
     "RNSB": Scale("RNSB", (0.0, math.inf), 0.0),
+    "WEAT-ES": Scale("WEAT-ES", (-2.0, 2.0), 0.0),
 }
 
 
@@ -22,10 +23,22 @@ def _query(name):
     return Query([[f"she {word}"], [f"he {word}"]], [[f"home {word}"], [f"office {word}"]])
 
 
-def results_of(scores, settings=None):
-    """Build results by hand: metric -> query set -> query -> model -> score or value.
+def results_of(
+    scores,
+    settings=None,
+    *,
+    name="By hand",
+    weights=None,
+    left_out=(),
+    params=None,
+    others=(),
+    about=None,
+):
+    """Build results by hand: metric -> query set -> query -> model -> score.
 
-    Queries share words if the last words of their names are the same.
+    A score is a number, a text (why it is NaN), a value, or an Outcome. Queries share words if the
+    last words of their names are the same. `others` are tasks of other kinds: (kind, model, place,
+    value or Outcome); `about` is what is known of each model.
     """
     sets: dict[str, list[str]] = {}
     for of_set in scores.values():
@@ -35,34 +48,55 @@ def results_of(scores, settings=None):
     queries_of = [
         q for of_set in scores.values() for queries in of_set.values() for q in queries.values()
     ]
-    labels = list(dict.fromkeys(label for models in queries_of for label in models))
+    scored = list(dict.fromkeys(label for models in queries_of for label in models))
+    labels = list(dict.fromkeys([*scored, *(model for _, model, _, _ in others)]))
     planned = []
     for label in labels:
         base, _, mitigation = label.partition(" + ")
         planned.append(PlannedModel(label, base, False, base, mitigation or None))
     tasks, outcomes = [], []
-    for label in labels:
+
+    def add(kind, label, place, identity, value):
+        tasks.append(Task(kind, label, place, identity))
+        if isinstance(value, str):
+            value = {"score": None, "nan_reason": value}
+        elif isinstance(value, float):
+            value = {"score": value}
+        if not isinstance(value, Outcome):
+            value = Outcome("done", value, key=digest(identity), version="2.0")
+        outcomes.append(value)
+
+    for label in scored:
         for metric, of_set in scores.items():
             for query_set, queries in of_set.items():
-                for name, each in queries.items():
-                    place = {"metric": metric, "query_set": query_set, "query": name}
-                    tasks.append(Task("score", label, place, {"query": name}))
-                    value = each[label]
-                    if isinstance(value, Outcome):
-                        outcomes.append(value)
-                        continue
-                    value = value if isinstance(value, dict) else {"score": value}
-                    outcomes.append(Outcome("done", value, key=f"key{len(tasks)}", version="2.0"))
+                for query, each in queries.items():
+                    place = {"metric": metric, "query_set": query_set, "query": query}
+                    asked = {"query": query, "metric": metric, "params": params or {}}
+                    add("score", label, place, asked, each[label])
+    for kind, label, place, value in others:
+        add(kind, label, place, {kind: place}, value)
     plan = Plan(
-        "By hand",
+        name,
         "",
         tuple(planned),
         tuple(
-            PlannedQuerySet(name, tuple(map(_query, queries)), float(len(queries)))
-            for name, queries in sets.items()
+            PlannedQuerySet(
+                label,
+                tuple(map(_query, queries)),
+                (weights or {}).get(label, float(len(queries))),
+                left_out,
+            )
+            for label, queries in sets.items()
         ),
         tuple(
-            PlannedMetric(metric, metric.lower(), metric, {}, SCALES[metric], tuple(of_set))
+            PlannedMetric(
+                metric,
+                metric.lower(),
+                metric,
+                {},
+                SCALES.get(metric, Scale(metric, (-9.0, 9.0), 0.0)),
+                tuple(of_set),
+            )
             for metric, of_set in scores.items()
         ),
         tuple(tasks),
@@ -85,10 +119,11 @@ def results_of(scores, settings=None):
             "mitigations": [],
             "external": [],
             "quality": None,
+            "limits": {"max": {}, "max_increase": None},
             **(settings or {}),
         },
     )
-    return StudyResults(plan, tuple(outcomes))
+    return StudyResults(plan, tuple(outcomes), {label: {} for label in labels} | (about or {}))
 
 
 def many(n_models, n_queries=25, n_metrics=5, seed=0):

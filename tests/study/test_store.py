@@ -1,0 +1,132 @@
+"""The results file: read alone, shared by studies, and never believed when it was changed."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_studies import declared, execute, n_computed, run
+
+from wefe.study import StudyResults
+from wefe.study._store import Store
+
+
+def test_a_results_file_is_read_without_its_study_file_and_not_written(folder):
+    results = run(declared(folder))
+    # One plain file, with nothing beside it.
+    assert [file.name for file in folder.glob("study.db*")] == ["study.db"]
+    before = (folder / "study.db").read_bytes()
+    kept = folder / "kept"
+    kept.mkdir()
+    (kept / "baseline.db").write_bytes(before)
+    (kept / "baseline.db").chmod(0o444)
+    kept.chmod(0o555)
+    try:
+        again = StudyResults.from_file(kept / "baseline.db")
+    finally:
+        kept.chmod(0o755)
+    assert (kept / "baseline.db").read_bytes() == before
+    pd.testing.assert_frame_equal(results.to_frame(), again.to_frame())
+    assert again.plan == results.plan
+    assert again.models == results.models
+    assert again.models["whole"]["dim"] == 64
+    assert again.run["finished"] >= again.run["started"]
+
+
+def test_a_file_of_several_studies_asks_which(folder, caplog):
+    run(declared(folder))
+    # The tasks are the same ones, whatever the study is called.
+    assert n_computed(declared(folder, name="Another")) == 0
+    with pytest.raises(ValueError, match="'Another', 'Small'"):
+        StudyResults.from_file(folder / "study.db")
+    assert StudyResults.from_file(folder / "study.db", "Another").plan.name == "Another"
+    with pytest.raises(ValueError, match="Did you mean 'Another'"):
+        StudyResults.from_file(folder / "study.db", "another")
+    assert "had a study" not in caplog.text
+    run(declared(folder, file="other.toml"), folder / "study.db")
+    assert "had a study called 'Small' of study.toml" in caplog.text
+
+
+def test_other_files_are_refused_and_left_alone(folder):
+    study = declared(folder)
+    texts = {"text.db": b"she 0.1 0.2\n" * 100, "empty.db": b""}
+    for name, content in texts.items():
+        (folder / name).write_bytes(content)
+        with pytest.raises(ValueError, match=name):
+            StudyResults.from_file(folder / name)
+        assert (folder / name).read_bytes() == content
+    with pytest.raises(ValueError, match=r"text\.db cannot be read"):
+        run(study, folder / "text.db")
+    execute(folder / "other.db", "CREATE TABLE something (a)")
+    with pytest.raises(ValueError, match="is not a results file of wefe"):
+        run(study, folder / "other.db")
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        run(study, folder / "no" / "folder.db")
+    for read in (study.results, lambda: StudyResults.from_file(folder / "study.db")):
+        with pytest.raises(FileNotFoundError, match="no such results file"):
+            read()
+    assert not (folder / "study.db").exists()
+    Store(folder / "study.db")
+    with pytest.raises(ValueError, match="no study yet"):
+        StudyResults.from_file(folder / "study.db")
+    execute(folder / "study.db", "PRAGMA user_version = 99")
+    with pytest.raises(ValueError, match="another version of wefe"):
+        run(study)
+
+
+def test_a_place_that_cannot_be_written_is_named_at_once(folder, monkeypatch):
+    study = declared(folder)
+    original = Store._prepare
+
+    def open_on_a_full_disk(self):
+        original(self)
+        (pages,) = self._db.execute("PRAGMA page_count").fetchone()
+        self._db.execute(f"PRAGMA max_page_count = {pages}")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "_prepare", open_on_a_full_disk)
+        with pytest.raises(OSError, match=r"study\.db: .* disk is full"):
+            run(study)
+    # SQLite fails as in a folder that is write-protected, which root may write to.
+    (folder / "study.db-journal").mkdir()
+    with pytest.raises(OSError, match=r"study\.db: the results file cannot be written"):
+        run(study)
+    monkeypatch.setattr("wefe.study._store._PATIENCE_S", 0)
+    with (
+        Store(folder / "locked.db") as store,
+        store._transaction(),
+        pytest.raises(TimeoutError, match=r"locked\.db: another run"),
+    ):
+        run(study, folder / "locked.db")
+
+
+def test_a_result_that_was_edited_is_refused_by_name_and_computed_anew(folder):
+    study = declared(folder)
+    first = run(study)
+    task, outcome = first.of_kind("score")[1]
+    change = "UPDATE results SET value = replace(value, '.', '.1') WHERE key = ?"
+    execute(folder / "study.db", change, outcome.key)
+    read = StudyResults.from_file(folder / "study.db")
+    ((failed, outcome),) = read.failed
+    assert failed == task
+    assert "was changed after it was written" in outcome.reason
+    assert np.isnan(read.to_frame()["score"][1])
+    again = run(study)
+    assert again.run["n_computed"] == 1
+    assert again.to_frame()["score"].tolist() == first.to_frame()["score"].tolist()
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE results SET value = '{}' WHERE kind = 'study'",
+        "UPDATE results SET value = replace(value, 'a', 'b') WHERE kind = 'model'",
+        "UPDATE results SET kind = 'score' WHERE kind = 'study'",
+        "UPDATE results SET value = replace(hex(zeroblob(50000)), '00', '[')",
+        "DROP TABLE results",
+        "CREATE VIEW v AS SELECT 1",
+    ],
+)
+def test_damaged_results_files_are_named(folder, damage):
+    run(declared(folder, "whole", metrics=[{"metric": "ect"}]))
+    execute(folder / "study.db", damage)
+    with pytest.raises(ValueError, match=r"study\.db is damaged"):
+        StudyResults.from_file(folder / "study.db")
