@@ -73,16 +73,6 @@ def test_templates_give_the_mean_over_contexts(tiny, kind):
     np.testing.assert_allclose(only_slot["nurse"], alone["nurse"], atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_size_of_batches_has_no_influence(tiny, kind):
-    pair = tiny.encoder(kind)
-    texts = [Context("the kids and " * n + "nurse was here", 13 * n, 13 * n + 5) for n in range(5)]
-    together = load_encoder(pair, batch_size=100, **OPTIONS).encode_contexts(texts)
-    for size in (1, 2):
-        few = load_encoder(pair, batch_size=size, **OPTIONS).encode_contexts(texts)
-        np.testing.assert_allclose(few, together, atol=1e-5)
-
-
 def test_layers_are_those_of_one_pass(tiny):
     encoder = load_encoder(tiny.encoder("bert"), **OPTIONS)
     words = ["she", "nursing", "boss"]

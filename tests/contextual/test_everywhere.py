@@ -14,8 +14,6 @@ from wefe.audit import (
     score_warnings,
 )
 from wefe.contextual import SEAT, layer_scores, load_encoder
-from wefe.datasets import Criterion
-from wefe.debias import list_debias_methods
 from wefe.metrics import list_metrics
 from wefe.silhouette import bias_silhouette, bootstrap_interval, word_influence
 
@@ -122,26 +120,3 @@ def test_audits_and_intervals_are_those_of_the_snapshot(encoder):
     assert differences["mean_attribute_difference"].nunique() == 1
     table = measure("weat", [QUERY], [encoder], audit=True, progress=False)
     assert table["warnings"].notna().all()
-
-
-QUICK = {"n_words": 8, "n_iterations": 2, "epochs": 5, "n_neighbours": 3}
-
-
-@pytest.mark.parametrize("method", list_debias_methods(), ids=lambda method: method.__name__)
-def test_every_mitigation_method_takes_a_snapshot(encoder, method):
-    sets = [["home", "kids", "nurse"], ["boss", "job", "pilot"]]
-    gender = Criterion(
-        "gender",
-        PAIRS,
-        ("female", "male"),
-        stereotyped_words=dict(zip(("female", "male"), sets, strict=True)),
-    )
-    words = [f"{first}{second}" for first in "abcdefgh" for second in "ilmnorst"]
-    words = [*WORDS[0], *WORDS[1], *sets[0], *sets[1], *words]
-    still = encoder.snapshot(words)
-    known = method().get_params()
-    instance = method(**{name: value for name, value in QUICK.items() if name in known})
-    mitigated = instance.fit(still, criterion=gender).transform(still)
-    assert mitigated.get_vectors(words).shape == (len(words), 16)
-    if method.__name__ != "INLP":  # no classifier tells random vectors apart, and it says so
-        assert not np.allclose(mitigated.get_vectors(words), still.get_vectors(words))

@@ -10,7 +10,6 @@ from wefe import Query, run_queries
 from wefe.contextual import (
     CEAT,
     SEAT,
-    Context,
     layer_scores,
     load_encoder,
 )
@@ -62,14 +61,6 @@ def test_metrics_that_encode_texts_do_so_once_for_all_layers(metric, params):
         assert score.p_value == pytest.approx(direct["p_value"], nan_ok=True)
 
 
-def test_words_of_all_queries_go_through_the_encoder_once():
-    encoder = FakeEncoder()
-    layer_scores("weat", [QUERY, OTHER, QUERY], encoder)
-    assert [sorted(context.text for context in call) for call in encoder.calls] == [
-        sorted(CONTEXTS)
-    ]
-
-
 def test_layers_can_be_chosen():
     encoder = FakeEncoder(n_layers=5)
     curves = layer_scores("weat", QUERY, encoder, layers=[-1, 0, 4, 2])
@@ -100,24 +91,6 @@ def test_p_values_intervals_and_seeds():
         table = measure(WEAT, [QUERY], [at_layer], metric_params=params, n_bootstrap=40)
         for name in ("p_value", "score_lower", "score_upper"):
             assert getattr(score, name) == table[name].item()
-
-
-def test_a_metric_of_sentences_of_the_user_has_no_words_encoded():
-    class Sentence(BaseMetric):
-        metric_template = (2, 2)
-        metric_name = metric_short_name = "Sentence"
-        encodes_texts = True
-
-        def run_query(self, query, model, **lookup):
-            assert len(model.vectors) == 0
-            assert model.dim == model.vectors.shape[1]
-            return {"result": float(model.encode_contexts([Context("a nurse", 2, 7)]).sum())}
-
-    encoder = FakeEncoder()
-    curves = layer_scores(Sentence, QUERY, encoder)
-    assert [list(call) for call in encoder.calls if len(call)] == [[("a nurse", 2, 7)]]
-    vectors = FakeEncoder().encode_layers([Context("a nurse", 2, 7)])[:, 0]
-    assert [score.score for score in curves.scores] == pytest.approx(vectors.sum(axis=1).tolist())
 
 
 @pytest.mark.parametrize(

@@ -72,23 +72,6 @@ def test_asking_whether_a_word_is_there_encodes_nothing(encoder, n_runs):
     assert n_runs == [1]
 
 
-def test_it_describes_itself(encoder, query, tiny_bert):
-    assert repr(encoder) == (
-        "<ContextualModel named 'tiny', layer 3 of 3, mean over subwords, 0 words encoded>"
-    )
-    encoder.prepare(query)
-    assert "12 words encoded" in repr(encoder)
-    assert (encoder.dim, encoder.nbytes, encoder.held) == (16, 12 * 16 * 4, "selected")
-    assert encoder.pooling == "mean"
-    assert (encoder.layer, encoder.n_layers, encoder.templates) == (3, 4, None)
-    through = load_encoder(tiny_bert, pooling="cls", templates="adjective", layer=0, **OPTIONS)
-    assert "layer 0 of 3, first token, 0 words encoded through 3 templates" in repr(through)
-    assert (encoder.name, through.name) == ("tiny", "BertModel")
-    assert encoder.at_layer(1).at_layer(2).name == "tiny, layer 2"
-    opened = load(encoder, "opened")  # another model over the same table
-    np.testing.assert_array_equal(opened.get_vectors(["he"]), encoder.get_vectors(["he"]))
-
-
 def test_vectors_cannot_be_changed(encoder):
     encoder.prepare(["she", "he"])
     with pytest.raises(ValueError, match="read-only"):

@@ -8,7 +8,7 @@ import pytest
 from fake_encoder import FakeEncoder
 
 from wefe import Query
-from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
+from wefe.contextual import SEAT, load_encoder
 from wefe.contextual._templates import fill_template
 from wefe.metrics import WEAT, weat_effect_size
 from wefe.running import measure
@@ -296,18 +296,3 @@ def test_a_network_scores_as_its_vectors_one_by_one(tiny, query, pooling, level)
     )
     again = SEAT().run_query(query, wrapped, templates, level=level)
     assert again["result"] == result["result"]
-
-
-def test_a_sentence_transformer_is_used_as_it_is(minilm, query):
-    encoder = load_encoder(minilm, "minilm", cache=False)
-    filled = [
-        [t.replace("{}", word) for word in part for t in SEAT_TEMPLATES["any"]]
-        for part in query.target_sets + query.attribute_sets
-    ]
-    vectors = [minilm.encode(texts, show_progress_bar=False) for texts in filled]
-    result = SEAT().run_query(query, encoder)
-    assert result["effect_size"] == pytest.approx(weat_effect_size(*vectors, ddof=1), abs=1e-5)
-    bare = SEAT().run_query(query, encoder, "{}", **OPTIONS)
-    weat = WEAT().run_query(query, encoder, ddof=1, **OPTIONS)
-    assert bare["effect_size"] == pytest.approx(weat["effect_size"], abs=1e-12)
-    assert bare["p_value"] == weat["p_value"]

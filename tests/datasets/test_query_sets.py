@@ -126,24 +126,6 @@ def test_tables_tell_what_is_at_hand(mirror, monkeypatch):
     assert {row["cached"] for table in tables for row in table()} == {False, None}
 
 
-def test_every_loader_is_in_the_table():
-    # Those that read what another one of the table reads, too.
-    others = {
-        "load_criterion",
-        "load_language_criterion",
-        "load_language_words",
-        "load_occupations",
-        "load_sembias",
-        "fetch_occupation_shares",
-    }
-    loaders = {
-        name
-        for name in datasets.__all__
-        if name.startswith(("load_", "fetch_")) and "quer" not in name and name not in others
-    } | {"list_languages"}
-    assert {row["function"] for row in datasets.list_datasets()} == loaders
-
-
 def test_queries_and_questions_in_files_of_the_user(tmp_path):
     path, query = tmp_path / "mine.json", datasets.load_weat_queries()[0]
     path.write_text(json.dumps([query.dict()]))

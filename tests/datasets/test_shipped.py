@@ -117,17 +117,6 @@ def test_changing_a_result_does_not_change_the_next_one(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_shipped_file_is_ascii_json_with_its_source(name):
-    text = (DATA / f"{name}.json").read_text("utf-8")
-    assert text.isascii()
-    assert list(json.loads(text))[:3] == ["name", "source", "word_sets"]
-    content = read_shipped(name)
-    assert content["name"] == name
-    assert {"citation", "url", "note"} <= set(content["source"])
-    assert content["source"]["url"].startswith("https://")
-
-
-@pytest.mark.parametrize("name", NAMES)
 def test_shipped_words_are_clean(name):
     words = words_in(read_shipped(name)["word_sets"])
     assert words

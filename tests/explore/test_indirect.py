@@ -36,11 +36,6 @@ def test_the_table_is_that_of_a_loop(toy_model, prefix):
             assert row.indirect_bias == pytest.approx(expected)
 
 
-def test_only_words_asked_for_are_looked_at(toy_model):
-    table = indirect_bias_along(toy_model, "nurse", "pilot", PAIRS, words=["home", "nurse"])
-    assert table["word"].tolist() == ["home"]
-
-
 def test_a_word_that_is_missing_is_named(toy_model, caplog):
     with pytest.raises(ValueError, match="none of the 1 definitional_sets complete"):
         indirect_bias_along(toy_model, "nurse", "xyz", PAIRS)

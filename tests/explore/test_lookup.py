@@ -135,12 +135,6 @@ def test_of_a_word_that_the_original_lacks_the_former_bias_is_unknown(toy_model)
     assert page.indirect_bias.empty or page.indirect_bias.isna().all()
 
 
-def test_words_without_the_prefix_are_not_of_the_vocabulary():
-    vectors = np.random.default_rng(0).normal(size=(4, 3))
-    model = WordEmbeddingModel((["en:a", "en:b", "en:nurse", "nurse"], vectors), "m", "en:")
-    assert project(model, criterion=("a", "b"))["word"].tolist() == ["a", "b", "nurse"]
-
-
 @pytest.mark.parametrize("missing", [None, float("nan"), pd.NA])
 def test_a_missing_number_is_one_however_it_is_written(toy_model, missing):
     numbers = {"nurse": 0.9, "pilot": 0.1, "tree": 0.5, "job": 0.3, "home": 0.6, "boss": missing}
