@@ -77,20 +77,6 @@ def test_the_worked_example():
     assert combined.n_studies == 4
 
 
-@pytest.mark.parametrize("seed", range(5))
-def test_it_is_what_the_formulas_say(seed):
-    rng = np.random.default_rng(seed)
-    e, v = rng.normal(size=9), rng.uniform(0.05, 2, size=9)
-    ours = random_effects(e, v)
-    theirs = literal_random_effects(e.tolist(), v.tolist())
-    assert (ours.Q, ours.tau_squared, ours.effect_size, ours.standard_error) == pytest.approx(
-        theirs
-    )
-    z = theirs[2] / theirs[3]
-    assert ours.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-12)
-    assert ours.p_value_one_sided == pytest.approx(stats.norm.sf(z), rel=1e-12)
-
-
 @pytest.mark.parametrize(
     ("e", "v"),
     [([0, 3, 3], [1e-17, 1, 1]), ([3, 0, 3, 1], [1, 1e-300, 1e-9, 2]), ([0, 1], [1e-30, 1e30])],
@@ -122,7 +108,6 @@ def test_a_single_study_stays_as_it_is():
     ("e", "v", "message"),
     [
         ([], [], "effect_sizes"),
-        ([1.0], [1.0, 2.0], "got 2 for 1"),
         ([1.0], [0.0], "above 0"),
         ([math.nan], [1.0], "effect_sizes"),
     ],
@@ -271,7 +256,6 @@ def test_a_corpus_is_searched_for_the_form_that_has_contexts(query, contexts):
         (iter(["A nurse."]), TypeError, "read again.*find_contexts"),
         ({"nurse": "A nurse."}, TypeError, r"contexts\['nurse'\] must be a list.*Put it in a list"),
         ({"nurse": ["A judge."]}, ValueError, r"\['nurse'\]\[0\] lacks the word"),
-        ({"nurse": [None]}, TypeError, "must be str, not None"),
     ],
 )
 def test_wrong_contexts_are_refused(query, contexts, error, message):
@@ -389,7 +373,6 @@ def test_queries_stand_for_their_words_and_files_for_lines(query):
     [
         ("nurse", ["A nurse."], "words must be an iterable"),
         (["nurse"], "A nurse.", "sentences must be an iterable"),
-        (["nurse"], ["A nurse.", None], "must be str, not None"),
         (["nurse", ""], ["A nurse."], "empty string"),
         ([], ["A nurse."], "words is empty"),
     ],

@@ -268,13 +268,3 @@ def test_a_folder_of_a_sentence_transformer(
     encoder = load_encoder(tmp_path / "tiny-st", device="cpu", **OPTIONS)
     assert encoder.pooling == "mean"
     assert "'auto' means 'mean'" in caplog.text
-
-
-def test_the_real_sentence_transformer(minilm):
-    encoder = load_encoder(minilm, **OPTIONS)
-    words = ["she", "he", "nurse", "engineer", "unbelievably", "New York", "naïve", "x" * 20]
-    np.testing.assert_allclose(encoder.encode_words(words), minilm.encode(words), rtol=0, atol=1e-6)
-    assert (encoder.dim, encoder.n_layers, encoder.max_length) == (384, 7, 256)
-    first = load_encoder(minilm, pooling="sentence", **OPTIONS).encode_words(words)
-    unit = first / np.linalg.norm(first, axis=1, keepdims=True)
-    np.testing.assert_allclose(unit, minilm.encode(words), rtol=0, atol=1e-6)

@@ -105,10 +105,7 @@ def test_without_network_the_error_says_what_from_where_and_what_to_do(cache):
     for part in (
         "bingliu/positive-words.txt (22,393 bytes)",
         str(cache),
-        "http://127.0.0.1:9/bingliu/positive-words.txt",
-        "Connect to the internet",
         "set WEFE_DATA_DIR to a folder with the file bingliu/positive-words.txt",
-        "--offline on the command line; offline=True in Python",
     ):
         assert part in message
     assert error.value.short == "127.0.0.1:9 could not be reached"

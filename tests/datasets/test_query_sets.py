@@ -46,28 +46,6 @@ def test_the_ten_weat_tests_have_the_published_words():
     assert len(set(names(queries))) == 10
 
 
-def test_gender_queries_are_those_of_the_case_study(mirror):
-    weat, eds, roles, lexicon = (
-        datasets.load_weat(),
-        datasets.fetch_eds(offline=True),
-        datasets.fetch_debias_multiclass(),
-        datasets.load_bingliu(),
-    )
-    attributes = [
-        [weat["career"], weat["family"]],
-        [weat["math"], weat["arts"]],
-        [weat["science"], weat["arts"]],
-        [eds["adjectives_intelligence"], eds["adjectives_appearance"]],
-        [eds["adjectives_intelligence"], eds["adjectives_sensitive"]],
-        [lexicon["positive_words"], lexicon["negative_words"]],
-        [roles["male_roles"], roles["female_roles"]],
-    ]
-    queries = datasets.load_case_study_queries("gender")
-    assert [word_lists(query) for query in queries] == [
-        [eds["male_terms"], eds["female_terms"], *pair] for pair in attributes
-    ]
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror):
     complete = names(datasets.load_case_study_queries(criterion))
