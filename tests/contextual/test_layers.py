@@ -114,10 +114,6 @@ def test_table_and_json():
     lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
     curves = layer_scores("weat", [QUERY, lossy], FakeEncoder())
     table = curves.to_frame()
-    assert list(table.columns) == [
-        *("model_name", "query_name", "layer", "depth", "metric", "score", "score_lower"),
-        *("score_upper", "p_value", "nan_reason"),
-    ]
     assert table["score"].tolist()[:4] == [score.score for score in curves.scores[:4]]
     assert table["score"].isna().tolist() == [False] * 4 + [True] * 4
     assert all("lost 50%" in score.nan_reason for score in curves.scores[4:])
@@ -125,8 +121,7 @@ def test_table_and_json():
     assert content["metric"] == "WEAT"
     assert content["scores"][3]["score"] == curves.scores[3].score
     assert content["scores"][4]["score"] is content["scores"][3]["nan_reason"] is None
-    undefined = "4 of 8 scores undefined"
-    assert repr(curves) == f"<LayerScores of WEAT: 1 model, 2 queries, 4 layers, {undefined}>"
+    assert "4 of 8 scores undefined" in repr(curves)
     assert len(curves.plot().data) == 2
 
 

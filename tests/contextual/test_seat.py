@@ -121,15 +121,6 @@ def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_word
     assert flipped["result"] == -SEAT().run_query(query, encoder, TWO)["result"]
 
 
-def test_each_sentence_is_encoded_once_and_words_alone_never(query):
-    encoder = FakeEncoder()
-    shared = Query([["she", "her"], ["he", "her"]], [["she"], ["he"]])
-    SEAT().run_query(shared, encoder, "{} is here.")
-    assert [[text for text, _, _ in call] for call in encoder.calls] == [
-        ["she is here.", "her is here.", "he is here."]
-    ]
-
-
 def test_sets_have_kinds_of_their_own(query):
     encoder = FakeEncoder()
     kinds = {"X": "noun", "Y": "noun", "A": "any", "B": ["{}!"], "another query's": "name"}

@@ -34,9 +34,7 @@ def slow_neighbors(model, word, directions, k):
     rows = []
     for other in near:
         w, v = unit[word], unit[other]
-        w_o, v_o = w - (w @ g) * g, v - (v @ g) * g
-        orthogonal = w_o @ v_o / np.linalg.norm(w_o) / np.linalg.norm(v_o)
-        rows.append((other, w @ v, v @ g, (w @ v - orthogonal) / (w @ v)))
+        rows.append((other, w @ v, v @ g, indirect_bias(w, [v], g[None])[0]))
     return rows
 
 

@@ -11,6 +11,7 @@ from scipy import stats
 from wefe import WordEmbeddingModel
 from wefe.explore import bias_directions
 from wefe.explore._statistics import correlate_with_statistic
+from wefe.metrics._sc_weat import sc_weat_by_word
 
 # The published tables and vectors, where they are at hand.
 GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
@@ -70,11 +71,13 @@ def test_intervals_are_those_of_scipy():
     # Vectors have the length 10, so the cosines are tenths of y.
     assert found.bias == pytest.approx(y / 10)
     reference = stats.bootstrap(
-        (x, y), lambda x, y, axis: [
-            np.corrcoef(a, b)[0, 1] for a, b in zip(np.atleast_2d(x), np.atleast_2d(y), strict=True)
-        ] if np.ndim(x) > 1 else np.corrcoef(x, y)[0, 1],
-        paired=True, vectorized=True, n_resamples=20_000, method="BCa",
-    )  # fmt: skip
+        (x, y),
+        lambda x, y: np.corrcoef(x, y)[0, 1],
+        paired=True,
+        vectorized=False,
+        n_resamples=20_000,
+        method="BCa",
+    )
     interval = reference.confidence_interval
     assert found.pearson.lower == pytest.approx(interval.low, abs=0.02)
     assert found.pearson.upper == pytest.approx(interval.high, abs=0.02)
@@ -136,17 +139,8 @@ def test_of_three_groups_the_direction_towards_the_one_named_counts():
         assert bias == pytest.approx(model[word] @ towards / np.linalg.norm(model[word]))
     sizes = correlate_with_statistic(model, statistic, triples, group="w2", measure="sc-weat")
     own, others = ["w2", "w5"], ["w0", "w3", "w1", "w4"]
-    for word, bias in zip(sizes.words, sizes.bias, strict=True):
-        cosines = [
-            [
-                model[word] @ model[c] / np.linalg.norm(model[word]) / np.linalg.norm(model[c])
-                for c in part
-            ]
-            for part in (own, others)
-        ]
-        assert bias == pytest.approx(
-            (np.mean(cosines[0]) - np.mean(cosines[1])) / np.std(cosines[0] + cosines[1])
-        )
+    given = (model.get_vectors(list(words)) for words in (sizes.words, own, others))
+    assert sizes.bias == pytest.approx(sc_weat_by_word(*given))
 
 
 @pytest.mark.parametrize(
