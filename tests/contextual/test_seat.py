@@ -6,6 +6,7 @@ import math
 import numpy as np
 import pytest
 from fake_encoder import FakeEncoder
+from scipy.spatial.distance import cdist
 
 from wefe import Query
 from wefe.contextual import SEAT
@@ -27,10 +28,6 @@ def query():
     )
 
 
-def cosine(u, v):
-    return float(u @ v / math.sqrt(u @ u) / math.sqrt(v @ v))
-
-
 def literal_seat(query, vector, templates):
     """Return per word of X and Y the list of s(sentence, A, B), in plain loops."""
     filled = [
@@ -41,9 +38,7 @@ def literal_seat(query, vector, templates):
     flat_a, flat_b = [v for word in a for v in word], [v for word in b for v in word]
 
     def s(w):
-        return sum(cosine(w, v) for v in flat_a) / len(flat_a) - sum(
-            cosine(w, v) for v in flat_b
-        ) / len(flat_b)
+        return float(cdist([w], flat_b, "cosine").mean() - cdist([w], flat_a, "cosine").mean())
 
     return [[[s(v) for v in word] for word in part] for part in (x, y)]
 
