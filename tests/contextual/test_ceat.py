@@ -301,8 +301,6 @@ def test_words_are_found_as_whole_words():
     assert found["absent"] == ()
     assert found.n_sentences == 3
     assert [c.word for c in found["nurse"]] == ["nurse", "NURSE", "nurse", "nurse"]
-    exact = find_contexts(words, corpus, ignore_case=False)
-    assert [c.word for c in exact["nurse"]] == ["nurse", "nurse", "nurse"]
 
 
 @pytest.mark.parametrize("ignore_case", [True, False])
@@ -358,7 +356,6 @@ def test_queries_stand_for_their_words_and_files_for_lines(query):
     other = pickle.loads(pickle.dumps(found))
     assert (type(other), other) == (FoundContexts, found)
     assert (other.n_found, other.n_sentences) == (found.n_found, 3)
-    assert "4 of 4 contexts of 10 words (6 without any)" in repr(other)
 
 
 @pytest.mark.parametrize(

@@ -180,16 +180,6 @@ def test_a_static_model_is_refused_with_the_way_out(toy_model, toy_query):
         SEAT().run_query(toy_query, toy_model)
 
 
-def test_lost_words_count_against_the_threshold(query):
-    lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
-    result = SEAT().run_query(lossy, FakeEncoder(), TWO)
-    assert math.isnan(result["result"])
-    assert "lost 50%" in result.nan_reason
-    kept = SEAT().run_query(lossy, FakeEncoder(), TWO, lost_vocabulary_threshold=0.5)
-    assert math.isfinite(kept["result"])
-    assert kept.targets[0].lost == ("cl#rk",)
-
-
 def test_a_vector_without_direction_is_an_unanswerable_query(query):
     class Zero(FakeEncoder):
         def _vector(self, item, layer):

@@ -8,7 +8,6 @@ from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion
 from wefe.explore import (
     bias_directions,
-    cluster_map,
     correlate_with_statistic,
     extreme_words,
     indirect_bias_along,
@@ -84,11 +83,6 @@ def test_words_are_ignored_in_all_forms_that_are_looked_up(packaged_model):
         for model in (small, shouted(small))
     )
     assert quiet == loud
-    quiet, loud = (
-        cluster_map(model, n_words=30, method="pca", preprocessors=upper)["word"].str.lower()
-        for model in (small, shouted(small))
-    )
-    assert quiet.tolist() == loud.tolist()
     lower = [{"lowercase": True}]
     most = extreme_words(small, 1, preprocessors=lower)["word"][0]
     without = extreme_words(small, 50, ignore=[most.upper()], preprocessors=lower)["word"]
