@@ -54,7 +54,7 @@ def assert_are(frame, pairs):
 @pytest.mark.parametrize("threshold", [0.5, 1.0, 1.3, 2.0])
 @pytest.mark.parametrize("n", [1, 7, 10_000])
 def test_the_pairs_are_those_of_a_double_loop(monkeypatch, threshold, n):
-    monkeypatch.setattr(_analogies, "_BLOCK", (3, 3))
+    monkeypatch.setattr(_analogies, "_BLOCK", (16, 8))
     model = random_model()
     pairs = [("w3", "w7"), ("w11", "w20")]
     (g, _) = bias_directions(model, pairs).towards
@@ -62,6 +62,16 @@ def test_the_pairs_are_those_of_a_double_loop(monkeypatch, threshold, n):
     options = {"n": n, "threshold": threshold}
     assert_are(generate_analogies(model, pairs, **options, repeat_words=True), expected[:n])
     assert_are(generate_analogies(model, pairs, **options), once(expected)[:n])
+
+
+# With these seeds, fewer than 2 n pairs without a common word, or those alone, are too few to keep.
+@pytest.mark.parametrize("seed", [57, 106, 918])
+def test_pairs_pushed_out_late_are_replaced_as_if_all_had_been_sorted(monkeypatch, seed):
+    monkeypatch.setattr(_analogies, "_BLOCK", (2, 2))
+    model = random_model(n_words=16, dim=2, seed=seed)
+    g = bias_directions(model, [("w0", "w1")]).towards[0]
+    expected = once(slow_pairs(model, g, 2.0))[:3]
+    assert_are(generate_analogies(model, [("w0", "w1")], 3, threshold=2), expected)
 
 
 def test_of_three_groups_each_two_are_compared_along_the_difference_of_their_directions():
