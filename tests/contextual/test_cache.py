@@ -1,8 +1,6 @@
 """The cache on disk: never a wrong vector, whatever happens to the file."""
 
 import sqlite3
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -65,29 +63,6 @@ def test_a_place_that_cannot_be_used_is_said_once(tmp_path, caplog):
         cache.put(vectors(0, 1))
         assert cache.get(list(vectors(0, 1))) == {}
     assert caplog.text.count("cannot be used") == 1
-
-
-WRITER = """
-import sys
-from pathlib import Path
-import numpy as np
-from wefe.contextual._cache import VectorCache, vector_key
-
-cache, start = VectorCache(Path(sys.argv[1])), int(sys.argv[2])
-for n in range(start, start + 60):
-    key = vector_key(b"settings", f"word {n}", 0, 4)
-    cache.put({key: np.full(5, n, dtype=np.float32)})
-"""
-
-
-def test_processes_write_at_once(cache, caplog):
-    workers = [
-        subprocess.Popen([sys.executable, "-c", WRITER, str(cache.path), start])
-        for start in ("0", "40")
-    ]
-    assert [worker.wait(60) for worker in workers] == [0, 0]
-    assert_kept(cache, vectors(0, 100))
-    assert not list(cache.path.parent.glob("*.damaged-*"))
 
 
 def test_two_make_the_file_at_once(tmp_path, caplog):

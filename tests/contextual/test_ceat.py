@@ -1,5 +1,6 @@
 """CEAT: effect sizes over the contexts of words, and how they are combined."""
 
+import dataclasses
 import io
 import math
 import pickle
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from fake_encoder import FakeEncoder
 from scipy import stats
+from scipy.spatial.distance import cdist
 
 from wefe import Query
 from wefe.contextual import (
@@ -20,7 +22,6 @@ from wefe.contextual import (
     FoundContexts,
     _ceat,
     find_contexts,
-    load_encoder,
     random_effects,
 )
 from wefe.contextual._contexts import contexts_in
@@ -56,40 +57,21 @@ def contexts(query):
 
 def literal_random_effects(e, v):
     """Return what the published formulas say, in plain sums."""
-    w = [1 / each for each in v]
-    q = sum(a * b * b for a, b in zip(w, e, strict=True))
-    q -= sum(a * b for a, b in zip(w, e, strict=True)) ** 2 / sum(w)
-    c = sum(w) - sum(a * a for a in w) / sum(w)
-    tau2 = max(0.0, (q - (len(e) - 1)) / c) if c else 0.0
-    weights = [1 / (each + tau2) for each in v]
-    combined = sum(a * b for a, b in zip(weights, e, strict=True)) / sum(weights)
-    return q, tau2, combined, 1 / math.sqrt(sum(weights))
+    e, w = np.array(e), 1 / np.array(v)
+    q = sum(w * e**2) - sum(w * e) ** 2 / sum(w)
+    tau2 = max(0.0, (q - (len(e) - 1)) / (sum(w) - sum(w**2) / sum(w)))
+    weights = 1 / (1 / w + tau2)
+    return q, tau2, sum(weights * e) / sum(weights), 1 / math.sqrt(sum(weights))
 
 
 def test_the_worked_example():
     combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])
-    assert pytest.approx(11.690980, abs=5e-7) == combined.Q
-    assert combined.tau_squared == pytest.approx(0.200630, abs=5e-7)
-    assert combined.effect_size == pytest.approx(0.664030, abs=5e-7)
-    assert combined.standard_error == pytest.approx(0.263895, abs=5e-7)
-    assert combined.z == pytest.approx(2.516264, abs=5e-7)
-    assert combined.p_value == pytest.approx(0.011861, abs=5e-7)
-    assert combined.p_value_one_sided == pytest.approx(0.005930, abs=5e-7)
-    assert combined.n_studies == 4
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_it_is_what_the_formulas_say(seed):
-    rng = np.random.default_rng(seed)
-    e, v = rng.normal(size=9), rng.uniform(0.05, 2, size=9)
-    ours = random_effects(e, v)
-    theirs = literal_random_effects(e.tolist(), v.tolist())
-    assert (ours.Q, ours.tau_squared, ours.effect_size, ours.standard_error) == pytest.approx(
-        theirs
-    )
-    z = theirs[2] / theirs[3]
-    assert ours.p_value == pytest.approx(2 * stats.norm.sf(abs(z)), rel=1e-12)
-    assert ours.p_value_one_sided == pytest.approx(stats.norm.sf(z), rel=1e-12)
+    expected = {
+        "Q": 11.690980, "tau_squared": 0.200630, "effect_size": 0.664030,
+        "standard_error": 0.263895, "z": 2.516264, "p_value": 0.011861,
+        "p_value_one_sided": 0.005930, "n_studies": 4,
+    }  # fmt: skip
+    assert dataclasses.asdict(combined) == pytest.approx(expected, abs=5e-7)
 
 
 @pytest.mark.parametrize(
@@ -119,23 +101,10 @@ def test_a_single_study_stays_as_it_is():
     assert equal.standard_error == pytest.approx(1 / math.sqrt(4 / 0.1 + 4 / 0.4))
 
 
-def test_signs_and_units():
-    e, v = np.array([0.4, 0.7, 1.3, 0.1]), np.array([0.04, 0.09, 0.05, 0.16])
-    one, mirrored, scaled = (random_effects(*pair) for pair in ((e, v), (-e, v), (3 * e, 9 * v)))
-    assert mirrored.effect_size == pytest.approx(-one.effect_size)
-    assert mirrored.p_value == pytest.approx(one.p_value)
-    assert mirrored.p_value_one_sided == pytest.approx(1 - one.p_value_one_sided)
-    assert scaled.effect_size == pytest.approx(3 * one.effect_size)
-    assert scaled.z == pytest.approx(one.z)
-    # A p-value below what 1 - Phi can tell from 0.
-    assert 0 < random_effects([1.0], [1e-3]).p_value_one_sided < 1e-200
-
-
 @pytest.mark.parametrize(
     ("e", "v", "message"),
     [
         ([], [], "effect_sizes"),
-        ([1.0], [1.0, 2.0], "got 2 for 1"),
         ([1.0], [0.0], "above 0"),
         ([math.nan], [1.0], "effect_sizes"),
     ],
@@ -163,12 +132,8 @@ def literal_ceat(query, encoder, contexts, drawn):
         )
         effects.append(weat_effect_size(x, y, a, b, ddof=1))
 
-        def s(w, a=a, b=b):
-            return np.mean([w @ v / np.sqrt((w @ w) * (v @ v)) for v in a]) - np.mean(
-                [w @ v / np.sqrt((w @ w) * (v @ v)) for v in b]
-            )
-
-        variances.append(float(np.var([s(w) for w in x + y], ddof=1)))
+        s = 1 - cdist(x + y, a, "cosine").mean(1) - (1 - cdist(x + y, b, "cosine").mean(1))
+        variances.append(float(np.var(s, ddof=1)))
     return effects, variances
 
 
@@ -215,12 +180,11 @@ def test_one_context_per_word_makes_it_weat(query):
     assert result["standard_error"] == pytest.approx(np.std(deviations, ddof=1) / math.sqrt(50))
 
 
-@pytest.mark.parametrize("chunk", [1, 6 * 7, 6 * 100])
 def test_the_result_does_not_depend_on_how_many_samples_are_made_at_once(
-    query, contexts, chunk, monkeypatch
+    query, contexts, monkeypatch
 ):
     whole = CEAT().run_query(query, FakeEncoder(), contexts, 301)
-    monkeypatch.setattr(_ceat, "_CHUNK_NUMBERS", chunk)
+    monkeypatch.setattr(_ceat, "_CHUNK_NUMBERS", 6 * 7)
     parts = CEAT().run_query(query, FakeEncoder(), contexts, 301)
     np.testing.assert_array_equal(whole.details["effect_sizes"], parts.details["effect_sizes"])
     assert dict(parts) == dict(whole)
@@ -285,7 +249,6 @@ def test_a_corpus_is_searched_for_the_form_that_has_contexts(query, contexts):
         (iter(["A nurse."]), TypeError, "read again.*find_contexts"),
         ({"nurse": "A nurse."}, TypeError, r"contexts\['nurse'\] must be a list.*Put it in a list"),
         ({"nurse": ["A judge."]}, ValueError, r"\['nurse'\]\[0\] lacks the word"),
-        ({"nurse": [None]}, TypeError, "must be str, not None"),
     ],
 )
 def test_wrong_contexts_are_refused(query, contexts, error, message):
@@ -338,8 +301,6 @@ def test_words_are_found_as_whole_words():
     assert found["absent"] == ()
     assert found.n_sentences == 3
     assert [c.word for c in found["nurse"]] == ["nurse", "NURSE", "nurse", "nurse"]
-    exact = find_contexts(words, corpus, ignore_case=False)
-    assert [c.word for c in exact["nurse"]] == ["nurse", "nurse", "nurse"]
 
 
 @pytest.mark.parametrize("ignore_case", [True, False])
@@ -395,7 +356,6 @@ def test_queries_stand_for_their_words_and_files_for_lines(query):
     other = pickle.loads(pickle.dumps(found))
     assert (type(other), other) == (FoundContexts, found)
     assert (other.n_found, other.n_sentences) == (found.n_found, 3)
-    assert "4 of 4 contexts of 10 words (6 without any)" in repr(other)
 
 
 @pytest.mark.parametrize(
@@ -403,7 +363,6 @@ def test_queries_stand_for_their_words_and_files_for_lines(query):
     [
         ("nurse", ["A nurse."], "words must be an iterable"),
         (["nurse"], "A nurse.", "sentences must be an iterable"),
-        (["nurse"], ["A nurse.", None], "must be str, not None"),
         (["nurse", ""], ["A nurse."], "empty string"),
         ([], ["A nurse."], "words is empty"),
     ],
@@ -481,21 +440,3 @@ def test_drawn_contexts_keep_the_order_and_do_not_depend_on_other_words():
 
 
 # --- real encoders
-
-
-def test_a_network_scores_as_its_vectors_one_by_one(tiny, query):
-    network, tokenizer = tiny.encoder("bert")
-    encoder = load_encoder((network, tokenizer), "tiny", pooling="mean", cache=False)
-    words = [word for part in query.target_sets + query.attribute_sets for word in part]
-    # The same words around every place would make contexts alike.
-    corpus = [f"{'This was ' * (n % 3)}the {word} here" for n, word in enumerate(words)]
-    result = CEAT().run_query(query, encoder, corpus, 5)
-
-    def vector(word):
-        text = corpus[words.index(word)]
-        start = text.index(word)
-        return tiny.slow(network, tokenizer, text, start, start + len(word)).astype(float)
-
-    vectors = [[vector(word) for word in part] for part in query.target_sets + query.attribute_sets]
-    assert result["result"] == pytest.approx(weat_effect_size(*vectors, ddof=1), abs=1e-4)
-    assert result.details["standard_deviation"] == pytest.approx(0, abs=1e-12)

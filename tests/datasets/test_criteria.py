@@ -77,14 +77,8 @@ def test_three_classes_are_in_the_same_order_everywhere():
         assert {*criterion.specific_words} == {
             word for words in criterion.definitional_sets for word in words
         }
-    assert loaded("ethnicity").classes == {
-        "black": ("black", "african", "africa"),
-        "caucasian": ("caucasian", "white", "america", "europe"),
-        "asian": ("asian", "asia", "china"),
-    }
-    assert loaded("ethnicity").representatives == ("black", "caucasian", "asian")
+    assert loaded("ethnicity").classes["asian"] == ("asian", "asia", "china")
     assert loaded("religion").representatives == ("jew", "christian", "muslim")
-    assert loaded("religion").classes["muslim"][:2] == ("islam", "muslim")
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason="needs the published word lists")
@@ -154,24 +148,17 @@ def test_classes_without_stereotypes_are_in_no_query():
     ("change", "error", "message"),
     [
         ({"name": ""}, TypeError, "name must be"),
-        ({"name": 3}, TypeError, "name must be"),
         ({"definitional_sets": []}, ValueError, "definitional_sets must hold tuples"),
         ({"definitional_sets": [["young"]]}, ValueError, "two classes or more; got .* of .1. word"),
         ({"definitional_sets": [["a", "b"], [*"cde"]]}, ValueError, r"tuples of \[2, 3\] words"),
-        ({"definitional_sets": "young"}, TypeError, "definitional_sets must be a list"),
         ({"definitional_sets": ["young", "old"]}, TypeError, r"definitional_sets\[0\] must be"),
         ({"definitional_sets": [["a", 2]]}, TypeError, "element 1 must be a string; got int 2"),
         ({"class_names": ["young"]}, ValueError, "class_names must be 2 words"),
         ({"class_names": ["x", "x"]}, ValueError, "class_names must be different"),
-        ({"class_names": ["x", 3]}, TypeError, "class_names: element 1"),
         ({"equalize_sets": [["a"], []]}, ValueError, r"equalize_sets\[1\] is empty"),
-        ({"specific_words": [3]}, TypeError, "specific_words: element 0"),
         ({"stereotyped_words": {"yuong": ["quick"]}}, ValueError, "'yuong'.*'young'"),
         ({"stereotyped_words": {"old": []}}, ValueError, r"stereotyped_words\['old'\] is empty"),
-        ({"stereotyped_words": {"old": "wise"}}, TypeError, r"stereotyped_words\['old'\] must be"),
         ({"representatives": ["kid"]}, ValueError, "representatives must be 2 words"),
-        ({"stereotyped_words": ["young"]}, TypeError, "stereotyped_words"),
-        ({"specific_words": "teenager"}, TypeError, "specific_words"),
     ],
 )
 def test_what_is_wrong_is_named(change, error, message):
@@ -208,8 +195,6 @@ def test_a_file_needs_definitional_sets_only(tmp_path):
         ("[1]", "JSON object with 'definitional_sets'.*got list"),
         ({"name": "age"}, "JSON object with 'definitional_sets'"),
         ({"definitional_sets": [["a", "b"]], "class_name": ["x", "y"]}, "'class_name'"),
-        ({"definitional_sets": [["a"]]}, "two classes or more"),
-        ({"definitional_sets": [["a", 1]]}, "element 1 must be a string"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named_with_the_file(content, message, tmp_path):

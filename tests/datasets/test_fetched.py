@@ -72,14 +72,7 @@ def test_sembias_questions_keep_the_order_of_their_labels(mirror):
     questions = word_sets["sembias"]
     assert word_sets["sembias_labels"] == ["definition", "none", "none", "stereotype"]
     assert len(questions) == 440
-    assert {len(question) for question in questions} == {4}
-    assert {len(pair) for question in questions for pair in question} == {2}
-    assert questions[0] == [
-        ["priest", "nun"],
-        ["dog", "bitch"],
-        ["book", "magazine"],
-        ["doctor", "nurse"],
-    ]
+    assert (questions[0][0], questions[0][3]) == (["priest", "nun"], ["doctor", "nurse"])
     definitions, _, _, stereotypes = zip(*questions, strict=True)
     assert len({tuple(pair) for pair in definitions}) == 22
     assert len({tuple(pair) for pair in stereotypes}) == 20
@@ -139,11 +132,5 @@ def test_queries_about_people_are_made_of_holistic_bias(mirror):
     (views,) = datasets.load_query_set("political_views")
     assert views.template == (18, 2)
     assert views.target_sets[0] == ["liberal"]
-    bodies = datasets.load_query_set("body_type")
-    assert {query.target_sets_names[0] for query in bodies} == {
-        "Thin",
-        "Attractive",
-        "Small stature",
-    }
     (control,) = datasets.load_query_set("invented_words")
     assert control.target_sets[0] == ["blicket"]

@@ -8,7 +8,6 @@ import pytest
 from wefe.datasets import (
     grammatical_gender_counts,
     language_notes,
-    list_languages,
     list_query_sets,
     load_criterion,
     load_language_criterion,
@@ -16,26 +15,24 @@ from wefe.datasets import (
     load_occupations,
     load_query_set,
 )
-from wefe.datasets._languages import LANGUAGES, _read, language_word_sets
+from wefe.datasets._languages import _read, language_word_sets
 from wefe.datasets._opened import open_query_set
 
 CODES = ["es", "fr", "de", "it", "nl", "sv", "pt"]
 # In these, nouns for men are masculine and nouns for women feminine.
-SEXED = ["es", "fr", "de", "it", "pt"]
 SETS = ["male_terms", "female_terms", "career", "family", "math", "arts", "science"]
-NAMES = {"Einstein", "NASA"}
 every_language = pytest.mark.parametrize("code", CODES)
 
 
 def everything(code):
     """All words of a language, occupations and gendered words too."""
+    return [*listed(code), *_read(code)["gendered_words"]]
+
+
+def listed(code):
+    """The words of a language and the forms of its occupations."""
     occupations = load_occupations(code)
-    return [
-        *load_language_words(code)["word"],
-        *occupations["masculine"],
-        *occupations["feminine"],
-        *_read(code)["gendered_words"],
-    ]
+    return [*load_language_words(code)["word"], *occupations["masculine"], *occupations["feminine"]]
 
 
 @every_language
@@ -43,23 +40,6 @@ def test_words_are_single_composed_tokens(code):
     for word in everything(code):
         assert word == unicodedata.normalize("NFC", word)
         assert word.isalpha(), word
-
-
-@every_language
-def test_words_are_in_lower_case_except_german_nouns_and_names(code):
-    words = load_language_words(code)
-    nouns = words["grammatical_gender"] != "-"
-    for word, noun in zip(words["word"], nouns, strict=True):
-        if code == "de" and noun and word not in NAMES:
-            assert word[0].isupper()
-            assert word[1:].islower()
-        elif word not in NAMES | {"Eltern", "Verwandte"}:
-            assert word.islower(), word
-    occupations = load_occupations(code)
-    for word in [*occupations["masculine"], *occupations["feminine"]]:
-        assert word.istitle() if code == "de" else word.islower()
-    for word in _read(code)["gendered_words"]:
-        assert word.islower() or (code == "de" and word.istitle()), word
 
 
 @every_language
@@ -76,68 +56,6 @@ def test_targets_are_pairs_and_attribute_sets_are_long_enough(code):
     assert list(sets) == SETS
     assert len(sets["male_terms"]) == len(sets["female_terms"]) >= 12
     assert all(len(words) >= 6 for words in sets.values())
-
-
-@every_language
-def test_words_of_a_pair_translate_a_pair_of_english_words(code):
-    words = load_language_words(code)
-    male, female = (
-        words[words["set"] == key]["english"].tolist() for key in ("male_terms", "female_terms")
-    )
-    english = {
-        "he": "she", "him": "her", "his": "hers", "himself": "herself", "son": "daughter",
-        "sons": "daughters", "father": "mother", "fathers": "mothers", "man": "woman",
-        "men": "women", "boy": "girl", "boys": "girls", "male": "female", "males": "females",
-        "brother": "sister", "brothers": "sisters", "uncle": "aunt", "uncles": "aunts",
-        "nephew": "niece", "nephews": "nieces",
-    }  # fmt: skip
-    assert [english[word] for word in male] == female
-    # Every attribute translates an English word, or is named in the notes as a substitute.
-    originals = {
-        word
-        for query in load_query_set("gender", offline=True)[:3]
-        for part in query.attribute_sets
-        for word in part
-    }
-    substitutes = {"number", "biology", "laboratory", "profession"}
-    attributes = words[~words["set"].isin(["male_terms", "female_terms"])]
-    assert set(attributes["english"]) - originals <= substitutes
-
-
-@pytest.mark.parametrize("code", SEXED)
-def test_words_for_persons_are_listed_in_both_forms(code):
-    persons = load_language_words(code).query("person")
-    assert {"executive", "children", "relatives"} & set(persons["english"])
-    for english, rows in persons.groupby("english"):
-        if set(rows["word"]) == {"crianças"}:  # feminine, of children of both sexes
-            continue
-        genders = Counter(rows["grammatical_gender"])
-        assert genders["m"] == genders["f"], english
-
-
-FORMS_OF_TARGETS = {
-    "es": "hijos hijas padres madres hermanos hermanas niños niñas muchachos muchachas sobrinos",
-    "fr": "fils filles",
-    "de": "Jungen Knaben",
-    "it": "figli figlie fratelli sorelle ragazzi ragazze bambini bambine",
-    "nl": "zonen dochters zussen",
-    "sv": "pappor mammor",
-    "pt": "filhos filhas pais mães irmãos irmãs meninos meninas garotos garotas",
-}
-
-
-@every_language
-def test_no_attribute_is_another_form_of_a_target(code):
-    sets = language_word_sets(code)
-    attributes = {word for key in SETS[2:] for word in sets[key]}
-    assert attributes.isdisjoint(FORMS_OF_TARGETS[code].split())
-
-
-@every_language
-def test_einstein_is_a_man_and_nasa_has_the_gender_of_its_article(code):
-    genders = load_language_words(code).set_index("word")["grammatical_gender"]
-    expected = {"nl": ("-", "c"), "sv": ("-", "-")}.get(code, ("m", "f"))
-    assert (genders["Einstein"], genders["NASA"]) == expected
 
 
 @every_language
@@ -160,10 +78,8 @@ def test_occupations_have_both_forms_and_the_same_english_key(code):
     for column in occupations.columns:
         assert occupations[column].is_unique, column
     # A word is the feminine form of one occupation and the masculine form of no other one.
-    for _, row in occupations.iterrows():
-        if row["masculine"] != row["feminine"]:
-            assert row["feminine"] not in set(occupations["masculine"])
-    assert {"nurse", "teacher", "doctor"} <= set(occupations["english"])
+    gendered = occupations[occupations["masculine"] != occupations["feminine"]]
+    assert not gendered["feminine"].isin(occupations["masculine"]).any()
 
 
 @every_language
@@ -176,37 +92,19 @@ def test_an_occupation_that_a_language_lacks_is_named_in_its_notes(code):
 
 
 @every_language
-def test_there_is_an_honest_review_note(code):
-    notes = language_notes(code)
-    assert notes.startswith(f"{LANGUAGES[code]}\n\nReview: ")
-    assert "not yet by a second native speaker" in " ".join(notes.split())
-    assert "Words left out, or replaced:\n- " in notes
-    assert max(map(len, notes.splitlines())) <= 88
-
-
-@every_language
 def test_query_sets_are_published_paired_and_complete_offline(code):
     name = f"gender_{code}"
     row = next(row for row in list_query_sets() if row["name"] == name)
     assert (row["queries"], row["queries_offline"], row["delivery"]) == (3, 3, "shipped")
-    assert row["paired_targets"] is True
-    assert open_query_set(name, offline=True).paired is True
+    assert row["paired_targets"] is open_query_set(name, offline=True).paired is True
     sets = language_word_sets(code)
     for query, (one, other) in zip(
         load_query_set(name, offline=True),
         [("career", "family"), ("math", "arts"), ("science", "arts")],
         strict=True,
     ):
-        assert [list(words) for words in query.target_sets] == [
-            sets["male_terms"],
-            sets["female_terms"],
-        ]
-        assert [list(words) for words in query.attribute_sets] == [sets[one], sets[other]]
-    listed = next(row for row in list_languages() if row["code"] == code)
-    assert listed["query_set"] == name
-    assert {key: listed[key] for key in SETS[2:]} == {key: len(sets[key]) for key in SETS[2:]}
-    assert listed["pairs"] == len(sets["male_terms"])
-    assert listed["occupations"] == len(load_occupations(code))
+        expected = [sets[key] for key in ("male_terms", "female_terms", one, other)]
+        assert [list(words) for words in query.target_sets + query.attribute_sets] == expected
 
 
 def test_names_of_queries_do_not_collide_between_languages():
@@ -228,13 +126,10 @@ def test_criterion_has_the_classes_and_order_of_the_english_one(code):
     assert list(criterion.classes["female"]) == sets["female_terms"]
     assert list(criterion.classes["male"]) == sets["male_terms"]
     occupations = load_occupations(code)
-    for _, row in occupations.iterrows():
-        gendered = row["masculine"] != row["feminine"]
-        for form in ("masculine", "feminine"):
-            if gendered:
-                assert row[form] in criterion.specific_words
-            else:
-                assert row[form] not in criterion.specific_words
+    for form in ("masculine", "feminine"):
+        is_gendered = occupations["masculine"] != occupations["feminine"]
+        is_specific = occupations[form].isin(criterion.specific_words)
+        assert is_specific.tolist() == is_gendered.tolist()
     persons = load_language_words(code).query("person and grammatical_gender in ['m', 'f']")
     assert set(persons["word"]) - {"crianças"} <= set(criterion.specific_words)
     assert {"crianças", "Einstein", "NASA"}.isdisjoint(criterion.specific_words)
@@ -244,36 +139,8 @@ def test_criterion_has_the_classes_and_order_of_the_english_one(code):
 def test_gendered_words_stand_in_no_other_list(code):
     words = _read(code)["gendered_words"]
     assert 40 <= len(words) == len(set(words))
-    others = {*load_language_words(code)["word"].str.casefold()}
-    occupations = load_occupations(code)
-    others |= {*occupations["masculine"].str.casefold(), *occupations["feminine"].str.casefold()}
+    others = {word.casefold() for word in listed(code)}
     assert others.isdisjoint(word.casefold() for word in words)
-    (row,) = (row for row in list_languages() if row["code"] == code)
-    assert row["gendered_words"] == len(words)
-
-
-@pytest.mark.parametrize(
-    ("code", "words"),
-    [
-        ("es", "esposa esposo reina rey abuela abuelo señora señor embarazada hijos hijas"),
-        ("fr", "épouse époux reine roi veuve veuf enceinte cousins cousines dirigeante"),
-        ("de", "Ehefrau Ehemann Königin König Großmutter Großvater schwanger Junge"),
-        ("it", "moglie marito regina re nonna nonno incinta figli figlie"),
-        ("nl", "echtgenote echtgenoot koningin koning oma opa zwanger"),
-        ("sv", "hustru make drottning kung farmor farfar gravid"),
-        ("pt", "esposa marido rainha rei avó avô grávida filhos filhas"),
-    ],
-)
-def test_words_that_mean_a_sex_are_specific_and_mitigation_leaves_them(code, words):
-    criterion = load_language_criterion(code)
-    assert [word for word in words.split() if word not in criterion.specific_words] == []
-    # An attribute that mitigation is to make neutral is not among them, unless it has two forms.
-    table = load_language_words(code)
-    attributes = table[~table["set"].isin(SETS[:2])]
-    forms = attributes.groupby(["set", "english"])["grammatical_gender"].agg(set)
-    for _, row in attributes.iterrows():
-        both = row["person"] and {"m", "f"} <= forms[row["set"], row["english"]]
-        assert (row["word"] in criterion.specific_words) == both, row["word"]
 
 
 @pytest.mark.parametrize("language", ["ES", None, "../eds"])

@@ -46,28 +46,6 @@ def test_the_ten_weat_tests_have_the_published_words():
     assert len(set(names(queries))) == 10
 
 
-def test_gender_queries_are_those_of_the_case_study(mirror):
-    weat, eds, roles, lexicon = (
-        datasets.load_weat(),
-        datasets.fetch_eds(offline=True),
-        datasets.fetch_debias_multiclass(),
-        datasets.load_bingliu(),
-    )
-    attributes = [
-        [weat["career"], weat["family"]],
-        [weat["math"], weat["arts"]],
-        [weat["science"], weat["arts"]],
-        [eds["adjectives_intelligence"], eds["adjectives_appearance"]],
-        [eds["adjectives_intelligence"], eds["adjectives_sensitive"]],
-        [lexicon["positive_words"], lexicon["negative_words"]],
-        [roles["male_roles"], roles["female_roles"]],
-    ]
-    queries = datasets.load_case_study_queries("gender")
-    assert [word_lists(query) for query in queries] == [
-        [eds["male_terms"], eds["female_terms"], *pair] for pair in attributes
-    ]
-
-
 @pytest.mark.parametrize("criterion", CRITERIA)
 def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror):
     complete = names(datasets.load_case_study_queries(criterion))
@@ -124,24 +102,6 @@ def test_tables_tell_what_is_at_hand(mirror, monkeypatch):
     assert {row["cached"] for table in tables for row in table()} == {True, None}
     monkeypatch.delenv("WEFE_DATA_DIR")
     assert {row["cached"] for table in tables for row in table()} == {False, None}
-
-
-def test_every_loader_is_in_the_table():
-    # Those that read what another one of the table reads, too.
-    others = {
-        "load_criterion",
-        "load_language_criterion",
-        "load_language_words",
-        "load_occupations",
-        "load_sembias",
-        "fetch_occupation_shares",
-    }
-    loaders = {
-        name
-        for name in datasets.__all__
-        if name.startswith(("load_", "fetch_")) and "quer" not in name and name not in others
-    } | {"list_languages"}
-    assert {row["function"] for row in datasets.list_datasets()} == loaders
 
 
 def test_queries_and_questions_in_files_of_the_user(tmp_path):

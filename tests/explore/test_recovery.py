@@ -1,10 +1,10 @@
 """The tests of recovery for the words of a model."""
 
 import math
+import string
 
 import numpy as np
 import pytest
-from sklearn.svm import SVC
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
@@ -66,14 +66,6 @@ def test_the_groups_are_recovered_from_a_hard_debiased_model(table):
     }
 
 
-def test_of_vectors_that_know_nothing_nothing_is_recovered(packaged_model):
-    noise = np.random.default_rng(0).normal(size=packaged_model.vectors.shape)
-    after = WordEmbeddingModel.from_arrays(list(packaged_model.vocab), noise, "noise")
-    found = recovery_tests(after, GENDER, original=packaged_model)
-    assert (np.abs(found.value - found.chance) < 0.1).all()
-    assert (found.p_value > 0.01).all()
-
-
 def test_three_groups_by_a_slow_choice_of_words(packaged_model):
     religion, n = load_criterion("religion"), 60
     found = recovery_tests(packaged_model, religion, n_words=n, k=10)
@@ -91,7 +83,7 @@ def test_three_groups_by_a_slow_choice_of_words(packaged_model):
             word in religion.specific_words
             or word != word.lower()
             or len(word) >= 20
-            or any(c in "0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~" for c in word)
+            or set(word) & set(string.digits + string.punctuation)
         ):
             continue
         cosines = unit([word])[0] @ directions.T
@@ -100,11 +92,6 @@ def test_three_groups_by_a_slow_choice_of_words(packaged_model):
     assert len({word for group in groups for word in group}) == 3 * n
     arrays = [unit(group) for group in groups]
     assert found.value[0] == pytest.approx(cluster_alignment(*arrays))
-    # One division by hand is near the mean of twenty.
-    train = np.concatenate([part[:12] for part in arrays])
-    test = np.concatenate([part[12:] for part in arrays])
-    right = SVC(C=1).fit(train, np.repeat([0, 1, 2], 12)).score(test, np.repeat([0, 1, 2], 48))
-    assert found.value[1] == pytest.approx(right, abs=0.12)
     assert found.chance[1] == pytest.approx(1 / 3)
 
 

@@ -401,7 +401,7 @@ def _no_bar() -> Iterator[None]:
 def _find_folder(
     source: str | os.PathLike[str], revision: str | None, token: str | bool | None
 ) -> tuple[Path, str]:
-    from wefe.models.formats._hub import looks_like_repo_id
+    from wefe.models.formats._hub import looks_like_repo_id, split_repo_id
 
     path = Path(source).expanduser()
     if path.is_dir():
@@ -412,10 +412,8 @@ def _find_folder(
             f"{source} is neither a folder saved by transformers nor a model on Hugging Face, such "
             "as 'google-bert/bert-base-uncased'."
         )
-    repo, _, at = str(source).removeprefix("hf://").partition("@")
-    if at and revision not in (None, at):
-        raise ValueError(f"{source} and revision={revision!r} name different revisions.")
-    return _fetch(repo, revision or at or None, token), PurePosixPath(repo).name
+    repo, revision = split_repo_id(str(source), revision)
+    return _fetch(repo, revision, token), PurePosixPath(repo).name
 
 
 def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:

@@ -77,9 +77,8 @@ def generate_analogies(
         - `first`, `second`: the words x and y, without the model's prefix
         - `score`: cos(g, x - y), in (0, 1]
         - `distance`: ||x - y|| of the unit vectors
-        - `is_definitional`: whether both are specific words of the criterion, so that they differ
-          in
-          meaning. Whether another pair is a stereotype needs human judgement.
+        - `is_definitional`: whether both are specific words of the criterion. Whether another
+          pair is a stereotype needs human judgement.
 
     Raises
     ------

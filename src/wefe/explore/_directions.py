@@ -46,8 +46,7 @@ class BiasDirections:
     subspace : ndarray of shape (n_directions, dim)
         Orthonormal basis of the subspace that they span; only g for two groups.
     explained_variance_ratio : ndarray
-        Share of the variance of the centred definitional sets along each principal direction. If
-        the first ones do not dominate, the directions do not represent the sets; see
+        Share of the variance of the centred definitional sets along each principal direction; see
         :func:`wefe.audit.audit_direction`.
     reach : ndarray of shape (n_groups,)
         Mean cosine of each group's own definitional words with its direction: a reference for the
@@ -206,9 +205,7 @@ def bias_directions(
         - the words of each group, matched by position:
           ``{"female": ["she", "woman"], "male": ["he", "man"]}``
         - tuples of words that differ only in the group: ``[("she", "he"), ("woman", "man")]``, or
-          one
-          such tuple; the first tuple names the groups. Target sets of a query are grouped the other
-          way, so pass them as a mapping.
+          one such tuple; the first tuple names the groups. Pass target sets of a query as a mapping
         - directions found in any model of the same dimension
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.

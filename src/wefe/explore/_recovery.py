@@ -86,12 +86,10 @@ def recovery_tests(
     pandas.DataFrame
         One row for each test:
 
-        - 'test': 'clusters', 'classification (rbf)', 'classification (linear)', 'neighbours', and,
-          with
-          `original`, 'projections'
-        - 'group': for the last two tests, the group whose shares and biases are correlated (only
-          the
-          first of two groups, because they mirror each other); otherwise ''
+        - 'test': 'clusters', 'classification (rbf)', 'classification (linear)', 'neighbours', and
+          'projections' (only with `original`)
+        - 'group': for the last two tests, the group whose shares and biases are correlated (of two
+          groups only the first, because they mirror each other); otherwise ''
         - 'value', 'chance', 'low', 'high' (95 % interval), 'p_value', 'n_words': see
           :class:`wefe.metrics.RecoveryTest`
         - 'note': why a value is NaN, and which words are missing

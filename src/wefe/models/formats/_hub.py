@@ -66,6 +66,17 @@ def looks_like_repo_id(text: str) -> bool:
     return "/" in match["repo"] and not match["repo"].lower().endswith(_FILE_SUFFIXES)
 
 
+def split_repo_id(text: str, revision: str | None) -> tuple[str, str | None]:
+    """Return the name and the revision of 'org/name@revision'; ValueError if there are two."""
+    match = _REPO_ID.fullmatch(text)
+    if match is None or (revision and match["revision"] not in (None, revision)):
+        raise ValueError(
+            "expected the name of a model on Hugging Face, as 'org/name' or 'org/name@revision', "
+            f"with one revision; found {found(text)}, revision={revision!r}."
+        )
+    return match["repo"], revision or match["revision"]
+
+
 def fetch_from_hugging_face(
     repo_id: str, revision: str | None = None, token: str | bool | None = None
 ) -> Path:
@@ -74,13 +85,7 @@ def fetch_from_hugging_face(
     For a model with a tokenizer these are its configuration, tokenizer and table of embeddings.
     Raises ValueError, FileNotFoundError, PermissionError (gated model) or ConnectionError.
     """
-    match = _REPO_ID.fullmatch(repo_id)
-    if match is None or (revision and match["revision"] not in (None, revision)):
-        raise ValueError(
-            "expected the name of a model on Hugging Face, as 'org/name' or 'org/name@revision', "
-            f"with one revision; found {found(repo_id)}, revision={revision!r}."
-        )
-    repository = Repository(match["repo"], revision or match["revision"], token)
+    repository = Repository(*split_repo_id(repo_id, revision), token)
     names = repository.names
     is_token_model = any(PurePosixPath(name).name == "tokenizer.json" for name in names)
     if is_token_model and any(name.endswith(".safetensors") for name in names):
