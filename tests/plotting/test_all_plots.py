@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pandas as pd
+import plotly.graph_objects as go
 import pytest
 
 from wefe import plotting
@@ -82,6 +83,14 @@ def test_names_are_no_markup_tables_stay_and_figures_can_be_written_and_dark(nam
     assert dark.layout.template == DARK
     assert drawn(figure) == before
     assert all(trace.marker.opacity in (None, 1) for trace in dark.select_traces("scatter"))
+
+
+@pytest.mark.parametrize("scale", [None, "Viridis"])
+def test_other_figures_of_plotly_keep_their_colours(scale, drawn):
+    figure = go.Figure(go.Heatmap(z=[[1, 2]], colorscale=scale))
+    assert drawn(as_dark(figure))["data"] == drawn(figure)["data"]
+    with pytest.raises(TypeError, match="plotly Figure"):
+        as_dark({})
 
 
 @every_matrix

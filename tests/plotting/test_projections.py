@@ -69,12 +69,10 @@ def test_other_numbers_of_groups_have_a_panel_each(n_groups, said):
     assert [note.text for note in said(figure)] == GROUPS[:n_groups] * (n_groups > 1)
 
 
-@pytest.mark.parametrize("n_models", [2, 7])
-def test_several_models_have_a_panel_each_on_one_axis(n_models, said):
-    models = [f"model {number}" for number in range(n_models)]
+def test_several_models_have_a_panel_each_on_one_axis(said):
+    models = [f"model {number}" for number in range(7)]
     figure = plot_extremes(extremes(models=models))
     assert [note.text for note in said(figure)] == models
-    assert len(traces(figure, "bar")) == 2 * n_models
     assert len({axis.range for axis in figure.select_xaxes()}) == 1
 
 
@@ -123,8 +121,6 @@ def test_few_words_have_a_point_each_and_the_ends_are_named():
     (trace,) = points(plot_projections(projections(values)))
     assert trace.x == tuple(sorted(values))
     assert words_of(trace) == [f"word{values.argmin()}", f"word{values.argmax()}"]
-    assert len({*trace.y}) > 10
-    assert max(abs(y) for y in trace.y) <= 0.25
 
 
 def test_of_many_words_those_at_both_ends_have_a_point_and_a_box_shows_all():
