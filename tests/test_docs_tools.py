@@ -1,13 +1,15 @@
 """The tools that make and check the documentation: they must be able to fail."""
 
 import importlib.util
-import re
 import shutil
 import sys
 from functools import cached_property
 from pathlib import Path
 
 import pytest
+
+import wefe
+from wefe.metrics import ECT, RNSB, WEAT
 
 pytest.importorskip("sphinx")
 pytest.importorskip("numpydoc")
@@ -96,38 +98,21 @@ def test_a_complete_docstring_has_no_problem(docstrings):
 
 
 @pytest.mark.parametrize(
-    ("section", "problem"),
-    [
-        ("Parameters", "PR01"),
-        ("Returns", "RT01"),
-        ("Raises", "raises errors"),
-        ("Examples", "example"),
-    ],
-)
-def test_a_missing_section_is_named(docstrings, section, problem):
-    (found,) = docstrings.problems_of(without(section))
-    assert problem in found
-
-
-def with_changed(old, new):
-    """Make `complete` with another word in its docstring."""
-    changed = without()
-    changed.__doc__ = complete.__doc__.replace(old, new)
-    assert changed.__doc__ != complete.__doc__
-    return changed
-
-
-@pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
+        ("Parameters\n    ----------\n    n : int\n        The number.", "", "PR01"),
+        ("Returns\n    -------\n    int\n        Twice as much.", "", "RT01"),
         (">>> complete(2)\n    4", "Two doubled is four.", "no code"),
         ("ValueError", "KeyError", "raises ValueError, which Raises does not name"),
         ("ValueError", "ValueError, Nonsense", "Raises names Nonsense, which is no error"),
         ("Raises\n    ------", "Returns\n    -------", "cannot be read"),
     ],
 )
-def test_a_section_that_says_something_else_is_named(docstrings, old, new, problem):
-    (found,) = docstrings.problems_of(with_changed(old, new))
+def test_what_is_missing_or_wrong_is_named(docstrings, old, new, problem):
+    changed = without()
+    changed.__doc__ = complete.__doc__.replace(old, new)
+    assert changed.__doc__ != complete.__doc__
+    (found,) = docstrings.problems_of(changed)
     assert problem in found
 
 
@@ -165,20 +150,11 @@ def test_what_a_constructor_raises_belongs_to_the_class(docstrings):
     assert "no section Raises: ValueError" in found
 
 
-@pytest.mark.parametrize(("room", "code"), [("wefe.typo", 2), ("wefe.words", 0)])
-def test_a_room_that_is_not_there_is_an_error(docstrings, room, code, monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["check_docstrings.py", room])
-    assert docstrings.main() == code
-    assert capsys.readouterr().out[:2] != "0 "
-
-
 def test_every_public_name_stands_under_its_room():
     names = tool(ROOT / "docs/_ext/public_names.py")
     found = [name for name, _ in names.public_objects()]
     assert len(found) == len(set(found)) > 200
     assert {"wefe.metrics.WEAT", "wefe.query.Query", "wefe.running.run_queries"} <= {*found}
-    import wefe
-
     homes = {name.rpartition(".")[2] for name in found} | {room[5:] for room in names.rooms()}
     assert set(wefe.__all__) <= homes
 
@@ -212,14 +188,11 @@ def test_links_of_the_pages_at_the_top_lead_somewhere(links, tmp_path):
         ("<h2 style='font-size: 15px'>Small</h2>", "h2 of 15 px, not larger than p of 16 px"),
         ("<p style='font-size: 13px'>small</p>", "text of 13 px: p “small”"),
         ("<table><td style='min-width: 500px'>wide</table>", "cut off: table “wide”"),
-        ("<div style='width: 500px'>wide</div>", "the page is 508 px wide, the window 390"),
         (
             "<div style='overflow: hidden'><pre style='width: 500px'>x</pre></div>",
             "cut off: pre “x”",
         ),
-        ("<pre style='white-space: pre'>" + "x " * 1000 + "</pre>", "code needs scrolling: pre"),
         ("<p style='color: white; background: white'>none</p>", "contrast of 1.0: p “none”"),
-        ("<p style='opacity: 0.3'>pale</p>", "contrast of 2.1: p “pale”"),
         (
             "<style>@media (prefers-color-scheme: dark) { p { color: #333 } }</style>",
             "contrast of 1.",
@@ -227,7 +200,6 @@ def test_links_of_the_pages_at_the_top_lead_somewhere(links, tmp_path):
         ("<div class='drawing'>Wait</div>", "a figure is not drawn: div.drawing “Wait”"),
         ("<img src='nowhere.png' width='50'>", "a picture is not shown: file:"),
         ("<script>console.error('said')</script>", "console: said"),
-        ("<script>nothing.here</script>", "console: ReferenceError: nothing is not defined"),
         ("<script src='https://example.org/x.js'></script>", "console: Failed to load resource"),
     ],
 )
@@ -247,37 +219,14 @@ def test_what_readers_stumble_over_is_named(pages, browser, planted, problem, tm
     assert len(list(tmp_path.glob("*.png"))) == 2
 
 
-@pytest.fixture(scope="module")
-def reference():
-    return tool(ROOT / "docs/_ext/api_reference.py")
-
-
-def test_every_metric_says_how_it_is_read(reference):
-    from wefe.metrics import ECT, RNSB, WEAT, BaseMetric
-
+def test_every_metric_says_how_it_is_read():
+    reference = tool(ROOT / "docs/_ext/api_reference.py")
     pages = dict(reference.pages())
     for name in ("wefe.metrics.WEAT", "wefe.metrics.MAC", "wefe.contextual.SEAT"):
         assert "How to read it" in pages[name]
-    assert "0; a score that is nearer to 0 means less bias measured" in reference._how_to_read(WEAT)
-    assert "1; a score that is higher means less bias measured" in reference._how_to_read(ECT)
-    table = reference._how_to_read(RNSB)
-    assert "0; a score that is lower means less bias measured" in table
-    assert "2 or more target sets and 2 attribute sets" in table
-    assert "0 to ∞" in table
-    page = pages["wefe.metrics.BaseMetric"]
-    for attribute, kind in BaseMetric.__annotations__.items():
-        if "ClassVar" not in kind:  # a parameter
-            continue
-        assert (f":: {attribute}\n" in page) != attribute.startswith("_"), attribute
-
-
-def test_every_text_of_the_site_and_of_reports_is_large_enough_to_be_read():
-    least = {"rem": 0.7, "em": 0.7, "px": 11, "pt": 8.25}
-    styles = [*ROOT.glob("docs/_static/*.css"), *ROOT.glob("src/wefe/report/templates/*.css")]
-    sizes = [
-        (path.name, float(size), unit)
-        for path in styles
-        for size, unit in re.findall(r"font-size:\s*([\d.]+)([a-z%]+)", path.read_text("utf-8"))
-    ]
-    assert {name for name, *_ in sizes} == {"wefe.css", "report.css"}
-    assert [size for size in sizes if size[1] < least[size[2]]] == []
+    for metric, best in (
+        (WEAT, "0; a score that is nearer to 0"),
+        (ECT, "1; a score that is higher"),
+    ):
+        assert f"{best} means less bias measured" in reference._how_to_read(metric)
+    assert "2 or more target sets and 2 attribute sets" in reference._how_to_read(RNSB)

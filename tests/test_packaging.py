@@ -18,7 +18,6 @@ from pathlib import Path
 import pytest
 
 from wefe.metrics._registry import as_metric, metric_names
-from wefe.study import list_study_files
 
 pytest.importorskip("hatchling", reason="the build backend is not installed")
 yaml = pytest.importorskip("yaml")
@@ -32,51 +31,20 @@ AT_THE_TOP = (
 )
 LITTER = (
     "src/wefe/__pycache__/words.cpython-311.pyc",
-    "src/wefe/metrics/__pycache__/_weat.cpython-311.pyc",
     "src/wefe.egg-info/PKG-INFO",
     "tests/.pytest_cache/README.md",
-    "tests/__pycache__/conftest.cpython-311.pyc",
     "docs/_build/html/index.html",
     "docs/gallery/index.rst",
     "docs/reference/generated/wefe.words.rst",
-    "scripts/__pycache__/check_links.cpython-311.pyc",
     "shared/data/bingliu/positive-words.txt",
     "data/glove.txt",
     ".venv/bin/python",
-    ".mypy_cache/3.11/wefe.data.json",
-    ".hypothesis/unicode_data/charmap.json.gz",
-    ".benchmarks/machine.json",
     ".ci/venv/pyvenv.cfg",
     "build/lib/wefe/words.py",
     "dist/wefe-1.0.tar.gz",
     "results.db",
     "report.html",
 )
-DATA = {
-    *(f"datasets/data/{name}.json" for name in ("debias_multiclass", "debiaswe", "eds")),
-    *(f"datasets/data/{name}.json" for name in ("rnsb", "sembias", "weat")),
-    *(f"datasets/data/catalogue/{name}.json" for name in ("datasets", "files", "query_sets")),
-    *(
-        f"datasets/data/languages/{code}.json"
-        for code in ("de", "es", "fr", "it", "nl", "pt", "sv")
-    ),
-    *(f"audit/{name}.toml" for name in ("theorems", "warnings")),
-    "debias/model_card.md.jinja",
-    "quality/benchmarks.json",
-    "models/data/minilm-words.safetensors",
-    *(f"explore/templates/{name}.txt.jinja" for name in ("model", "word")),
-    *(f"report/templates/{name}.html.jinja" for name in ("base", "macros", "page", "report")),
-    "report/templates/replication.html.jinja",
-    *(f"report/templates/{name}" for name in ("claims.jinja", "report.md.jinja", "report.css")),
-    *(
-        f"report/templates/{name}"
-        for name in ("report.js", "errors.js", "captions.jinja", "methods.toml")
-    ),
-    "replication/papers.toml",
-    *(f"study/files/{name}.toml" for name in list_study_files()),
-    *(f"replication/printed/{name}.csv" for name in list_study_files() if name != "demo"),
-    "py.typed",
-}
 
 
 def build(folder, target, into):
@@ -148,38 +116,23 @@ def wheel(unpacked, tmp_path_factory):
     return build(unpacked, "wheel", tmp_path_factory.mktemp("wheel"))
 
 
-@pytest.fixture(scope="module")
-def in_wheel(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        return set(archive.namelist())
-
-
-@pytest.fixture(scope="module")
-def in_sdist(unpacked):
-    return files_of(unpacked)
-
-
-def test_wheel_has_every_module_and_all_data_of_the_package_and_nothing_else(
-    in_wheel, wanted, version
-):
+def test_wheel_has_every_file_of_the_package_and_nothing_else(wheel, wanted, version):
     info = f"wefe-{version}.dist-info"
-    modules = {name.removeprefix("src/") for name in wanted if name.startswith("src/wefe/")}
-    assert in_wheel == {
-        *(name for name in modules if name.endswith((".py", ".pyi"))),
-        *(f"wefe/{name}" for name in DATA),
+    with zipfile.ZipFile(wheel) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    # Notes for maintainers are no data.
+    assert {*files, "wefe/report/README.md"} == {
+        *(name.removeprefix("src/") for name in wanted if name.startswith("src/wefe/")),
         *(f"{info}/{name}" for name in ("METADATA", "WHEEL", "RECORD", "entry_points.txt")),
         *(f"{info}/licenses/{name}" for name in ("LICENSE", "NOTICE")),
     }
+    for name, content in files.items():
+        if name.startswith("wefe/"):
+            assert content == (ROOT / "src" / name).read_bytes(), name
 
 
-def test_data_in_the_wheel_are_those_of_the_checkout(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        for name in DATA:
-            assert archive.read(f"wefe/{name}") == (ROOT / "src/wefe" / name).read_bytes(), name
-
-
-def test_sdist_has_what_builds_tests_and_documents_the_package_and_nothing_else(in_sdist, wanted):
-    assert in_sdist == wanted | {"PKG-INFO"}
+def test_sdist_has_what_builds_tests_and_documents_the_package_and_nothing_else(unpacked, wanted):
+    assert files_of(unpacked) == wanted | {"PKG-INFO"}
 
 
 def test_the_same_files_build_the_same_archives(littered, sdist, unpacked, wheel, tmp_path):
@@ -197,7 +150,7 @@ def test_papers_behind_metrics_stand_in_the_citation_file():
             assert title.rstrip(",").casefold() in titles, name
 
 
-def test_metadata(wheel, sdist, in_wheel, version):
+def test_metadata(wheel, sdist, version):
     assert wheel.name == f"wefe-{version}-py3-none-any.whl"
     assert sdist.name == f"wefe-{version}.tar.gz"
     info = f"wefe-{version}.dist-info"
@@ -297,45 +250,37 @@ def step(workflows, tmp_path):
     return run
 
 
-def released(folder, version="2.0.0", day="2026-12-01"):
+def released(folder, version):
     """Write the files that name a version, as they are in a release."""
-    (folder / "src/wefe").mkdir(parents=True, exist_ok=True)
+    (folder / "src/wefe").mkdir(parents=True)
     (folder / "pyproject.toml").write_text(f'[project]\nversion = "{version}"\n')
     (folder / "src/wefe/__init__.py").write_text(f'"""Bias."""\n\n__version__ = "{version}"\n')
-    (folder / "CITATION.cff").write_text(f"version: {version}\ndate-released: {day}\n")
-    (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n## {version} ({day})\n\n## 1.0 (old)\n")
-
-
-@pytest.mark.parametrize("version", ["2.0.0", "2.0.0rc1", "2.1.3.post1"])
-def test_a_release_that_is_ready_is_published(step, tmp_path, version):
-    released(tmp_path, version)
-    done = step(THE_VERSION, TAG=f"v{version}")
-    assert done.returncode == 0, done.stdout + done.stderr
+    (folder / "CITATION.cff").write_text(f"version: {version}\ndate-released: 2026-12-01\n")
+    (folder / "CHANGELOG.md").write_text(f"# Changelog\n\n## {version} (2026-12-01)\n")
 
 
 @pytest.mark.parametrize(
-    ("tag", "kept", "change", "said"),
+    ("version", "tag", "change", "said"),
     [
-        ("v2.0.1", "2.0.0", None, "the tag is v2.0.1, the version 2.0.0"),
-        ("2.0.0", "2.0.0", None, "the tag is 2.0.0"),
-        ("v2.0.0.dev0", "2.0.0.dev0", None, "2.0.0.dev0 is no version to be released"),
-        ("v2.0.0+here", "2.0.0+here", None, "2.0.0+here is no version to be released"),
-        ("v2.0.0", "2.0.0", ("CHANGELOG.md", "2026-12-01", "unreleased"), "CHANGELOG.md"),
-        ("v2.0.0", "2.0.0", ("CHANGELOG.md", "2.0.0", "2x0.0"), "CHANGELOG.md"),
-        ("v2.0.0", "2.0.0", ("CITATION.cff", "2.0.0", "1.0.0"), "CITATION.cff"),
-        ("v2.0.0", "2.0.0", ("CITATION.cff", "date-released", "# date"), "CITATION.cff (its date)"),
-        ("v2.0.0", "2.0.0", ("src/wefe/__init__.py", "2.0.0", "2.0.0.dev0"), "__init__.py"),
+        ("2.0.0", "v2.0.0", (), ""),
+        ("2.1.3.post1", "v2.1.3.post1", (), ""),
+        ("2.0.0", "v2.0.1", (), "the tag is v2.0.1, the version 2.0.0"),
+        ("2.0.0.dev0", "v2.0.0.dev0", (), "no version to be released"),
+        ("2.0.0+here", "v2.0.0+here", (), "no version to be released"),
+        ("2.0.0", "v2.0.0", ("CHANGELOG.md", "2026-12-01", "unreleased"), "CHANGELOG.md"),
+        ("2.0.0", "v2.0.0", ("CITATION.cff", "2.0.0", "1.0.0"), "CITATION.cff"),
+        ("2.0.0", "v2.0.0", ("CITATION.cff", "date-released", "# date"), "CITATION.cff (its date)"),
+        ("2.0.0", "v2.0.0", ("src/wefe/__init__.py", "2.0.0", "2.0.0.dev0"), "__init__.py"),
     ],
 )
-def test_a_release_that_is_not_ready_is_refused(step, tmp_path, tag, kept, change, said):
-    released(tmp_path, kept)
+def test_only_a_release_that_is_ready_is_published(step, tmp_path, version, tag, change, said):
+    released(tmp_path, version)
     if change:
         name, old, new = change
         path = tmp_path / name
         path.write_text(path.read_text().replace(old, new))
     done = step(THE_VERSION, TAG=tag)
-    assert done.returncode == 1, done.stderr
-    assert done.stdout.startswith("::error::")
+    assert done.returncode == bool(said), done.stdout + done.stderr
     assert said in done.stdout
 
 
@@ -366,32 +311,21 @@ ADDRESS = "https://example.org/wefe"
 @pytest.mark.parametrize(
     ("page", "dead"),
     [
-        (f"[a]({ADDRESS}) [b](#here) <img src='{ADDRESS}/a.png'>\n", ()),
-        ("[a](docs/a.md#b) ![c](docs/a.png)\n", ("docs/a.md#b", "docs/a.png")),
-        ("[a][1]\n\n[1]: docs/a.md\n", ("docs/a.md",)),
-        ("<img src='docs/a.png'>\n", ("docs/a.png",)),
-        ("```python\nf[0](x)\n```\n\n[a](docs/a.md)\n", ("docs/a.md",)),
-        ("```python\nf[0](x)\n```\n", ()),
+        (f"[a]({ADDRESS}) [b](#here) <img src='{ADDRESS}/a.png'>\n", ""),
+        ("[a](docs/a.md#b) ![c](docs/a.png)\n", "docs/a.md#b, docs/a.png"),
+        ("[a][1]\n\n[1]: docs/a.md\n", "docs/a.md"),
+        ("<img src='docs/a.png'>\n", "docs/a.png"),
+        ("```python\nf[0](x)\n```\n", ""),
     ],
 )
 def test_links_that_lead_nowhere_on_the_package_index_stop_a_release(step, tmp_path, page, dead):
     head = f"Metadata-Version: 2.4\nName: wefe\nProject-URL: Home, {ADDRESS}\n"
-    done = check_page(step, tmp_path, f"{head}\n{page}")
+    (tmp_path / "dist").mkdir()
+    with zipfile.ZipFile(tmp_path / "dist/wefe-2.0.0-py3-none-any.whl", "w") as archive:
+        archive.writestr("wefe-2.0.0.dist-info/METADATA", f"{head}\n{page}")
+    done = step(NO_DEAD_LINKS)
     assert done.returncode == bool(dead), done.stdout + done.stderr
-    assert done.stdout.rstrip().endswith(", ".join(dead))
-
-
-def check_page(step, folder, metadata):
-    (folder / "dist").mkdir(exist_ok=True)
-    with zipfile.ZipFile(folder / "dist/wefe-2.0.0-py3-none-any.whl", "w") as archive:
-        archive.writestr("wefe-2.0.0.dist-info/METADATA", metadata)
-    return step(NO_DEAD_LINKS)
-
-
-def test_a_release_has_the_address_of_the_repository(step, tmp_path):
-    done = check_page(step, tmp_path, "Metadata-Version: 2.4\nName: wefe\n\nNo “links”.\n")
-    assert done.returncode == 1
-    assert "no [project.urls]" in done.stdout
+    assert done.stdout.rstrip().endswith(dead)
 
 
 def test_what_is_uploaded_was_tested_and_checked(workflows):

@@ -1,44 +1,24 @@
 """The document, and stand-ins for what its listings download."""
 
-import importlib.util
 import sys
 import types
 import zlib
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
 import pytest
+from listings import Guide
 
 BESIDE_REPOSITORY = Path(__file__).parents[2].parent / "shared"
 
 
-def load_parser():
-    """Import `_listings.py`, which is no test and lies on no path."""
-    specification = importlib.util.spec_from_file_location(
-        "wefe_documentation_listings", Path(__file__).with_name("_listings.py")
-    )
-    module = importlib.util.module_from_spec(specification)
-    sys.modules[specification.name] = module  # dataclasses look their module up
-    specification.loader.exec_module(module)
-    return module
-
-
 @pytest.fixture(scope="session")
-def listings():
-    return load_parser()
-
-
-@pytest.fixture(scope="session")
-def document():
+def guide():
     found = sorted(BESIDE_REPOSITORY.glob("seeds/001*.txt"))
     if not found:
         pytest.skip("the text of the documentation is not at hand")
-    return found[0]
-
-
-@pytest.fixture(scope="session")
-def guide(listings, document):
-    return listings.Guide.read(document)
+    return Guide(found[0].read_text(encoding="utf-8"))
 
 
 @pytest.fixture
@@ -48,18 +28,14 @@ def mirror(monkeypatch):
     if not all((folder / name).is_dir() for name in ("bingliu", "debiaswe")):
         pytest.skip("no local mirror of the bulk word lists")
     monkeypatch.setenv("WEFE_DATA_DIR", str(folder))
-    return folder
 
 
 # Vectors
 
 
 @pytest.fixture(scope="session")
-def packaged():
-    from wefe import load_test_model
-
-    model = load_test_model()
-    return list(model.vocab), model.vectors
+def packaged(packaged_model):
+    return list(packaged_model.vocab), packaged_model.vectors
 
 
 @pytest.fixture(scope="session")
@@ -79,14 +55,6 @@ def keyed_vectors(words, vectors):
     return table
 
 
-def lower_case(words, vectors):
-    """Keep the first vector of each word in lower case, as models have it that fold case."""
-    rows = {}
-    for row, word in enumerate(words):
-        rows.setdefault(word.lower(), row)
-    return list(rows), vectors[list(rows.values())]
-
-
 def with_lexicon(words, vectors):
     """Add the words of the opinion lexicon that are missing: the mean of its others, and noise."""
     from wefe.datasets import load_bingliu
@@ -95,10 +63,9 @@ def with_lexicon(words, vectors):
     added = {}
     for lexicon in load_bingliu().values():
         mean = vectors[[known[word] for word in lexicon if word in known]].mean(axis=0)
-        for word in lexicon:
-            if word not in known:
-                noise = np.random.default_rng(zlib.crc32(word.encode())).normal(0, 0.05, len(mean))
-                added[word] = (mean + noise).astype(np.float32)
+        for word in set(lexicon) - set(known):
+            noise = np.random.default_rng(zlib.crc32(word.encode())).normal(0, 0.05, len(mean))
+            added[word] = (mean + noise).astype(np.float32)
     return [*words, *added], np.concatenate([vectors, np.stack(list(added.values()))])
 
 
@@ -117,12 +84,13 @@ def downloads(monkeypatch, packaged):
         asked_for.append(name)
         words, vectors = packaged
         if not name.startswith("word2vec"):
-            words, vectors = lower_case(words, vectors)
+            rows = {word.lower(): row for row, word in reversed([*enumerate(words)])}
+            words, vectors = list(rows), vectors[list(rows.values())]
         if name in ("glove-wiki-gigaword-300", "conceptnet-numberbatch-17-06-300"):
             words, vectors = with_lexicon(words, vectors)
-        if name.startswith("conceptnet"):
-            words = ["/c/en/" + word for word in words]
-        return keyed_vectors(words, vectors[:, : int(name.rpartition("-")[2])])
+        prefix = "/c/en/" * name.startswith("conceptnet")
+        size = int(name.rpartition("-")[2])
+        return keyed_vectors([prefix + word for word in words], vectors[:, :size])
 
     monkeypatch.setattr(downloader, "load", load)
     return asked_for
@@ -139,9 +107,6 @@ def real_word2vec(monkeypatch, downloads, word2vec_subset):
     import wefe.models
     from wefe.models import WordEmbeddingModel, _packaged
 
-    def load_test_model():
-        return WordEmbeddingModel(word2vec_subset, "word2vec")
-
     stand_in = gensim.downloader.load
 
     def load(name):
@@ -153,7 +118,8 @@ def real_word2vec(monkeypatch, downloads, word2vec_subset):
 
     monkeypatch.setattr(gensim.downloader, "load", load)
     for module in (wefe.models, _packaged):
-        monkeypatch.setattr(module, "load_test_model", load_test_model)
+        model = WordEmbeddingModel(word2vec_subset, "word2vec")
+        monkeypatch.setattr(module, "load_test_model", lambda model=model: model)
 
 
 @pytest.fixture
@@ -161,33 +127,17 @@ def files(tmp_path, monkeypatch, packaged):
     """A working directory with the word2vec files that the document names."""
     pytest.importorskip("gensim")
     table = keyed_vectors(*packaged)
-    for name, binary in (("embeddings.bin", True), ("fast/embeddings.vec", False)):
-        path = tmp_path / "path" / "to" / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        table.save_word2vec_format(str(path), binary=binary)
+    (tmp_path / "path/to/fast").mkdir(parents=True)
+    table.save_word2vec_format(str(tmp_path / "path/to/embeddings.bin"), binary=True)
+    table.save_word2vec_format(str(tmp_path / "path/to/fast/embeddings.vec"), binary=False)
     monkeypatch.chdir(tmp_path)
-
-
-class _Tensor:
-    """What of a torch tensor is needed to get at its numbers."""
-
-    def __init__(self, array):
-        self._array = array
-
-    def detach(self):
-        return self
-
-    def cpu(self):
-        return self
-
-    def numpy(self):
-        return self._array
 
 
 @pytest.fixture(params=["table", "gensim"])
 def flair(request, monkeypatch, packaged):
     """A module in the place of flair, in the two ways in which flair has kept static vectors."""
     words, vectors = packaged
+    tensor = {"detach.return_value.cpu.return_value.numpy.return_value": vectors}
 
     class WordEmbeddings:
         def __init__(self, name):
@@ -196,7 +146,7 @@ def flair(request, monkeypatch, packaged):
                 self.precomputed_word_embeddings = keyed_vectors(words, vectors)
             else:
                 self.vocab = {word: row for row, word in enumerate(words)}
-                self.embedding = types.SimpleNamespace(weight=_Tensor(vectors))
+                self.embedding = types.SimpleNamespace(weight=mock.Mock(**tensor))
 
     package, module = types.ModuleType("flair"), types.ModuleType("flair.embeddings")
     package.embeddings = module
@@ -208,14 +158,8 @@ def flair(request, monkeypatch, packaged):
 @pytest.fixture
 def shown(monkeypatch):
     """The figures shown, instead of a browser."""
-    import plotly.basedatatypes
-    import plotly.graph_objects
+    from plotly.basedatatypes import BaseFigure
 
     figures = []
-
-    def show(figure, *args, **kwargs):
-        assert isinstance(figure, plotly.graph_objects.Figure)
-        figures.append(figure)
-
-    monkeypatch.setattr(plotly.basedatatypes.BaseFigure, "show", show)
+    monkeypatch.setattr(BaseFigure, "show", lambda figure, *_, **__: figures.append(figure))
     return figures

@@ -5,11 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from wefe import load_test_model
+from wefe import Query, WordEmbeddingModel, load_test_model
 from wefe.datasets import load_rnsb_identity_terms, load_weat, load_weat_queries
 from wefe.metrics import RNSB
-from wefe.models import WordEmbeddingModel
-from wefe.query import Query
 from wefe.running import run_queries
 
 
@@ -24,18 +22,6 @@ def models():
 
 
 @pytest.fixture(scope="session")
-def results(models):
-    return run_queries(
-        "weat",
-        load_weat_queries()[:4],
-        models,
-        queries_set_name="Pleasantness",
-        metric_params={"return_effect_size": True},
-        aggregate_results=True,
-    )
-
-
-@pytest.fixture(scope="session")
 def ect_results(models):
     queries = [Query(q.target_sets, q.attribute_sets[:1]) for q in load_weat_queries()[:2]]
     return run_queries(
@@ -43,28 +29,22 @@ def ect_results(models):
     )
 
 
-@pytest.fixture
-def ranking():
-    return pd.DataFrame(
-        {
-            "WEAT: Gender Queries average of abs values score": [3.0, 1.0, 2.0],
-            "RND: Gender Queries average of abs values score": [3.0, 2.0, 1.0],
-            "RNSB: Gender Queries average of abs values score": [2.0, 1.0, 3.0],
-        },
-        index=["w2v", "glove", "fasttext"],
-    )
-
-
 @pytest.fixture(scope="session")
 def rnsb_results(models):
-    terms = load_rnsb_identity_terms()["national_origin_terms"][:6]
     weat = load_weat()
     query = Query(
-        [[term] for term in terms],
+        [[term] for term in load_rnsb_identity_terms()["national_origin_terms"][:6]],
         [weat["pleasant_5"], weat["unpleasant_5"]],
         attribute_sets_names=["Pleasant", "Unpleasant"],
     )
     return [RNSB().run_query(query, model, n_iterations=4, random_state=0) for model in models]
+
+
+@pytest.fixture
+def ranking():
+    metrics = {"WEAT": [3.0, 1.0, 2.0], "RND": [3.0, 2.0, 1.0], "RNSB": [2.0, 1.0, 3.0]}
+    table = pd.DataFrame(metrics, index=["w2v", "glove", "fasttext"])
+    return table.add_suffix(": Gender Queries average of abs values score")
 
 
 @pytest.fixture(scope="session")
@@ -76,6 +56,12 @@ def drawn():
 @pytest.fixture(scope="session")
 def said():
     """Function from a figure and a text to the annotations that start with the text."""
-    return lambda figure, text: [
+    return lambda figure, text="": [
         note for note in figure.layout.annotations if note.text.startswith(text)
     ]
+
+
+@pytest.fixture(scope="session")
+def heading():
+    """Function from a figure to its title and notes, in one line."""
+    return lambda figure: figure.layout.title.text.replace("<br>", " ")

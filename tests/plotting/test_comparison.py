@@ -10,7 +10,6 @@ import pytest
 from wefe.debias import Comparison
 from wefe.debias._compare import COLUMNS
 from wefe.plotting import plot_comparison
-from wefe.plotting._comparison import _NUMBERS, _TEXTS
 
 
 def row(aspect, measure, subject, model, before, after, se=0.1, best=0.0, note=""):
@@ -39,23 +38,19 @@ def markers(figure, name):
     return [trace for trace in figure.data if trace.mode == "markers" and trace.name == name]
 
 
-def test_the_columns_are_those_of_compare():
-    assert {*_TEXTS, *_NUMBERS} == set(COLUMNS)
-
-
-def test_there_is_a_panel_for_each_metric_for_cost_and_for_what_remains(table):
+def test_there_is_a_panel_for_each_metric_for_cost_and_for_what_remains(table, said):
     figure = plot_comparison(table)
-    assert [note.text for note in figure.layout.annotations[:4]] == [
-        "WEAT", "ECT", "Cost", "What remains"
-    ]  # fmt: skip
-    ticks = [figure.layout[f"yaxis{n}"].ticktext for n in ("", 2, 3, 4)]
-    assert ticks[0] == ("Career", "Math &lt;b&gt;")
-    assert ticks[2] == (
-        "word similarity: SimLex-999",
-        "word similarity: WordSim-353",
-        "mean cosine displacement",
-    )
-    assert ticks[3] == ("classification accuracy",)
+    assert [note.text for note in said(figure)[:4]] == ["WEAT", "ECT", "Cost", "What remains"]
+    assert [axis.ticktext for axis in figure.select_yaxes()] == [
+        ("Career", "Math &lt;b&gt;"),
+        ("Career",),
+        (
+            "word similarity: SimLex-999",
+            "word similarity: WordSim-353",
+            "mean cosine displacement",
+        ),
+        ("classification accuracy",),
+    ]
 
 
 def test_hollow_is_before_and_filled_is_after(table):
@@ -68,21 +63,21 @@ def test_hollow_is_before_and_filled_is_after(table):
     assert before[0].y == after[0].y
     assert (before[0].marker.symbol, after[0].marker.symbol) == ("circle-open", "circle")
     assert after[0].marker.color == before[0].marker.color
-    np.testing.assert_allclose(markers(figure, "soft")[0].x, [0.3, 0.0])
     line = next(trace for trace in figure.data if trace.mode == "lines")
     np.testing.assert_equal(line.x, [0.9, 0.2, math.nan, 0.5, -0.1, math.nan])
+    text = after[0].hovertext[0]
+    assert "before: 0.9<br>standard error: 0.1<br>" in text
+    assert "change: -0.7<br>standard error of the change: 0.025" in text
 
 
-def test_error_bars_are_intervals_of_95_percent(table, drawn):
+def test_error_bars_are_intervals_of_95_percent(table, drawn, heading):
     figure = plot_comparison(table)
     assert markers(figure, "before")[0].error_x.array == pytest.approx([0.196, 0.196])
     assert markers(figure, "hard")[0].error_x.array == pytest.approx([0.098, 0.098])
     # No error, no bar.
     assert math.isnan(markers(figure, "hard")[2].error_x.array[2])
-    assert "1.96 standard errors" in figure.layout.title.text
+    assert "1.96 standard errors" in heading(figure)
     assert "NaN" not in json.dumps(drawn(figure)["data"])
-    table[["before_se", "after_se"]] = math.nan
-    assert "standard errors" not in plot_comparison(table).layout.title.text
 
 
 def test_the_best_value_is_marked(table):
@@ -95,28 +90,18 @@ def test_the_best_value_is_marked(table):
 
 
 def test_a_missing_value_is_marked_and_its_reason_stands_below(table, said):
-    table.loc[0, ["after", "change"]] = math.nan
-    table.loc[0, "note"] = "after: a set lost words"
-    table.loc[6, ["before", "change"]] = math.nan
-    table.loc[6, "note"] = "no <class>"
-    table.loc[7, ["before", "after", "change"]] = math.nan
+    table.loc[0, ["after", "note"]] = math.nan, "after: a set lost words"
+    table.loc[6, ["before", "note"]] = math.nan, "no <class>"
+    table.loc[7, ["before", "after"]] = math.nan
     figure = plot_comparison(table)
     (after,) = said(figure, "  no value after")
     assert (after.x, after.y) == (0.9, markers(figure, "before")[0].y[0])
     assert "after: a set lost words" in after.hovertext
     (before,) = said(figure, "  no value before")
     assert before.x == 0.9
-    assert [note.x for note in said(figure, "  no value") if note.text == "  no value"] == [0.0]
+    assert [note.x for note in said(figure) if note.text == "  no value"] == [0.0]
     (foot,) = said(figure, "hard, WEAT, Career: after: a set lost words")
     assert "hard, classification accuracy: no &lt;class&gt;" in foot.text.replace("<br>", " ")
-
-
-def test_pointing_at_a_dot_says_score_change_and_error(table):
-    text = markers(plot_comparison(table), "hard")[0].hovertext[0]
-    assert "before: 0.9<br>standard error: 0.1<br>" in text
-    assert "after: 0.2<br> standard error: 0.05<br>" in text
-    assert "change: -0.7<br>standard error of the change: 0.025" in text
-    assert "n = 10" in text
 
 
 def test_eleven_models_differ_in_look():
@@ -125,11 +110,10 @@ def test_eleven_models_differ_in_look():
     after = [trace for trace in figure.data if trace.name and trace.name.startswith("model")]
     assert len({(trace.marker.color, trace.marker.symbol) for trace in after}) == 11
     assert len({trace.y for trace in after}) == 11
-    assert figure.layout.height > 11 * 8
 
 
-def test_a_comparison_is_plotted_like_its_table(table):
+def test_a_comparison_is_plotted_like_its_table(table, heading):
     table.attrs["before"] = "w2v"
     figure = plot_comparison(Comparison(table, "w2v"))
     assert figure.to_json() == plot_comparison(table).to_json()
-    assert figure.layout.title.text.startswith("w2v: before and after, 2 mitigated models")
+    assert heading(figure).startswith("w2v: before and after, 2 mitigated models")

@@ -8,62 +8,52 @@ from wefe.metrics import RNSB
 from wefe.plotting import plot_negative_sentiment
 from wefe.query import Query
 
+ATTRIBUTES = [["good", "nice", "love"], ["bad", "ugly", "hate"]]
 
-def test_each_model_has_a_panel_with_the_same_words_and_range(rnsb_results):
+
+def test_each_model_has_a_panel_with_the_same_words_and_range(rnsb_results, said):
     figure = plot_negative_sentiment(rnsb_results)
-    assert len(figure.data) == 3
     for bar, result in zip(figure.data, rnsb_results, strict=True):
         assert dict(zip(bar.x, bar.y, strict=True)) == result["negative_sentiment_distribution"]
-    titles = [note.text for note in figure.layout.annotations]
+    titles = [note.text for note in said(figure)]
     assert titles == [f"{r.model_name}<br>RNSB = {r['rnsb']:.3g}" for r in rnsb_results]
-    assert len({tuple(axis.range) for axis in figure.select_yaxes()}) == 1
-    assert len({tuple(axis.categoryarray) for axis in figure.select_xaxes()}) == 1
-    assert next(figure.select_yaxes()).range[0] == 0
+    assert len({axis.range for axis in figure.select_yaxes()}) == 1
+    assert len({axis.categoryarray for axis in figure.select_xaxes()}) == 1
+    # Equal shares of six words.
+    assert [line.y0 for line in figure.layout.shapes] == [pytest.approx(1 / 6)] * 3
 
 
-def test_a_dashed_line_marks_the_uniform_distribution_in_every_panel(rnsb_results):
-    lines = plot_negative_sentiment(rnsb_results).layout.shapes
-    assert [line.y0 for line in lines] == [pytest.approx(1 / 6)] * 3
-    assert {line.line.dash for line in lines} == {"dash"}
-
-
-def test_one_result_is_one_panel_and_a_mapping_names_the_models(rnsb_results):
-    single = plot_negative_sentiment(rnsb_results[0])
-    assert len(single.data) == 1
+def test_a_mapping_names_the_models(rnsb_results, said):
     named = plot_negative_sentiment({"first": rnsb_results[0], "second": rnsb_results[1]})
-    titles = [note.text.partition("<br>")[0] for note in named.layout.annotations]
-    assert titles == ["first", "second"]
+    assert [note.text.partition("<br>")[0] for note in said(named)] == ["first", "second"]
 
 
-def test_a_word_that_one_model_lacks_is_marked_there(said):
-    first = {"rnsb": 0.0, "negative_sentiment_distribution": {"irish": 0.5, "cuban": 0.5}}
-    second = {"rnsb": 0.0, "negative_sentiment_distribution": {"irish": 1.0}}
+def test_a_word_that_one_model_lacks_is_marked_there(said, heading):
+    first, second = (
+        {"rnsb": 0.0, "negative_sentiment_distribution": shares}
+        for shares in ({"irish": 0.5, "cuban": 0.5}, {"irish": 1.0})
+    )
     figure = plot_negative_sentiment([first, second])
     (note,) = said(figure, "no value")
     assert (note.x, note.xref) == (1, "x2")
-    assert "No value: the word is not among those measured" in figure.layout.title.text
+    assert "No value: the word is not among those measured" in heading(figure)
     assert math.isnan(figure.data[1].y[1])
     assert [line.y0 for line in figure.layout.shapes] == [0.5, 1.0]
 
 
 def test_a_result_that_is_nan_says_why(models, drawn, said):
-    query = Query([["xyzzy"], ["irish"]], [["good", "nice"], ["bad", "ugly"]])
+    query = Query([["xyzzy"], ["irish"]], ATTRIBUTES)
     result = RNSB().run_query(query, models[0], holdout=False)
-    for figure in (
-        plot_negative_sentiment(result),
-        plot_negative_sentiment([{"rnsb": 0, "negative_sentiment_distribution": {"a": 1}}, result]),
-    ):
+    known = {"rnsb": 0, "negative_sentiment_distribution": {"a": 1}}
+    for results in (result, [known, result]):
+        figure = plot_negative_sentiment(results)
+        drawn(figure)
         (note,) = said(figure, "no value: ")
         assert "lost 100% of its words" in note.text.replace("<br>", " ")
-        drawn(figure)
 
 
 def test_colours_tell_target_sets_of_several_words_apart(models):
-    query = Query(
-        [["she", "her", "woman"], ["he", "him"]],
-        [["good", "nice", "love"], ["bad", "ugly", "hate"]],
-        ["Female", "Male"],
-    )
+    query = Query([["she", "her", "woman"], ["he", "him"]], ATTRIBUTES, ["Female", "Male"])
     results = [RNSB().run_query(query, model, holdout=False) for model in models[:2]]
     figure = plot_negative_sentiment(results)
     assert [bar.name for bar in figure.data] == ["Female", "Male"] * 2
@@ -73,7 +63,7 @@ def test_colours_tell_target_sets_of_several_words_apart(models):
 
 
 def test_a_word_in_two_sets_counts_twice_in_the_uniform_distribution(models):
-    query = Query([["she", "her"], ["she"]], [["good", "nice"], ["bad", "ugly"]])
+    query = Query([["she", "her"], ["she"]], ATTRIBUTES)
     result = RNSB().run_query(query, models[0], holdout=False)
     (line,) = plot_negative_sentiment(result).layout.shapes
     assert line.y0 == pytest.approx(1 / 3)

@@ -51,13 +51,8 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     >>> plot_ranking_correlations(matrix).data[0].zmin
     -1
     """
-    table = check_table(
-        "correlation_matrix",
-        correlation_matrix,
-        "calculate_ranking_correlations",
-        "rows",
-        "columns",
-    )
+    source = "calculate_ranking_correlations"
+    table = check_table("correlation_matrix", correlation_matrix, source, "rows", "columns")
     title = title or f"Correlation of {count(len(table.rows), 'ranking')}"
     return _heat_map(table, title, "With few models even a high value may be chance.")
 
@@ -153,6 +148,7 @@ def add_cells(
     long = cells.melt("row", var_name="column")
     hovers = hover_rows(long, f"{{row}}<br>{{column}}<br>{what}: {{value:.4g}}")
     texts = np.reshape(hovers["hovertext"], values.T.shape).T.tolist()
+    title = {"text": what, "side": "right"}
     figure.add_heatmap(
         z=values.tolist(),
         x=columns,
@@ -160,11 +156,7 @@ def add_cells(
         zmin=limits[0],
         zmax=limits[1],
         autocolorscale=True,
-        colorbar={
-            "title": {"text": what, "side": "right"},
-            "thickness": 14,
-            "tickformat": number_format,
-        },
+        colorbar={"title": title, "thickness": 14, "tickformat": number_format},
         texttemplate=f"%{{z:{number_format}}}" if font_px else None,
         textfont={"size": font_px or 1},
         xgap=1,

@@ -104,14 +104,7 @@ def _draw_line(
     for _, part in line[known].groupby((~known).cumsum()):
         x, low, high = part[["x", "score_lower", "score_upper"]].to_numpy().T
         add_band(figure, x, low, high, colour, legendgroup=name, showlegend=False, **place)
-    texts = pd.DataFrame(
-        {
-            "line": name,
-            "layer": line["layer"],
-            "value": line["nan_reason"].fillna(line["score"].map("{:.4g}".format)),
-            "p_value": line["p_value"],
-        }
-    )
+    texts = line.assign(value=line["nan_reason"].fillna(line["score"].map("{:.4g}".format)))
     template = "{line}<br>layer {layer}: {value}<br>p = {p_value:.3g}"
     figure.add_scatter(
         x=line["x"].tolist(),
@@ -165,13 +158,8 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     every = np.concatenate([*effects, [-0.1, 0.1]])
     edges = np.linspace(every.min(), every.max(), _N_BINS + 1)
     bins = pd.DataFrame({"start": edges[:-1], "end": edges[1:]})
-    panels = Panels(
-        [result["query_name"] for result in given],
-        200,
-        60,
-        2,
-        list(map(_second_line, given, effects)),
-    )
+    names, below = [result["query_name"] for result in given], map(_second_line, given, effects)
+    panels = Panels(names, 200, 60, 2, list(below))
     figure = panels.figure()
     for position, (result, own) in enumerate(zip(given, effects, strict=True)):
         place = panels.place(position)
@@ -204,7 +192,7 @@ def _second_line(result: MetricResult, effect_sizes: npt.NDArray[np.float64]) ->
     return f"{name}<br>CEAT = {result['result']:.3g}, 95 % within {low:.3g} to {high:.3g}"
 
 
-_PANEL_PX = 200
+_SILHOUETTE_PX = 200
 # Maximum number of points of all faint curves of a panel; beyond it, only some sizes are drawn.
 _MOST_POINTS = 20_000
 _LISTS = {"targets": "social groups", "attributes": "concepts"}
@@ -251,10 +239,8 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouette).data]
     ['5 runs', 'bounds', 'mean']
     """
-    given: list[Silhouette]
-    given = check_several(
-        "silhouettes", silhouettes, "wefe.silhouette.bias_silhouettes", "Silhouette"
-    )
+    source = "wefe.silhouette.bias_silhouettes"
+    given: list[Silhouette] = check_several("silhouettes", silhouettes, source, "Silhouette")
     check_bool("full_range", full_range)
     rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
     for each in given:
@@ -272,7 +258,7 @@ def plot_silhouettes(
     titles_px = 14 + LINE_PX + height_px(wrap(name, width) for name in models)
     above_px = titles_px + 8 + height_px(heads)
     figure, plot_px = stacked(
-        [_PANEL_PX] * len(rows),
+        [_SILHOUETTE_PX] * len(rows),
         46 + above_px,
         cols=len(models),
         shared_yaxes=True,
@@ -308,11 +294,8 @@ def plot_silhouettes(
 
 
 def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, number: int) -> None:
-    shown = [
-        each.value_range if full_range else [*each.curves.ravel(), each.no_bias_value]
-        for each in row
-    ]
-    ends = np.hstack(shown)
+    shown = [(each.value_range if full_range else each.curves.ravel()) for each in row]
+    ends = np.hstack([*shown, *(each.no_bias_value for each in row)])
     margin = 0.04 * np.ptp(ends) or 0.1
     bounds = [ends.min() - margin, ends.max() + margin]
     figure.update_yaxes(range=bounds, exponentformat="none", row=number)

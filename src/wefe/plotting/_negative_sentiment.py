@@ -88,9 +88,8 @@ def plot_negative_sentiment(
             continue
         figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
         missing = own[own["share"].isna()].assign(x=lambda rows: rows.index, y=0, text="no value")
-        look: dict[str, Any] = {"xanchor": "center", "yanchor": "bottom", "textangle": -90}
         texts = missing[["x", "y", "text", "hovertext"]].to_dict("records")
-        write(figure, texts, **look, **place)
+        write(figure, texts, xanchor="center", yanchor="bottom", textangle=-90, **place)
     highest = every["share"].max() if len(every) else 0.0
     figure.update_yaxes(range=[0, 1.08 * highest or 1], tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
@@ -172,5 +171,4 @@ def read_spreads(results: object) -> dict[str, Spread]:
 def joint_shares(result: Mapping[str, Any]) -> pd.DataFrame:
     """Return the products of the shares of every two target words (figure 4 of the paper)."""
     shares = Spread.of(result).words["share"]
-    values = np.outer(shares, shares)
-    return pd.DataFrame(values, index=shares.index, columns=shares.index)
+    return pd.DataFrame(np.outer(shares, shares), shares.index, shares.index)

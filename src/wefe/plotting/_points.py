@@ -313,11 +313,9 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     groups = audit.groups.assign(x=audit.groups["impact_ratio"], y=names)
     for number, (attribute, part) in enumerate(parts_of(groups, "attribute")):
         colour = PALETTE[number % len(PALETTE)]
-        above, below = (
-            part["impact_ratio_upper"] - part["x"],
-            part["x"] - part["impact_ratio_lower"],
-        )
-        interval = {"array": above.tolist(), "arrayminus": below.tolist(), "color": colour}
+        above = (part["impact_ratio_upper"] - part["x"]).tolist()
+        below = (part["x"] - part["impact_ratio_lower"]).tolist()
+        interval = {"array": above, "arrayminus": below, "color": colour}
         marker = {"color": colour, "size": 10}
         add_points(figure, part, str(attribute), template, marker, error_x=interval)
     text = {"text": "four-fifths rule of thumb", "yshift": 4}

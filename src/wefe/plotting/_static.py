@@ -8,7 +8,7 @@ import math
 import os
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -109,14 +109,9 @@ def write_figures(
     folder.mkdir(parents=True, exist_ok=True)
     written: list[Path] = []
     with mpl.rc_context(_STYLE):
-        drawn: list[tuple[Any, Callable[[Any], Iterator[tuple[str, Figure]]]]] = [
-            (scores, _scores),
-            (ranking, _ranking),
-            (correlations, _correlations),
-            (negative_sentiment, _sentiment),
-            (silhouettes, _silhouettes),
-            (biases, _biases),
-        ]
+        tables = (scores, ranking, correlations, negative_sentiment, silhouettes, biases)
+        draw = (_scores, _ranking, _correlations, _sentiment, _silhouettes, _biases)
+        drawn: Any = zip(tables, draw, strict=True)
         given = (draw(table) for table, draw in drawn if table is not None)
         for name, figure in itertools.chain.from_iterable(given):
             slug = re.sub(r"\W+", "-", name).strip("-")[:80]

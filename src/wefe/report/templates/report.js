@@ -110,7 +110,6 @@
       });
     });
   };
-  document.querySelectorAll("table.sortable").forEach(makeSortable);
 
   // Long tables can be filtered by what stands in a row.
   const LONG = 40;
@@ -128,6 +127,7 @@
     table.parentElement.before(field);
   };
   document.querySelectorAll("table.sortable").forEach((table) => {
+    makeSortable(table);
     if (table.tBodies[0].rows.length > LONG) makeFilter(table);
   });
 

@@ -1,0 +1,205 @@
+"""Figures of encoders, and bias silhouettes."""
+
+import math
+
+import numpy as np
+import pytest
+
+from wefe.contextual import LayerScore, LayerScores
+from wefe.embeddings import EmbeddedQuery
+from wefe.plotting import plot_effect_sizes, plot_layer_scores, plot_silhouettes
+from wefe.plotting._lines import _MOST_POINTS
+from wefe.query import Query
+from wefe.results import MetricResult
+from wefe.silhouette import Silhouette, accuracy_score
+
+# Layers
+
+
+def layers(models=("bert",), queries=("art",), n_layers=4, no_bias=0.0, **other):
+    scores = [
+        LayerScore(model, query, layer, layer / (n_layers - 1), math.sin(layer), **other)
+        for model in models
+        for query in queries
+        for layer in range(n_layers)
+    ]
+    return LayerScores("WEAT-ES", no_bias, tuple(scores))
+
+
+def test_one_model_has_a_line_per_query():
+    scores = layers(queries=("art", "career"))
+    figure = plot_layer_scores(scores)
+    assert [trace.name for trace in figure.data] == ["art", "career"]
+    assert list(figure.data[1].x) == [0, 1, 2, 3]
+    assert list(figure.data[1].y) == [score.score for score in scores.scores[4:]]
+    assert figure.data[0].line.color != figure.data[1].line.color
+    assert [shape.y0 for shape in figure.layout.shapes] == [0.0]
+
+
+def test_several_models_have_a_panel_per_query(said):
+    figure = plot_layer_scores(layers(("bert", "gpt"), ("art", "career", "a"), no_bias=1.0))
+    assert [trace.name for trace in figure.data if trace.showlegend] == ["bert", "gpt"]
+    panels = {(trace.xaxis, trace.name) for trace in figure.data}
+    assert panels == {(axis, name) for axis in ("x", "x2", "x3") for name in ("bert", "gpt")}
+    assert [note.text for note in said(figure)] == ["art", "career", "a"]
+    assert [shape.y0 for shape in figure.layout.shapes] == [1.0] * 3
+
+
+def test_relative_depth_puts_models_of_any_depth_side_by_side():
+    scores = layers(n_layers=3).scores + layers(("large",), n_layers=25).scores
+    figure = plot_layer_scores(LayerScores("M", 0.0, scores), relative=True)
+    assert [(trace.x[0], trace.x[-1]) for trace in figure.data] == [(0, 1), (0, 1)]
+
+
+def test_intervals_are_bands_that_stop_where_there_is_none(heading):
+    gap = LayerScore("bert", "art", 1, 1 / 3, 0.0)
+    scores = layers(score_lower=-2.0, score_upper=3.0).scores
+    figure = plot_layer_scores(LayerScores("M", 0.0, (scores[0], gap, *scores[2:])))
+    first, second, line = figure.data
+    assert [list(trace.x) for trace in (first, second, line)] == [
+        [0, 0], [2, 3, 3, 2], [0, 1, 2, 3]
+    ]  # fmt: skip
+    assert list(second.y) == [3.0, 3.0, -2.0, -2.0]
+    assert "Bands" in heading(figure)
+
+
+def test_undefined_scores_are_gaps_that_say_why(heading):
+    scores = layers().scores
+    broken = LayerScore("bert", "art", 2, 2 / 3, math.nan, nan_reason="lost <all> words")
+    figure = plot_layer_scores(LayerScores("M", 0.0, (*scores[:2], broken, scores[3])))
+    assert math.isnan(figure.data[0].y[2])
+    assert "lost &lt;all&gt; words" in figure.data[0].hovertext[2]
+    assert "1 score of 4 undefined" in heading(figure)
+
+
+# Effect sizes
+
+
+def ceat(effect_sizes, combined=0.5, name="bert", nan_reason=None):
+    query = Query([["a"], ["b"]], [["c"], ["d"]], ["X", "Y"], ["A", "B"])
+    return MetricResult(
+        {"query_name": query.query_name, "result": combined, "ceat": combined},
+        EmbeddedQuery(query, name, (), ()),
+        "CEAT",
+        nan_reason,
+        {"effect_sizes": np.asarray(effect_sizes, dtype=float)},
+    )
+
+
+def test_effect_sizes_are_histograms_with_the_same_bins(said):
+    rng = np.random.default_rng(0)
+    one, other = rng.normal(0.5, 0.1, 1000), rng.normal(-0.5, 0.3, 500)
+    figure = plot_effect_sizes([ceat(one), ceat([*other, math.nan], -0.5, "gpt")])
+    first, second = figure.data
+    assert sum(first.y) == pytest.approx(1)
+    assert sum(second.y) == pytest.approx(1)
+    assert list(first.x) == list(second.x)
+    assert np.dot(first.x, first.y) == pytest.approx(one.mean(), abs=0.02)
+    assert [shape.x0 for shape in figure.layout.shapes] == [0, 0.5, 0, -0.5]
+    low, high = np.quantile(other, [0.025, 0.975])
+    titles = said(figure, "X and Y wrt A and B")
+    assert titles[1].text.endswith(f"gpt<br>CEAT = -0.5, 95 % within {low:.3g} to {high:.3g}")
+
+
+def test_equal_and_undefined_effect_sizes_can_be_drawn(said):
+    figure = plot_effect_sizes([ceat([1.25] * 10, 1.25), ceat([], math.nan, nan_reason="alike")])
+    assert max(figure.data[0].y) == 1
+    assert said(figure, "no value: alike")
+    assert plot_effect_sizes(ceat([0.0] * 10, 0.0)).layout.xaxis.range == (-0.1, 0.1)
+
+
+# Silhouettes
+
+
+def made(model="w2v", metric="M", query="q", vary="targets", n_runs=3, sizes=(2, 4, 7), **other):
+    """Return a silhouette of random scores within [-1, 1]."""
+    rng = np.random.default_rng([len(model), n_runs])
+    curves = rng.uniform(-0.5, 0.5, size=(n_runs, len(sizes)))
+    curves[:, -1] = 0.25
+    facts = {"value_range": (-1.0, 1.0), "no_bias_value": 0.0, "random_state": 0, **other}
+    k = np.array(sizes)[:, None]
+    return Silhouette(metric, query, model, vary, k, curves, sizes[-1], 0.25, **facts)
+
+
+def test_all_runs_are_one_trace_with_gaps():
+    silhouette = made()
+    faint, band, mean = plot_silhouettes(silhouette).data
+    np.testing.assert_array_equal(faint.x, [2, 4, 7, math.nan] * 3)
+    rows = np.reshape(faint.y, (3, 4))
+    np.testing.assert_allclose(rows[:, :3], silhouette.curves, rtol=1e-6)
+    assert np.isnan(rows[:, 3]).all()
+    np.testing.assert_allclose(band.y, [*silhouette.upper, *silhouette.lower[::-1]], rtol=1e-6)
+    np.testing.assert_allclose(mean.y, silhouette.mean, rtol=1e-6)
+    assert list(mean.x) == [2, 4, 7]
+
+
+def test_very_many_points_are_thinned_but_not_bounds_and_mean():
+    sizes = tuple(range(3, 3003, 3))
+    faint, band, mean = plot_silhouettes(made(n_runs=100, sizes=sizes)).data
+    assert len(faint.x) <= 1.05 * _MOST_POINTS + 200
+    one = faint.x[: len(faint.x) // 100]
+    assert (one[0], one[-2]) == (3, 3000)
+    assert len(band.x) == 2 * len(mean.x) == 2 * len(sizes)
+
+
+def test_models_have_panels_with_the_same_axes_robustness_and_accuracy(said, heading):
+    low, high = made("low"), made("high bias")
+    figure = plot_silhouettes([low, high])
+    assert figure.data[0].line.color != figure.data[3].line.color
+    assert said(figure, f"low<br>robustness {low.robustness:.2f}")
+    layout = figure.layout
+    assert layout.yaxis.range == layout.yaxis2.range
+    assert layout.xaxis.range == layout.xaxis2.range
+    curves = np.concatenate([low.curves, high.curves])
+    assert layout.yaxis.range[0] < curves.min() < curves.max() < layout.yaxis.range[1]
+    score = accuracy_score(low, high)
+    assert said(figure, f"<b>M, q, social groups vary: accuracy {score:.2f}</b>")
+    assert "Accuracy takes low for unbiased and high bias for biased." in heading(figure)
+    turned = plot_silhouettes([low, high], unbiased="high bias", biased="low")
+    assert said(turned, f"<b>M, q, social groups vary: accuracy {1 - score:.2f}</b>")
+
+
+def test_silhouettes_that_cannot_be_compared_stand_side_by_side():
+    figure = plot_silhouettes([made("a"), made("bb", sizes=(2, 4, 6))])
+    assert "accuracy" not in figure.to_json()
+
+
+def test_no_bias_is_always_in_sight():
+    silhouette = made(no_bias_value=1.0, value_range=(-2.0, 2.0))
+    figure = plot_silhouettes(silhouette)
+    assert [line.y0 for line in figure.layout.shapes] == [1.0]
+    assert 1 < figure.layout.yaxis.range[1] < 2
+    assert plot_silhouettes(silhouette, full_range=True).layout.yaxis.range[1] > 2
+
+
+def test_metrics_and_lists_have_rows_of_their_own(said):
+    given = [
+        made(model, metric, vary=vary, sizes=(4,))
+        for metric in ("M", "N")
+        for vary in ("targets", "attributes")
+        for model in ("a", "bb")
+    ]
+    figure = plot_silhouettes(given[:-1])
+    heads = [note.text for note in said(figure, "<b>")]
+    assert [head.partition(":")[0] for head in heads] == [
+        "<b>M, q, social groups vary",
+        "<b>M, q, concepts vary",
+        "<b>N, q, social groups vary",
+        "<b>N, q, concepts vary</b>",
+    ]
+    assert len(said(figure, "bb<br>no value")) == 1
+    assert len(figure.data) == 3 * 7
+    assert figure.data[-1].mode == "markers"  # the mean of a single size
+
+
+@pytest.mark.parametrize(
+    ("names", "compared", "culprit"),
+    [
+        (("a", "a"), {}, "two of M"),
+        (("a",), {"unbiased": "a"}, "biased"),
+        (("a", "bb"), {"unbiased": "a", "biased": "c"}, "biased"),
+    ],
+)
+def test_what_cannot_be_told_apart_or_compared_is_refused(names, compared, culprit):
+    with pytest.raises(ValueError, match=culprit):
+        plot_silhouettes([made(name) for name in names], **compared)

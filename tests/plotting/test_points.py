@@ -1,0 +1,195 @@
+"""Points: the neighbourhood of a word, clusters of words, and words against a statistic."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe.plotting import plot_clusters, plot_neighborhood, plot_statistic
+from wefe.plotting._style import PALETTE
+
+
+def labels(trace):
+    return [text for text in trace.text if text]
+
+
+# The neighbourhood of a word
+
+
+def hood(n=12, **columns):
+    rng = np.random.default_rng(0)
+    table = {
+        "word": ["nurse", *(f"word{number}" for number in range(1, n))],
+        "x": rng.normal(size=n),
+        "y": rng.normal(size=n),
+        "cosine": np.linspace(1, 0.3, n),
+        "projection": rng.uniform(-0.3, 0.2, n),
+        "group": "female",
+        "indirect_bias": [0.0, *rng.uniform(-0.2, 0.3, n - 1)],
+        "is_center": [True, *[False] * (n - 1)],
+    }
+    return pd.DataFrame(table | columns)
+
+
+def test_points_have_their_place_their_colour_and_their_values():
+    table = hood()
+    figure = plot_neighborhood(table, word="nurse", groups=("female", "male"))
+    neighbours, _, _, centre = figure.data
+    others = table[~table["is_center"]]
+    assert neighbours.x == tuple(others["x"])
+    assert neighbours.y == tuple(others["y"])
+    assert (neighbours.name, neighbours.marker.color) == ("female", PALETTE[0])
+    assert centre.marker.symbol == "star"
+    row = others.iloc[0]
+    assert neighbours.hovertext[0] == (
+        f"<b>word1</b><br>projection: {row['projection']:.3f}<br>"
+        f"cosine with the centre: {row['cosine']:.3f}<br>indirect bias: {row['indirect_bias']:.3f}"
+    )
+
+
+@pytest.mark.parametrize("theta", [0.05, 0.1, 0.2])
+def test_rings_are_for_indirect_bias_above_theta(theta):
+    table = hood()
+    table.loc[[3, 4], "indirect_bias"] = math.nan, 0.1
+    trace = plot_neighborhood(table, word="nurse", theta=theta).data[0]
+    ringed = [width > 1 for width in trace.marker.line.width]
+    assert ringed == list(table["indirect_bias"][1:] > theta)
+    assert "indirect bias" not in trace.hovertext[2]
+
+
+def test_the_nearest_words_are_named_where_there_is_room_and_the_centre_always():
+    table = hood(60, x=np.arange(60.0) % 4, y=np.arange(60.0) // 4)
+    around, *_, centre = plot_neighborhood(table, word="nurse", n_labels=5).data
+    assert labels(around) == [f"word{number}" for number in range(1, 6)]
+    assert centre.text == ("<b>nurse</b>",)
+    around, *_, centre = plot_neighborhood(hood(60, x=0.0, y=0.0), word="nurse").data
+    assert labels(around) == []
+    assert centre.text == ("<b>nurse</b>",)
+
+
+def test_more_groups_are_told_apart_by_their_colours():
+    names = ["asian", "black", "caucasian", "other"]
+    table = hood(13, group=[names[i % 4] for i in range(13)])
+    table.loc[4, "group"] = "no clear direction"
+    *of_groups, none, centre = plot_neighborhood(table, word="nurse", groups=names).data
+    shown = [(trace.name, trace.marker.color, len(trace.x)) for trace in of_groups]
+    assert shown == list(zip(names, PALETTE, (2, 3, 3, 3), strict=False))
+    assert (centre.name, centre.marker.color) == ("centre", PALETTE[0])
+    assert (none.name, len(none.x)) == ("no clear direction", 1)
+    assert none.marker.color not in PALETTE[:4]
+
+
+@pytest.mark.parametrize("column", ["x", "y", "projection"])
+def test_what_has_no_place_or_projection_is_left_out_and_named(column, said, drawn):
+    table = hood()
+    table.loc[2, column] = math.nan
+    figure = plot_neighborhood(table, word="nurse")
+    assert len(figure.data[0].x) == 10
+    assert said(figure, "Left out, because there is no place or projection: word2.")
+    drawn(plot_neighborhood(table.assign(**{column: math.nan}), word="nurse"))
+
+
+# Clusters
+
+
+def clusters(rows):
+    table = pd.DataFrame(rows, columns=["word", "group", "cluster"])
+    return table.assign(x=[float(i) for i in range(len(table))], y=0.5)
+
+
+@pytest.fixture
+def clustered():
+    groups = [("nurse", "female"), ("maid", "female"), ("pilot", "male"), ("cook", "male")]
+    return clusters([(*pair, "female") for pair in groups[:3]] + [(*groups[3], "male")])
+
+
+@pytest.mark.parametrize(
+    ("column", "missing"), [("x", math.nan), ("y", math.inf), ("group", None), ("cluster", None)]
+)
+def test_what_lacks_something_is_left_out_of_points_and_share_and_named(
+    clustered, column, missing, said, heading
+):
+    clustered.loc[2, column] = missing
+    figure = plot_clusters(clustered)
+    assert sorted(x for trace in figure.data for x in trace.x) == [0, 1, 3]
+    assert "100% of 3 words fall into the cluster of their group." in heading(figure)
+    assert said(figure, "Left out, because there is no place, group or cluster: pilot.")
+
+
+def test_the_share_is_that_of_words_in_the_cluster_of_their_group(clustered, heading):
+    figure = plot_clusters(clustered)
+    assert "75% of 4 words fall into the cluster of their group." in heading(figure)
+    (wrong,) = [trace for trace in figure.data if trace.marker.symbol == "x-thin"]
+    assert (wrong.name, wrong.x) == ("male, in a cluster<br>of others", (2,))
+
+
+def test_the_eighth_group_is_unlike_the_first():
+    names = [f"group {number}" for number in range(9)]
+    table = clusters([(f"w{n}{of}", n, of) for n in names for of in (n, "group 0")])
+    figure = plot_clusters(table)
+    looks = {(trace.marker.color, trace.marker.symbol) for trace in figure.data}
+    assert len(looks) == len(figure.data) == 17
+
+
+# A statistic
+
+
+def statistic(table, **options):
+    return plot_statistic(table, statistic_name="share <b>", bias_name="b & c", **options)
+
+
+@pytest.fixture
+def words():
+    rng = np.random.default_rng(0)
+    share = rng.uniform(0, 1, 30)
+    bias = 0.4 * share - 0.2 + rng.normal(0, 0.05, 30)
+    names = [f"word{i}" for i in range(30)]
+    return pd.DataFrame({"word": names, "statistic": share, "bias": bias})
+
+
+def test_a_fit_or_band_that_cannot_be_plotted_is_refused(words):
+    with pytest.raises(TypeError, match="fit"):
+        statistic(words, fit=1.0)
+    with pytest.raises(ValueError, match="without high"):
+        statistic(words, band=pd.DataFrame({"statistic": [0.0], "low": [0.0]}))
+
+
+def test_every_word_is_a_point_and_texts_are_escaped(words, heading):
+    figure = statistic(words, notes=["r = 0.6 (n = 30)", "p < 0.01"])
+    (points,) = figure.data
+    assert points.x == tuple(words["statistic"])
+    assert points.y == tuple(words["bias"])
+    x, y = words[["statistic", "bias"]].iloc[3]
+    assert points.hovertext[3] == f"<b>word3</b><br>share &lt;b&gt;: {x:.4g}<br>b &amp; c: {y:.3f}"
+    assert figure.layout.xaxis.title.text == "share &lt;b&gt;"
+    assert figure.layout.yaxis.title.text == "b &amp; c"
+    assert heading(figure).startswith("B &amp; c and share &lt;b&gt; ")
+    assert "p &lt; 0.01" in heading(figure)
+
+
+def test_the_line_runs_over_the_words_and_the_band_there_and_back(words):
+    band = pd.DataFrame({"statistic": [1.0, 0.0], "low": [0.1, -0.3], "high": [0.3, -0.1]})
+    area, line, _ = statistic(words, fit=(0.4, -0.2), band=band).data
+    assert (area.name, line.name) == ("band", "fit")
+    assert area.x == (0, 1, 1, 0)
+    assert area.y == (-0.1, 0.3, 0.1, -0.3)
+    assert line.x == (words["statistic"].min(), words["statistic"].max())
+    assert line.y == pytest.approx([0.4 * end - 0.2 for end in line.x])
+
+
+def test_the_words_farthest_from_the_line_or_from_the_middle_are_named(words):
+    words.loc[4, "bias"] = 1.0
+    words.loc[[9, 17], "bias"] -= 0.5
+    points = statistic(words, fit=(0.4, -0.2), n_labels=3).data[-1]
+    assert labels(points) == ["word4", "word9", "word17"]
+    words.loc[7, "statistic"] = 9.0
+    assert labels(statistic(words, n_labels=1).data[-1]) == ["word7"]
+
+
+def test_words_without_a_value_are_left_out_and_named(words, said, drawn):
+    words.loc[2, "bias"], words.loc[5, "statistic"] = math.nan, math.inf
+    figure = statistic(words)
+    assert len(figure.data[0].x) == 28
+    assert said(figure, "Left out, because there is no statistic or bias: word2, word5.")
+    drawn(statistic(words.assign(bias=math.nan), fit=(1, 0)))
