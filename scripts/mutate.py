@@ -22,6 +22,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -136,8 +137,13 @@ def run_tests(folder: Path, arguments: list[str]) -> bool:
         sys.dont_write_bytecode = True
         quiet = os.open(os.devnull, os.O_WRONLY)
         os.dup2(quiet, 1), os.dup2(quiet, 2)
+        import hypothesis
         import pytest
 
+        # One failing example is enough: its search for a smaller one takes longer than all else.
+        phases = [hypothesis.Phase.explicit, hypothesis.Phase.generate]
+        hypothesis.settings.register_profile("mutants", phases=phases, database=None)
+        hypothesis.settings.load_profile("mutants")
         os._exit(int(pytest.main(["-q", "-p", "no:cacheprovider", *arguments])))
     until = time.monotonic() + TIMEOUT_SECONDS
     while time.monotonic() < until:
@@ -150,11 +156,16 @@ def run_tests(folder: Path, arguments: list[str]) -> bool:
     return False
 
 
-def tests_by_line(folder: Path, package: str) -> dict[tuple[str, int], list[str]]:
-    """Return the tests that reach each line; a line of a module's top level is reached by all."""
+def tests_by_line(folder: Path, package: str, n_jobs: int) -> dict[tuple[str, int], list[str]]:
+    """Return the tests that reach each line, those that reach the fewest lines first.
+
+    All tests reach the lines of a module's top level.
+    """
     from coverage import CoverageData
 
-    options = f"-q --cov=wefe.{package} --cov-context=test --cov-report= --cov-fail-under=0"
+    options = (
+        f"-q -n {n_jobs} --cov=wefe.{package} --cov-context=test --cov-report= --cov-fail-under=0"
+    )
     command = [sys.executable, "-m", "pytest", f"tests/{package}", *options.split()]
     subprocess.run(command, cwd=folder, check=True)
     data = CoverageData(str(folder / ".coverage"))
@@ -163,9 +174,14 @@ def tests_by_line(folder: Path, package: str) -> dict[tuple[str, int], list[str]
     for file in data.measured_files():
         name = str(Path(file).relative_to(folder.resolve()))
         for line, contexts in data.contexts_by_lineno(file).items():
-            tests = {context.split("|")[0] for context in contexts}
-            found[name, line] = [f"tests/{package}"] if "" in tests else sorted(tests)
-    return found
+            found[name, line] = {context.split("|")[0] for context in contexts}
+    n_lines = Counter(test for tests in found.values() for test in tests)
+    return {
+        line: [f"tests/{package}"]
+        if "" in tests
+        else sorted(tests, key=lambda test: (n_lines[test], test))
+        for line, tests in found.items()
+    }
 
 
 def start(folders: multiprocessing.Queue[Path]) -> None:
@@ -208,7 +224,7 @@ def main() -> None:
         for i in range(given.n_jobs):
             folder = copy_of(Path(base).resolve() / f"{i}" / "main")
             folders.put(folder)
-        reached = tests_by_line(folder, given.package)
+        reached = tests_by_line(folder, given.package, given.n_jobs)
         jobs = [(mutant, reached.get((mutant.path, mutant.line), [])) for mutant in drawn]
         survivors = []
         with context.Pool(given.n_jobs, start, [folders]) as pool:
