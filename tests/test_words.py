@@ -80,14 +80,6 @@ def test_prefix_is_put_before_the_word_and_left_as_it_is():
     assert preprocess_word("él", shout, vocab_prefix="/c/en/") == "/c/en/ÉL"
 
 
-# A superscript capital has no lower case, and is a capital once its accents are stripped.
-@settings(deadline=None)
-@given(words, options.filter(lambda one: "titlecase" not in one and len(one) < 2))
-def test_processing_twice_is_processing_once(word, options):
-    once = preprocess_word(word, options)
-    assert preprocess_word(once, options) == once
-
-
 # Variants
 
 
@@ -228,22 +220,3 @@ def test_queries_find_words_of_the_other_unicode_form(of_model, of_query):
     for preprocessors in ([{"unicode_form": of_model}], [{}, {"unicode_form": of_model}]):
         found = WEAT().run_query(query, model, preprocessors=preprocessors)
         assert found["weat"] == expected
-
-
-APOSTROPHES = ("straight", "typographic")
-
-
-def test_the_characters_that_count_as_apostrophes_are_those_that_are_named():
-    # Others look like one, and are accents, primes or marks of their own.
-    lookalikes = "'`\u00b4\u02b9\u02bb\u02bc\u2018\u2019\u201b\u2032\uff07"
-    changed = {
-        mark
-        for mark in lookalikes
-        if {preprocess_word(f"l{mark}art", {"apostrophes": kind}) for kind in APOSTROPHES}
-        == {"l'art", "l\u2019art"}
-    }
-    assert changed == {"'", "\u2018", "\u2019", "\u02bc"}
-    text = " ".join(preprocess_word.__doc__.split())
-    covered, stay = text.split("``apostrophes``")[1].split("``preprocessor``")[0].split("Accents")
-    assert all(f"U+{ord(mark):04X}" in covered for mark in changed)
-    assert all(f"U+{ord(mark):04X}" in stay for mark in "`\u00b4\u2032")

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from made_results import results_of
 
 from wefe.report import summarize, to_markdown
-from wefe.report._text import TEMPLATES
 from wefe.study import Outcome
 
 MODELS = ["modelone", "modeltwo", "modelthree", "modelfour"]
@@ -103,17 +102,6 @@ def test_nothing_is_said_of_what_was_not_measured(scores, missing, audited):
         (first, *_) = of["verdict"]
         assert first["evidence"]["p_value"] < 0.05
     to_markdown(results_of(scores, settings))
-
-
-def test_every_kind_of_claim_has_a_macro_and_every_macro_a_claim():
-    macros = set(
-        re.findall(r"{% macro (\w+)\(c\)", (TEMPLATES / "claims.jinja").read_text(encoding="utf-8"))
-    )
-    helpers = {"aside", "pairs", "reasons"}
-    code = (TEMPLATES.parent / "_claims.py").read_text(encoding="utf-8")
-    named = set(re.findall(r'"([a-z_]+)"', code))
-    assert macros - helpers <= named
-    assert {"leader", "no_leader", "left_out", "warned"} <= macros
 
 
 def test_audits_that_found_warnings_are_audits(made):

@@ -124,17 +124,6 @@ def test_names_are_marked_in_sentences_and_metrics_explained(made):
     assert "<dt><bdi>WEAT</bdi></dt> <dd>WEAT – how much closer" in text
 
 
-def test_the_star_is_explained_where_there_is_one(made):
-    p_value = {"score": 0.5, "p_value": 0.01}
-    results = made(
-        {"WEAT": {"G": {"q": {"a": p_value, "b": 0.2}}}, "RND": {"G": {"q": {"a": 1, "b": 2}}}}
-    )
-    drawn = figures(results, summarize(results))
-    assert "A star (*) marks p < 0.05." in drawn["scores-0"].caption
-    assert "*" in drawn["scores-0"].data["data"][0]["text"][1][0]
-    assert "*" not in drawn["scores-1"].caption
-
-
 def test_what_is_strong_in_the_opposite_direction_is_named_in_its_cell(made):
     opposite = {
         "score": -0.9,
@@ -271,14 +260,6 @@ def test_all_figures_are_drawn_without_an_error(which, request, chromium, tmp_pa
     assert all(link is None or link.startswith("#") for link in links)
 
 
-def test_an_error_in_the_page_would_be_found(rich_html, chromium, tmp_path):
-    broken = rich_html.replace(
-        '<script type="application/json">{"data"', '<script type="x">{data', 1
-    )
-    document, _ = chromium_opens(chromium, tmp_path, broken, "--dump-dom")
-    assert "JSON" in _errors(document)
-
-
 def test_a_script_that_gets_into_the_page_does_not_run(rich_html, chromium, tmp_path):
     inside = "<script>document.documentElement.dataset.pwned = 1</script>"
     image = "<img src=x onerror='document.documentElement.dataset.pwned = 2'>"
@@ -300,16 +281,6 @@ def test_figures_follow_the_dark_theme(rich_html, chromium, tmp_path):
     assert shown["dark"][1] > 100
     # What is left of dark ink stands on the pale cells of heat maps.
     assert shown["dark"][0] < shown["light"][0]
-
-
-def test_it_prints(rich_html, chromium, tmp_path):
-    paper = tmp_path / "page.pdf"
-    chromium_opens(
-        chromium, tmp_path, rich_html, f"--print-to-pdf={paper}", "--no-pdf-header-footer",
-        "--window-size=800,600",
-    )  # fmt: skip
-    content = paper.read_bytes()
-    assert len(re.findall(rb"/Type\s*/Page\b(?!s)", content)) > 5
 
 
 _TRY = """

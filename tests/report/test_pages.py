@@ -239,20 +239,6 @@ def _drawn(text):
     return {name: json.loads(data) for name, data in found}
 
 
-def test_legends_stand_below_and_captions_say_what_is_there(packaged_model):
-    text = page_html(word_page(packaged_model, "nurse", "religion", k=10))
-    drawn = _drawn(text)
-    for name in ("shares-0", "map-0"):
-        layout = drawn[name]["layout"]
-        legend = layout["legend"]
-        assert legend["orientation"] == "h"
-        assert (legend["x"], legend["xref"], legend["y"]) == (0, "container", 0)
-        plot_px = layout["height"] - layout["margin"]["t"] - layout["margin"]["b"]
-        assert plot_px > 50
-        assert layout["margin"]["b"] > 50
-    assert "Bars that end within their line may be chance; they are hollow." in Page(text).text
-
-
 def test_analogies_and_correlations_have_their_sections(packaged_model):
     numbers = {"nurse": 0.9, "librarian": 0.8, "engineer": 0.1, "lawyer": 0.4, "pilot": 0.1}
     one = correlate_with_statistic(packaged_model, numbers, statistic_name="<share>")

@@ -33,15 +33,6 @@ def test_it_counts_what_a_literal_version_counts(n):
         assert sign_flip_p_value(differences.tolist()) == literal(differences.tolist())
 
 
-def test_order_unit_and_side_do_not_matter():
-    differences = [0.3, -0.1, 0.4, 0.15, 0.5, 0.2, -0.05]
-    expected = sign_flip_p_value(differences)
-    assert 0.01 < expected < 0.2
-    assert sign_flip_p_value(differences[::-1]) == expected
-    assert sign_flip_p_value([1e6 * each for each in differences]) == expected
-    assert sign_flip_p_value([-each for each in differences]) == expected
-
-
 def test_no_difference_is_no_evidence():
     assert sign_flip_p_value([]) == 1
     assert sign_flip_p_value([0.0, 0.0]) == 1
