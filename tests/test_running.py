@@ -1,18 +1,14 @@
 """run_queries: many queries, many models, one table."""
 
-import json
 import math
 
 import joblib
 import numpy as np
 import pandas as pd
 import pytest
-from fake_encoder import FakeEncoder
 from scipy import stats
 
 from wefe import Query, WordEmbeddingModel, aggregate, measure, run_queries
-from wefe._visible import unique_labels
-from wefe.contextual import layer_scores
 from wefe.metrics import (
     ECT,
     MAC,
@@ -111,10 +107,6 @@ def test_query_without_fitting_subquery_keeps_its_column(toy_model):
     assert "no subquery" in reason(scores, "toy", small)
 
 
-def test_labels_stay_unique_when_a_numbered_name_exists_already():
-    assert unique_labels(["a", "a", "a (2)"], "models") == ["a", "a (3)", "a (2)"]
-
-
 @pytest.mark.parametrize(
     ("function", "heading", "expected"),
     [
@@ -205,16 +197,6 @@ def test_no_bias_of_three_groups_alone_ranks_models(toy_model):
     np.testing.assert_allclose(totals["score"], expected)
     assert create_ranking(totals).iloc[:, 0].tolist() == [1, 2]
     assert create_ranking(aggregate(scores, "avg")).iloc[:, 0].tolist() == [1, 2]
-
-
-def test_no_bias_of_layers_is_that_of_the_queries():
-    three, two = of_groups(3, "three"), of_groups(2, "two")
-    encoder = FakeEncoder()
-    assert layer_scores(Share, three, encoder).no_bias_value == pytest.approx(100 / 3)
-    both = layer_scores(Share, [three, two], encoder)
-    assert math.isnan(both.no_bias_value)
-    assert json.loads(both.to_json())["no_bias_value"] is None
-    assert both.plot().data
 
 
 def test_only_answered_queries_decide_what_means_no_bias(toy_model):

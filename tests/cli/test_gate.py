@@ -1,4 +1,4 @@
-"""`wefe check` and `wefe diff`: options, baselines, and names that give no orders to a CI server."""
+"""`wefe check` and `wefe diff`: options, baselines, names that give no orders to a CI server."""
 
 import os
 
@@ -125,9 +125,7 @@ def test_github_gets_a_summary_and_ten_annotations(call, tmp_path, monkeypatch, 
 @pytest.mark.parametrize(
     "evil", ["::error::all fine", "##[error]x", "a\n::error::b", "\x1b[2Jc\u202e"]
 )
-def test_names_in_differences_give_no_orders_to_terminals_or_actions(
-    call, monkeypatch, evil, kind
-):
+def test_names_in_differences_give_no_orders_to_terminals_or_actions(call, monkeypatch, evil, kind):
     files = {"one": results_of({"RND": {"s": {"q": {"m": 0.5}}}})}
     files["other"] = results_of({"RND": {evil: {evil: {evil: 0.5}}}}, name=evil)
     monkeypatch.setattr(_run.Stored, "open", lambda self, path: files[str(path)])

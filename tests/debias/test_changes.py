@@ -6,18 +6,16 @@ import numpy as np
 import pytest
 
 from wefe import Query, WordEmbeddingModel
-from wefe._answers import Answer
 from wefe.debias import _evidence
 from wefe.debias._evidence import (
     CommonWords,
-    _left_out,
     bias_rows,
     check_quality,
     displacement_rows,
     neighbor_rows,
     quality_rows,
 )
-from wefe.metrics import MAC, RIPA, WEAT
+from wefe.metrics import MAC, WEAT
 from wefe.quality import evaluate, load_benchmark
 
 
@@ -125,10 +123,6 @@ def quality_of(before, *after, quality="auto", n_sample=1000, seed=0):
     return quality_rows(CommonWords([before, *after]), check_quality(quality), n_sample, rng)
 
 
-def shortened(model, dim):
-    return WordEmbeddingModel.from_arrays(list(model), np.array(model.vectors[:, :dim]), "short")
-
-
 @pytest.mark.parametrize(
     ("quality", "error", "culprit"),
     [
@@ -181,24 +175,6 @@ def test_analogies_are_solved_where_they_hold(tmp_path):
 
 
 # Errors of bias by leaving words out
-
-QUERY = Query([["a", "b", "c"], ["d", "e", "f"]], [["g", "h"], ["i", "j", "k", "l"]])
-
-
-def left_out_of(metric, query, lost=()):
-    """The scores of a query without each group of words, per set."""
-    words = {w for part in query.target_sets + query.attribute_sets for w in part} - set(lost)
-    drawn = model(np.random.default_rng(0).normal(size=(len(words), 3)), "m", sorted(words))
-    options = {"lost_vocabulary_threshold": 1.0}
-    return _left_out(metric, [query], [drawn], [[Answer(0.0)]], options, None)[0][0], drawn
-
-
-def test_pairs_are_left_out_together():
-    query = Query(QUERY.target_sets, [["i", "j", "k", "l"]])
-    left, drawn = left_out_of(RIPA(), query)
-    assert [len(part) for part in left] == [3, 4]
-    without = Query([part[1:] for part in query.target_sets], query.attribute_sets)
-    assert left[0][0] == RIPA().run_query(without, drawn)["result"]
 
 
 @pytest.mark.parametrize(("metric", "most"), [(WEAT, 1.3), (MAC, 1.7)])

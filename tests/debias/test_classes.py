@@ -286,17 +286,6 @@ def test_leace_equals_the_oblique_projection(shape, affine):
     np.testing.assert_allclose(erase(x), (x - mean) @ p.T + mean, atol=1e-9)
 
 
-@pytest.mark.parametrize("options", OPTIONS)
-@pytest.mark.parametrize("shape", SHAPES)
-def test_leace_equals_the_reference_package(shape, options):
-    concept_erasure = pytest.importorskip("concept_erasure")
-    torch = pytest.importorskip("torch")
-    x, z = drawn(*shape)
-    eraser = concept_erasure.LeaceEraser.fit(torch.tensor(x), torch.tensor(z), **options)
-    expected = eraser(torch.tensor(x)).numpy()
-    np.testing.assert_allclose(leace_map(x, z, **options)(x), expected, atol=1e-6)
-
-
 def test_shrinkage_minimises_the_error_of_the_covariance():
     # The covariance is known here, so the best weight can be looked for.
     rng = np.random.default_rng(0)

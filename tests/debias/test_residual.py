@@ -12,7 +12,6 @@ from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias import HardDebias
 from wefe.debias._evidence import CommonWords, paired_errors, paired_scores, residual_rows
-from wefe.metrics._jackknife import deletion_groups, jackknife_error, left_out
 
 WORDS = [*"abcdefghijklmnopqrstuvwxyz", "she", "he"]
 CRITERION = Criterion("gender", [("she", "he")])
@@ -53,18 +52,6 @@ def test_words_that_one_model_lacks_are_left_out_of_both_and_counted(caplog):
 
 
 # Errors
-
-
-@pytest.mark.parametrize("n", [2, 5, 20, 200])
-def test_the_error_of_a_mean_is_s_over_root_n(n):
-    x = np.random.default_rng(n).normal(size=n)
-    groups = deletion_groups(n)
-    assert len(groups) == min(n, 20)
-    assert sorted(np.concatenate(groups).tolist()) == list(range(n))
-    error = jackknife_error([left_out(lambda kept: x[kept].mean(), n)])
-    # With equal groups it is the error of the mean of their means.
-    means = np.array([x[group].mean() for group in groups])
-    assert error == pytest.approx(means.std(ddof=1) / math.sqrt(len(groups)), rel=1e-12)
 
 
 def test_the_change_is_paired():

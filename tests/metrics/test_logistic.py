@@ -1,7 +1,6 @@
 """Tests of the logistic regressions that are fitted together."""
 
 import threading
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -126,18 +125,6 @@ def two_blas_threads():
         pytest.skip("the BLAS of this machine cannot be told how many threads to use")
     yield blas_threads()
     set_blas_threads(max(before))
-
-
-def test_fits_in_several_threads_leave_blas_as_it_was(two_blas_threads):
-    x, signs = data()
-    counts = np.ones((3, len(x)))
-    # Each would restore what it found, were they to start one after the other and end so.
-    with ThreadPoolExecutor(4) as pool:
-        jobs = [pool.submit(fit, x, signs, counts) for _ in range(8)]
-        results = [job.result() for job in jobs]
-    assert blas_threads() == two_blas_threads
-    for fitted in results:
-        np.testing.assert_allclose(fitted, fit(x, signs, counts), atol=1e-7)
 
 
 def test_fits_use_one_thread_of_blas_each_and_leave_it_as_it_was_if_they_fail(two_blas_threads):

@@ -76,17 +76,6 @@ def test_scores_that_differ_by_rounding_share_a_rank():
     assert quality_ranking(scores)["score"].tolist() == [3.0, 3.0]
 
 
-def test_reversed_quality_gives_reversed_ranks():
-    rng = np.random.default_rng(0)
-    scores = pd.DataFrame(rng.normal(size=(7, 5)), index=list("abcdefg"))
-    ranks = create_ranking([quality_ranking(scores)], method="average")
-    reversed_ranks = create_ranking([quality_ranking(-scores)], method="average")
-    assert np.allclose(ranks + reversed_ranks, 8)
-    best = scores.mean(axis=1)  # of scores moved up together, the best stays the best
-    scores.loc[best.idxmax()] += 100
-    assert create_ranking([quality_ranking(scores)]).loc[best.idxmax(), "Quality"] == 1
-
-
 def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(caplog):
     # Best in what it has: with it b would be third in similarity.
     scores = pd.concat([SCORES, pd.DataFrame({"similarity": [0.65]}, index=["d"])])

@@ -5,7 +5,6 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import kstest
 
 from wefe.debias import leace_map, nullspace_projection
 from wefe.retrieval import audit_ranking, load_resume_names
@@ -72,18 +71,6 @@ def test_the_gap_grows_with_the_dial():
         audit(lambda t, d=d: encode(d, t), reranker=False).gaps["gap"][0] for d in (0, 0.1, 0.3)
     ]
     assert gaps == pytest.approx([0, 0.1, 0.3])
-
-
-def test_without_a_gap_p_values_are_uniform():
-    p_values = [
-        audit(reranker(seed), n_bootstrap=40, k=3).gaps["p_value"][0] for seed in range(150)
-    ]
-    assert kstest(p_values, "uniform").pvalue > 0.05
-    # The same test sees p-values of a small gap.
-    moved = [
-        audit(reranker(seed, dial=0.7), n_bootstrap=40).gaps["p_value"][0] for seed in range(60)
-    ]
-    assert kstest(moved, "uniform").pvalue < 0.01
 
 
 def test_p_values_are_shares_of_all_splits():
@@ -261,19 +248,6 @@ def test_what_is_undefined_has_a_reason():
     assert found.gaps["nan_reason"].notna().all()
     assert found.null["nan_reason"].isna().tolist() == [False, True]
     json.dumps(found.to_dict(), allow_nan=False)
-
-
-def test_the_figure_has_the_four_fifths_rule():
-    found = audit(lexical, CROSSED)
-    figure = found.plot()
-    assert len(figure.data) == 3
-    assert figure.layout.shapes[0].x0 == 0.8
-    assert any("four-fifths rule of thumb" in each.text for each in figure.layout.annotations)
-    part = found.groups[found.groups["attribute"] == "intersection"]
-    np.testing.assert_allclose(figure.data[2].x, part["impact_ratio"])
-    np.testing.assert_allclose(
-        np.array(figure.data[2].x) - figure.data[2].error_x.arrayminus, part["impact_ratio_lower"]
-    )
 
 
 @pytest.mark.parametrize(

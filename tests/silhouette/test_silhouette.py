@@ -11,7 +11,6 @@ from scipy.integrate import trapezoid
 
 from wefe import Query, WordEmbeddingModel, load
 from wefe._evaluation import Evaluation
-from wefe.debias import compare
 from wefe.embeddings import embed_query
 from wefe.metrics import (
     ECT,
@@ -311,24 +310,6 @@ def test_every_metric_ends_in_its_own_value_and_scores_within_0_and_1(metric, va
     assert accuracy_score(silhouette, silhouette) == 0.5
 
 
-@pytest.mark.slow
-@given(seed=st.integers(0, 10_000), sizes=st.tuples(*[st.integers(2, 7)] * 4))
-@settings(max_examples=25, deadline=None)
-def test_scores_lie_within_the_range_for_lists_of_any_lengths(seed, sizes):
-    for metric in list_metrics():
-        paired = metric.metric_short_name in ("RIPA", "Direct Bias", *FEW)
-        query = query_for(metric, (sizes[0], sizes[0], *sizes[2:]) if paired else sizes)
-        for vary in ("targets", "attributes"):
-            asked = FEW.get(metric.metric_short_name)
-            silhouette = bias_silhouette(
-                metric, query, small_model(seed=seed), vary, 3, 2, metric_params=asked
-            )
-            assert len(silhouette.k) == 1 or 0 <= silhouette.robustness <= 1
-            low, high = silhouette.value_range
-            curves = silhouette.curves
-            assert low - 1e-9 <= curves.min() <= curves.max() <= high + 1e-9
-
-
 # What stays the same
 
 
@@ -380,23 +361,6 @@ def test_words_that_one_model_lacks_are_left_out_for_all(caplog):
     assert one.n_words == 11
     concepts = bias_silhouettes(WEAT, query, [whole, few], "attributes", n_runs=5)
     assert concepts[0].words_left_out == ("d1",)
-
-
-def test_pairs_stay_together():
-    query = query_for(RIPA)
-    model = small_model()
-    got = bias_silhouette(RIPA, query, model, n_runs=1, step=2)
-    a, b = query.target_sets
-    order = run_orders([6, 6], 1, 0)[0][0]
-    expected = [
-        RIPA().run_query(
-            Query([[a[i] for i in order[:n]], [b[i] for i in order[:n]]], query.attribute_sets),
-            model,
-            normalize=True,
-        )["result"]
-        for n in range(1, 7)
-    ]
-    np.testing.assert_allclose(got.curves[0], expected, atol=1e-12)
 
 
 def test_trimmed_lists_end_where_the_shortest_does():
@@ -690,28 +654,6 @@ def test_models_of_which_words_are_left_out_keep_their_neighbours(metric, n_jobs
         alone = bias_silhouette(metric, shorter, model, n_runs=3, metric_params=params)
         np.testing.assert_array_equal(silhouette.curves, alone.curves)
         assert silhouette.value == metric().run_query(shorter, model, **params)["result"]
-
-
-def test_compared_models_keep_their_neighbours_without_a_word_of_the_query():
-    before, after = small_model("before"), small_model("after")
-    row = after.vocab["a5"]
-    lacking = WordEmbeddingModel.from_arrays(
-        [word for word in after.vocab if word != "a5"], np.delete(after.vectors, row, axis=0)
-    )
-    query = query_for(NeighborPercentage)
-    table = compare(
-        before,
-        {"after": lacking},
-        [query],
-        ["pmn"],
-        quality=None,
-        n_words=5,
-        progress=False,
-        lost_vocabulary_threshold=0.5,
-    ).to_frame()
-    bias = table[table["aspect"] == "bias"]
-    assert bias[["before", "after"]].notna().all(axis=None)
-    assert "words left out because a model lacks them: 1" in bias["note"].item()
 
 
 def test_models_opened_for_words_only_are_refused_with_that_reason(tmp_path):

@@ -1,7 +1,6 @@
 """Studies: the two tables, what is left out, and going on after an interruption."""
 
 import copy
-import logging
 import math
 
 import numpy as np
@@ -163,15 +162,6 @@ def test_a_model_that_lacks_many_words_of_a_set_is_compared_on_the_same_words(mo
     assert any(note.startswith("nan: WEAT-ES") for note in study.notes)
 
 
-def test_messages_are_said_once(models, queries, caplog):
-    words = [word for word in models["right"].vocab if word.lower() != "john"]
-    lacking = WordEmbeddingModel.from_arrays(words, models["right"].get_vectors(words), "few")
-    silhouette_study(["weat", "ect", "mac"], queries["career"], [models["left"], lacking], n_runs=2)
-    said = [record.getMessage() for record in caplog.records if "left out" in record.getMessage()]
-    assert len(said) == len(set(said)) == 2
-    assert not logging.getLogger("wefe._same_words").filters
-
-
 def made(values, model="m", metric="M", vary="targets"):
     """Return a silhouette of two words with a robustness that is known."""
     curves = np.array([[values], [0.0]]).repeat(2, axis=1)
@@ -315,18 +305,6 @@ def test_an_interrupted_study_goes_on(call, computed, tmp_path):
     computed.clear()
     call(tmp_path)
     assert computed == ["right"]
-
-
-def test_what_was_done_is_kept_when_a_later_one_fails(call, monkeypatch, tmp_path):
-    def failing(metric, query, models, **options):
-        if models[0].name == "right":
-            raise KeyboardInterrupt
-        return bias_silhouettes(metric, query, models, **options)
-
-    monkeypatch.setattr(_study, "bias_silhouettes", failing)
-    with pytest.raises(KeyboardInterrupt):
-        call(tmp_path)
-    assert [path.name.split("_")[3] for path in tmp_path.iterdir()] == ["left"]
 
 
 @pytest.mark.parametrize(
