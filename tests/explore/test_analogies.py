@@ -126,16 +126,3 @@ def test_the_prefix_of_a_vocabulary_is_not_shown_and_other_words_are_left_out():
     pairs = [("w3", "w7")]
     found = generate_analogies(model, pairs, 20)
     assert found.equals(generate_analogies(plain, pairs, 20))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"threshold": 0}, "above 0 and at most 2"),
-        ({"among": ["nurse"]}, "at least 2 words"),
-        ({"among": 0}, "among must be"),
-    ],
-)
-def test_wishes_that_cannot_be_met_are_refused(toy_model, options, message):
-    with pytest.raises(ValueError, match=message):
-        generate_analogies(toy_model, GENDER, **options)

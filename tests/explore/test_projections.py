@@ -71,17 +71,6 @@ def test_lost_words_are_counted_and_said(toy_model, caplog):
     assert "lacks 1 of 2 words of 'jobs': astronaut" in caplog.text
 
 
-def test_a_list_of_which_nothing_is_found_is_an_error(toy_model):
-    with pytest.raises(ValueError, match="has none of the words"):
-        project(toy_model, ["astronaut"], PAIRS)
-
-
-@pytest.mark.parametrize("words", ["nurse", [], {}, 3, {"jobs": "nurse"}])
-def test_what_is_no_list_of_words_is_refused(toy_model, words):
-    with pytest.raises((TypeError, ValueError)):
-        project(toy_model, words, PAIRS)
-
-
 def test_a_model_of_some_words_only_is_refused_its_vocabulary(tmp_path, toy_model):
     path = tmp_path / "toy.txt"
     toy_model.save(path)
@@ -143,14 +132,6 @@ def test_frequent_words_are_those_from_the_start():
     rows = [model.vocab[word] for word in table["word"]]
     assert max(rows) < 100
     assert len(extreme_words(model, 500, pairs, among=None)) == 498
-
-
-@pytest.mark.parametrize(
-    "bad", [{"n": 0}, {"n": 1.5}, {"among": 0}, {"ignore": "she"}, {"words": "nurse"}]
-)
-def test_numbers_of_words_are_checked(toy_model, bad):
-    with pytest.raises((TypeError, ValueError)):
-        extreme_words(toy_model, **{"criterion": PAIRS, **bad})
 
 
 # Distribution
