@@ -28,24 +28,11 @@ def test_projections_are_those_of_the_worked_example(toy_model):
     assert table.attrs["groups"] == ["she", "he"]
 
 
-def test_a_vocabulary_is_projected_as_its_words_are():
-    model = random_model()
-    direction = [("aaa", "baa"), ("caa", "daa")]
-    every = project(model, criterion=direction)
-    assert every["set"].unique().tolist() == ["vocabulary"]
-    assert every["word"].tolist() == list(model.vocab)
-    lists = project(model, list(model.vocab), direction)
-    np.testing.assert_allclose(every["projection"], lists["projection"], atol=1e-6)
-
-
-def test_lists_have_names_and_queries_have_sets(toy_model):
+def test_lists_have_names_and_queries_have_sets_and_each_of_three_groups_a_row(toy_model):
     lists = {"jobs": ["nurse", "pilot"], "plants": ["tree"]}
     assert project(toy_model, lists, PAIRS)["set"].tolist() == ["jobs", "jobs", "plants"]
     query = Query([["she"], ["he"]], [["home"], ["job"]], ["F", "M"], ["Family", "Career"])
     assert project(toy_model, query, PAIRS)["set"].tolist() == ["F", "M", "Family", "Career"]
-
-
-def test_of_three_groups_there_is_a_row_for_each(toy_model):
     table = project(toy_model, NEUTRAL, TRIPLES)
     assert table["group"].tolist() == ["she", "he", "they"] * 3
     cosines = bias_directions(toy_model, TRIPLES).cosines([toy_model[w] for w in NEUTRAL])
@@ -102,6 +89,9 @@ def test_extremes_are_those_of_a_loop_over_all_words(dtype):
     model = random_model(dtype=dtype)
     pairs = [("aaa", "baa"), ("caa", "daa")]
     table = extreme_words(model, 7, pairs)
+    every, listed = project(model, criterion=pairs), project(model, list(model.vocab), pairs)
+    assert every["word"].tolist() == list(model.vocab)
+    np.testing.assert_allclose(every["projection"], listed["projection"], atol=1e-6)
     expected = slow_extremes(model, pairs, 7, {"aaa", "baa", "caa", "daa"})
     assert table["word"].tolist() == [word for _, word, _ in expected]
     assert table["rank"].tolist() == [*range(1, 8)] * 2

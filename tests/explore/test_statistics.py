@@ -141,3 +141,10 @@ def test_of_three_groups_the_direction_towards_the_one_named_counts():
     own, others = ["w2", "w5"], ["w0", "w3", "w1", "w4"]
     given = (model.get_vectors(list(words)) for words in (sizes.words, own, others))
     assert sizes.bias == pytest.approx(sc_weat_by_word(*given))
+
+
+def test_the_figure_shows_the_line_and_what_was_lost(toy_model):
+    found = correlate_with_statistic(toy_model, WOMEN | {"unicorn": 1.0}, GENDER)
+    text = found.plot(title="Women at work").to_json()
+    for part in ("Women at work", f"r = {found.pearson.value:.2f}", "7 words", "unicorn"):
+        assert part in text
