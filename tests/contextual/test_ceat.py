@@ -17,13 +17,7 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from wefe import Query
-from wefe.contextual import (
-    CEAT,
-    FoundContexts,
-    _ceat,
-    find_contexts,
-    random_effects,
-)
+from wefe.contextual import CEAT, FoundContexts, _ceat, find_contexts, random_effects
 from wefe.contextual._contexts import contexts_in
 from wefe.contextual._encoder import Context
 from wefe.metrics import WEAT, weat_effect_size
