@@ -228,6 +228,7 @@ def test_a_prompt_stands_before_every_text(tiny):
     expected = tiny.slow(model, tokenizer, text, 12, 17)
     np.testing.assert_allclose(encoder["nurse"], expected, atol=1e-5)
     assert encoder.prompt == "the boss is "
+    assert "after 'the boss is '" in repr(encoder)
     plain = load_encoder((model, tokenizer), pooling="mean", **OPTIONS)
     assert np.abs(plain["nurse"] - expected).max() > 0.01
     assert plain.encoding != encoder.encoding

@@ -195,6 +195,7 @@ def test_auto_is_what_the_sentence_transformer_does(tiny_sentence_transformer):
     words = ["she", "Nursing", "the kids"]
     np.testing.assert_allclose(encoder.encode_words(words), library.encode(words), atol=1e-6)
     assert encoder.pooling == "auto"
+    assert "the SentenceTransformer's own pooling" in repr(encoder)
     network = library[0].auto_model
     plain = load_encoder((network, library.tokenizer), **OPTIONS)
     contexts = [Context("This is a nurse.", 10, 15), Context("kids", 0, 4)]

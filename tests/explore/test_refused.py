@@ -65,6 +65,7 @@ DEFAULTS = {
         (project, {"words": ["astronaut"]}, "has none of the words"),
         (project, {"words": "nurse"}, "words"),
         (project, {"words": []}, "words"),
+        (project, {"words": {}}, "words"),
         (project, {"words": {"jobs": "nurse"}}, "jobs"),
         (word_page, {"others": "pilot"}, "others"),
         (word_page, {"others": [3]}, "others"),
