@@ -5,6 +5,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from wefe import Query
+
 WORDS = [
     *("she", "he", "woman", "man", "her", "his", "home", "kids", "boss", "job", "nurse", "pilot"),
     *("this", "is", "a", "the", "of", "that", "was", "doctor", "and", "here", "there", "tree"),
@@ -129,6 +131,23 @@ def tiny():
 def tiny_bert():
     """A model and its tokenizer, as transformers has them."""
     return make_encoder("bert")
+
+
+@pytest.fixture
+def query():
+    """The sets of WEAT, of words that the tiny encoders know."""
+    return Query(
+        [["she", "woman", "her"], ["he", "man", "his"]],
+        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
+        ["Female", "Male"],
+        ["Home", "Work"],
+    )
+
+
+@pytest.fixture
+def words(query):
+    """All words of the query, in their order."""
+    return [word for part in query.target_sets + query.attribute_sets for word in part]
 
 
 @pytest.fixture

@@ -109,9 +109,6 @@ def test_another_session_reads_what_was_encoded(counted):
     again = counted()
     np.testing.assert_array_equal(again.encode_words([*words[::-1], "boss"])[2::-1], first)
     assert sum(counted.n_texts) == 1
-    # In memory already.
-    again.encode_words(words)
-    assert sum(counted.n_texts) == 1
     (file,) = counted.folder.glob("*.sqlite")
     assert file.stem == again.fingerprint
     assert b"nurse" not in file.read_bytes()

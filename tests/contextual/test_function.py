@@ -7,14 +7,9 @@ import time
 import numpy as np
 import pytest
 
-from wefe import WEAT, Query
+from wefe import WEAT
 from wefe.contextual import Context, load_encoder
 
-QUERY = Query(
-    [["she", "woman", "her"], ["he", "man", "his"]],
-    [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
-)
-WORDS = [word for part in QUERY.target_sets + QUERY.attribute_sets for word in part]
 OPTIONS = {"cache": False, "progress": False}
 
 
@@ -68,18 +63,18 @@ async def awaited(texts):
     "source", [Service(), Service().encode, awaited, lambda texts: awaited(texts)]
 )
 @pytest.mark.parametrize("in_a_loop", [False, True])
-def test_objects_functions_and_coroutines_in_scripts_and_notebooks(source, in_a_loop):
+def test_objects_functions_and_coroutines_in_scripts_and_notebooks(source, in_a_loop, words):
     model = load_encoder(source, batch_size=5, **OPTIONS)
 
     async def notebook():
-        return model.encode_words(WORDS)
+        return model.encode_words(words)
 
-    vectors = asyncio.run(notebook()) if in_a_loop else model.encode_words(WORDS)
-    np.testing.assert_array_equal(vectors, np.float32([vector_of(word) for word in WORDS]))
+    vectors = asyncio.run(notebook()) if in_a_loop else model.encode_words(words)
+    np.testing.assert_array_equal(vectors, np.float32([vector_of(word) for word in words]))
     assert (model.dim, model.pooling, model.n_layers) == (5, "sentence", 1)
 
 
-def test_coroutines_run_at_the_same_time():
+def test_coroutines_run_at_the_same_time(words):
     under_way, most, all_here = 0, 0, asyncio.Event()
 
     async def embed(texts):
@@ -92,7 +87,7 @@ def test_coroutines_run_at_the_same_time():
         under_way -= 1
         return [[1.0, len(text)] for text in texts]
 
-    load_encoder(embed, batch_size=1, **OPTIONS).encode_words(WORDS)
+    load_encoder(embed, batch_size=1, **OPTIONS).encode_words(words)
     assert most == 8
 
 
@@ -106,22 +101,21 @@ def test_texts_are_read_as_wholes():
     np.testing.assert_array_equal(rows, np.float32([vector_of(text)] * 2))
     assert service.texts == ["A nurse.", "nurse", text]
     assert " " not in model
-    assert "a function of whole texts" in repr(model)
     with pytest.raises(TypeError, match="no table of input embeddings"):
         model.input_embeddings()
 
 
-def test_the_second_session_asks_for_nothing(opened):
+def test_the_second_session_asks_for_nothing(opened, query):
     first, again = Service(), Service()
     scores = [
-        WEAT().run_query(QUERY, opened(each, batch_size=5))["result"] for each in (first, again)
+        WEAT().run_query(query, opened(each, batch_size=5))["result"] for each in (first, again)
     ]
     assert [len(batch) for batch in first.batches] == [5, 5, 2]
     assert (again.texts, scores[0]) == ([], scores[1])
     # A cut is made of the same vectors, by another name of the same revision.
-    opened(again, "cut", revision="toy", dim=2).prepare(QUERY)
+    opened(again, "cut", revision="toy", dim=2).prepare(query)
     cached = opened(again, max_texts=0)
-    cached.prepare(QUERY)
+    cached.prepare(query)
     assert cached.dim == 5
     assert again.texts == []
     for other in ({"revision": "v2"}, {"prompt": "query: "}):
@@ -130,7 +124,7 @@ def test_the_second_session_asks_for_nothing(opened):
 
 
 @pytest.mark.parametrize("error", [ConnectionError, KeyboardInterrupt, SystemExit])
-def test_a_crash_half_way_loses_one_batch(opened, error):
+def test_a_crash_half_way_loses_one_batch(opened, error, query, words):
     service = Service()
 
     def crashing(texts):
@@ -139,46 +133,46 @@ def test_a_crash_half_way_loses_one_batch(opened, error):
         return service.encode(texts)
 
     with pytest.raises(RuntimeError, match=r"toy failed .*the cache keeps the vectors"):
-        opened(crashing, batch_size=5, retries=1).prepare(QUERY)
+        opened(crashing, batch_size=5, retries=1).prepare(query)
     again = Service()
-    opened(again).prepare(QUERY)
-    assert service.texts + again.texts == WORDS
+    opened(again).prepare(query)
+    assert service.texts + again.texts == words
 
 
-def test_it_is_asked_again_after_an_error(caplog):
+def test_it_is_asked_again_after_an_error(caplog, query, words):
     service = Service(failures=2)
     with caplog.at_level(logging.WARNING):
-        load_encoder(service, retries=2, **OPTIONS).prepare(QUERY)
-    assert service.texts == WORDS
+        load_encoder(service, retries=2, **OPTIONS).prepare(query)
+    assert service.texts == words
     waits = [record.args[-1] for record in caplog.records]
     assert waits == [0.001, 0.002]
     with pytest.raises(RuntimeError, match=r"failed 2 times, .* ConnectionError\('busy'"):
-        load_encoder(Service(failures=2), retries=1, **OPTIONS).prepare(QUERY)
+        load_encoder(Service(failures=2), retries=1, **OPTIONS).prepare(query)
 
 
-def test_the_rate_is_limited():
+def test_the_rate_is_limited(query):
     starts = []
 
     def embed(texts):
         starts.append(time.monotonic())
         return [vector_of(text) for text in texts]
 
-    load_encoder(embed, batch_size=4, rate=20, **OPTIONS).prepare(QUERY)
+    load_encoder(embed, batch_size=4, rate=20, **OPTIONS).prepare(query)
     assert len(starts) == 3
     # The third may not start before two intervals of 50 ms have passed.
     assert starts[-1] - starts[0] > 0.09
 
 
-def test_max_texts_is_refused_before_the_first_request(opened):
+def test_max_texts_is_refused_before_the_first_request(opened, query, words):
     service = Service()
     opened(service).prepare(["she", "he"])
     model = opened(service, max_texts=9)
     with pytest.raises(ValueError, match=r"10 texts .* \(39 characters\), after 0"):
-        model.prepare(QUERY)
+        model.prepare(query)
     assert service.texts == ["she", "he"]
-    model.prepare([*WORDS[:6], "she"])
+    model.prepare([*words[:6], "she"])
     with pytest.raises(ValueError, match=r"6 texts .*, after 4 in this session; max_texts is 9"):
-        model.prepare(QUERY)
+        model.prepare(query)
 
 
 @pytest.mark.parametrize(
@@ -234,10 +228,10 @@ def test_a_prompt_stands_before_every_text(tiny):
     expected = tiny.slow(model, tokenizer, text, 12, 17)
     np.testing.assert_allclose(encoder["nurse"], expected, atol=1e-5)
     assert encoder.prompt == "the boss is "
+    assert "after 'the boss is '" in repr(encoder)
     plain = load_encoder((model, tokenizer), pooling="mean", **OPTIONS)
     assert np.abs(plain["nurse"] - expected).max() > 0.01
     assert plain.encoding != encoder.encoding
-    assert "after 'the boss is '" in repr(encoder)
     # After a prompt, a word keeps its one space.
     model, tokenizer = tiny.encoder("roberta")
     encoder = load_encoder((model, tokenizer), prompt="this is ", **OPTIONS)
@@ -245,8 +239,7 @@ def test_a_prompt_stands_before_every_text(tiny):
     np.testing.assert_allclose(encoder["he"], expected, atol=1e-5)
 
 
-def test_results_carry_the_options_of_the_encoder(tiny):
-    query = Query([["she"], ["he"]], [["nurse"], ["boss"]])
+def test_results_carry_the_options_of_the_encoder(tiny, query):
     options = {"pooling": "mean", "dim": 8, **OPTIONS}
     settings = []
     for prompt in ("", "the boss is "):

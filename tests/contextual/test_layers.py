@@ -7,12 +7,7 @@ import pytest
 from fake_encoder import FakeEncoder
 
 from wefe import Query, run_queries
-from wefe.contextual import (
-    CEAT,
-    SEAT,
-    layer_scores,
-    load_encoder,
-)
+from wefe.contextual import CEAT, SEAT, layer_scores, load_encoder
 from wefe.metrics import WEAT, BaseMetric, list_metrics
 from wefe.running import measure
 
@@ -35,6 +30,9 @@ def test_each_layer_scores_as_the_model_at_that_layer(metric):
         metric().run_query(query, FakeEncoder(layer=layer), **params)["result"]
         for layer in range(4)
     ]
+    some = layer_scores(metric, query, FakeEncoder(), layers=[-1, 0], metric_params=params)
+    assert [(score.layer, score.depth) for score in some.scores] == [(0, 0), (3, 1)]
+    assert some.scores[1].score == pytest.approx(curves.scores[3].score, nan_ok=True)
     assert [score.score for score in curves.scores] == pytest.approx(expected, nan_ok=True)
     assert not np.isnan(expected).all()
     assert curves.metric == metric().scale(None, **params).label
@@ -61,15 +59,6 @@ def test_metrics_that_encode_texts_do_so_once_for_all_layers(metric, params):
         assert score.p_value == pytest.approx(direct["p_value"], nan_ok=True)
 
 
-def test_layers_can_be_chosen():
-    encoder = FakeEncoder(n_layers=5)
-    curves = layer_scores("weat", QUERY, encoder, layers=[-1, 0, 4, 2])
-    assert [score.layer for score in curves.scores] == [0, 2, 4]
-    assert [score.depth for score in curves.scores] == [0, 0.5, 1]
-    everything = layer_scores("weat", QUERY, encoder)
-    assert [s.score for s in everything.scores[::2]] == [s.score for s in curves.scores]
-
-
 def test_models_and_queries_keep_their_order_and_their_names():
     models = [FakeEncoder(n_layers=2), FakeEncoder("deep", n_layers=3), FakeEncoder(n_layers=2)]
     curves = layer_scores(WEAT, [QUERY, OTHER], models)
@@ -91,23 +80,6 @@ def test_p_values_intervals_and_seeds():
         table = measure(WEAT, [QUERY], [at_layer], metric_params=params, n_bootstrap=40)
         for name in ("p_value", "score_lower", "score_upper"):
             assert getattr(score, name) == table[name].item()
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"layers": [5]}, r"layer must be from 0 to 3"),
-        ({"layers": []}, "layers is empty"),
-        ({"models": []}, "models is empty"),
-        ({"metric": "rnd"}, "needs 2 target and 1 attribute sets"),
-    ],
-)
-def test_wrong_calls_are_refused(wrong, message, toy_model):
-    given = {"metric": "weat", "queries": QUERY, "models": FakeEncoder(), **wrong}
-    with pytest.raises((TypeError, ValueError), match=message):
-        layer_scores(**given)
-    with pytest.raises(TypeError, match="layer_scores needs an encoder"):
-        layer_scores("weat", QUERY, toy_model)
 
 
 def test_table_and_json():

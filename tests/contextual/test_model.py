@@ -25,24 +25,10 @@ def encoder(tiny_bert):
     return load_encoder(tiny_bert, "tiny", **OPTIONS)
 
 
-@pytest.fixture
-def query():
-    return Query(
-        [["she", "woman", "her"], ["he", "man", "his"]],
-        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
-        ["Female", "Male"],
-        ["Home", "Work"],
-    )
-
-
-def words_of(query):
-    return [word for part in query.target_sets + query.attribute_sets for word in part]
-
-
 # As a model
 
 
-def test_a_query_is_one_batch_and_prepare_does_several_at_once(encoder, query, n_runs):
+def test_a_query_is_one_batch_and_prepare_does_several_at_once(encoder, query, words, n_runs):
     WEAT().run_query(query, encoder)
     assert n_runs == [12]
     WEAT().run_query(query, encoder)
@@ -53,7 +39,7 @@ def test_a_query_is_one_batch_and_prepare_does_several_at_once(encoder, query, n
     WEAT().run_query(query, other)
     other.prepare(query)
     assert n_runs == [12, 13]
-    assert list(other) == [*words_of(query), "tree"]
+    assert list(other) == [*words, "tree"]
 
 
 def test_asking_whether_a_word_is_there_encodes_nothing(encoder, n_runs):
@@ -163,15 +149,15 @@ def test_a_snapshot_has_the_forms_of_preprocessors(encoder):
             encoder.prepare(wrong)
 
 
-def test_a_mitigated_model_is_static(encoder, query):
+def test_a_mitigated_model_is_static(encoder, query, words):
     encoder.prepare(query)
     pairs = [["she", "he"], ["woman", "man"]]
     method = HardDebias(verbose=False).fit(encoder, pairs)
     # A word that was never encoded is not there to be ignored.
-    mitigated = method.transform(encoder, ignore=[*words_of(query)[:6], "doctor"])
+    mitigated = method.transform(encoder, ignore=[*words[:6], "doctor"])
     assert not isinstance(mitigated, ContextualModel)
     assert len(mitigated) == len(encoder) == 12
-    through_snapshot = method.transform(encoder.snapshot(query), ignore=words_of(query)[:6])
+    through_snapshot = method.transform(encoder.snapshot(query), ignore=words[:6])
     np.testing.assert_allclose(mitigated.vectors, through_snapshot.vectors, atol=1e-6)
     assert np.abs(mitigated["nurse"] - encoder["nurse"]).max() > 1e-3
     for model in (mitigated, through_snapshot, mitigated.copy()):

@@ -161,25 +161,6 @@ def test_articles_agree(word, article):
     assert fill_template("Diana {}.", word)[0] == f"Diana {word}."
 
 
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"templates": "nouns"}, "Did you mean 'noun'"),
-        ({"templates": ["{} and {}"]}, "must hold one"),
-        ({"templates": []}, "templates is empty"),
-        ({"permute": "word"}, "permute"),
-    ],
-)
-def test_wrong_options_are_refused(query, wrong, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        SEAT().run_query(query, FakeEncoder(), **wrong)
-
-
-def test_a_static_model_is_refused_with_the_way_out(toy_model, toy_query):
-    with pytest.raises(TypeError, match=r"SEAT needs an encoder.*load_encoder.*WEAT"):
-        SEAT().run_query(toy_query, toy_model)
-
-
 def test_a_vector_without_direction_is_an_unanswerable_query(query):
     class Zero(FakeEncoder):
         def _vector(self, item, layer):
@@ -223,6 +204,3 @@ def test_scores_are_within_their_range(ddof):
     assert SEAT().scale().value_range == (-math.inf, math.inf)
     statistic = SEAT().scale(one, templates=TWO, return_effect_size=False)
     assert (statistic.label, statistic.value_range) == ("SEAT", (-16, 16))
-
-
-# --- real encoders

@@ -12,7 +12,6 @@ import requests
 from wefe import datasets
 from wefe.datasets import _download
 from wefe.datasets._download import RemoteFile, at_hand, fetch_file, find_file
-from wefe.datasets._opened import open_query_set
 
 CONTENT = b"good\nbetter\n"
 NAME = "toy/words.txt"
@@ -162,19 +161,6 @@ def test_a_host_that_could_not_be_reached_is_not_asked_again_for_a_minute(fail, 
     monkeypatch.setattr(_download.time, "monotonic", lambda: now + _download.MEMORY_S + 1)
     failed()
     assert len(attempts) == 2
-
-
-def test_the_warning_about_queries_that_are_left_out_is_short(cache, caplog):
-    opened = open_query_set("gender")
-    assert opened.why == "127.0.0.1:9 could not be reached"
-    (record,) = [each for each in caplog.records if "left out" in each.getMessage()]
-    assert "1 of 7 queries are left out" in record.getMessage()
-    assert opened.why in record.getMessage()
-    caplog.clear()
-    open_query_set("ethnicity")
-    open_query_set("religion")
-    messages = [each.getMessage() for each in caplog.records if "left out" in each.getMessage()]
-    assert [len(message) < 300 for message in messages] == [True, True]
 
 
 @pytest.mark.parametrize(

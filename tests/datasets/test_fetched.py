@@ -19,12 +19,9 @@ def census(mirror, table, year):
 def test_bingliu_has_the_published_words_in_their_order(mirror):
     lexicon = datasets.load_bingliu()
     positive, negative = lexicon["positive_words"], lexicon["negative_words"]
-    assert (len(positive), len(negative)) == (2006, 4783)
-    assert (len(set(positive)), len(set(negative))) == (2006, 4783)
-    assert (positive[0], positive[-1]) == ("a+", "zippy")
-    assert (negative[0], negative[-1]) == ("2-faced", "zombie")
-    assert set(positive) & set(negative) == {"envious", "enviously", "enviousness"}
-    assert [word for word in positive + negative if not word.isascii()] == ["naïve"]
+    assert (positive[0], positive[-1], len(positive)) == ("a+", "zippy", 2006)
+    assert (negative[0], negative[-1], len(negative)) == ("2-faced", "zombie", 4783)
+    assert "naïve" in negative
 
 
 @pytest.mark.parametrize("year", [1850, 1900, 2000, 2015])
@@ -41,26 +38,16 @@ def test_occupations_by_ethnicity_have_the_largest_shares(mirror, year, top_n):
 def test_unknown_census_year_lists_those_available(year):
     with pytest.raises(ValueError, match=r"available years are 1850, .*1880, 1900, .*2015\."):
         datasets.fetch_eds(occupations_year=year, offline=True)
-
-
-def test_number_of_occupations_must_be_positive():
     with pytest.raises(ValueError, match="at least 1"):
         datasets.fetch_eds(top_n_race_occupations=0, offline=True)
 
 
-def test_debiaswe_adds_the_bulk_lists(mirror):
+def test_debiaswe_adds_lists_and_scores_that_are_definitional_then_stereotypical(mirror):
     word_sets = datasets.fetch_debiaswe()
-    gender_specific, professions = word_sets["gender_specific"], word_sets["professions"]
-    assert (len(gender_specific), len(set(gender_specific))) == (1441, 1441)
-    assert gender_specific[:4] == ["he", "his", "He", "her"]
-    assert "fiancée" in gender_specific
-    assert (len(professions), professions[0], professions[-1]) == (320, "accountant", "writer")
     shipped = datasets.fetch_debiaswe(offline=True)
     assert {key: word_sets[key] for key in shipped} == shipped
-
-
-def test_profession_scores_are_definitional_then_stereotypical(mirror):
-    word_sets = datasets.fetch_debiaswe()
+    assert word_sets["gender_specific"][:4] == ["he", "his", "He", "her"]
+    assert "fiancée" in word_sets["gender_specific"]
     scores = {name: values for name, *values in word_sets["profession_scores"]}
     assert list(scores) == word_sets["professions"]
     assert scores["actress"] == [-1.0, 0.0]
@@ -73,11 +60,6 @@ def test_sembias_questions_keep_the_order_of_their_labels(mirror):
     assert word_sets["sembias_labels"] == ["definition", "none", "none", "stereotype"]
     assert len(questions) == 440
     assert (questions[0][0], questions[0][3]) == (["priest", "nun"], ["doctor", "nurse"])
-    definitions, _, _, stereotypes = zip(*questions, strict=True)
-    assert len({tuple(pair) for pair in definitions}) == 22
-    assert len({tuple(pair) for pair in stereotypes}) == 20
-    subset = {tuple(pair) for pair in definitions[-40:]}
-    assert subset.isdisjoint(tuple(pair) for pair in definitions[:400])
 
 
 def test_every_bulk_file_has_the_size_and_checksum_registered(mirror):
@@ -90,9 +72,6 @@ def test_every_bulk_file_has_the_size_and_checksum_registered(mirror):
 
 def test_bsa_has_the_published_lists(mirror):
     lists = datasets.fetch_bsa()
-    sizes = {"male": 39, "female": 39, "european_american": 82, "african_american": 80}
-    sizes |= {"male_professions": 224, "female_professions": 66, "positive": 2006}
-    assert {name: len(lists[name]) for name in sizes} == sizes
     assert {"Mary", "Victoria"} <= set(lists["female"])
     lexicon = datasets.load_bingliu()["negative_words"]
     # Its copy was read in another encoding.

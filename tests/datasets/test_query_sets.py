@@ -56,11 +56,17 @@ def test_offline_leaves_out_the_queries_it_names_and_no_other(criterion, mirror)
     assert set(left_out) == set(complete) - set(offline)
 
 
-def test_what_offline_leaves_out_is_logged(caplog):
+def test_what_is_left_out_is_logged_and_the_warning_is_short(caplog):
     with caplog.at_level(logging.INFO, logger="wefe.datasets"):
         datasets.load_query_set("gender", offline=True)
     (record,) = caplog.records
     assert "1 of 7 queries of 'gender' left out: Male terms and" in record.getMessage()
+    for name in CRITERIA:
+        caplog.clear()
+        why = open_query_set(name).why
+        assert why == "127.0.0.1:9 could not be reached"
+        (message,) = [text for text in caplog.messages if "left out" in text and why in text]
+        assert len(message) < 300
 
 
 def test_gender_queries_do_not_need_the_census(mirror, tmp_path, monkeypatch):
@@ -76,6 +82,9 @@ def test_unknown_names_list_the_known_ones():
     for function in (datasets.load_query_set, datasets.list_queries_left_out):
         with pytest.raises(ValueError, match="'weat', 'gender'.*Did you mean 'gender'"):
             function("gendr")
+    for language in ("ES", None, "../eds"):
+        with pytest.raises(ValueError, match="'es', .* 'pt'"):
+            datasets.load_language_words(language)
     with pytest.raises(ValueError, match="one of 'gender', 'ethnicity', 'religion'; got"):
         datasets.load_case_study_queries("weat")
 

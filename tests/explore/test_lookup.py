@@ -108,11 +108,6 @@ def test_stereotypes_that_a_model_lacks_are_counted_and_no_error(toy_model):
     assert page.n_lost == 3
 
 
-def test_no_list_is_called_as_the_vocabulary_is(toy_model):
-    with pytest.raises(ValueError, match="'vocabulary'"):
-        model_page(toy_model, PAIRS, words={"vocabulary": ["nurse"]})
-
-
 def test_of_a_word_that_the_original_lacks_the_former_bias_is_unknown(toy_model):
     few = [word for word in toy_model if word not in ("nurse", "tree")]
     original = WordEmbeddingModel((few, toy_model.get_vectors(few)), "before")

@@ -113,28 +113,17 @@ def test_few_words_are_enough_and_noted():
     assert "25 neighbours, because there are few words" in found.note[3]
     fewer = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS), ignore=["a", "b"])
     assert "from 24" in fewer.note[0]
+    prefixed = [toy(WORDS, seed, "/c/en/") for seed in (0, 1)]
+    assert recovery_tests(prefixed[1], PAIR, original=prefixed[0]).equals(found)
 
 
-def test_words_that_one_model_lacks_are_counted():
+def test_words_that_one_model_lacks_are_counted_and_those_of_a_group_have_no_projections():
     found = recovery_tests(toy([*WORDS[2:], "new"], 1), PAIR, original=toy(WORDS))
     assert found.note[0].startswith("2 words of m0 are not in m1")
-
-
-def test_a_model_that_lacks_what_stands_for_a_group_has_no_projections():
     found = recovery_tests(toy(WORDS[:-1], 1), PAIR, original=toy(WORDS))
     assert math.isnan(found.value[4])
     assert found.note[4].startswith("m1 lacks at least one of she, he")
     assert not found.value[:4].isna().any()
-
-
-def test_a_prefix_is_honoured():
-    prefixed = [toy(WORDS, seed, "/c/en/") for seed in (0, 1)]
-    plain = [toy(WORDS, seed) for seed in (0, 1)]
-    found = [
-        recovery_tests(m, PAIR, original=o, words=["b", "c", "d", "e"])
-        for o, m in (prefixed, plain)
-    ]
-    assert found[0].equals(found[1])
 
 
 def test_what_is_refused(packaged_model, tmp_path):

@@ -98,21 +98,6 @@ def test_lost_seed_words_are_named_and_a_prefix_is_taken_off(clear, caplog):
     assert "lacks 1 of 11 words of 'seed words': unicorn" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"C": 0}, "C must be above 0"),
-        ({"class_weight": "equal"}, "class_weight must be one of"),
-        ({"n_folds": 1}, "at least 2"),
-        ({"n_folds": 11}, "clear has 10 and 200"),
-        ({"confidence_level": 1.0}, "between 0 and 1"),
-    ],
-)
-def test_wishes_that_cannot_be_met_are_refused(clear, options, message):
-    with pytest.raises((TypeError, ValueError), match=message):
-        learn_specific_words(clear, SEED_WORDS, **{"among": 210} | options)
-
-
 @pytest.mark.skipif(not (DATA / "debiaswe").is_dir(), reason="no local mirror")
 def test_words_learned_of_word2vec_are_mostly_those_published(monkeypatch):
     keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors

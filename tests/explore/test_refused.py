@@ -1,0 +1,78 @@
+"""What cannot be asked of the functions of this package is refused, and the culprit is named."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from wefe import WordEmbeddingModel
+from wefe.explore import (
+    bias_directions,
+    correlate_with_statistic,
+    extreme_words,
+    model_page,
+    project,
+    word_page,
+)
+from wefe.explore._analogies import generate_analogies
+from wefe.explore._specific_words import learn_specific_words
+
+PAIRS = [("she", "he"), ("woman", "man")]
+GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
+SHARES = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3}
+DEFAULTS = {
+    bias_directions: {},
+    correlate_with_statistic: {"statistic": SHARES, "criterion": GENDER},
+    extreme_words: {"criterion": PAIRS},
+    generate_analogies: {"criterion": PAIRS},
+    learn_specific_words: {"seed_words": ["she", "he", "woman"]},
+    model_page: {"criterion": PAIRS},
+    project: {"criterion": PAIRS},
+    word_page: {"word": "nurse", "criterion": PAIRS},
+}
+
+
+@pytest.mark.parametrize(
+    ("function", "options", "culprit"),
+    [
+        (bias_directions, {"criterion": None}, "criterion"),
+        (bias_directions, {"criterion": []}, "criterion"),
+        (bias_directions, {"criterion": [3]}, "iterable"),
+        (bias_directions, {"criterion": {"f": ["she", "woman"], "m": ["he"]}}, "same number"),
+        (bias_directions, {"criterion": [["she", "woman"], ["he"]]}, "use a mapping"),
+        (correlate_with_statistic, {"statistic": ["home", "kids"]}, "mapping"),
+        (correlate_with_statistic, {"statistic": pd.DataFrame({"a": [1.0]})}, "Select a column"),
+        (correlate_with_statistic, {"statistic": pd.Series([1, 2], index=["job"] * 2)}, "job"),
+        (correlate_with_statistic, {"statistic": {"home": "much"}}, "much"),
+        (correlate_with_statistic, {"statistic": {1: 2.0}}, "element 0"),
+        (correlate_with_statistic, {"statistic": {"home": 1, "job": 2, "xyz": 3}}, "at least 3"),
+        (correlate_with_statistic, {"group": "men"}, "group"),
+        (correlate_with_statistic, {"measure": "weat"}, "measure"),
+        (correlate_with_statistic, {"confidence_level": 1}, "between 0 and 1"),
+        (correlate_with_statistic, {"n_bootstrap": 10}, "n_bootstrap"),
+        (extreme_words, {"n": 0}, "n must"),
+        (extreme_words, {"among": 0}, "among"),
+        (extreme_words, {"ignore": "she"}, "ignore"),
+        (extreme_words, {"words": "nurse"}, "words"),
+        (generate_analogies, {"threshold": 0}, "above 0"),
+        (generate_analogies, {"among": ["nurse"]}, "at least 2 words"),
+        (generate_analogies, {"among": 0}, "among"),
+        (learn_specific_words, {"C": 0}, "C must be above 0"),
+        (learn_specific_words, {"class_weight": "equal"}, "class_weight"),
+        (learn_specific_words, {"n_folds": 1}, "at least 2"),
+        (learn_specific_words, {"n_folds": 4}, "toy has 3 and 10"),
+        (learn_specific_words, {"confidence_level": 1.0}, "between 0 and 1"),
+        (model_page, {"words": {"vocabulary": ["nurse"]}}, "'vocabulary'"),
+        (project, {"words": ["astronaut"]}, "has none of the words"),
+        (project, {"words": "nurse"}, "words"),
+        (project, {"words": []}, "words"),
+        (project, {"words": {}}, "words"),
+        (project, {"words": {"jobs": "nurse"}}, "jobs"),
+        (word_page, {"others": "pilot"}, "others"),
+        (word_page, {"others": [3]}, "others"),
+        (word_page, {"map_method": "tsn"}, "t-sne"),
+        (word_page, {"original": WordEmbeddingModel((["a"], np.eye(1)), "line")}, "line with 1"),
+    ],
+)
+def test_the_culprit_is_named(toy_model, function, options, culprit):
+    with pytest.raises((TypeError, ValueError), match=culprit):
+        function(toy_model, **DEFAULTS[function] | options)
