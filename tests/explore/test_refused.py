@@ -36,7 +36,7 @@ DEFAULTS = {
     [
         (bias_directions, {"criterion": None}, "criterion"),
         (bias_directions, {"criterion": []}, "criterion"),
-        (bias_directions, {"criterion": [3]}, "iterable"),
+        (bias_directions, {"criterion": [3]}, r"criterion must be .*\[3\]"),
         (bias_directions, {"criterion": {"f": ["she", "woman"], "m": ["he"]}}, "same number"),
         (bias_directions, {"criterion": [["she", "woman"], ["he"]]}, "use a mapping"),
         (correlate_with_statistic, {"statistic": ["home", "kids"]}, "mapping"),

@@ -294,7 +294,8 @@ def as_criterion(criterion: Any) -> Criterion:
             )
         tuples = list(zip(*columns, strict=True))
         return Criterion(" and ".join(names), tuples, class_names=names)
-    if isinstance(criterion, Sequence) and len(criterion):
+    is_sequence = isinstance(criterion, Sequence) and len(criterion) > 0
+    if is_sequence and all(isinstance(each, Sequence) for each in criterion):
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
         if len({len(words) for words in sets if isinstance(words, list | tuple)}) > 1:
             raise ValueError(
