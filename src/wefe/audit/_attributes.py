@@ -40,8 +40,7 @@ def mean_attribute_differences(
         - a query with two attribute sets
         - two sets: ``{"Female": [...], "Male": [...]}`` or ``[[...], [...]]``
         - a list of pairs: ``[["she", "he"], ["her", "his"], ...]``; the first words form one set,
-          the
-          second words the other. Incomplete pairs are left out.
+          the second words the other. Incomplete pairs are left out.
     models : WordEmbeddingModel or sequence of them
         The models to compare.
     normalize : bool, default=True

@@ -239,7 +239,7 @@ class QueryAudit(Facts):
         Possible kinds: 'small-attribute-difference', 'cancelling-biases'; for two target sets also
         'common-lean', 'few-words', 'undefined-effect-size', 'separation-missed',
         'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
-        'other-direction'.
+        'other-direction', 'unequal-sets'.
         """
         return tuple(_warnings(self))
 
