@@ -112,13 +112,3 @@ def test_error_of_a_classifier_is_raised(model):
 
     with pytest.raises(RuntimeError, match="no fit"):
         RNSB().run_query(query_of(*SETS), model, estimator=Failing, estimator_params={})
-
-
-@pytest.mark.parametrize("dtype", [np.float64, np.float16])
-def test_hard_debias_keeps_the_type_of_numbers(dtype, model):
-    from wefe.debias import HardDebias
-
-    model = WordEmbeddingModel((list(model.vocab), model.vectors.astype(dtype)), "model")
-    pairs = [["x0", "y0"], ["x1", "y1"], ["x2", "y2"], ["x3", "y3"]]
-    debiased = HardDebias().fit(model, pairs).transform(model, ignore=[*SETS[0], *SETS[1]])
-    assert debiased["a0"].dtype == dtype

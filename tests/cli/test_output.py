@@ -65,7 +65,6 @@ def test_options_of_one_name_are_one_option():
         ["datasets"],
         ["measure", "--model", "demo", "--model", "b=demo", "--queries", "weat"],
         ["audit", "--model", "demo", *GENDER, "--criterion", "gender"],
-        ["audit", "--requirements"],
         ["explore", "nurse", "--model", "demo"],
         ["explore", "--model", "demo"],
         ["silhouette", *GENDER, "--model", "demo", "--runs", "2", "--out", "out"],
