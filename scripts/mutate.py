@@ -229,6 +229,7 @@ def main() -> None:
         survivors = []
         with context.Pool(given.n_jobs, start, [folders]) as pool:
             for i, killed in enumerate(pool.imap(is_killed, jobs)):
+                print(f"{i + 1} of {len(drawn)}", end="\r", file=sys.stderr, flush=True)
                 if not killed:
                     survivors.append(str(drawn[i]))
                     print(survivors[-1], flush=True)

@@ -7,6 +7,7 @@ import pytest
 
 from wefe import WEAT, Query, WordEmbeddingModel
 from wefe.datasets import fetch_debiaswe, load_criterion, load_weat
+from wefe.debias import HardDebias
 
 DATA = Path(__file__).resolve().parents[2].parent / "shared" / "data"
 _QUERIES = (
@@ -41,3 +42,10 @@ def published():
             gender=load_criterion("gender"),
             scores=scores,
         )
+
+
+@pytest.fixture(scope="session")
+def debiased(packaged_model, gender):
+    return HardDebias().fit_transform(
+        packaged_model, criterion=gender, ignore=gender.specific_words
+    )

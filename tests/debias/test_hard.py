@@ -88,17 +88,6 @@ def exact(published):
     return WordEmbeddingModel((list(model), model.vectors.astype(float)), "word2vec")
 
 
-def test_published_bias_direction(published, exact):
-    pairs = published.words["definitional_pairs"]
-    method = HardDebias().fit(exact, pairs)
-    ratios = method.pca_.explained_variance_ratio_
-    np.testing.assert_allclose(ratios[:4], (0.605292, 0.127255, 0.099281, 0.048347), atol=1e-6)
-    towards = [unit(unit(exact[a]) - unit(exact[b])) @ method.bias_direction_ for a, b in pairs]
-    expected = [0.821191, 0.743048, 0.945023, 0.692064, 0.749017,
-                0.710207, 0.352283, 0.913719, 0.948788, 0.566651]  # fmt: skip
-    np.testing.assert_allclose(towards, expected, atol=1e-6)
-
-
 PUBLISHED_TARGET = [
     "executive", "management", "professional", "corporation", "salary", "office", "business",
     "career", "home", "parents", "children", "family", "cousins", "marriage", "wedding",
@@ -349,17 +338,6 @@ def test_where_the_closed_form_is_not_positive(seed, k, monkeypatch):
     assert np.linalg.eigvalsh(gradient).max() > 1e-4 * size
 
 
-def test_a_huge_weight_neutralises_where_the_direction_is_an_eigenvector():
-    half = np.random.default_rng(0).normal(size=(40, 5))
-    # With each word its mirror image: g = e_0 is an eigenvector of W'W.
-    vectors = np.vstack([half, half * [-1, 1, 1, 1, 1], [[2, 1, 0, 0, 0], [-2, 1, 0, 0, 0]]])
-    words = [f"w{row}" for row in range(80)]
-    model = WordEmbeddingModel.from_arrays([*words, "she", "he"], vectors)
-    hard = HardDebias().fit(model, [["she", "he"]], []).transform(model, target=words)
-    soft = SoftDebias(bias_weight=1e12).fit(model, [["she", "he"]]).transform(model, target=words)
-    np.testing.assert_allclose(soft.vectors, hard.vectors, atol=1e-5)
-
-
 def test_fewer_words_than_dims(toy_model):
     """What no word has stays as it is; the rest is as without these dims."""
     wide = np.zeros((13, 20))
@@ -370,24 +348,6 @@ def test_fewer_words_than_dims(toy_model):
     expected = np.eye(20)
     expected[:3, :3] = SoftDebias().fit(toy_model, PAIRS).transformation_
     np.testing.assert_allclose(t, rotation.T @ expected @ rotation, atol=1e-8)
-
-
-@pytest.mark.parametrize(
-    ("settings", "left"),
-    [
-        ({"bias_weight": 0}, 0.054),
-        ({"scale": "sum"}, 0.054),
-        ({}, 0.009),
-        ({"bias_weight": 1}, 0.004),
-        ({"bias_weight": 10}, 0.001),
-    ],
-)
-def test_documented_effects_of_weights(packaged_model, gender, settings, left):
-    method = SoftDebias(**settings)
-    debiased = method.fit_transform(packaged_model, criterion=gender)
-    neutral = debiased.get_vectors([w for w in debiased if w not in {*gender.specific_words}])
-    direct_bias = np.abs(unit(neutral) @ method.bias_direction_).mean()
-    assert direct_bias == pytest.approx(left, abs=5e-4)
 
 
 def test_neutral_words_are_all_but_definitional_and_ignored_ones(toy_model, caplog):

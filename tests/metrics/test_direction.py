@@ -85,15 +85,3 @@ def test_equal_members_have_no_direction_although_rounding_tells_them_apart(fact
     words = np.random.default_rng(0).normal(size=(5, 50))
     with pytest.raises(ValueError, match="members of every tuple are equal"):
         bias_subspace([words, factor * words])
-
-
-@pytest.mark.parametrize(
-    ("sets", "n_components", "message"),
-    [
-        ([T1, T2], 3, "n_components must be between 1 and 2,.* 2 tuples"),
-        ([T1, "he"], 1, r"shapes \[\(2, 3\), \(1, 3\)\]"),
-    ],
-)
-def test_what_does_not_fit_is_refused(sets, n_components, message, vectors):
-    with pytest.raises(ValueError, match=message):
-        bias_subspace([vectors(words) for words in sets], n_components)

@@ -81,15 +81,6 @@ def test_words_of_pairs_are_no_answers_but_the_word_asked_about_always_is():
     assert EQT().run_query(Query(pair, [["she"]]), model)["eqt"] == 1
 
 
-def test_a_copy_of_a_word_is_no_better_answer_than_the_word():
-    base = np.random.default_rng(0).normal(size=(6, 8))
-    words = ["he", "she", "a", "b", "c", "d"]
-    model = WordEmbeddingModel((["A", *words], np.vstack([7.3 * base[2], base])))
-    query = Query([["he"], ["she"]], [["a", "b"]])
-    single = WordEmbeddingModel((words, base))
-    assert EQT().run_query(query, model)["eqt"] == EQT().run_query(query, single)["eqt"]
-
-
 def test_candidates_that_cannot_answer_are_left_out_and_counted(toy, toy_model, caplog):
     def run(candidates=None, **options):
         return toy(EQT, [MALE, FEMALE], [NEUTRAL], candidates=candidates, **options)

@@ -65,23 +65,3 @@ def test_both_forms_agree_with_the_definition(literal, seed, n_directions):
 def test_orthogonal_words_and_words_that_are_all_bias_are_undefined(first, second):
     assert np.isnan(indirect_bias(first, second, [1.0, 0.0, 0.0])).all()
     assert np.isnan(indirect_bias(second, first, [1.0, 0.0, 0.0])).all()
-
-
-def test_one_vector_is_compared_with_all_of_the_other_side(vectors, g):
-    nurse, others = vectors("nurse"), vectors("home pilot she")
-    expected = pytest.approx([0.226520, -1.067622, 0.182662], abs=1e-6)
-    assert indirect_bias(nurse[0], others, g[0]) == expected
-    assert indirect_bias(others, nurse, -4 * g) == expected
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "directions", "message"),
-    [
-        (np.ones((2, 3)), np.ones((4, 3)), [1.0, 0, 0], "the same number of rows"),
-        (np.ones((2, 3)), np.zeros((2, 3)), [1.0, 0, 0], "second: row 0"),
-        (np.ones((1, 3)), np.ones((1, 3)), [[1.0, 0, 0], [1.0, 1, 0]], "orthonormal"),
-    ],
-)
-def test_what_does_not_fit_is_refused(first, second, directions, message):
-    with pytest.raises(ValueError, match=message):
-        indirect_bias(first, second, directions)

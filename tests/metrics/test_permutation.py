@@ -1,6 +1,5 @@
 """Permutation test of WEAT: worked examples, slow literal versions, theorems."""
 
-import itertools
 import math
 import tracemalloc
 
@@ -15,25 +14,6 @@ from wefe.metrics._permutation import permutation_test
 ALTERNATIVES = ("greater", "less", "two-sided")
 # Associations of she, woman and he, man of the toy model with home, kids and boss, job.
 TOY_X, TOY_Y = [0.884021, 0.881211], [-0.942908, -0.642947]
-
-
-def literal_p(x, y, alternative):
-    """List every split, as the definition says."""
-    pool = [*x, *y]
-    observed = math.fsum(x) / len(x) - math.fsum(y) / len(y)
-    # The largest difference of two sums that is a tie, in units of a difference of means.
-    tolerance = 0.5e-12 * max(1.0, abs(math.fsum(x) - math.fsum(y))) * (1 / len(x) + 1 / len(y))
-    hits = total = 0
-    for chosen in itertools.combinations(range(len(pool)), len(x)):
-        first = math.fsum(pool[i] for i in chosen)
-        statistic = first / len(x) - (math.fsum(pool) - first) / len(y)
-        total += 1
-        hits += {
-            "greater": statistic >= observed - tolerance,
-            "less": statistic <= observed + tolerance,
-            "two-sided": abs(statistic) >= abs(observed) - tolerance,
-        }[alternative]
-    return hits / total
 
 
 def count_of_small_integers(values, size, threshold):
@@ -127,10 +107,10 @@ def test_perfect_separation_leaves_one_split(n_x, n_y):
 
 @settings(max_examples=150, deadline=None)
 @given(x=small_sets, y=small_sets, alternative=st.sampled_from(ALTERNATIVES))
-def test_exact_p_equals_listing_all_splits(x, y, alternative):
+def test_exact_p_equals_listing_all_splits(literal, x, y, alternative):
     test = exact(x, y, alternative)
     assert test.method == "exact"
-    assert test.p_value == literal_p(x, y, alternative)
+    assert test.p_value == literal.p_value(x, y, alternative)
 
 
 # SciPy's two-sided p-value doubles the smaller tail, which is ours only for equal sizes.
@@ -187,17 +167,6 @@ def test_grid_and_halves_agree_at_every_resolution(seed):
 # Properties
 
 
-@pytest.mark.parametrize(("n_x", "n_y"), [(4, 4), (3, 9), (25, 25), (26, 24), (8, 56)])
-def test_swapping_the_sets_exchanges_greater_and_less(n_x, n_y):
-    x, y = drawn(n_x, n_y)
-    for alternative, swapped in zip(ALTERNATIVES, ("less", "greater", "two-sided"), strict=True):
-        test = exact(x, y, alternative)
-        assert test.p_value == exact(y, x, swapped).p_value
-        lower, upper = test.p_value_bounds
-        assert 0 < lower <= upper == test.p_value <= 1
-        assert upper - lower <= 0.01 * upper
-
-
 @pytest.mark.parametrize("alternative", ALTERNATIVES)
 @pytest.mark.parametrize(("n_x", "n_y"), [(600, 600), (700, 500)])
 def test_sets_beyond_every_exact_method_get_random_splits(n_x, n_y, alternative):
@@ -248,13 +217,3 @@ def test_many_random_splits_need_little_memory():
         tracemalloc.stop()
     # All splits at once would take 51 MB.
     assert peak < 25e6
-
-
-# Other wrong values: test_misuse.py.
-@pytest.mark.parametrize(
-    ("y", "options", "message"),
-    [([1e308, 1e308], {}, "^y .*inf"), ([0.2], {"relative_gap": 1}, "relative_gap")],
-)
-def test_sums_that_overflow_and_gaps_without_bounds_are_refused(y, options, message):
-    with pytest.raises(ValueError, match=message):
-        permutation_test([0.1], y, **options)

@@ -268,13 +268,6 @@ def test_neighbours_of_which_nothing_is_known_are_left_out():
     assert (weights.tolist(), score) == ([2, 1, 2], 0.5)
 
 
-def test_shares_split_what_stands_between_groups_and_leave_out_what_is_unknown():
-    along = [[[0.2, 0.2, 0.1], [0.1, 0.2, 0.3]], [[math.nan] * 3, [0.3, 0.1, 0.0]]]
-    assert neighbor_group_shares(along) == pytest.approx(np.array([[0.25, 0.25, 0.5], [1, 0, 0]]))
-    drawn = np.random.default_rng(0).normal(size=(5, 9, 4))
-    assert neighbor_group_shares(drawn).sum(axis=1) == pytest.approx(1)
-
-
 # Models
 
 

@@ -48,20 +48,6 @@ def test_published_score_and_distances_by_word(gender_family, word2vec):
     assert result["distance_by_word"] == pytest.approx(by_word, abs=1e-6)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ({"normalize": True}, -0.00627878),
-        ({"normalize": True, "distance": "cos"}, 0.03643464),
-        ({"distance": "cos"}, 0.0267417),
-        ({"reduce": "sum"}, 0.2430547),
-    ],
-)
-def test_variants_on_word2vec(options, expected, gender_family, word2vec):
-    result = RND().run_query(gender_family, word2vec, **options)
-    assert result["result"] == pytest.approx(expected, abs=1e-7)
-
-
 # Traps
 
 

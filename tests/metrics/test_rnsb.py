@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import train_test_split
@@ -16,7 +15,6 @@ from sklearn.svm import SVC, LinearSVC
 
 from wefe import Query, WordEmbeddingModel
 from wefe.metrics import (
-    ECT,
     RNSB,
     joint_negative_sentiment,
     negative_sentiment_correlation,
@@ -139,25 +137,6 @@ def test_published_score_without_holdout(gender_family_career, word2vec):
         assert found == pytest.approx(expected, rel=1e-3)
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [({"estimator_params": LBFGS}, 0.12779547), ({"normalize": True}, 0.0159227)],
-)
-def test_variants_without_holdout_on_word2vec(options, expected, gender_family_career, word2vec):
-    result = RNSB().run_query(gender_family_career, word2vec, holdout=False, **options)
-    assert result["rnsb"] == pytest.approx(expected, abs=2e-5)
-
-
-def test_scores_with_holdout_scatter_as_published(gender_family_career, word2vec):
-    # 0.0959 with deviation 0.0093 over 1000 runs; 0.1077, 0.0940 and 0.0905 are printed.
-    options = {"n_iterations": 60, "random_state": 0}
-    result = RNSB().run_query(gender_family_career, word2vec, **options)
-    assert result["rnsb"] == pytest.approx(0.0959, abs=4 * 0.0093 / math.sqrt(60))
-    assert np.std(result.details["scores"]) == pytest.approx(0.0093, rel=0.5)
-    unit = RNSB().run_query(gender_family_career, word2vec, normalize=True, **options)
-    assert unit["rnsb"] == pytest.approx(0.0101, abs=0.001)
-
-
 # The divergence
 
 
@@ -175,12 +154,6 @@ def test_scores_with_holdout_scatter_as_published(gender_family_career, word2vec
 )
 def test_divergence_of_given_probabilities(p, expected):
     assert rnsb(p) == pytest.approx(expected, abs=1e-6)
-
-
-@pytest.mark.parametrize("p", [[0.1, 1.2], [-0.1, 0.5]])
-def test_what_is_no_list_of_probabilities_is_refused(p):
-    with pytest.raises(ValueError, match="^negative_probabilities"):
-        rnsb(p)
 
 
 def test_details_tell_every_iteration(sentiment, run):
@@ -201,16 +174,15 @@ def test_details_tell_every_iteration(sentiment, run):
 
 # Classifiers
 
-FOREST = RandomForestClassifier(n_estimators=5)
 CLASSIFIERS = {
     "class": {"estimator": GaussianNB},
     "instance with parameters": {
         "estimator": KNeighborsClassifier(),
         "estimator_params": {"n_neighbors": 3},
     },
-    "random forest": {"estimator": RandomForestClassifier, "estimator_params": {"n_estimators": 5}},
-    "support vectors, calibrated": {"estimator": CalibratedClassifierCV(LinearSVC())},
-    "pipeline with a random part": {"estimator": make_pipeline(StandardScaler(), FOREST)},
+    "pipeline with a random part": {
+        "estimator": make_pipeline(StandardScaler(), RandomForestClassifier(n_estimators=5))
+    },
 }
 
 
@@ -247,11 +219,10 @@ def test_default_is_the_optimum_of_the_problem_of_liblinear(holdout, run):
     "options",
     [
         {"estimator": LogisticRegression},
-        {"estimator": LogisticRegression, "estimator_params": LIBLINEAR},
         {"estimator": LogisticRegression(**LIBLINEAR)},
         {"estimator_params": LIBLINEAR},
     ],
-    ids=["class", "class with parameters", "instance", "parameters"],
+    ids=["class", "instance", "parameters"],
 )
 def test_an_estimator_gives_its_own_numbers_to_the_digit(options, holdout, run, arrays):
     result = run(holdout=holdout, random_state=3, **options)
@@ -401,12 +372,3 @@ def test_correlation_needs_predictions_that_vary(query, toy_model):
         negative_sentiment_correlation(result)
     result = RNSB().run_query(query, toy_model, holdout=False, n_iterations=3)
     assert negative_sentiment_correlation(result).isna().to_numpy().all()
-
-
-@pytest.mark.parametrize("function", [negative_sentiment_correlation, joint_negative_sentiment])
-def test_correlations_take_results_of_rnsb_only(function, toy):
-    lost = toy(RNSB, ["she", "xyzzy"], [POSITIVE, NEGATIVE])
-    other = toy(ECT, [T1, T2], [POSITIVE])
-    for wrong in (lost, other, dict(other), None):
-        with pytest.raises(TypeError, match="a result of RNSB"):
-            function(wrong)

@@ -1,12 +1,11 @@
 """SC-WEAT: effect sizes of single words, their permutation tests, and scores of sets."""
 
-import itertools
 import math
 
 import numpy as np
 import pytest
 
-from wefe import Query, WordEmbeddingModel, run_queries
+from wefe import Query, WordEmbeddingModel
 from wefe.metrics import SCWEAT, WEAT, sc_weat, sc_weat_by_word
 
 GROUPS = ["she woman", "he man"]
@@ -21,20 +20,6 @@ def drawn(seed, *sizes):
 def definition(word, a, b, literal, ddof=0):
     of_a, of_b = ([literal.cosine(word, each) for each in part] for part in (a, b))
     return (literal.mean(of_a) - literal.mean(of_b)) / literal.deviation(of_a + of_b, ddof)
-
-
-def literal_p(word, a, b, alternative, literal):
-    """All splits of both attribute sets, with the difference of means."""
-    cosines = np.array([literal.cosine(word, each) for each in [*a, *b]])
-    every = []
-    for first in itertools.combinations(range(len(cosines)), len(a)):
-        outside = [i for i in range(len(cosines)) if i not in first]
-        every.append(cosines[list(first)].mean() - cosines[outside].mean())
-    every = np.array(every)
-    if alternative == "two-sided":
-        every = abs(every)
-    sign = -1 if alternative == "left-sided" else 1
-    return np.mean(sign * every >= sign * every[0] - 1e-12)
 
 
 # Worked example
@@ -86,7 +71,9 @@ def test_p_values_count_splits_by_the_difference_of_means(named, literal, altern
     words, a, b = (part + 1 for part in drawn(3, 5, *sizes))
     query, model = named([words], [a, b])
     result = SCWEAT().run_query(query, model, calculate_p_value=True, p_value_test_type=alternative)
-    expected = [literal_p(word, a, b, alternative, literal) for word in words]
+    cosines = [[[literal.cosine(word, each) for each in part] for part in (a, b)] for word in words]
+    side = {"right-sided": "greater", "left-sided": "less"}.get(alternative, alternative)
+    expected = [literal.p_value(*of_word, side) for of_word in cosines]
     assert list(result["p_values"].values()) == pytest.approx(expected, abs=1e-12)
 
 
@@ -126,17 +113,3 @@ def test_p_values_of_random_splits_depend_on_the_seed_alone(toy):
     )
     assert several == alone == pytest.approx(1 / 3, abs=0.02)
     assert several != 1 / 3
-
-
-def test_reports_ask_for_p_values_on_request(query_of, toy_model):
-    assert SCWEAT().report_params({}, 0, "two-sided") == {}
-    params = SCWEAT().report_params({"calculate_p_value": True}, 0, "right-sided")
-    assert params["calculate_p_value"]
-    assert params["p_value_method"] == "exact"
-    query = query_of(["nurse tree", "pilot"], GROUPS)
-    table = run_queries(
-        "sc-weat", [query], [toy_model], metric_params=params, generate_subqueries=True
-    )
-    scores = table.to_numpy(dtype=float)
-    assert scores.shape == (1, 2)
-    assert scores[0, 0] > 0 > scores[0, 1]

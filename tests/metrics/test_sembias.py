@@ -121,13 +121,6 @@ def test_no_direction_is_nan_with_a_reason(direction, reason, toy_model):
     assert not result.by_question()["picked"].any()
 
 
-def test_words_fall_back_on_lower_case_where_that_is_asked_for(toy_model):
-    capitals = [[word.title() for word in pair] for pair in QUESTION]
-    assert sembias(toy_model, [capitals]).n_used == 0
-    options = {"direction": ("He", "She"), "preprocessors": [{}, {"lowercase": True}]}
-    assert sembias(toy_model, [capitals], **options).definition == 1
-
-
 # Frames and questions
 
 
@@ -195,17 +188,3 @@ def test_questions_of_a_file_are_checked(tmp_path, toy_model):
         load_sembias(path)
     with pytest.raises(FileNotFoundError, match=r"none.txt"):
         load_sembias(tmp_path / "none.txt")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"questions": []}, "questions"),
-        ({"questions": [QUESTION[:3]]}, r"questions\[0\]"),
-        ({"questions": [[["a"]] * 4]}, r"questions\[0\]"),
-        ({"n_subset": 2}, "n_subset"),
-    ],
-)
-def test_what_is_wrong_is_refused(options, message, toy_model):
-    with pytest.raises(ValueError, match=message):
-        sembias(toy_model, **{"questions": [QUESTION], **options})

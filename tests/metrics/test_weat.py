@@ -56,17 +56,6 @@ def test_published_score_and_effect_size(gender_family_career, word2vec):
     assert result.metric_name == "WEAT-ES"
 
 
-def test_exact_p_values_on_word2vec(gender_family_career, word2vec):
-    p_values = []
-    for side in SIDES:
-        result = WEAT().run_query(gender_family_career, word2vec, p_value_test_type=side, **EXACT)
-        assert result.details["permutation_test"].n_splits == 12_870
-        p_values.append(result["p_value"])
-    # One-sided tests share one tie, the split itself.
-    assert p_values == pytest.approx([0.1971251, 1 - 0.1970474, 0.3942502], abs=1e-7)
-    assert p_values[0] + p_values[1] - 1 == pytest.approx(1 / 12_870)
-
-
 # Sum, effect size with ddof 0, with ddof 1; recomputed. Then the published effect size, which
 # ddof 1 reproduces.
 TEN_TESTS = [
@@ -94,35 +83,6 @@ def test_ten_tests_of_caliskan_on_word2vec(number, word2vec):
     assert result["effect_size"] == pytest.approx(effect_size_ddof_1, abs=1e-5)
     if published is not None:
         assert round(result["effect_size"], 2) == published
-
-
-SIXTEEN = {"Jay", "Kristen", "Tremayne", "Latonya"}
-NAMES_5 = ("european_american_names_5", "african_american_names_5")
-NAMES_7 = ("european_american_names_7", "african_american_names_7")
-AGES = ("young_people_names", "old_people_names")
-
-
-@pytest.mark.parametrize(
-    ("targets", "attributes", "left_out", "expected"),
-    [
-        (NAMES_7, ("pleasant_5", "unpleasant_5b"), SIXTEEN, (0.323414, 1.261947, 1.242073)),
-        (NAMES_7, ("pleasant_5", "unpleasant_5a"), SIXTEEN, (None, None, 1.313705)),
-        # The third test needs the second list of unpleasant words.
-        (NAMES_5, ("pleasant_5", "unpleasant_5a"), {}, (None, None, 0.667263)),
-        (AGES, ("pleasant_9", "unpleasant_9"), {"Bill"}, (None, None, -0.044412)),
-        # Before any mitigation.
-        (("male_names", "female_names"), ("pleasant_5", "unpleasant_5a"), {}, (0.073536,)),
-    ],
-)
-def test_variants_of_published_tests_on_word2vec(
-    targets, attributes, left_out, expected, word2vec, weat_sets
-):
-    names = [[name for name in weat_sets[key] if name not in left_out] for key in targets]
-    query = Query(names, [weat_sets[key] for key in attributes])
-    result, other = (WEAT().run_query(query, word2vec, ddof=ddof) for ddof in (0, 1))
-    found = result["weat"], result["effect_size"], other["effect_size"]
-    for number, published in zip(found, expected, strict=False):
-        assert published is None or number == pytest.approx(published, abs=1e-5)
 
 
 # Bounds
@@ -174,25 +134,6 @@ def test_identical_attribute_sets_score_zero_and_leave_the_effect_size_undefined
     assert math.isnan(weat_effect_size(w * 3, w / 7, a, b))
 
 
-def test_word_in_both_target_sets_counts_twice(toy, vectors, literal):
-    words = ["she woman tree", "he man tree", A1, A2]
-    result = toy(WEAT, words[:2], words[2:], ddof=1, **EXACT)
-    sets = [vectors(part) for part in words]
-    assert result["effect_size"] == pytest.approx(literal.weat_effect_size(*sets, ddof=1))
-    assert result["p_value"] == pytest.approx(literal.weat_p_value(*sets, "right-sided"))
-    assert result.details["permutation_test"].n_splits == math.comb(6, 3)
-
-
-def test_two_sided_p_compares_means_where_the_sets_differ_in_size(word2vec, weat_sets):
-    # Differences of sums are not centred at 0 under random splits: they gave 0.729.
-    targets = [weat_sets["flowers"][:8], weat_sets["insects"][:16]]
-    query = Query(targets, [weat_sets["family"], weat_sets["career"]])
-    for side, expected in (("right-sided", 0.00118), ("two-sided", 0.00341)):
-        result = WEAT().run_query(query, word2vec, p_value_test_type=side, **EXACT)
-        assert result["effect_size"] == pytest.approx(1.218, abs=5e-4)
-        assert result["p_value"] == pytest.approx(expected, abs=5e-6)
-
-
 @pytest.mark.parametrize("method", ["exact", "approximate"])
 def test_a_one_sided_test_says_what_is_strong_in_the_opposite_direction(method, packaged_model):
     """A p-value of 0.997 reads like no effect, and was the only thing that was said."""
@@ -212,13 +153,6 @@ def test_a_one_sided_test_says_what_is_strong_in_the_opposite_direction(method, 
     for query, side in ((names, "right-sided"), (reverse, "two-sided")):
         assert run(query, side).warnings == ()
         assert "Warning" not in repr(run(query, side))
-
-
-@pytest.mark.parametrize("sets", [([T2, T1], [A1, A2]), ([T1, T2], [A1, A1])])
-def test_a_p_value_of_one_alone_is_not_strong_in_the_opposite_direction(sets, toy):
-    result = toy(WEAT, *sets, **EXACT)
-    assert result["p_value"] == 1.0
-    assert result.warnings == ()
 
 
 # Details and options

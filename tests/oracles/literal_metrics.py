@@ -62,24 +62,23 @@ def weat_effect_size(x, y, a, b, ddof=0):
     return (mean(s_x) - mean(s_y)) / deviation(s_x + s_y, ddof)
 
 
-def weat_p_value(x, y, a, b, alternative):
-    """Share of all splits of the target words that are at least as extreme; ties count."""
+def p_value(x, y, alternative):
+    """Share of all splits of the values that are at least as extreme; ties count."""
     pool = [*x, *y]
-    s = [association(w, a, b) for w in pool]
-    observed = mean(s[: len(x)]) - mean(s[len(x) :])
-    tolerance = 1e-12
-    hits = []
+    observed = mean(x) - mean(y)
+    # The largest difference of two sums that is a tie, in units of a difference of means.
+    tolerance = 0.5e-12 * max(1.0, abs(math.fsum(x) - math.fsum(y))) * (1 / len(x) + 1 / len(y))
+    hits = total = 0
     for chosen in itertools.combinations(range(len(pool)), len(x)):
-        others = [i for i in range(len(pool)) if i not in chosen]
-        statistic = mean([s[i] for i in chosen]) - mean([s[i] for i in others])
-        hits.append(
-            {
-                "right-sided": statistic >= observed - tolerance,
-                "left-sided": statistic <= observed + tolerance,
-                "two-sided": abs(statistic) >= abs(observed) - tolerance,
-            }[alternative]
-        )
-    return mean(hits)
+        first = math.fsum(pool[i] for i in chosen)
+        statistic = first / len(x) - (math.fsum(pool) - first) / len(y)
+        total += 1
+        hits += {
+            "greater": statistic >= observed - tolerance,
+            "less": statistic <= observed + tolerance,
+            "two-sided": abs(statistic) >= abs(observed) - tolerance,
+        }[alternative]
+    return hits / total
 
 
 def rnd_by_word(t1, t2, a, distance="norm"):

@@ -1,4 +1,4 @@
-"""Words that models share, paired errors, and the tests of Gonen and Goldberg."""
+"""What a mitigation changes: vectors, neighbours and quality; and what remains of the bias."""
 
 import math
 
@@ -10,8 +10,18 @@ from sklearn.svm import SVC
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
-from wefe.debias import HardDebias
-from wefe.debias._evidence import CommonWords, paired_errors, paired_scores, residual_rows
+from wefe.debias import _evidence
+from wefe.debias._evidence import (
+    CommonWords,
+    check_quality,
+    displacement_rows,
+    neighbor_rows,
+    paired_errors,
+    paired_scores,
+    quality_rows,
+    residual_rows,
+)
+from wefe.quality import evaluate, load_benchmark
 
 WORDS = [*"abcdefghijklmnopqrstuvwxyz", "she", "he"]
 CRITERION = Criterion("gender", [("she", "he")])
@@ -21,17 +31,9 @@ def rows_of(*models, criterion=CRITERION, words=None, ignore=(), n_words=500, k=
     return residual_rows(CommonWords(models), criterion, words, ignore, n_words, k, 0)
 
 
-def toy(words=WORDS, seed=0, dtype=float, prefix=""):
-    vectors = np.random.default_rng(seed).normal(size=(len(words), 4)).astype(dtype)
-    prefixed = [prefix + word for word in words]
-    return WordEmbeddingModel.from_arrays(prefixed, vectors, f"m{seed}", prefix or None)
-
-
-@pytest.fixture(scope="module")
-def debiased(packaged_model, gender):
-    return HardDebias().fit_transform(
-        packaged_model, criterion=gender, ignore=gender.specific_words
-    )
+def toy(words=WORDS, seed=0):
+    vectors = np.random.default_rng(seed).normal(size=(len(words), 4))
+    return WordEmbeddingModel.from_arrays(words, vectors, f"m{seed}")
 
 
 # Words in common
@@ -169,3 +171,139 @@ def test_ignored_words_and_what_is_not_plain_is_left_out(words, ignore, n_words)
     rows = rows_of(toy(words), toy(words, 1), criterion=criterion, ignore=ignore)
     assert f"a quarter of the {n_words}" in rows[0].note
     assert ("words of any case" in rows[0].note) is upper
+
+
+def model(vectors, name="after", words=None):
+    vectors = np.asarray(vectors)
+    words = [f"w{i}" for i in range(len(vectors))] if words is None else words
+    return WordEmbeddingModel.from_arrays(words, vectors, name)
+
+
+def displacements(*models):
+    """The rows of one mitigated model: share changed, cosine and vector displacement."""
+    return displacement_rows(CommonWords(models))
+
+
+def values(*models):
+    return [row.after for row in displacements(*models)]
+
+
+def kept(before, after, n_sample=10**6, seed=0):
+    (row,) = neighbor_rows(CommonWords([before, after]), n_sample, np.random.default_rng(seed))
+    return row
+
+
+@pytest.fixture
+def vectors():
+    return np.random.default_rng(0).normal(size=(300, 8))
+
+
+@pytest.fixture
+def before(vectors):
+    return model(vectors, "before")
+
+
+@pytest.fixture
+def moved(vectors):
+    moved = vectors + np.random.default_rng(1).normal(scale=0.5, size=vectors.shape)
+    moved[:50] = vectors[:50]
+    return moved
+
+
+# Vectors and neighbours
+
+
+@pytest.mark.parametrize("block", [1, 64, 1 << 20])
+def test_displacements_are_those_of_a_loop_over_words(vectors, before, moved, block, monkeypatch):
+    monkeypatch.setattr(_evidence, "_BLOCK_NUMBERS", block)
+    distances, lengths = [], []
+    for b, a in zip(vectors.tolist(), moved.tolist(), strict=True):
+        dot = sum(x * y for x, y in zip(b, a, strict=True))
+        distances.append(1 - dot / math.hypot(*b) / math.hypot(*a))
+        lengths.append(math.dist(a, b) / math.hypot(*b))
+    expected = [250 / 300, np.mean(distances), np.mean(lengths)]
+    assert values(before, model(moved)) == pytest.approx(expected, rel=1e-12)
+
+
+def test_vectors_without_direction_are_left_out_and_counted():
+    changed, cosine, length = displacements(
+        model([[1.0, 0.0], [0.0, 0.0], [1.0, 0.0], [np.nan, 1.0]], "before"),
+        model([[0.0, 1.0], [1.0, 0.0], [0.0, 0.0], [np.nan, 1.0]]),
+    )
+    assert (changed.after, changed.n) == (0.75, 4)
+    # Only the first has directions in both; the third went all its length.
+    assert (cosine.after, cosine.n) == (1.0, 1)
+    assert (length.after, length.n) == (pytest.approx((math.sqrt(2) + 1) / 2), 2)
+    assert "3 without a direction left out" in cosine.note
+
+
+def test_neighbours_are_those_of_a_loop_over_words(vectors, before, moved):
+    def ten_nearest(table, i):
+        unit = table / np.linalg.norm(table, axis=1, keepdims=True)
+        return set([int(j) for j in np.argsort(-unit @ unit[i]) if j != i][:10])
+
+    shares = [len(ten_nearest(vectors, i) & ten_nearest(moved, i)) / 10 for i in range(300)]
+    row = kept(before, model(moved))
+    assert 0.1 < row.after < 0.9
+    assert row.after == pytest.approx(np.mean(shares), rel=1e-12)
+    assert row.change_se == pytest.approx(np.std(shares, ddof=1) / math.sqrt(300), rel=1e-12)
+    assert (row.before, row.best_value, row.n, row.note) == (1, 1, 300, "")
+
+
+def test_invariances_of_neighbours(vectors, before, moved):
+    rotation, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(8, 8)))
+    assert kept(before, model(vectors @ rotation)).after == 1
+    shuffled = np.random.default_rng(3).permutation(vectors)
+    # By chance 10 of 299.
+    assert kept(before, model(shuffled)).after == pytest.approx(10 / 299, abs=0.02)
+    after, order = model(moved), np.random.default_rng(4).permutation(300)
+    other = model(moved[order], words=[f"w{i}" for i in order])
+    assert kept(before, other, 50) == kept(before, after, 50)
+    assert kept(before, after, 50) != kept(before, after, 50, seed=1)
+    assert values(before, other) == pytest.approx(values(before, after), rel=1e-12)
+
+
+# Quality
+
+
+def quality_of(before, *after, quality="auto", n_sample=1000, seed=0):
+    rng = np.random.default_rng(seed)
+    return quality_rows(CommonWords([before, *after]), check_quality(quality), n_sample, rng)
+
+
+def test_scores_are_those_of_the_quality_of_models(packaged_model, tmp_path):
+    pytest.importorskip("gensim")
+    file = tmp_path / "questions.txt"
+    some = load_benchmark("google-analogies").items[::60]
+    file.write_text(": all\n" + "\n".join(" ".join(words) for *words, _ in some) + "\n")
+    sources = ["wordsim353", "simlex999", file]
+    same = packaged_model.copy("same")
+    rows = quality_of(packaged_model, same, quality=sources, n_sample=None)
+    assert [row.subject for row in rows] == ["WordSim-353", "SimLex-999", "questions"]
+    for row, source in zip(rows, sources, strict=True):
+        expected = evaluate(packaged_model, source)
+        assert row.before == row.after == pytest.approx(expected.score, abs=1e-6)
+        assert (row.n, row.change_se) == (expected.n_used, 0)
+        assert f"{expected.n_items - row.n} of {expected.n_items} questions left out" in row.note
+
+
+def test_analogies_are_solved_where_they_hold(tmp_path):
+    pytest.importorskip("gensim")
+    words = ["man", "woman", "king", "queen", "boy", "girl", "far"]
+    royal, young, female, rest, _, far = np.eye(6)
+    vectors = [rest, rest + female, rest + royal, rest + royal + female]
+    vectors += [rest + young, rest + young + female, far]
+    broken = [*vectors]
+    broken[3] = -far
+    questions = ["man woman king queen", "Man Woman Boy Girl", "king queen boy girl"]
+    file = tmp_path / "questions.txt"
+    file.write_text("\n".join([": family", *questions, "man woman uncle aunt"]) + "\n")
+    (row,) = quality_of(model(vectors, "b", words), model(broken, "a", words), quality=[file])
+    assert (row.measure, row.subject, row.n) == ("analogy accuracy", "questions", 3)
+    assert (row.before, row.after) == (1, pytest.approx(2 / 3))
+    assert row.note == "1 of 4 questions left out because a model lacks a word"
+    # Differences -1, 0, 0: their deviation is 1 / sqrt(3).
+    assert row.change_se == pytest.approx(1 / 3)
+
+
+# Errors of bias by leaving words out
