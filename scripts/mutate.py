@@ -81,7 +81,10 @@ def changed(node: ast.AST) -> ast.AST | None:
 
 
 def without_effect(tree: ast.AST) -> Iterator[ast.AST]:
-    """Yield the nodes that tests need not notice: types, and the texts of errors and logs."""
+    """Yield the nodes that tests need not notice.
+
+    These are types, texts of errors and logs, progress, and whether an array is copied for nothing.
+    """
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
         match node:
@@ -91,7 +94,11 @@ def without_effect(tree: ast.AST) -> Iterator[ast.AST]:
                 parts = [part, value if ast.unparse(part) == "TypeAlias" else None]
             case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Raise() | ast.JoinedStr():
                 parts = [node]
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="logger"))):
+            case ast.Call(func=ast.Attribute(value=ast.Name(id="logger" | "bar"))):
+                parts = [node]
+            case ast.Call(func=ast.Name(id="progress_bar") | ast.Attribute(attr="_log")):
+                parts = [node]
+            case ast.keyword(arg="copy"):
                 parts = [node]
         for part in filter(None, parts):
             yield from ast.walk(part)

@@ -288,6 +288,9 @@ def test_shrinkage_minimises_the_error_of_the_covariance():
     ]
     assert error < 1.01 * min(errors)
     assert error < 0.6 * errors[-1]
+    assert np.array_equal(_shrunk(np.eye(3), 9), np.eye(3))
+    x, z = drawn(30, 12, 3)
+    assert np.array_equal(leace_map(x, z)(x), leace_map(x, z, affine=True, shrinkage=True)(x))
 
 
 def test_small_singular_values_are_noise(caplog):

@@ -122,10 +122,15 @@ def test_streamed_covariance_is_that_of_numpy(model, monkeypatch, block_numbers)
     np.testing.assert_allclose(np.abs(np.sum(found * components, axis=1)), 1, atol=1e-6)
 
 
-def test_every_step_written_out(model):
+def test_every_step_written_out(model, caplog):
     """The steps word by word, with scikit-learn's PCA and KMeans."""
     n_words = 60
     method = DoubleHardDebias(n_words=n_words, n_components=3).fit(model, FOUR, BOTH)
+    assert "most biased words" not in caplog.text
+    # A quarter of the others.
+    for n_asked, told in ((98, False), (99, True)):
+        DoubleHardDebias(n_words=n_asked, n_components=1).fit(model, FOUR, BOTH)
+        assert ("the 98 most biased words of each class" in caplog.text) is told
     lean = unit(model.vectors) @ (unit(model["he"]) - unit(model["she"]))
     order = sorted({*model} - USED, key=lambda word: lean[model.vocab[word]])
     sides = order[:n_words] + order[-n_words:]

@@ -71,6 +71,8 @@ def test_the_change_is_paired():
     # Two are lost and one is found: differences 0, -1, -1, 0, 0, 1, 0, 0.
     assert errors.change == pytest.approx(math.sqrt((3 - 8 * (1 / 8) ** 2) / 7 / 8))
     assert all(map(math.isnan, paired_scores([np.ones(1), np.ones(1)])[1][0]))
+    # Of two words, each is left out once.
+    assert paired_scores(np.array([[0.0, 1.0], [0.0, 0.0]]))[1][0] == pytest.approx((0.5, 0, 0.5))
 
 
 # What remains
@@ -129,6 +131,7 @@ def test_the_class_is_recovered_from_the_words_of_a_hard_debiased_model(
     assert projections.before == pytest.approx(1)
     assert math.isnan(projections.after)
     assert "only rounding errors are left" in projections.note
+    assert not any("rounding" in row.note for row in (clusters, classes, linear, neighbors))
 
 
 def test_of_more_classes_each_is_told_from_the_others(packaged_model):
@@ -248,6 +251,8 @@ def test_neighbours_are_those_of_a_loop_over_words(vectors, before, moved):
     assert row.after == pytest.approx(np.mean(shares), rel=1e-12)
     assert row.change_se == pytest.approx(np.std(shares, ddof=1) / math.sqrt(300), rel=1e-12)
     assert (row.before, row.best_value, row.n, row.note) == (1, 1, 300, "")
+    alone = kept(model([[1.0, 0.0]], "before"), model([[1.0, 0.0]]))
+    assert (math.isnan(alone.after), alone.note[:20]) == (True, "fewer than two words")
 
 
 def test_invariances_of_neighbours(vectors, before, moved):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -228,7 +229,7 @@ def _adam(
     best, least = x.copy(), np.full(len(x), np.inf, dtype=x.dtype)
     mean, square, pull = np.zeros_like(x), np.zeros_like(x), np.empty_like(x)
     signs = np.full_like(strengths, np.nan)
-    for epoch in range(1, epochs + 2):
+    for epoch in itertools.count(1):
         along = np.matmul(poles, x[:, :, None])[:, :, 0]
         squares = np.einsum("bd,bd->b", x, x)
         # The objective but for a constant, half the weight of attraction.
