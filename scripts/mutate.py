@@ -1,6 +1,7 @@
 """Change one small thing in a package at a time, and see whether its quick tests notice.
 
     python scripts/mutate.py metrics [-n 300] [--seed 0] [--n-jobs 2] [--out survivors.txt]
+    python scripts/mutate.py metrics --again survivors.txt  # those only, with better tests
 
 A mutant has one operator, comparison, condition, constant or returned value changed. A seed draws
 them from all that are possible, so that a run can be repeated. Each is run against the tests of
@@ -220,11 +221,15 @@ def main() -> None:
     parser.add_argument("-n", type=int, default=300, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n-jobs", type=int, default=2)
+    parser.add_argument("--again", type=Path, help="run only the mutants that this file lists")
     parser.add_argument("--out", type=Path, help="write the survivors to this file")
     given = parser.parse_args()
     files = sorted((ROOT / "src/wefe" / given.package).rglob("*.py"))
     possible = [each for file in files for each in mutants_of(str(file.relative_to(ROOT)))]
     drawn = random.Random(given.seed).sample(possible, min(given.n, len(possible)))
+    if given.again:
+        listed = given.again.read_text(encoding="utf-8").splitlines()
+        drawn = [each for each in drawn if str(each) in listed]
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as base:
         folders = context.Queue()
