@@ -42,39 +42,6 @@ ANYTHING = {
 }
 
 
-def spoilt(value):
-    """Give copies of a good value, each with one thing wrong, by what is wrong with it."""
-    if isinstance(value, np.ndarray):
-        yield from _spoilt_array(value)
-    elif isinstance(value, list) and value and isinstance(value[0], np.ndarray | list):
-        for wrong, part in spoilt(value[0]):
-            yield f"first has {wrong}", [part, *value[1:]]
-        yield "first is None", [None, *value[1:]]
-        yield "first is text", ["text", *value[1:]]
-        yield "first is a number", [1.0, *value[1:]]
-        yield "only one", value[:1]
-    elif isinstance(value, list | tuple) and value and isinstance(value[0], str):
-        yield "a number", [*value[1:], 3]
-        yield "None inside", [*value[1:], None]
-
-
-def _spoilt_array(value):
-    for name, number in (("NaN", math.nan), ("infinity", math.inf)):
-        array = value.astype(float)
-        array[(0,) * array.ndim] = number
-        yield name, array
-    yield "None inside", np.where(np.arange(value.size).reshape(value.shape), value, None)
-    yield "texts of numbers", value.astype(str)
-    yield "complex numbers", value + 1j
-    yield "dates", value.astype("datetime64[s]")
-    yield "no rows", value[:0]
-    yield "an axis more", value[None]
-    yield "an axis less", value[0]
-    if value.ndim > 1:
-        yield "a column more", np.concatenate([value, value[:, :1]], axis=1)
-        yield "no columns", value[:, :0]
-
-
 def complaint(call, culprit=""):
     """Say what is wrong with the outcome of a call with a wrong value; None if it is refused well.
 

@@ -5,20 +5,13 @@ import warnings
 
 import numpy as np
 import pytest
-from misuse import ANYTHING, complaint, spoilt
+from misuse import ANYTHING, complaint
 
 import wefe.metrics
 from wefe import Query, WordEmbeddingModel
 from wefe.embeddings import Lookup
 from wefe.metrics import BaseMetric, list_metrics
 
-# They take no arrays or parameters, or what only run_query makes.
-NOT_WALKED = {"list_metrics", "joint_negative_sentiment", "negative_sentiment_correlation"}
-FUNCTIONS = {
-    name: function
-    for name in dir(wefe.metrics)
-    if inspect.isfunction(function := getattr(wefe.metrics, name)) and name not in NOT_WALKED
-}
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
 
 
@@ -27,101 +20,34 @@ def drawn(*shape, seed=0):
 
 
 WORDS = [f"w{i}" for i in range(20)]
-MODEL = WordEmbeddingModel(([*WORDS, "he", "she"], drawn(22, 3)), "drawn")
-FIRST, SECOND, MORE = (drawn(n, 3, seed=seed) for seed, n in enumerate((4, 4, 6), 1))
-GROUPS = [FIRST, SECOND]
+MODEL = WordEmbeddingModel((WORDS, drawn(20, 3)), "drawn")
 
-# What functions are given for what they must be given, by the name of the parameter.
-GOOD = {
-    **dict.fromkeys(["x", "t1", "first", "group_1", "positive"], FIRST),
-    **dict.fromkeys(["y", "t2", "second", "group_2", "negative", "b"], SECOND),
-    **dict.fromkeys(["a", "t", "w", "words", "vectors"], MORE),
-    **dict.fromkeys(["targets", "attributes", "groups", "defining_sets"], GROUPS),
-    **dict.fromkeys(["train", "test"], GROUPS),
-    "candidates": drawn(9, 3),
-    "directions": np.array([[1.0, 0.0, 0.0]]),
-    "towards": np.array([[1.0, 0.0, 0.0], [-1.0, 0.0, 0.0]]),
-    "indirect": drawn(2, 3),
-    "along": drawn(2, 3, 2),
-    "rows_of_words": np.array([0, 1]),
-    "neighbor_rows": np.array([[1, 2, 3], [0, 2, 3]]),
-    "cosines": np.array([0.3, 0.4]),
-    "along_first": np.array([[0.1], [0.2]]),
-    "along_second": np.array([[0.3], [0.1]]),
-    "negative_probabilities": np.array([0.2, 0.3]),
-    "bias": drawn(6),
-    "rows": np.array([0, 1, 3, 4]),
-    "before": drawn(6),
-    "after": drawn(6, seed=1),
-    "model": MODEL,
-    "name": "weat",
-    "metric": wefe.metrics.WEAT,
-}
-QUESTION = [["w0", "w1"], ["w2", "w3"], ["w4", "w5"], ["w6", "w7"]]
-# Of single functions, beside what is quick or fits so little data.
-GOOD_OF = {
-    "permutation_test": {"x": FIRST[:, 0], "y": SECOND[:, 0], "n_iterations": 50},
-    "bias_by_projection": {"first": FIRST[0], "second": SECOND[0]},
-    "neighborhoods": {"words": WORDS[:2], "k": 2},
-    "bias_by_neighbors": {"k": 2},
-    "neighbor_correlation": {"k": 2},
-    "neighbor_test": {"k": 2, "n_permutations": 9},
-    "projection_test": {"n_permutations": 9},
-    "classification_test": {"n_permutations": 9, "n_repeats": 2},
-    "sembias": {"questions": [QUESTION, QUESTION], "direction": ["he", "she"]},
-}
-
-# What messages call a parameter, where it is not its name.
-CALLED = {
-    "preprocessors": "preprocessor",
-    "name": "metric",
-    "metric": "subclass",
-    "targets": "target",
-    "attributes": "attribute",
-    "indirect_bias.directions": "directions|all vectors",
-}
+# Functions of vectors, one row per word, and what each of their parameters must not be.
+OF_VECTORS = [
+    getattr(wefe.metrics, name)
+    for name in (
+        *("association", "ect", "indirect_bias", "ripa", "ripa_by_pair", "rnd", "rnd_by_word"),
+        *("negative_sentiment_probabilities", "same_signed", "sc_weat", "sc_weat_by_word"),
+        *("weat", "weat_effect_size"),
+    )
+]
+NO_VECTORS = {"text": "text", "None": None, "NaN": np.full((4, 3), np.nan), "no rows": drawn(0, 3)}
 
 BOOL, ZERO, ANY_NUMBER = {"bool"}, {"zero"}, {"zero", "float", "huge"}
-# What is not wrong at all, by the name of the parameter or of the function and the parameter.
+# What is not wrong at all, by the name of the parameter.
 FINE = {
-    **dict.fromkeys(["normalize", "balanced", "both_directions", "holdout"], BOOL),
-    **dict.fromkeys(["warn_not_found_words", "print_model_evaluation"], BOOL),
-    **dict.fromkeys(["calculate_p_value", "p_value_verbose", "return_effect_size"], BOOL),
-    **dict.fromkeys(["ddof", "relative_gap", "lost_vocabulary_threshold", "group"], ZERO),
-    "n_subset": ZERO,
+    **dict.fromkeys(["normalize", "both_directions", "holdout", "warn_not_found_words"], BOOL),
+    **dict.fromkeys(["print_model_evaluation", "calculate_p_value", "p_value_verbose"], BOOL),
+    "return_effect_size": BOOL,
+    **dict.fromkeys(["ddof", "lost_vocabulary_threshold"], ZERO),
     "random_state": {"None", "zero"},
     "c": ANY_NUMBER,
-    "gamma": ANY_NUMBER,
     "theta": ANY_NUMBER | {"negative"},
     "exclude": {"empty list", "texts"},
     "candidates": {"texts"},
     "variants": {"empty dict"},
     # scikit-learn says well enough what its classifiers do not take.
     "estimator_params": {"empty dict", "dict"},
-    "questions": {"only one"},
-    "direction": {"texts"},
-    # One direction or several.
-    "directions": {"an axis less"},
-    "indirect_bias.first": {"an axis less"},
-    "indirect_bias.second": {"an axis less"},
-    "bias_by_projection.first": {"an axis more"},
-    "bias_by_projection.second": {"an axis more"},
-    # One association or more.
-    "permutation_test.x": {"numbers"},
-    "permutation_test.y": {"numbers"},
-    "mac.targets": {"only one"},
-    "mac.attributes": {"only one"},
-    "mac_by_word.attributes": {"only one"},
-    # No other array has these axes.
-    "vectors": {"a column more"},
-    "proximity_bias.indirect": {"NaN", "a column more"},
-    "neighbor_group_shares.along": {"NaN", "a column more"},
-    "gipe.indirect": {"NaN"},
-    # Arrays of any shape, with NaN where nothing is known.
-    "cosines": {"NaN", "numbers", "too deep", "an array without axes", "an axis more"}
-    | {"an axis less", "negative", *ANY_NUMBER},
-    "along_first": {"NaN", "an axis more", "an axis less"},
-    "along_second": {"NaN", "an axis more", "an axis less"},
 }
 
 
@@ -134,39 +60,27 @@ def warnings_are_errors():
 
 def complaints(called, parameter, values, call, default=inspect.Parameter.empty):
     """Give what is wrong with the answers to wrong values of a parameter, in a line each."""
-    fine = FINE.get(f"{called}.{parameter}", FINE.get(parameter, set()))
-    culprit = CALLED.get(f"{called}.{parameter}", CALLED.get(parameter, parameter))
+    culprit = "preprocessor" if parameter == "preprocessors" else parameter
     for wrong, value in values.items():
-        if wrong in fine or value is default:
+        if wrong in FINE.get(parameter, ()) or value is default:
             continue
         complained = complaint(lambda value=value: call(value), culprit)
         if complained:
             yield f"{called}({parameter}={wrong}): {complained}"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
-def test_functions_refuse_wrong_values(name):
-    function = FUNCTIONS[name]
-    parameters = inspect.signature(function).parameters
-    groups = GROUPS if name == "cluster_alignment" else []
-    good = {
-        parameter: GOOD[parameter]
-        for parameter, declared in parameters.items()
-        if declared.default is declared.empty and declared.kind is not declared.VAR_POSITIONAL
-    } | GOOD_OF.get(name, {})
-    function(*groups, **good)
+@pytest.mark.parametrize("function", OF_VECTORS, ids=lambda function: function.__name__)
+def test_functions_refuse_what_are_no_vectors(function):
+    declared = inspect.signature(function).parameters.items()
+    names = [name for name, each in declared if each.default is each.empty]
+    good = {name: drawn(4, 3, seed=seed) for seed, name in enumerate(names)}
+    if "directions" in good:
+        good["directions"] = np.eye(3)[:1]
+    function(**good)
     found = []
-    for parameter, declared in parameters.items():
-        if declared.kind is declared.VAR_POSITIONAL:
-            values = {**ANYTHING, **dict(spoilt(FIRST))}
-            found += complaints(name, parameter, values, lambda v: function(v, SECOND, **good))
-            continue
-        values = {**ANYTHING, **dict(spoilt(good.get(parameter, GOOD.get(parameter))))}
-        found += complaints(
-            *(name, parameter, values),
-            lambda value, parameter=parameter: function(*groups, **{**good, parameter: value}),
-            declared.default,
-        )
+    for name in names:
+        call = lambda value, name=name: function(**{**good, name: value})  # noqa: E731
+        found += complaints(function.__name__, name, NO_VECTORS, call)
     assert found == []
 
 

@@ -159,18 +159,6 @@ def test_group_at_the_mean_of_all_groups_has_no_direction():
 # The model before mitigation
 
 
-def test_a_word_that_is_nothing_but_bias_says_so_without_an_original(caplog):
-    vectors = np.array([[1, 0.1], [-1, 0.1], [2, 0], [0.9, 0.3], [0.8, 0.3], [-0.7, 0.4]])
-    model = WordEmbeddingModel((["she", "he", "lady", "nurse", "home", "kids"], vectors), "flat")
-    query = Query([["she"], ["he"]], [["lady", "nurse"]])
-    result = ProximityBias().run_query(query, model, k=2)
-    assert list(result["word_values"]) == ["nurse"]
-    why = "the indirect bias of 0 of its 2 neighbours is known"
-    assert result.details["left_out"] == {"lady": why}
-    assert result.details["not_in_original"] == ()
-    assert "1 of 2 words are left out: lady" in caplog.text
-
-
 def test_the_sign_of_rounding_is_no_leaning_and_most_of_it_is_told(caplog):
     model = random_model(8, n_words=400, dim=50)
     query = Query([["w0", "w1"], ["w2", "w3"]], [[f"w{i}" for i in range(4, 40)]])
@@ -301,14 +289,3 @@ def test_small_models_give_the_neighbours_that_they_have(six, toy_model):
 
 
 # In the framework
-
-
-def test_frame_has_one_line_per_neighbour(toy_model, g):
-    near = neighborhoods(toy_model, ["nurse", "boss"], g, [g[0], -g[0]], 2, exclude=OUTSIDE)
-    frame = near.to_frame(["F", "M"])
-    assert list(frame) == [
-        "word", "rank", "neighbor", "cosine", "indirect_bias", "towards F", "towards M",
-    ]  # fmt: skip
-    assert frame["neighbor"].tolist() == ["tree", "home", "job", "folk"]
-    assert frame.loc[1, "indirect_bias"] == pytest.approx(0.226520, abs=1e-6)
-    assert list(near.to_frame())[-1] == "towards group 1"

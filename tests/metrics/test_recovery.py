@@ -147,20 +147,6 @@ def test_clusters_and_their_chance_are_those_of_all_groups_of_these_sizes(sizes)
     assert result.p_value == pytest.approx(p_of(every, result.value), abs=error)
 
 
-def test_three_groups_are_clustered_and_classified_as_by_scikit_learn(three):
-    clusters = KMeans(3, n_init=10, random_state=0).fit_predict(units(three))
-    expected = best_share(clusters, labels_of([30, 40, 25]))
-    assert 0.5 < expected < 1
-    assert cluster_alignment(*three) == pytest.approx(expected)
-    train, test = [part[::2] for part in three], [part[1::2] for part in three]
-    expected = np.mean(said_of(train, test) == labels_of([len(part) for part in test]))
-    assert classification_accuracy(train, test) == pytest.approx(expected)
-    result = classification_test(train, test=test)
-    assert result.value == pytest.approx(expected)
-    assert result.chance == 20 / 47
-    assert (result.n_words, result.n_groups, result.p_method) == (95, 3, "permutation")
-
-
 def test_shares_of_three_groups_are_those_of_a_slow_computation():
     rng = np.random.default_rng(3)
     vectors, bias, k = rng.normal(size=(40, 4)), rng.normal(size=(40, 3)), 6

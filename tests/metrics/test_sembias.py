@@ -7,20 +7,12 @@ import pytest
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import load_sembias
-from wefe.datasets._studies import parse_sembias
 from wefe.metrics import sembias
 
 QUESTION = [["man", "woman"], ["boss", "home"], ["job", "tree"], ["pilot", "nurse"]]
 OTHER = [["home", "kids"], ["boss", "job"], ["they", "folk"], ["man", "she"]]
 LOST = [["man", "xyzzy"], *QUESTION[1:]]
 KINDS = ("definition", "stereotype", "none")
-
-
-@pytest.fixture
-def published(monkeypatch, shared_data):
-    """The published file, where it is beside the repository."""
-    monkeypatch.setenv("WEFE_DATA_DIR", str(shared_data))
-    return shared_data / "gn_glove" / "SemBias"
 
 
 def cosines_of(literal, model, question, direction=("he", "she")):
@@ -151,25 +143,6 @@ def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model, li
     assert len({str(question) for question in questions}) == 40
     questions[0][0][0] = "spoilt"
     assert load_sembias()[0][0][0] == "king"
-
-
-def test_published_questions_on_word2vec(published, word2vec, literal):
-    result = sembias(word2vec)
-    # Words such as lid, sugar and puppy are not in this part of the vocabulary.
-    assert (result.n_questions, result.n_used, result.n_lost) == (440, 10, 430)
-    assert shares_of(result) == (0.9, 0.1, 0.0)
-    assert result.subset.n_questions == 40
-    words = {word for question in result.questions for pair in question for word in pair}
-    assert set(result.lost_words) == {word for word in words if word not in word2vec}
-    questions = parse_sembias(published.read_text())
-    assert load_sembias(published) == load_sembias("gn_glove") == questions
-    for question, cosines in zip(questions, result.cosines, strict=True):
-        if not np.isnan(cosines).any():
-            assert cosines == pytest.approx(cosines_of(literal, word2vec, question), abs=1e-6)
-    # The subset has definitions of its own, and no shipped question is a published one.
-    others = {str(question[0]) for question in questions[:-40]}
-    assert not others & {str(question[0]) for question in questions[-40:]}
-    assert not {*map(str, questions)} & {*map(str, load_sembias())}
 
 
 def test_questions_of_a_file_are_checked(tmp_path, toy_model):
