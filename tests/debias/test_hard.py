@@ -99,12 +99,10 @@ PUBLISHED_TARGET = [
     ("equalize", "ignores", "target", "first", "second"),
     [
         ("equalize_pairs", True, None, 0.047349, 0.055328),
-        ("equalize_pairs", False, None, 0.057544, 0.055328),
         ("none", True, None, -0.142656, 0.055328),
         # 'John' and 'Mary' are equalised as they are after neutralising; from the vectors before
         # it, the second figure would be 0.054956.
         ("definitional_pairs", True, None, 0.006566, 0.056072),
-        ("definitional_pairs", False, None, 0.024105, 0.056072),
         ("equalize_pairs", False, PUBLISHED_TARGET, 0.047349, 0.079940),
     ],
 )
@@ -216,40 +214,23 @@ def test_a_set_is_equalized_with_the_words_that_are_there(toy_model, caplog):
 
 @pytest.mark.parametrize(
     ("n_components", "neutralised", "equalised"),
-    [
-        (1, 0.117277, -0.013798),
-        (2, 0.107294, -0.011716),
-        (3, 0.074089, -0.009654),
-        (5, 0.034784, None),
-    ],
+    [(1, 0.117277, -0.013798), (2, 0.107294, -0.011716), (3, 0.074089, -0.009654)],
 )
 def test_recomputed_figures_of_ethnicities(published, n_components, neutralised, equalised):
     words = fetch_debias_multiclass()
     sets = words["ethnicity_definitional_sets"]
     ignore = sorted({word for part in sets for word in part})
-    targets, attributes = (
-        [words[f"{name}_{kind}"] for name in ("white", "black")]
-        for kind in ("terms", "biased_words")
-    )
-    query = Query(targets, attributes)
-
-    def weat(method):
-        model = method.transform(published.model, ignore=ignore)
-        return WEAT().run_query(query, model, lost_vocabulary_threshold=1, **CASES)["weat"]
-
-    neutral = multiclass(published.model, n_components, sets, [])
-    assert weat(neutral) == pytest.approx(neutralised, abs=1e-5)
-    if equalised is not None:
-        assert weat(multiclass(published.model, n_components, sets)) == pytest.approx(
-            equalised, abs=1e-5
+    query = Query(
+        *(
+            [words[f"{name}_{kind}"] for name in ("white", "black")]
+            for kind in ("terms", "biased_words")
         )
-    ratios = multiclass(published.model, 10, sets).pca_.explained_variance_ratio_
-    expected = [0.29413, 0.20502, 0.15957, 0.13129, 0.08840, 0.05446, 0.03710, 0.03003]
-    np.testing.assert_allclose(ratios, expected, atol=1e-5)
-    if n_components == 2:
-        # To equalize stereotyped words with each other turns the bias around.
-        templates = list(words["ethnicity_analogy_templates"].values())
-        assert weat(multiclass(published.model, 2, sets, templates)) < -0.16
+    )
+    for equalize, expected in (([], neutralised), (None, equalised)):
+        method = multiclass(published.model, n_components, sets, equalize)
+        model = method.transform(published.model, ignore=ignore)
+        result = WEAT().run_query(query, model, lost_vocabulary_threshold=1, **CASES)
+        assert result["weat"] == pytest.approx(expected, abs=1e-5)
 
 
 # Soft debiasing
