@@ -124,7 +124,7 @@ def mutants_of(path: str) -> Iterator[Mutant]:
 
 
 def copy_of(folder: Path) -> Path:
-    """Copy the files of the checkout to a new folder."""
+    """Copy the files of the checkout to a new folder, and link the data beside it."""
     listed = subprocess.run(
         ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
     )
@@ -132,6 +132,8 @@ def copy_of(folder: Path) -> Path:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    if (ROOT.parent / "shared").is_dir():
+        (folder.parent / "shared").symlink_to(ROOT.parent / "shared")
     return folder
 
 

@@ -58,14 +58,20 @@ def test_conventions_of_scikit_learn(method):
     marker = object()
     names = [name for name in inspect.signature(method.__init__).parameters if name != "self"]
     assert vars(method(**dict.fromkeys(names, marker))) == dict.fromkeys(names, marker)
+    plain = method()
+    assert (plain.verbose, plain.criterion_name, repr(plain)) == (
+        False,
+        None,
+        f"{method.__name__}()",
+    )
     made = small(method)
+    assert len({made, clone(made)}) == 2
     parameters = made.get_params()
     assert made.fit(make(), criterion=GENDER) is made
     check_is_fitted(made)
     assert made.get_params() == parameters
     assert all(name.endswith("_") for name in {*vars(made)} - {*parameters})
     assert vars(clone(made)) == parameters
-    assert repr(made).startswith(f"{method.__name__}(")
 
 
 @every_method
