@@ -33,8 +33,9 @@ ROOT = Path(__file__).parents[1]
 TIMEOUT_SECONDS = 300
 # More tests than that are run as whole files, which pytest collects faster.
 MOST_TESTS = 300
-PRELOADED = ("hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "pydantic", "pytest",
-             "scipy.stats", "sklearn.linear_model")  # fmt: skip
+PRELOADED = ("gensim.models", "hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "pydantic",
+             "pytest", "scipy.stats", "sentence_transformers", "sklearn.cluster",
+             "sklearn.linear_model")  # fmt: skip
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,

@@ -66,6 +66,7 @@ def test_layer_does_to_every_text_what_the_method_does_to_vectors(
         assert mitigated.name == "MiniLM_gender_debiased"
 
 
+@pytest.mark.slow
 def test_saved_folder_needs_sentence_transformers_only(pipeline, encoder, options, tmp_path):
     folder, method = tmp_path / "mitigated", LEACE()
     debias_encoder(method, encoder, folder, **options)

@@ -274,6 +274,10 @@ def test_soft_worked_example(toy_model):
     assert similarity + 0.2 * bias == pytest.approx(0.1056548, abs=1e-7)
     debiased = method.transform(toy_model)
     np.testing.assert_allclose(debiased.vectors, unit(words @ t.T), atol=1e-12)
+    # A mean over 13 x 13 pairs of words, and over 3 neutral words.
+    mean = SoftDebias(0.2).fit(toy_model, PAIRS, neutral_words=neutral_words)
+    total = SoftDebias(0.2 * 13**2 / 3, "sum").fit(toy_model, PAIRS, neutral_words=neutral_words)
+    np.testing.assert_allclose(mean.transformation_, total.transformation_, atol=1e-9)
 
 
 @pytest.mark.parametrize(
