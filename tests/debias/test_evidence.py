@@ -176,6 +176,15 @@ def test_ignored_words_and_what_is_not_plain_is_left_out(words, ignore, n_words)
     assert ("words of any case" in rows[0].note) is upper
 
 
+def test_words_of_ones_own_are_looked_up_and_their_neighbours_are_as_many_as_there_are():
+    rows = rows_of(toy(), toy(seed=1), words=["a", "b", "c", "d", "absent"], k=26)
+    neighbors = rows[3]
+    assert neighbors.n == 4
+    told = "1 of 5 words not found; 25 neighbours, because there are few words"
+    assert neighbors.note.endswith(told)
+    assert "neighbours" not in rows_of(toy(), toy(seed=1), k=25)[3].note
+
+
 def model(vectors, name="after", words=None):
     vectors = np.asarray(vectors)
     words = [f"w{i}" for i in range(len(vectors))] if words is None else words

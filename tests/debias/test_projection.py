@@ -71,6 +71,7 @@ def test_a_word_that_is_nothing_but_bias_becomes_zero_not_noise(dtype, caplog):
     vectors = np.concatenate([3 * basis[:1] + 2 * basis[1:], others])
     result = neutralised(vectors.astype(dtype), basis)
     assert not result[0].any()
+    assert not to_unit(result.copy())[0].any()
     np.testing.assert_allclose(result[1:], remove(vectors, basis)[1:], atol=1e-6)
     assert result[3].any()
     assert "1 vectors lie entirely in the bias subspace" in caplog.text
