@@ -4,8 +4,8 @@
     python scripts/mutate.py metrics --again survivors.txt  # those only, with better tests
 
 A mutant has one operator, comparison, condition, constant or returned value changed. A seed draws
-them from all that are possible, so that a run can be repeated. Each is run against the tests of
-the package that reach its line, until one fails. Survivors are printed: some are equivalent to the
+them from all that are possible, so that a run can be repeated. Each is run against the 100 tests
+of the package that reach its line and the fewest others, until one fails. Survivors are printed: some are equivalent to the
 original, the others show what no test checks. It works on copies and runs on Linux and macOS only.
 """
 
@@ -31,8 +31,8 @@ from typing import NamedTuple
 ROOT = Path(__file__).parents[1]
 # A mutant that runs longer is noticed: it hangs.
 TIMEOUT_SECONDS = 300
-# More tests than that are run as whole files, which pytest collects faster.
-MOST_TESTS = 300
+# A change that so many tests do not notice, is noticed by hardly any other.
+MOST_TESTS = 100
 PRELOADED = ("gensim.models", "hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "pydantic",
              "pytest", "scipy.stats", "sentence_transformers", "sklearn.cluster",
              "sklearn.linear_model")  # fmt: skip
@@ -170,7 +170,7 @@ def run_tests(folder: Path, arguments: list[str]) -> bool:
 def tests_by_line(folder: Path, package: str, n_jobs: int) -> dict[tuple[str, int], list[str]]:
     """Return the tests that reach each line, those that reach the fewest lines first.
 
-    All tests reach the lines of a module's top level.
+    The lines of a module's top level are reached by the tests of all its functions.
     """
     from coverage import CoverageData
 
@@ -187,10 +187,13 @@ def tests_by_line(folder: Path, package: str, n_jobs: int) -> dict[tuple[str, in
         for line, contexts in data.contexts_by_lineno(file).items():
             found[name, line] = {context.split("|")[0] for context in contexts}
     n_lines = Counter(test for tests in found.values() for test in tests)
+    of_file: dict[str, set[str]] = {}
+    for (name, _), tests in found.items():
+        of_file[name] = of_file.get(name, set()) | tests - {""}
     return {
-        line: [f"tests/{package}"]
-        if "" in tests
-        else sorted(tests, key=lambda test: (n_lines[test], test))
+        line: sorted(
+            of_file[line[0]] if "" in tests else tests, key=lambda test: (n_lines[test], test)
+        )[:MOST_TESTS]
         for line, tests in found.items()
     }
 
@@ -206,8 +209,6 @@ def start(folders: multiprocessing.Queue[Path]) -> None:
 def is_killed(job: tuple[Mutant, list[str]]) -> bool:
     """Return whether a test that reaches the mutant fails with it."""
     mutant, tests = job
-    if len(tests) > MOST_TESTS:
-        tests = sorted({test.split("::")[0] for test in tests})
     file = FOLDER / mutant.path
     text = file.read_bytes()
     file.write_bytes(text[: mutant.start] + mutant.after.encode() + text[mutant.end :])
