@@ -5,8 +5,9 @@
 
 A mutant has one operator, comparison, condition, constant or returned value changed. A seed draws
 them from all that are possible, so that a run can be repeated. Each is run against the 100 tests
-of the package that reach its line and the fewest others, until one fails. Survivors are printed: some are equivalent to the
-original, the others show what no test checks. It works on copies and runs on Linux and macOS only.
+of the package that reach its line and the fewest others, until one fails. Survivors are printed:
+some are equivalent to the original, the others show what no test checks. It works on copies and
+runs on Linux and macOS only.
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ ROOT = Path(__file__).parents[1]
 TIMEOUT_SECONDS = 300
 # A change that so many tests do not notice, is noticed by hardly any other.
 MOST_TESTS = 100
-PRELOADED = ("gensim.models", "hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "pydantic",
-             "pytest", "scipy.stats", "sentence_transformers", "sklearn.cluster",
-             "sklearn.linear_model")  # fmt: skip
+PRELOADED = (
+    *("gensim.models", "hypothesis.extra.numpy", "pandas", "plotly.graph_objects", "pydantic"),
+    *("pytest", "scipy.stats", "sentence_transformers", "sklearn.cluster", "sklearn.linear_model"),
+)
 COMPARISONS = {
     ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
     ast.NotEq: ast.Eq, ast.Is: ast.IsNot, ast.IsNot: ast.Is, ast.In: ast.NotIn, ast.NotIn: ast.In,
