@@ -52,30 +52,33 @@ def embed(words, model=None, **lookup):
 @every_dtype
 @pytest.mark.parametrize("normalize", [False, True])
 def test_metrics_compute_in_float64_and_users_get_copies_in_the_dtype_of_the_model(
-    dtype, normalize
+    dtype, normalize, caplog
 ):
-    model = toy_model(dtype)
+    caplog.set_level(logging.INFO, logger="wefe")
+    model, options = toy_model(dtype), {"normalize": normalize, "verbose": True}
     query = Query([["she"], ["he", "man"]], [["math"]], ["F", "M"], ["S"])
-    embedded = embed_query(model, query, normalize=normalize)
-    assert embedded.sets == embedded.targets + embedded.attributes
-    assert [part.name for part in embedded.sets] == ["F", "M", "S"]
-    given = get_embeddings_from_query(model, query, normalize=normalize)
-    sides = [{name: list(words) for name, words in side.items()} for side in given]
-    assert sides == [{"F": ["she"], "M": ["he", "man"]}, {"S": ["math"]}]
+    embedded = embed_query(model, query, normalize=normalize).targets[1].vectors
+    assert "toy: found " not in caplog.text
+    targets, attributes = get_embeddings_from_query(model, query, **options)
+    assert [list(targets), list(targets["M"]), list(attributes)] == [
+        ["F", "M"],
+        ["he", "man"],
+        ["S"],
+    ]
     found = [
-        *given[0]["M"].values(),
-        *get_embeddings_from_set(model, ["he", "man"], normalize=normalize)[1].values(),
-        *get_embeddings_from_tuples(model, [["he", "man"]], normalize=normalize)[0].values(),
+        *targets["M"].values(),
+        *get_embeddings_from_set(model, ["he", "man"], **options)[1].values(),
+        *get_embeddings_from_tuples(model, [["he", "man"]], **options)[0].values(),
     ]
     expected = VECTORS[[1, 3]] / (np.linalg.norm(VECTORS[[1, 3]], axis=1)[:, None] ** normalize)
-    tolerance = {"rtol": np.finfo(dtype).eps}
-    np.testing.assert_allclose(found, np.tile(expected, (3, 1)), **tolerance)
-    np.testing.assert_allclose(embedded.targets[1].vectors, expected, rtol=1e-15)
+    np.testing.assert_allclose(found, np.tile(expected, (3, 1)), rtol=np.finfo(dtype).eps)
+    np.testing.assert_allclose(embedded, expected, rtol=1e-15)
     assert {vector.dtype for vector in found} == {np.dtype(dtype)}
-    assert embedded.targets[1].vectors.dtype == np.float64
-    for vector in [*found, embedded.targets[1].vectors]:
+    assert embedded.dtype == np.float64
+    for vector in [*found, embedded]:
         vector[:] = 99
     assert np.array_equal(model.vectors, VECTORS)
+    assert caplog.text.count("toy: found ") == 5
 
 
 # Variants
@@ -216,21 +219,6 @@ def test_incomplete_tuples_are_discarded_or_kept_unless_nothing_is_left(
     every = f"{logged}pairs[3] left out because the model lacks queen, king"
     assert caplog.messages == [f"toy: 2 of 4 pairs lost a word: {every}"] * bool(logged)
     assert get_embeddings_from_tuples(model, []) == []
-
-
-def test_documented_order_of_arguments_and_counts_that_verbose_logs(model, caplog):
-    caplog.set_level(logging.INFO, logger="wefe")
-    query, options = Query([["She"]], [["math"]]), ([LOWER], "all", True)
-    targets, _ = get_embeddings_from_query(model, query, 0.0, *options, False, True)
-    _, found = get_embeddings_from_set(model, ["She"], *options, True)
-    (pair,) = get_embeddings_from_tuples(
-        model, [["She", "xyzzy"]], "pairs", *options, False, False, True
-    )
-    for words in (targets["Target set 0"], found, pair):
-        assert np.linalg.norm(words["she"]) == pytest.approx(1)
-    assert caplog.text.count("toy: found ") == 4
-    get_embeddings_from_set(model, ["She"], *options, False)
-    assert caplog.text.count("toy: found ") == 4
 
 
 def test_subwords_are_built_only_if_asked_for_and_no_variant_is_in_the_vocabulary(caplog):

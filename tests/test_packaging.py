@@ -310,17 +310,6 @@ def test_workflows_may_do_no_more_than_they_must(workflows):
                 assert job["environment"], name
 
 
-def test_the_site_is_published_only_if_maintainers_want_it_and_from_the_main_branch(workflows):
-    jobs = workflows["docs"]["jobs"]
-    conditions = [jobs["publish"]["if"]]
-    conditions += [s["if"] for s in jobs["site"]["steps"] if "pages" in s.get("uses", "")]
-    assert len(conditions) == 2
-    for condition in conditions:
-        assert "vars.PUBLISH_DOCS == 'true'" in condition
-        assert "github.ref == 'refs/heads/main'" in condition
-        assert "github.event_name != 'pull_request'" in condition
-
-
 def test_the_matrix_has_every_python_that_the_package_names(workflows, project):
     tested = {*workflows["tests"]["jobs"]["test"]["strategy"]["matrix"]["python"]}
     heads = "Programming Language :: Python :: "

@@ -279,18 +279,6 @@ def test_an_encoder_answers_all_but_analogies():
     assert "input_embeddings" in evaluate(model, analogies(QUEEN)).nan_reason
 
 
-@needs_gensim
-def test_words_that_are_built_from_subwords_count_if_that_is_wanted():
-    from gensim.models import FastText
-
-    texts = [["home", "kids", "boss", "job", "tree"]] * 20
-    wv = FastText(texts, vector_size=8, min_count=1, epochs=1, seed=0, workers=1).wv
-    pairs = [("home", "kids"), ("homes", "jobs"), ("boss", "job")]
-    judged = Benchmark("p", "similarity", pairs, [1.0, 2.0, 3.0])
-    assert evaluate(WordEmbeddingModel(wv), judged).n_used == 2
-    assert evaluate(WordEmbeddingModel(wv, use_subwords=True), judged).n_used == 3
-
-
 @pytest.mark.parametrize(
     ("wrong", "error"),
     [

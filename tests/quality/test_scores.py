@@ -1,6 +1,5 @@
 """Tests of the table of quality and of the ranking that is made of it."""
 
-
 import numpy as np
 import pandas as pd
 import pytest
