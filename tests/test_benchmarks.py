@@ -1,6 +1,5 @@
 """The table of ratios: how it is made from rows, what is said to be missing, and what survives."""
 
-import dataclasses
 import importlib
 import json
 import os
@@ -16,14 +15,7 @@ if not (ROOT / "benchmarks").is_dir():
 
 
 @pytest.fixture(scope="module")
-def table():
-    with pytest.MonkeyPatch.context() as patch:
-        patch.syspath_prepend(str(ROOT))
-        return importlib.import_module("benchmarks._table")
-
-
-@pytest.fixture(scope="module")
-def runner(table):
+def runner():
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(ROOT))
         return importlib.import_module("benchmarks.__main__")
@@ -58,10 +50,6 @@ ABOUT = {
 }
 
 
-def cells(line):
-    return [cell.strip() for cell in line.strip().strip("|").split(" | ")]
-
-
 # The runner
 
 
@@ -69,24 +57,26 @@ def test_a_benchmark_that_fails_does_not_take_the_others_along(runner, scripts, 
     scripts("first", "report('one', 1.0)")
     scripts("second", "report('two', 2.0)\nraise ValueError('no luck')")
     scripts("third", "report('three', 3.0, against='a loop', their_seconds=6.0)")
-    out = tmp_path / "table.md"
-    assert runner.main(["--out", str(out)]) == 1
+    out, page = tmp_path / "table.md", tmp_path / "page.md"
+    page.write_text("Before\n\n<!-- table -->\nold\n<!-- end of table -->\n\nAfter\n")
+    assert runner.main(["--out", str(out), "--page", str(page)]) == 1
     printed = capsys.readouterr()
     assert out.read_text() == printed.out
-    lines = [cells(line) for line in printed.out.splitlines() if line.startswith("| ")][1:]
-    assert lines[4][-1] == "not measured: the benchmark failed: ValueError: no luck"
-    assert lines[6][-1] == "2.0 x"
-    assert "[2/3] second" in printed.err
+    assert "not measured: the benchmark failed: ValueError: no luck |" in printed.out
+    assert "2.0 x |" in printed.out
     assert "Traceback" in printed.err
     found = json.loads(out.with_suffix(".json").read_text())
     assert found["about"]["commit"] == "abc1234"
     assert [row["ratio"] for row in found["rows"]] == [None, None, None, 2.0]
+    text = page.read_text()
+    assert text.startswith("Before\n\n<!-- table -->\n\n- Machine")
+    assert text.endswith("|\n\n<!-- end of table -->\n\nAfter\n")
+    assert "old" not in text
 
 
 def test_what_was_measured_before_an_interruption_is_not_lost(runner, scripts, capsys, monkeypatch):
     scripts("first", "report('one', 1.0)")
     scripts("second", "report('two', 1.0)")
-    scripts("third", "report('three', 1.0)")
     run_part = runner.run_part
 
     def interrupted(name, options):
@@ -98,21 +88,7 @@ def test_what_was_measured_before_an_interruption_is_not_lost(runner, scripts, c
     assert runner.main([]) == 1
     out = capsys.readouterr().out
     assert "| one | 1.0 s |" in out
-    assert out.count("not measured: interrupted") == 2
-    assert "**Third**" in out
-
-
-def test_a_page_gets_the_table_between_its_markers(runner, scripts, capsys, tmp_path):
-    page = tmp_path / "page.md"
-    page.write_text("Before\n\n<!-- table -->\nold\n<!-- end of table -->\n\nAfter\n")
-    scripts("one", "report('new', 1.0)")
-    for _ in range(2):
-        assert runner.main(["--page", str(page)]) == 0
-        text = page.read_text()
-        assert text.startswith("Before\n\n<!-- table -->\n\n- Machine")
-        assert text.endswith("|\n\n<!-- end of table -->\n\nAfter\n")
-        assert "old" not in text
-        assert text.count("| new |") == 1
+    assert "not measured: interrupted" in out
 
 
 def run(*arguments, **environment):
@@ -132,16 +108,12 @@ def test_a_benchmark_runs_from_the_command_line(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "**Permutation tests**" in done.stdout
     assert "x (quick) |" in done.stdout
-    assert "no --peer given" in done.stdout
     found = json.loads(out.with_suffix(".json").read_text())
-    assert found["about"]["versions"]["numpy"]
     assert any(row["ratio"] for row in found["rows"])
 
 
-@pytest.mark.parametrize(
-    ("name", "module"), [("measure", "gensim"), ("published", "gensim"), ("encode", "torch")]
-)
-def test_what_is_not_installed_is_a_line(table, tmp_path, name, module):
+@pytest.mark.parametrize(("name", "module"), [("measure", "gensim"), ("encode", "torch")])
+def test_what_is_not_installed_is_a_line(runner, tmp_path, name, module):
     # Nothing else hides an installed package from a fresh process.
     code = (
         "import importlib.util as util, runpy, sys\n"
@@ -151,7 +123,7 @@ def test_what_is_not_installed_is_a_line(table, tmp_path, name, module):
         f"runpy.run_path('benchmarks/bench_{name}.py', run_name='__main__')\n"
     )
     rows = tmp_path / "rows"
-    done = run("-c", code, **{table.ROWS: str(rows)})
+    done = run("-c", code, **{runner._table.ROWS: str(rows)})
     assert done.returncode == 0, done.stderr
-    last = table.Row(**json.loads(rows.read_text().splitlines()[-1]))
-    assert dataclasses.asdict(last)["missing"].startswith(module)
+    last = json.loads(rows.read_text().splitlines()[-1])
+    assert last["missing"].startswith(module)

@@ -51,15 +51,13 @@ def parse(command):
     if name.startswith("--"):
         assert [name, *arguments] in (["--help"], ["--version"]), command
         return
-    assert name in group.commands, command
     # With --help, click looks at nothing else; here, the rest is looked at.
-    help_is_asked = "--help" in arguments
-    arguments = [word for word in arguments if word != "--help"]
+    given = [word for word in arguments if word != "--help"]
     try:
-        group.commands[name].make_context(name, arguments)
+        group.commands[name].make_context(name, given)
     except Exception as error:
         # Options that do not exist are found before those that are missing.
-        if not (help_is_asked and "Missing" in f"{type(error).__name__} {error}"):
+        if given == arguments or "Missing" not in f"{type(error).__name__} {error}":
             raise
 
 
@@ -74,59 +72,39 @@ TEXTS = {page.relative_to(ROOT).as_posix(): page.read_text("utf-8") for page in 
 BENCHMARKS = re.compile(r"^[ >]*python -m benchmarks\b((?:[^\n]*\\\n)*[^\n`]*)", re.MULTILINE)
 
 
-def benchmark_calls():
-    """Give the pages, and the docstring, with what they write behind `python -m benchmarks`."""
-    main = ROOT / "benchmarks/__main__.py"
-    texts = {**TEXTS, "benchmarks/__main__.py": main.read_text("utf-8")} if main.exists() else {}
-    found = ((name, call) for name, text in texts.items() for call in BENCHMARKS.findall(text))
-    return sorted({(name, call.replace("\\\n", " ").strip()) for name, call in found})
-
-
-@pytest.fixture
-def parse_benchmarks(tmp_path, monkeypatch):
-    """The parser of the benchmarks, where their page is, and where it may touch files."""
-    if not (ROOT / "benchmarks").is_dir():
+def test_calls_of_the_benchmarks_can_be_parsed(tmp_path, monkeypatch):
+    main, page = ROOT / "benchmarks/__main__.py", "docs/about/benchmarks.md"
+    if not main.exists():
         pytest.skip("the benchmarks are not here")
-    (tmp_path / "docs/about").mkdir(parents=True)
-    page = (ROOT / "docs/about/benchmarks.md").read_text("utf-8")
-    (tmp_path / "docs/about/benchmarks.md").write_text(page, "utf-8")
+    (tmp_path / page).parent.mkdir(parents=True)
+    (tmp_path / page).write_text(TEXTS[page], "utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(ROOT))
-    return importlib.import_module("benchmarks.__main__").arguments
+    parse_benchmarks = importlib.import_module("benchmarks.__main__").arguments
+    texts = [*TEXTS.values(), main.read_text("utf-8")]
+    calls = [call.replace("\\\n", " ") for text in texts for call in BENCHMARKS.findall(text)]
+    assert len(calls) > 3
+    for call in calls:
+        parse_benchmarks([word for word in shlex.split(call) if word != "--help"])
 
 
-@pytest.mark.parametrize(("page", "call"), benchmark_calls())
-def test_a_call_of_the_benchmarks_can_be_parsed(page, call, parse_benchmarks):
-    words = shlex.split(call)
-    if "--help" in words:
-        with pytest.raises(SystemExit) as ended:
-            parse_benchmarks(["--help"])
-        assert ended.value.code == 0
-    parse_benchmarks([word for word in words if word != "--help"])
-
-
-def test_scripts_that_pages_name_exist():
-    script = re.compile(r"python3? ((?:benchmarks|scripts)/[\w/]+\.py)")
-    named = {(page, name) for page, text in TEXTS.items() for name in script.findall(text)}
-    assert named
-    assert not [(page, name) for page, name in named if not (ROOT / name).is_file()]
-
-
-def test_targets_of_make_that_pages_name_exist():
-    targets = {*re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)}
-    named = re.compile(r"(?:^|`)make (\w+)", re.MULTILINE)
-    found = {(page, name) for page, text in TEXTS.items() for name in named.findall(text)}
-    assert len(found) > 5
-    assert not [(page, name) for page, name in found if name not in targets]
-
-
-def test_extras_that_pages_install_exist():
-    with (ROOT / "pyproject.toml").open("rb") as file:
-        extras = tomllib.load(file)["project"]["optional-dependencies"]
-    named = re.compile(r"pip install (?:-e )?[\"']?(?:\.|wefe)\[([\w,]+)\]")
-    found = {(page, names) for page, text in TEXTS.items() for names in named.findall(text)}
+def named(pattern):
+    """Give the pages, and what they name."""
+    found = {(page, name) for page in TEXTS for name in re.findall(pattern, TEXTS[page], re.M)}
     assert len(found) > 3
-    assert not [(page, names) for page, names in found if not {*names.split(",")} <= {*extras}]
+    return found
+
+
+def test_scripts_targets_and_extras_that_pages_name_exist():
+    scripts = named(r"python3? ((?:benchmarks|scripts)/[\w/]+\.py)")
+    assert not [(page, name) for page, name in scripts if not (ROOT / name).is_file()]
+    targets = {*re.findall(r"^(\w+):", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE)}
+    makes = named(r"(?:^|`)make (\w+)")
+    assert not [(page, name) for page, name in makes if name not in targets]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    extras = {*project["optional-dependencies"]}
+    installs = named(r"pip install (?:-e )?[\"']?(?:\.|wefe)\[([\w,]+)\]")
+    assert not [(page, names) for page, names in installs if not {*names.split(",")} <= extras]
 
 
 def test_the_words_tested_in_the_how_to_have_the_values_that_it_shows(tmp_path):

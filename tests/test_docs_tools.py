@@ -3,7 +3,6 @@
 import importlib.util
 import shutil
 import sys
-from functools import cached_property
 from pathlib import Path
 
 import pytest
@@ -24,16 +23,6 @@ def tool(path):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-@pytest.fixture(scope="module")
-def docstrings():
-    return tool(ROOT / "scripts/check_docstrings.py")
-
-
-@pytest.fixture(scope="module")
-def links():
-    return tool(ROOT / "scripts/check_links.py")
 
 
 @pytest.fixture(scope="module")
@@ -79,22 +68,38 @@ def complete(n):
     return 2 * n
 
 
-def without(*sections):
-    """Make a function with the docstring of `complete` but for some sections."""
-    parts = complete.__doc__.split("\n\n")
-    kept = [part for part in parts if not any(f"{name}\n" in part for name in sections)]
-
-    def incomplete(n):
-        if n < 0:
-            raise ValueError("negative")
-        return 2 * n
-
-    incomplete.__doc__ = "\n\n".join(kept)
-    return incomplete
+def check_something(n):
+    """Stand for the checks of the package."""
 
 
-def test_a_complete_docstring_has_no_problem(docstrings):
-    assert list(docstrings.problems_of(complete)) == []
+@pytest.fixture
+def problems_of():
+    """What is wrong with a function or class with the docstring of `complete`, but for parts."""
+    docstrings = tool(ROOT / "scripts/check_docstrings.py")
+
+    def problems(function, without=(), old="", new=""):
+        parts = complete.__doc__.replace(old, new).split("\n\n")
+        kept = [part for part in parts if not any(f"{name}\n" in part for name in without)]
+        function.__doc__ = "\n\n".join(kept)
+        return list(docstrings.problems_of(function))
+
+    return problems
+
+
+def test_a_function_that_calls_a_check_and_a_constructor_raise(problems_of):
+    def calls(n):
+        check_something(n)
+
+    class Made:
+        def __init__(self, n):
+            if n < 0:
+                raise ValueError("negative")
+
+    (found,) = problems_of(calls, ["Raises", "Returns"])
+    assert "no section Raises: check_something()" in found
+    (found,) = problems_of(Made, ["Raises", "Returns"])
+    assert "no section Raises: ValueError" in found
+    assert problems_of(Made, ["Returns"]) == []
 
 
 @pytest.mark.parametrize(
@@ -108,46 +113,15 @@ def test_a_complete_docstring_has_no_problem(docstrings):
         ("Raises\n    ------", "Returns\n    -------", "cannot be read"),
     ],
 )
-def test_what_is_missing_or_wrong_is_named(docstrings, old, new, problem):
-    changed = without()
-    changed.__doc__ = complete.__doc__.replace(old, new)
-    assert changed.__doc__ != complete.__doc__
-    (found,) = docstrings.problems_of(changed)
+def test_what_is_missing_or_wrong_is_named(problems_of, old, new, problem):
+    def changed(n):
+        if n < 0:
+            raise ValueError("negative")
+        return 2 * n
+
+    assert problems_of(changed) == []
+    (found,) = problems_of(changed, (), old, new)
     assert problem in found
-
-
-def check_something(n):
-    """Stand for the checks of the package."""
-
-
-def test_a_function_that_calls_a_check_raises(docstrings):
-    def calls(n):
-        check_something(n)
-
-    calls.__doc__ = without("Raises", "Returns").__doc__
-    (found,) = docstrings.problems_of(calls)
-    assert "no section Raises: check_something()" in found
-
-
-def test_what_a_constructor_raises_belongs_to_the_class(docstrings):
-    class Made:
-        def __init__(self, n):
-            if n < 0:
-                raise ValueError("negative")
-
-    class Kept:
-        @cached_property
-        def value(self):
-            raise ValueError("none")
-
-    Made.__doc__ = without("Raises", "Returns").__doc__
-    (found,) = docstrings.problems_of(Made)
-    assert "no section Raises: ValueError" in found
-    Made.__doc__ = without("Returns").__doc__
-    assert list(docstrings.problems_of(Made)) == []
-    Kept.value.func.__doc__ = "Return nothing."
-    (found,) = docstrings.problems_of(Kept.__dict__["value"], is_member=True)
-    assert "no section Raises: ValueError" in found
 
 
 def test_every_public_name_stands_under_its_room():
@@ -159,7 +133,11 @@ def test_every_public_name_stands_under_its_room():
     assert set(wefe.__all__) <= homes
 
 
-def test_links_that_lead_nowhere_are_named(links, tmp_path):
+def test_links_that_lead_nowhere_are_named(tmp_path):
+    links = tool(ROOT / "scripts/check_links.py")
+    assert links.broken_in_markdown(ROOT) == []
+    (tmp_path / "README.md").write_text("[a](gone.md), [b](#here), [c](https://example.org)")
+    assert links.broken_in_markdown(tmp_path) == ["README.md: gone.md is not there"]
     (tmp_path / "index.html").write_text(
         '<a href="other.html#here">1</a><a href="other.html#there">2</a><a href="gone.html">3</a>'
         '<a href="https://example.org/gone">4</a><a href="#top">5</a><img src="gone.png">',
@@ -168,17 +146,8 @@ def test_links_that_lead_nowhere_are_named(links, tmp_path):
     (tmp_path / "other.html").write_text('<h1 id="here">Here</h1>', "utf-8")
     broken, n_links = links.broken_links(tmp_path)
     assert n_links == 5
-    assert [line.split(": ")[1].split()[0] for line in broken] == [
-        "other.html#there",
-        "gone.html",
-        "gone.png",
-    ]
-
-
-def test_links_of_the_pages_at_the_top_lead_somewhere(links, tmp_path):
-    assert links.broken_in_markdown(ROOT) == []
-    (tmp_path / "README.md").write_text("[a](gone.md), [b](#here), [c](https://example.org)")
-    assert links.broken_in_markdown(tmp_path) == ["README.md: gone.md is not there"]
+    found = [line.split(": ")[1].split()[0] for line in broken]
+    assert found == ["other.html#there", "gone.html", "gone.png"]
 
 
 @pytest.mark.parametrize(

@@ -9,10 +9,10 @@ import importlib
 import re
 from pathlib import Path
 
-import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from wefe import Query, WordEmbeddingModel, _compat
+from wefe import _compat
 from wefe.metrics import RNSB
 
 PAGE = Path(__file__).parents[1] / "docs" / "about" / "moving.md"
@@ -49,66 +49,37 @@ def printed(section):
 def claims():
     """Give each number in a column 'Here', with its section."""
     for section in re.split(r"^(?=###? )", TEXT, flags=re.MULTILINE):
-        title = section.partition("\n")[0].lstrip("# ")
         for header, rows in tables(section):
-            if header[-1] != "Here":
-                continue
-            for row in rows:
+            for row in rows if header[-1] == "Here" else ():
                 # Code and targets of links hold no results.
                 plain = re.sub(r"`[^`]*`|\]\([^)]*\)", "", row[-1])
                 for number in NUMBER.findall(plain):
-                    yield pytest.param(section, number, id=f"{title}: {row[0]}: {number}")
+                    yield section, number
 
 
-@pytest.mark.parametrize(("older", "names", "newer"), list(import_paths()))
-def test_older_and_new_path_lead_to_one_object(older, names, newer):
-    (older,), (newer,) = older, newer
-    for name in names:
-        assert getattr(importlib.import_module(older), name) is getattr(
-            importlib.import_module(newer), name
-        )
+def test_older_and_new_path_lead_to_one_object():
+    paths = list(import_paths())
+    assert {*_compat._TABLE} <= {older for (older,), _, _ in paths}
+    for (older,), names, (newer,) in paths:
+        for name in names:
+            found, expected = (
+                getattr(importlib.import_module(path), name) for path in (older, newer)
+            )
+            assert found is expected
 
 
-def test_every_older_path_is_in_the_table():
-    listed = {older for (older,), _, _ in import_paths()}
-    assert set(_compat._TABLE) <= listed
+def test_numbers_of_a_table_are_printed_by_the_code_of_its_section():
+    sections = [section for section, _ in claims()]
+    assert len({*sections}) == 9
+    for section, number in claims():
+        value, digits = float(number.replace(",", "")), len(number.partition(".")[2])
+        assert any(round(found, digits) == value for found in printed(section)), (section, number)
 
 
-def test_there_are_numbers_of_every_section():
-    sections = {claim.values[0].partition("\n")[0] for claim in claims()}
-    assert len(sections) == 9
-
-
-@pytest.mark.parametrize(("section", "number"), list(claims()))
-def test_number_of_a_table_is_printed_by_the_code_of_its_section(section, number):
-    value = float(number.replace(",", ""))
-    digits = len(number.partition(".")[2])
-    assert any(round(found, digits) == value for found in printed(section))
-
-
-# Claims of the page that are no numbers.
-
-
-@pytest.fixture
-def model():
-    words = [f"{kind}{i}" for kind in "xyab" for i in range(4)]
-    vectors = np.random.default_rng(0).normal(size=(len(words), 4))
-    return WordEmbeddingModel((words, vectors.astype(np.float32)), "model")
-
-
-def query_of(*sets):
-    return Query([list(sets[0]), list(sets[1])], [list(sets[2]), list(sets[3])])
-
-
-SETS = tuple([f"{kind}{i}" for i in range(4)] for kind in "xyab")
-
-
-def test_error_of_a_classifier_is_raised(model):
-    from sklearn.linear_model import LogisticRegression
-
+def test_error_of_a_classifier_is_raised(toy_model, toy_query):
     class Failing(LogisticRegression):
         def fit(self, x, y):
             raise RuntimeError("no fit")
 
     with pytest.raises(RuntimeError, match="no fit"):
-        RNSB().run_query(query_of(*SETS), model, estimator=Failing, estimator_params={})
+        RNSB().run_query(toy_query, toy_model, estimator=Failing, holdout=False)

@@ -30,16 +30,14 @@ PRINTED_RANKS = {
     "overall": ["2347516", "1347526", "2356714", "2154736"],
 }
 WEB = [1, 2, 7, 6, 4, 5, 3]
-SPEARMAN = {
-    "gender": [0.785714, 0.607143, 0.428571, 0.75, 0.607143, 0.892857],
-    "ethnicity": [0.892857, 0.321429, 0.321429, 0.357143, 0.142857, 0.75],
-    "religion": [0.571429, -0.25, 0.178571, 0.321429, 0.285714, 0.5],
-    "overall": [0.964286, 0.821429, 0.607143, 0.785714, 0.642857, 0.714286],
-}
-KENDALL = {
-    "gender": [0.714286, 0.523810, 0.333333, 0.619048, 0.428571, 0.809524],
-    "overall": [0.904762, 0.714286, 0.333333, 0.619048, 0.428571, 0.428571],
-}
+CORRELATIONS = [
+    ("spearman", "gender", [0.785714, 0.607143, 0.428571, 0.75, 0.607143, 0.892857]),
+    ("spearman", "ethnicity", [0.892857, 0.321429, 0.321429, 0.357143, 0.142857, 0.75]),
+    ("spearman", "religion", [0.571429, -0.25, 0.178571, 0.321429, 0.285714, 0.5]),
+    ("spearman", "overall", [0.964286, 0.821429, 0.607143, 0.785714, 0.642857, 0.714286]),
+    ("kendall", "gender", [0.714286, 0.523810, 0.333333, 0.619048, 0.428571, 0.809524]),
+    ("kendall", "overall", [0.904762, 0.714286, 0.333333, 0.619048, 0.428571, 0.428571]),
+]
 
 
 def ranks_of(criterion):
@@ -53,20 +51,10 @@ def totals(scores, query_set, n_queries=1, metric="WEAT", best=0):
     return table.assign(query_set=query_set, aggregation="average", n_queries=n_queries)
 
 
-def pairs(matrix):
-    return matrix.to_numpy()[np.triu_indices(len(matrix), 1)]
-
-
-@pytest.mark.parametrize("criterion", SPEARMAN)
-def test_spearman_correlations_of_the_papers_table(criterion):
-    matrix = calculate_ranking_correlations(ranks_of(criterion))
-    np.testing.assert_allclose(pairs(matrix), SPEARMAN[criterion], atol=1e-6)
-
-
-@pytest.mark.parametrize("criterion", KENDALL)
-def test_kendall_correlations_of_the_papers_table(criterion):
-    matrix = calculate_ranking_correlations(ranks_of(criterion), method="kendall")
-    np.testing.assert_allclose(pairs(matrix), KENDALL[criterion], atol=1e-6)
+@pytest.mark.parametrize(("method", "criterion", "expected"), CORRELATIONS)
+def test_correlations_of_the_papers_table(method, criterion, expected):
+    matrix = calculate_ranking_correlations(ranks_of(criterion), method=method)
+    np.testing.assert_allclose(matrix.to_numpy()[np.triu_indices(4, 1)], expected, atol=1e-6)
 
 
 def test_quality_benchmark_joins_the_ranking_as_a_column():
@@ -82,7 +70,6 @@ def test_quality_benchmark_joins_the_ranking_as_a_column():
 
 
 M1 = {"a": 0.2, "b": 0.5, "c": 0.5, "d": 0.1}
-M2 = {"a": 0.3, "b": 0.1, "c": 0.4, "d": 0.2}
 
 
 @pytest.mark.parametrize(
@@ -96,9 +83,9 @@ M2 = {"a": 0.3, "b": 0.1, "c": 0.4, "d": 0.2}
     ],
 )
 def test_ties_are_ranked_as_asked(method, expected):
-    ranking = create_ranking([score_column(M1, "m1", 0), score_column(M2, "m2", 0)], method=method)
-    assert ranking["m1"].tolist() == expected
-    assert ranking["m2"].tolist() == [3, 1, 4, 2]
+    table = score_column(M1, "m1", 0)
+    ranking = create_ranking([table, table], method=method)
+    assert ranking["m1"].tolist() == ranking["m1 (2)"].tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -129,18 +116,13 @@ def three_models(toy_model):
         ("WEAT-ES: G average score", [2, 1]),
         ("MAC: G average of abs values score", [1, 2]),
         ("WEAT: G sum score", [2, 1]),
+        ("quality", [2, 1]),
     ],
 )
 def test_order_is_known_from_the_heading_of_a_matrix(heading, expected, caplog):
     table = pd.DataFrame({heading: [0.9, 0.2]}, index=["a", "b"])
     assert create_ranking([table])[heading].tolist() == expected
-    assert caplog.text == ""
-
-
-def test_unknown_order_is_the_documented_one_and_logged(caplog):
-    table = pd.DataFrame({"quality": [0.9, 0.2]}, index=["a", "b"])
-    assert create_ranking([table])["quality"].tolist() == [2, 1]
-    assert "it is unknown what is better" in caplog.text
+    assert ("it is unknown what is better" in caplog.text) == (heading == "quality")
 
 
 @pytest.mark.parametrize("heading", ["MAC: G sum score", "ECT: G sum of abs values score"])
@@ -152,48 +134,21 @@ def test_order_of_a_sum_alone_is_asked_for(heading):
     assert create_ranking([table], ascending=False)[heading].tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("function", ["avg", "abs_avg", "bias_avg"])
-@pytest.mark.parametrize("metric", [ECT, MAC])
-def test_ranking_survives_a_file(three_models, metric, function, tmp_path, caplog):
-    q = Query(
-        [["she", "woman"], ["he", "man"]],
-        [["home", "kids", "nurse"], ["boss", "job", "pilot"]],
-    )
-    table = run_queries(
-        metric,
-        [q],
-        three_models,
-        aggregation_function=function,
-        aggregate_results=True,
-        generate_subqueries=True,
-    )
-    expected = create_ranking([table]).iloc[:, 0].tolist()
-    table.to_csv(tmp_path / "t.csv")
-    read = pd.read_csv(tmp_path / "t.csv", index_col=0)
-    assert create_ranking([read]).iloc[:, 0].tolist() == expected
-
-
-@pytest.mark.parametrize("function", ["sum", "abs_sum", "avg", "bias_avg"])
+@pytest.mark.parametrize("function", ["sum", "abs_sum", "avg", "abs_avg", "bias_avg"])
 @pytest.mark.parametrize("metric", [WEAT, ECT, MAC])
-def test_matrix_and_totals_are_ranked_alike(three_models, metric, function):
+def test_matrices_files_and_totals_are_ranked_alike(three_models, metric, function, tmp_path):
     q = Query([["she", "woman"], ["he", "man"]], [["home", "kids"], ["boss", "job"]])
     asked = {"generate_subqueries": True}
     matrix = run_queries(
         metric, [q], three_models, aggregate_results=True, aggregation_function=function, **asked
     )
+    ranking = create_ranking([matrix])
     totals = aggregate(measure(metric, [q], three_models, **asked), function)
-    pd.testing.assert_frame_equal(create_ranking([matrix]), create_ranking(totals))
-
-
-def test_overall_score_of_sums_is_best_at_the_weighted_sum():
-    """ECT is best at 1, so a sum over 4 queries at 4 and one over 8 at 8."""
-    parts = [
-        totals({"a": 3.0, "b": 2.0}, "one", best=4),
-        totals({"a": 7.0, "b": 6.0}, "two", best=8),
-    ]
-    overall = overall_scores(parts)
-    assert create_ranking(overall).iloc[:, 0].tolist() == [1, 2]
-    assert overall["best"].tolist() == [6.0, 6.0]
+    pd.testing.assert_frame_equal(ranking, create_ranking(totals))
+    if metric is WEAT or "sum" not in function:
+        matrix.to_csv(tmp_path / "t.csv")
+        read = pd.read_csv(tmp_path / "t.csv", index_col=0)
+        assert create_ranking([read]).to_numpy().tolist() == ranking.to_numpy().tolist()
 
 
 def test_query_sets_weigh_alike_for_metrics_that_take_them_apart(packaged_model):
@@ -209,20 +164,13 @@ def test_query_sets_weigh_alike_for_metrics_that_take_them_apart(packaged_model)
         assert overall_scores(parts)["score"].item() == pytest.approx(expected)
 
 
-def test_equal_headings_stay_apart():
-    table = score_column(M1, "x", 0)
-    assert list(create_ranking([table, table]).columns) == ["x", "x (2)"]
-
-
 def test_model_without_score_has_no_rank(caplog):
     tables = [
         score_column({"a": 1.0, "b": 2.0}, "x", 0),
         score_column({"b": 1.0, "c": 0.5}, "y", 0),
     ]
     ranking = create_ranking(tables)
-    assert list(ranking.index) == ["a", "b", "c"]
-    assert np.isnan(ranking.loc["a", "y"])
-    assert ranking.loc["c", "y"] == 1
+    np.testing.assert_array_equal(ranking.loc[["a", "c"]], [[1, np.nan], [np.nan, 1]])
     assert "no rank" in caplog.text
 
 
@@ -261,13 +209,8 @@ def test_differences_that_are_no_rounding_stay(scores, best, expected):
 
 
 def test_a_correlation_is_over_the_models_of_both_rankings():
-    ranks = pd.DataFrame(
-        {
-            "a": [1, 2, 3, 4, math.nan],
-            "b": [2, 1, 4, 3, 5],
-            "c": [math.nan, math.nan, 1, 2, 3],
-        }
-    )
+    nan = math.nan
+    ranks = pd.DataFrame({"a": [1, 2, 3, 4, nan], "b": [2, 1, 4, 3, 5], "c": [nan, nan, 1, 2, 3]})
     matrix = calculate_ranking_correlations(ranks)
     # Two points lie on a line, whatever they mean.
     assert np.isnan(matrix.loc["a", "c"])
@@ -278,30 +221,33 @@ def test_a_correlation_is_over_the_models_of_both_rankings():
 def test_overall_score_weighs_query_sets_by_their_queries():
     sets = {"gender": (0.2, 7), "ethnicity": (0.3, 9), "religion": (0.1, 9)}
     parts = [totals({"m": score}, name, n) for name, (score, n) in sets.items()]
-    assert overall_scores(parts)["score"].item() == pytest.approx(0.2)
-    equal = dict.fromkeys(sets, 1)
-    assert overall_scores(parts, weights=equal)["score"].item() == pytest.approx(0.2)
     one = {**dict.fromkeys(sets, 0), "ethnicity": 1}
-    assert overall_scores(parts, weights=one)["score"].item() == pytest.approx(0.3)
+    for weights, expected in ((None, 0.2), (dict.fromkeys(sets, 1), 0.2), (one, 0.3)):
+        found = overall_scores(parts, weights=weights)
+        assert found["score"].item() == pytest.approx(expected)
+    # ECT is best at 1, so a sum over 4 queries at 4 and one over 8 at 8.
+    parts = [
+        totals({"a": 3.0, "b": 2.0, "c": 1.0}, "one", best=4),
+        totals({"a": 7.0, "b": 6.0}, "two", best=8),
+    ]
+    overall = overall_scores(parts)
+    np.testing.assert_array_equal(create_ranking(overall).iloc[:, 0], [1, 2, np.nan])
+    assert overall["best"].tolist() == [6.0] * 3
 
 
 def test_overall_columns_of_the_papers_table_are_weighted_means():
     """RNSB columns of Table 1: gender, ethnicity, religion -> overall, within rounding."""
-    gender = [0.02, 0.02, 0.23, 0.29, 0.32, 0.03, 0.14]
-    ethnicity = [0.03, 0.04, 0.07, 0.07, 0.17, 0.05, 0.12]
-    religion = [0.07, 0.04, 0.18, 0.10, 0.22, 0.17, 0.31]
+    columns = {
+        "gender": (7, [0.02, 0.02, 0.23, 0.29, 0.32, 0.03, 0.14]),
+        "ethnicity": (9, [0.03, 0.04, 0.07, 0.07, 0.17, 0.05, 0.12]),
+        "religion": (9, [0.07, 0.04, 0.18, 0.10, 0.22, 0.17, 0.31]),
+    }
     printed = [0.04, 0.03, 0.15, 0.14, 0.23, 0.09, 0.19]
-    columns = {"gender": gender, "ethnicity": ethnicity, "religion": religion}
     parts = [
         totals(dict(zip(MODELS, column, strict=True)), name, n)
-        for (name, column), n in zip(columns.items(), (7, 9, 9), strict=True)
+        for name, (n, column) in columns.items()
     ]
     np.testing.assert_allclose(overall_scores(parts)["score"], printed, atol=0.0051)
-
-
-def test_overall_score_of_a_model_that_lacks_a_set_is_nan():
-    parts = [totals({"a": 1.0, "b": 1.0}, "one"), totals({"a": 1.0}, "two")]
-    assert overall_scores(parts)["score"].isna().tolist() == [False, True]
 
 
 def test_overall_score_keeps_metrics_apart_and_refuses_to_mix_aggregations(toy_model, toy_query):
@@ -311,21 +257,16 @@ def test_overall_score_keeps_metrics_apart_and_refuses_to_mix_aggregations(toy_m
         overall_scores([aggregate(scores, "avg"), aggregate(scores, "sum")])
 
 
-def test_table_without_aggregated_column_is_refused(toy_model, toy_query):
-    other = Query([["she"], ["he"]], [["home"], ["job"]], ["F", "M"], ["H", "J"])
-    table = run_queries(WEAT, [toy_query, other], [toy_model])
-    with pytest.raises(ValueError, match="aggregate_results=True"):
-        create_ranking([table])
-
-
-UNAGGREGATED = {"query_name": ["q"], "score": [1.0]}
+UNAGGREGATED = pd.DataFrame({"query_name": ["q"], "score": [1.0]})
+MATRIX = pd.DataFrame({"a wrt b": [1.0], "c wrt d": [2.0]}, index=["m"]).rename_axis(columns="WEAT")
 
 
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
         (lambda: create_ranking([{"a": 1}]), TypeError, "element 0 must be a DataFrame"),
-        (lambda: create_ranking(pd.DataFrame(UNAGGREGATED)), ValueError, "wefe.aggregate"),
+        (lambda: create_ranking(UNAGGREGATED), ValueError, "wefe.aggregate"),
+        (lambda: create_ranking([MATRIX]), ValueError, "aggregate_results=True"),
         (lambda: create_ranking([pd.DataFrame(index=["a"])]), ValueError, "element 0 must have"),
         (lambda: create_ranking([pd.DataFrame({"x": [1, 2]}, ["a", "a"])]), ValueError, "repeats"),
         (lambda: score_column({"a": "x"}, "x", 0), TypeError, "scores must be numbers"),

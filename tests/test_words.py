@@ -8,9 +8,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wefe import Query, WordEmbeddingModel
-from wefe.metrics import WEAT
+from wefe.embeddings import embed_query
 from wefe.words import check_preprocessors, preprocess_word, variants
 
+FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
 OPTIONS = [
     {},
     {"lowercase": True},
@@ -36,11 +37,8 @@ options = st.sampled_from(OPTIONS)
         ({"uppercase": True}, "ÑANDÚ"),
         ({"titlecase": True}, "Ñandú"),
         ({"strip_accents": True}, "Nandu"),
-        ({"strip_accents": "unicode"}, "Nandu"),
-        ({"strip_accents": "ascii"}, "Nandu"),
         ({"lowercase": True, "strip_accents": True}, "nandu"),
         ({"lowercase": False, "strip_accents": False}, "Ñandú"),
-        ({"preprocessor": lambda word: word[::-1]}, "údnaÑ"),
         ({"preprocessor": None, "lowercase": True}, "ñandú"),
         # A function switches the others off; the last of several cases wins.
         ({"lowercase": True, "preprocessor": lambda word: word + "!"}, "Ñandú!"),
@@ -49,6 +47,7 @@ options = st.sampled_from(OPTIONS)
 )
 def test_each_documented_option_does_what_it_says(options, expected):
     assert preprocess_word("Ñandú", options) == expected
+    assert preprocess_word("Ñandú", options, vocab_prefix="/C/Éñ/") == f"/C/Éñ/{expected}"
 
 
 @pytest.mark.parametrize(
@@ -64,20 +63,11 @@ def test_each_documented_option_does_what_it_says(options, expected):
     ],
 )
 def test_unicode_removes_marks_and_ascii_removes_what_is_left(word, unicode, ascii):  # noqa: A002
-    assert preprocess_word(word, {"strip_accents": "unicode"}) == unicode
-    assert preprocess_word(word, {"strip_accents": "ascii"}) == ascii
-
-
-def test_composed_and_decomposed_accents_are_stripped_alike():
-    for form in ("NFC", "NFD", "NFKC", "NFKD"):
-        word = unicodedata.normalize(form, "Müller-Ångström")
-        assert preprocess_word(word, {"strip_accents": True}) == "Muller-Angstrom"
-
-
-def test_prefix_is_put_before_the_word_and_left_as_it_is():
-    assert preprocess_word("Él", {"lowercase": True}, vocab_prefix="/C/Éñ/") == "/C/Éñ/él"
-    shout = {"preprocessor": str.upper}
-    assert preprocess_word("él", shout, vocab_prefix="/c/en/") == "/c/en/ÉL"
+    for form in FORMS:
+        spelled = unicodedata.normalize(form, word)
+        assert preprocess_word(spelled, {"strip_accents": "ascii"}) == ascii
+        stripped = preprocess_word(spelled, {"strip_accents": "unicode"})
+        assert unicodedata.normalize("NFKC", stripped) == unicode
 
 
 # Variants
@@ -104,15 +94,12 @@ def test_variants_are_the_distinct_forms_in_the_order_of_the_preprocessors(word,
         ({"unrelated": True}, ValueError, "'unrelated'; the options are 'lowercase'"),
         ({1: True}, ValueError, "unknown option 1"),
         ({"lowercase": "no"}, TypeError, "'lowercase' must be True or False; got str 'no'"),
-        ({"uppercase": 1}, TypeError, "'uppercase' must be True or False"),
         ({"titlecase": None}, TypeError, "'titlecase' must be True or False"),
         ({"strip_accents": "asci"}, ValueError, "Did you mean 'ascii'"),
-        ({"strip_accents": 1}, ValueError, "strip_accents must be one of 'ascii', 'unicode'"),
         ({"unicode_form": "nfc"}, ValueError, "'NFC', 'NFD', 'NFKC', 'NFKD'; got str 'nfc'"),
         ({"apostrophes": "curly"}, ValueError, "one of 'straight', 'typographic'"),
         ({"preprocessor": "lower"}, TypeError, "must be a callable; got str 'lower'"),
         ("lowercase", TypeError, "must be a dict of options"),
-        (["lowercase"], TypeError, "must be a dict of options"),
     ],
 )
 def test_wrong_options_are_refused(options, error, message):
@@ -120,6 +107,16 @@ def test_wrong_options_are_refused(options, error, message):
         preprocess_word("She", options)
     with pytest.raises(error, match=message):
         check_preprocessors([{}, options])
+
+
+def test_wrong_lists_of_preprocessors_are_refused():
+    for preprocessors, error, message in (
+        ({"lowercase": True}, TypeError, r"Write \[\{'lowercase': True\}\]"),
+        (iter([{}]), TypeError, "preprocessors must be a list"),
+        ([], ValueError, r"\[\{\}\] looks words up as they are"),
+    ):
+        with pytest.raises(error, match=message):
+            check_preprocessors(preprocessors)
 
 
 def test_a_function_that_returns_no_string_is_named_with_the_word():
@@ -130,26 +127,10 @@ def test_a_function_that_returns_no_string_is_named_with_the_word():
         preprocess_word("She", {"preprocessor": forgetful})
 
 
-@pytest.mark.parametrize(
-    ("preprocessors", "error", "message"),
-    [
-        ({"lowercase": True}, TypeError, r"Write \[\{'lowercase': True\}\]"),
-        ("lowercase", TypeError, "preprocessors must be a list"),
-        (({} for _ in range(2)), TypeError, "preprocessors must be a list.*generator"),
-        ([], ValueError, r"\[\{\}\] looks words up as they are"),
-        ([None], TypeError, "must be a dict of options"),
-    ],
-)
-def test_wrong_lists_of_preprocessors_are_refused(preprocessors, error, message):
-    with pytest.raises(error, match=message):
-        check_preprocessors(preprocessors)
-
-
 # Forms of Unicode, and apostrophes
 
 
 NINA = {form: unicodedata.normalize(form, "niña") for form in ("NFC", "NFD")}
-FORMS = ["NFC", "NFD", "NFKC", "NFKD"]
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -173,20 +154,14 @@ def test_a_mark_does_not_begin_a_word():
     [
         ("ĳsberg", {"unicode_form": "NFKC"}, "ijsberg"),
         ("ĳsberg", {"unicode_form": "NFC"}, "ĳsberg"),
-        ("ﬁlle", {"unicode_form": "NFKD"}, "fille"),
         ("sœur", {"unicode_form": "NFKC"}, "sœur"),  # a letter of French, no ligature in print
         ("straße", {"uppercase": True}, "STRASSE"),
         ("straße", {"lowercase": True}, "straße"),
-        ("STRASSE", {"lowercase": True}, "strasse"),
         ("ßa", {"titlecase": True}, "Ssa"),
-        ("straße", {"unicode_form": "NFKC", "strip_accents": True}, "straße"),
-        ("straße", {"strip_accents": "ascii"}, "strae"),
-        ("año", {"strip_accents": True}, "ano"),
         ("IŞIK", {"lowercase": True}, "işik"),  # Turkish would have ışık
         ("aujourd\u2019hui", {"apostrophes": "straight"}, "aujourd'hui"),
         ("aujourd'hui", {"apostrophes": "typographic"}, "aujourd\u2019hui"),
         ("l\u02bcart", {"apostrophes": "straight"}, "l'art"),
-        ("\u2018s-hertogenbosch", {"apostrophes": "straight"}, "'s-hertogenbosch"),
         ("l`art", {"apostrophes": "straight"}, "l`art"),
         ("L\uff07ART", {"unicode_form": "NFKC", "apostrophes": "typographic"}, "L\u2019ART"),
     ],
@@ -196,27 +171,17 @@ def test_letters_that_are_not_what_they_look_like(word, options, expected):
 
 
 # A word of the query in one form, the vocabulary in the other one.
-SPANISH = {
-    "él": (1.0, 0.1), "niño": (0.9, 0.3), "ella": (-1.0, 0.2), "niña": (-0.8, 0.4),
-    "álgebra": (0.7, 0.7), "cálculo": (0.5, 0.8), "poesía": (-0.2, 0.9), "danza": (-0.4, 0.8),
-}  # fmt: skip
-
-
-def spanish_model(form):
-    vocabulary = [unicodedata.normalize(form, word) for word in SPANISH]
-    return WordEmbeddingModel.from_arrays(vocabulary, np.array(list(SPANISH.values())), name=form)
-
-
-def spanish_query(form):
-    spell = [unicodedata.normalize(form, word) for word in SPANISH]
-    return Query([spell[:2], spell[2:4]], [spell[4:6], spell[6:]])
 
 
 @pytest.mark.parametrize(("of_model", "of_query"), [("NFC", "NFD"), ("NFD", "NFC")])
 def test_queries_find_words_of_the_other_unicode_form(of_model, of_query):
-    expected = WEAT().run_query(spanish_query("NFC"), spanish_model("NFC"))["weat"]
-    model, query = spanish_model(of_model), spanish_query(of_query)
-    assert np.isnan(WEAT().run_query(query, model)["weat"])
+    spanish = ["él", "niña", "álgebra"]
+    in_model, in_query = (
+        [unicodedata.normalize(form, word) for word in spanish] for form in (of_model, of_query)
+    )
+    model = WordEmbeddingModel((in_model, np.eye(3)))
+    query = Query([in_query[:1], in_query[1:2]], [in_query[2:]])
+    assert embed_query(model, query).nan_reason is not None
     for preprocessors in ([{"unicode_form": of_model}], [{}, {"unicode_form": of_model}]):
-        found = WEAT().run_query(query, model, preprocessors=preprocessors)
-        assert found["weat"] == expected
+        embedded = embed_query(model, query, preprocessors=preprocessors)
+        assert [part.words for part in embedded.sets] == [(word,) for word in in_model]

@@ -72,27 +72,18 @@ def make_byte_level(with_special, **options):
 def make_network(kind, n_tokens, seed=0):
     torch = pytest.importorskip("torch")
     transformers = pytest.importorskip("transformers")
-    # Large weights, so that the context counts.
-    common = {"vocab_size": n_tokens, "initializer_range": 0.4}
-    size = {"hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
-    of_bert = {**common, **size, "intermediate_size": 24}
-    of_gpt2 = {**common, "n_embd": 16, "n_layer": 3, "n_head": 2, "n_positions": 32}
-    of_t5 = {"d_model": 16, "d_kv": 8, "d_ff": 24, "num_layers": 3, "num_heads": 2}
-    config, network = {
-        "bert": (transformers.BertConfig(**of_bert, max_position_embeddings=32), "BertModel"),
-        "roberta": (
-            transformers.RobertaConfig(**of_bert, max_position_embeddings=34, pad_token_id=1),
-            "RobertaModel",
-        ),
-        "gpt2": (transformers.GPT2Config(**of_gpt2), "GPT2Model"),
-        "t5": (
-            transformers.T5Config(vocab_size=n_tokens, **of_t5),
-            "T5ForConditionalGeneration",
-        ),
-    }[kind]
+    config = transformers.AutoConfig.for_model(
+        kind,
+        vocab_size=n_tokens,
+        initializer_range=0.4,  # large weights, so that the context counts
+        hidden_size=16,
+        num_hidden_layers=3,
+        num_attention_heads=2,
+        max_position_embeddings=34 if kind == "roberta" else 32,
+    )
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        return getattr(transformers, network)(config)
+        return transformers.AutoModel.from_config(config)
 
 
 def make_encoder(kind, seed=0):

@@ -1,5 +1,6 @@
 """The cache on disk: never a wrong vector, whatever happens to the file."""
 
+import contextlib
 import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
@@ -41,17 +42,13 @@ def test_what_is_kept_is_found_by_another_object(cache):
     assert cache.get([b"no such key", b"bad"]) == {}
 
 
-@pytest.mark.parametrize("damage", ["text", "cut"])
-def test_a_broken_file_is_set_aside(cache, damage, caplog):
+@pytest.mark.parametrize("start", [0, 4096])
+def test_a_broken_file_is_set_aside(cache, start, caplog):
     cache.put(vectors(0, 300))
-    if damage == "text":
-        cache.path.write_bytes(b"this is no database" * 100)
-    else:
-        data = cache.path.read_bytes()
-        cache.path.write_bytes(data[:4096] + b"\xff" * (len(data) - 4096))
+    data = cache.path.read_bytes()
+    cache.path.write_bytes(data[:start] + b"\xff" * (len(data) - start))
     assert cache.get(list(vectors(0, 300))) == {}
     assert "it was renamed to toy.sqlite.damaged-" in caplog.text
-    assert len(list(cache.path.parent.glob("*.damaged-*"))) == 1
     cache.put(vectors(0, 2))
     assert_kept(cache, vectors(0, 2))
 
@@ -66,7 +63,7 @@ def test_a_place_that_cannot_be_used_is_said_once(tmp_path, caplog):
 
 
 def test_two_make_the_file_at_once(tmp_path, caplog):
-    for n in range(50):
+    for n in range(20):
         path = tmp_path / str(n) / "toy.sqlite"
         with ThreadPoolExecutor(2) as pool:
             list(pool.map(lambda n, path=path: VectorCache(path).put(vectors(n, n + 1)), range(2)))
@@ -79,10 +76,9 @@ def test_the_cache_is_cleared(cache):
     other = cache.path.parent.parent / "other.sqlite"
     other.write_text("not ours")
     assert clear_cache(cache.path.parent.parent) > 100 * 4 * DIM
-    assert cache.get(list(vectors(0, 1))) == {}
     assert other.exists()
+    assert cache.get(list(vectors(0, 1))) == {}
     cache.put(vectors(0, 1))
-    assert_kept(cache, vectors(0, 1))
 
 
 # With an encoder
@@ -92,9 +88,11 @@ def test_the_cache_is_cleared(cache):
 def counted(tiny, tmp_path, n_runs):
     """Opens an encoder with a cache; counts the texts that its network reads."""
 
-    def load(seed=0, **options):
+    def load(seed=0, side="right", **options):
         options = {"cache_dir": tmp_path, "progress": False, **options}
-        model = load_encoder(tiny.encoder("bert", seed), **options)
+        network, tokenizer = tiny.encoder("bert", seed)
+        tokenizer.truncation_side = side
+        model = load_encoder((network, tokenizer), **options)
         n_runs.clear()  # not what it took to open it
         return model
 
@@ -124,18 +122,16 @@ def test_other_settings_are_other_vectors(counted):
         {"max_length": 20},
         {"dtype": "bfloat16"},
         {"seed": 1},
+        {"side": "left"},
     ):
-        encoder = counted(**options)
-        own = encoder.encode_words(["nursing"])
+        own = counted(**options).encode_words(["nursing"])
         assert sum(counted.n_texts) == 1, options
         fresh = counted(cache=False, **options)
         np.testing.assert_array_equal(own, fresh.encode_words(["nursing"]))
     assert len(list(counted.folder.glob("*.sqlite"))) == 3  # per weights, and their type
 
 
-@pytest.mark.parametrize(
-    "damaged", ["zeroblob(length(vector))", "substr(vector, 1, 20)", "'text'", "7"]
-)
+@pytest.mark.parametrize("damaged", ["zeroblob(length(vector))", "substr(vector, 1, 20)", "7"])
 def test_a_damaged_cache_changes_no_vector(counted, caplog, damaged):
     contexts = [Context("This is a nurse.", 10, 15), Context("a nurse and kids", 12, 16)]
     expected = counted().encode_layers(contexts)
@@ -144,27 +140,7 @@ def test_a_damaged_cache_changes_no_vector(counted, caplog, damaged):
     np.testing.assert_array_equal(again.encode_contexts(contexts), expected[-1])
     assert sum(counted.n_texts) == 0
     (file,) = counted.folder.glob("*.sqlite")
-    with sqlite3.connect(file) as connection:
+    with contextlib.closing(sqlite3.connect(file)) as connection, connection:
         connection.execute(f"UPDATE vectors SET vector = {damaged}")
-    connection.close()
     np.testing.assert_array_equal(counted().encode_layers(contexts), expected)
     assert "8 vectors are damaged" in caplog.text
-    assert sum(counted.n_texts) == 2
-
-
-def test_what_was_done_before_an_interrupt_is_kept(counted, monkeypatch):
-    texts = [Context("the " * n + "nurse", 4 * n, 4 * n + 5) for n in range(1, 7)]
-    encoder, put = counted(batch_size=1), VectorCache.put
-
-    def interrupted(self, vectors):
-        put(self, vectors)
-        if len(counted.n_texts) == 4:
-            raise KeyboardInterrupt
-
-    monkeypatch.setattr("wefe.contextual._encoder._USUAL_LENGTH", 1)
-    monkeypatch.setattr(VectorCache, "put", interrupted)
-    with pytest.raises(KeyboardInterrupt):
-        encoder.encode_contexts(texts)
-    monkeypatch.setattr(VectorCache, "put", put)
-    counted().encode_contexts(texts)
-    assert sum(counted.n_texts) == 2

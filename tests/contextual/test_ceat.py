@@ -2,6 +2,7 @@
 
 import dataclasses
 import io
+import itertools
 import math
 import pickle
 import re
@@ -18,18 +19,16 @@ from scipy.spatial.distance import cdist
 
 from wefe import Query
 from wefe.contextual import CEAT, FoundContexts, _ceat, find_contexts, random_effects
-from wefe.contextual._contexts import contexts_in
 from wefe.contextual._encoder import Context
 from wefe.metrics import WEAT, weat_effect_size
 from wefe.running import measure
 
-LOSSY = {"lost_vocabulary_threshold": 0.5}
-
 
 @pytest.fixture
 def query():
+    """A word in two sets has one context in a sample."""
     return Query(
-        [["nurse", "clerk"], ["pilot", "judge", "actor"]],
+        [["nurse", "clerk"], ["pilot", "judge", "math"]],
         [["art", "dance"], ["math", "logic"]],
         ["X", "Y"],
         ["A", "B"],
@@ -50,12 +49,14 @@ def contexts(query):
 
 
 def literal_random_effects(e, v):
-    """Return what the published formulas say, in plain sums."""
-    e, w = np.array(e), 1 / np.array(v)
-    q = sum(w * e**2) - sum(w * e) ** 2 / sum(w)
-    tau2 = max(0.0, (q - (len(e) - 1)) / (sum(w) - sum(w**2) / sum(w)))
-    weights = 1 / (1 / w + tau2)
-    return q, tau2, sum(weights * e) / sum(weights), 1 / math.sqrt(sum(weights))
+    """Return what the published formulas say, in exact fractions as far as they go."""
+    e, w = [Fraction(each) for each in e], [1 / Fraction(each) for each in v]
+    mean = sum(a * b for a, b in zip(w, e, strict=True)) / sum(w)
+    q = sum(a * (b - mean) ** 2 for a, b in zip(w, e, strict=True))
+    tau2 = max(0, (q - (len(e) - 1)) / (sum(w) - sum(a * a for a in w) / sum(w)))
+    weights = [1 / (1 / a + tau2) for a in w]
+    combined = sum(a * b for a, b in zip(weights, e, strict=True)) / sum(weights)
+    return float(q), float(tau2), float(combined), 1 / math.sqrt(sum(weights))
 
 
 def test_the_worked_example():
@@ -73,14 +74,10 @@ def test_the_worked_example():
     [([0, 3, 3], [1e-17, 1, 1]), ([3, 0, 3, 1], [1, 1e-300, 1e-9, 2]), ([0, 1], [1e-30, 1e30])],
 )
 def test_one_study_may_be_far_more_exact_than_the_others(e, v):
-    exact_e, w = [Fraction(each) for each in e], [1 / Fraction(each) for each in v]
-    mean = sum(a * b for a, b in zip(w, exact_e, strict=True)) / sum(w)
-    q = sum(a * (b - mean) ** 2 for a, b in zip(w, exact_e, strict=True))
-    c = sum(w) - sum(a * a for a in w) / sum(w)
-    tau_squared = float(max(0, (q - (len(e) - 1)) / c))
-    combined = random_effects(e, v)
-    assert pytest.approx(float(q), rel=1e-12) == combined.Q
-    assert combined.tau_squared == pytest.approx(tau_squared, rel=1e-12)
+    found = random_effects(e, v)
+    assert (found.Q, found.tau_squared) == pytest.approx(
+        literal_random_effects(e, v)[:2], rel=1e-12
+    )
 
 
 def test_a_single_study_stays_as_it_is():
@@ -90,9 +87,6 @@ def test_a_single_study_stays_as_it_is():
         assert (single.standard_error, single.Q) == pytest.approx((0.1, 0))
         smallest = sys.float_info.min  # no p-value is 0
         assert single.p_value == pytest.approx(max(2 * stats.norm.sf(abs(z)), smallest))
-    equal = random_effects([0.5] * 8, [0.1, 0.4] * 4)
-    assert equal.tau_squared == 0
-    assert equal.standard_error == pytest.approx(1 / math.sqrt(4 / 0.1 + 4 / 0.4))
 
 
 # --- the metric
@@ -100,20 +94,20 @@ def test_a_single_study_stays_as_it_is():
 
 def literal_ceat(query, encoder, contexts, drawn):
     """Return effect sizes and published variances for given draws, sample by sample."""
+
+    def of_word(text, word):
+        start = text.index(word)
+        return encoder._vector(Context(text, start, start + len(word)), 3).astype(float)
+
     effects, variances = [], []
     for sample in drawn:
-        vectors = {}
-        for word, i in sample.items():
-            text = contexts[word][i]
-            start = text.index(word)
-            context = Context(text, start, start + len(word))
-            vectors[word] = encoder._vector(context, encoder.layer).astype(float)
+        texts = {word: contexts[word][i] for word, i in sample.items()}
         x, y, a, b = (
-            [vectors[word] for word in part] for part in query.target_sets + query.attribute_sets
+            [of_word(texts[word], word) for word in part]
+            for part in query.target_sets + query.attribute_sets
         )
         effects.append(weat_effect_size(x, y, a, b, ddof=1))
-
-        s = 1 - cdist(x + y, a, "cosine").mean(1) - (1 - cdist(x + y, b, "cosine").mean(1))
+        s = cdist(x + y, b, "cosine").mean(1) - cdist(x + y, a, "cosine").mean(1)
         variances.append(float(np.var(s, ddof=1)))
     return effects, variances
 
@@ -163,41 +157,20 @@ def test_one_context_per_word_makes_it_weat(query):
     assert result["standard_error"] == pytest.approx(np.std(deviations, ddof=1) / math.sqrt(50))
 
 
-def test_a_word_in_two_sets_has_one_context_in_a_sample():
-    twice = Query([["art", "nurse"], ["math", "pilot"]], [["art"], ["math"]])
-    contexts = {w: [f"{w} {i}" for i in range(9)] for w in ("art", "nurse", "math", "pilot")}
-
-    class Near(FakeEncoder):
-        def _vector(self, item, layer):
-            # Another context of the same word is orthogonal to this one.
-            word, number = item[0].split()
-            vector = np.zeros(40)
-            vector[9 * ["art", "nurse", "math", "pilot"].index(word) + int(number)] = 1
-            return vector
-
-    result = CEAT().run_query(twice, Near(dim=40), contexts, 20)
-    # s(art) = 1, s(math) = -1, the others 0: in every sample the same effect size.
-    expected = (0.5 - -0.5) / np.std([1, 0, -1, 0], ddof=1)
-    np.testing.assert_allclose(result.details["effect_sizes"], expected)
-
-
 def test_words_without_readable_contexts_are_lost(query, contexts):
     far = "Very far. " * 20
     contexts["nurse"] = [far + "nurse", "A nurse.", far + "nurse!"]
     contexts["judge"] = []
-    kept = CEAT().run_query(query, FakeEncoder(longest=100), contexts, 20, **LOSSY)
+    options = {"n_samples": 20, "lost_vocabulary_threshold": 0.5}
+    kept = CEAT().run_query(query, FakeEncoder(longest=100), contexts, **options)
     assert math.isfinite(kept["result"])
     assert kept.details["n_contexts"]["nurse"] == 1
     assert kept.details["n_unreadable"] == 2
     assert kept.targets[1].lost == ("judge",)
     contexts["nurse"] = [far + "nurse"]
     lost = CEAT().run_query(query, FakeEncoder(longest=100), contexts, 20)
-    assert math.isnan(lost["p_value"])
     assert "'X' lost 50% of its words (nurse)" in lost.nan_reason
     assert lost.lost_words == {"X": ["nurse"], "Y": ["judge"]}
-    unknown = Query([["cl#rk"], ["pilot"]], [["art"], ["math"]])
-    result = CEAT().run_query(unknown, FakeEncoder(), {**contexts, "cl#rk": ["a cl#rk"]}, 20)
-    assert "cl#rk" in result.nan_reason
 
 
 def test_a_corpus_is_searched_for_the_form_that_has_contexts(query, contexts):
@@ -208,22 +181,19 @@ def test_a_corpus_is_searched_for_the_form_that_has_contexts(query, contexts):
     few = CEAT().run_query(query, FakeEncoder(), corpus, 30, max_contexts=2)
     assert set(few.details["n_contexts"].values()) == {2}
     upper = [text.upper() for text in corpus]
-    lost = CEAT().run_query(query, FakeEncoder(), upper, 5, ignore_case=False)
-    assert "lost 100%" in lost.nan_reason
     options = {"ignore_case": False, "preprocessors": [{}, {"uppercase": True}]}
     result = CEAT().run_query(query, FakeEncoder(), upper, 5, **options)
     assert result.targets[0].used == ("NURSE", "CLERK")
 
 
 def test_run_queries_takes_it(query, contexts):
-    swapped = Query(query.target_sets[::-1], query.attribute_sets, ["Y", "X"], ["A", "B"])
+    swapped = Query(query.target_sets[::-1], query.attribute_sets)
     params = {"contexts": contexts, "n_samples": 50}
     options = {"metric_params": params, "n_bootstrap": 40}
     rows = measure(CEAT, [query, swapped], [FakeEncoder()], **options)
     # The same contexts are drawn for a word wherever it stands.
     assert rows["score"][1] == pytest.approx(-rows["score"][0], abs=1e-12)
-    direct = CEAT().run_query(query, FakeEncoder(), **params)
-    row = rows.iloc[0]
+    direct, row = CEAT().run_query(query, FakeEncoder(), **params), rows.iloc[0]
     assert (row["p_value"], row["words_used"]) == (direct["p_value"], 9)
     assert row["score_lower"] < row["score"] < row["score_upper"]
     sizes = direct.details["effect_sizes"]
@@ -246,29 +216,17 @@ def test_equal_associations_are_undefined(query, contexts):
 # --- contexts
 
 
-def test_queries_stand_for_their_words_and_files_for_lines(query):
-    file = io.StringIO("A nurse.\nNo one.\nThe judge and the pilot.\n")
-    found = find_contexts([query, "one"], file)
-    assert len(found) == 10
-    assert [word for word in found if found[word]] == ["nurse", "pilot", "judge", "one"]
-
-
-def test_words_are_found_as_whole_words():
-    corpus = [
-        "A nurse, a NURSE and nurses; the nurse's self-made un-nurse.",
-        "New York is not York. Newer: New!",
-        "nurse_1 nurse1 C++? C++, C",
-    ]
-    words = ["nurse", "York", "New York", "New", "C", "C++", "absent"]
-    found = find_contexts(words, corpus)
-    assert found.n_found == {
-        "nurse": 4, "York": 1, "New York": 1, "New": 1, "C": 1, "C++": 2, "absent": 0,
-    }  # fmt: skip
-    assert found["absent"] == ()
-    other = pickle.loads(pickle.dumps(found))
-    assert (type(other), other) == (FoundContexts, found)
-    assert (other.n_found, other.n_sentences) == (found.n_found, 3)
+def test_words_are_found_as_whole_words(query):
+    corpus = io.StringIO(
+        "A nurse, a NURSE and nurses; the nurse's self-made un-nurse.\n"
+        "New York is not York. nurse_1 nurse1 C++? C++, C\n"
+    )
+    found = find_contexts([query, "York", "New York", "C", "C++"], corpus)
+    assert [n for n in found.n_found.values() if n] == [4, 1, 1, 1, 2]
     assert [c.word for c in found["nurse"]] == ["nurse", "NURSE", "nurse", "nurse"]
+    assert found["pilot"] == ()
+    other = pickle.loads(pickle.dumps(found))
+    assert (type(other), other, other.n_sentences) == (FoundContexts, found, 2)
 
 
 @pytest.mark.parametrize("ignore_case", [True, False])
@@ -315,17 +273,6 @@ def test_marks_belong_to_a_word(word, text):
     assert find_contexts([word], [pictures]).n_found == {word: 3}
 
 
-@pytest.mark.parametrize("ignore_case", [True, False])
-def test_accents_are_the_same_however_they_were_typed(ignore_case):
-    composed, decomposed = "un café.", "un cafe\u0301."
-    options = {"ignore_case": ignore_case}
-    for word in ("café", "cafe\u0301"):
-        assert found_at([word], composed, decomposed, **options) == {word: [(0, "café")] * 2}
-        for text in (composed, decomposed):
-            context = Context("un café.", 3, 7)
-            assert contexts_in(word, [text], **options) == [context]
-
-
 def test_scripts_without_spaces():
     words = ["中国", "人", "AI", "ไทย", "ก", "カタカナ", "東京 AI"]
     corpus = ["中国人、我爱AI技术", "คนไทย ก่อน ที่AIx", "AIと人", "全カタカナ語", "東京 AI東京 AIs"]
@@ -348,35 +295,16 @@ def test_the_capital_i_with_a_dot():
     for word in ("İstanbul", "istanbul", "ISTANBUL"):
         assert found_at([word], *corpus) == {word: places}
     assert found_at(["İstanbul"], *corpus, ignore_case=False) == {"İstanbul": places[:2]}
-    assert found_at(["taksi"], "TAKSİ", "TAKSİM", "taksi\u0307")["taksi"] == [
-        (0, "TAKSİ"), (2, "taksi\u0307"),
-    ]  # fmt: skip
 
 
-def test_contexts_are_drawn_alike_from_all_of_the_corpus():
-    corpus = [f"w {i}" for i in range(20)]
-    counts = Counter(
-        context.text
-        for seed in range(2000)
-        for context in find_contexts(["w"], corpus, 5, random_state=seed)["w"]
-    )
-    # 500 expected each; a draw without replacement varies less than chi-square supposes.
-    assert stats.chisquare([counts[text] for text in corpus]).pvalue > 1e-3
-    pairs = Counter(
-        tuple(c.text for c in find_contexts(["w"], corpus[:5], 2, random_state=seed)["w"])
-        for seed in range(2000)
-    )
-    assert len(pairs) == 10
+def test_contexts_are_drawn_alike_in_their_order_whatever_the_other_words():
+    corpus = [f"w {i} v" for i in range(5)]
+    pairs = Counter()
+    for seed in range(2000):
+        drawn = find_contexts(["w"], corpus, 2, random_state=seed)["w"]
+        pairs[tuple(int(context.text.split()[1]) for context in drawn)] += 1
+    assert sorted(pairs) == [*itertools.combinations(range(5), 2)]
     assert stats.chisquare(list(pairs.values())).pvalue > 1e-3
-
-
-def test_drawn_contexts_keep_the_order_and_do_not_depend_on_other_words():
-    corpus = [f"w {i} v" for i in range(200)]
-    alone = find_contexts(["w"], corpus, 10)
-    both = find_contexts(["v", "w"], corpus, 10)
-    assert alone["w"] == both["w"]
-    assert len(alone["w"]) == 10
-    numbers = [int(context.text.split()[1]) for context in alone["w"]]
-    assert numbers == sorted(numbers)
-    assert numbers != [int(context.text.split()[1]) for context in both["v"]]
-    assert alone.n_found == {"w": 200}
+    both = find_contexts(["v", "w"], corpus * 40, 10)
+    assert both["w"] == find_contexts(["w"], corpus * 40, 10)["w"]
+    assert [c.text for c in both["w"]] != [c.text for c in both["v"]]

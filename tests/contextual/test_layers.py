@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from fake_encoder import FakeEncoder
 
-from wefe import Query, run_queries
+from wefe import Query
 from wefe.contextual import CEAT, SEAT, layer_scores, load_encoder
-from wefe.metrics import WEAT, BaseMetric, list_metrics
+from wefe.metrics import WEAT, list_metrics
 from wefe.running import measure
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
@@ -30,9 +30,6 @@ def test_each_layer_scores_as_the_model_at_that_layer(metric):
         metric().run_query(query, FakeEncoder(layer=layer), **params)["result"]
         for layer in range(4)
     ]
-    some = layer_scores(metric, query, FakeEncoder(), layers=[-1, 0], metric_params=params)
-    assert [(score.layer, score.depth) for score in some.scores] == [(0, 0), (3, 1)]
-    assert some.scores[1].score == pytest.approx(curves.scores[3].score, nan_ok=True)
     assert [score.score for score in curves.scores] == pytest.approx(expected, nan_ok=True)
     assert not np.isnan(expected).all()
     assert curves.metric == metric().scale(None, **params).label
@@ -65,9 +62,12 @@ def test_models_and_queries_keep_their_order_and_their_names():
     names = [score.model_name for score in curves.scores]
     assert names == ["fake"] * 4 + ["deep"] * 6 + ["fake (2)"] * 4
     assert [score.layer for score in curves.scores] == [0, 1] * 2 + [0, 1, 2] * 2 + [0, 1] * 2
-    deep = [score for score in curves.scores if score.model_name == "deep"]
-    table = run_queries(WEAT, [QUERY, OTHER], [FakeEncoder("deep", n_layers=3)])
-    assert [deep[2].score, deep[5].score] == pytest.approx(table.iloc[0].tolist())
+    some = layer_scores(WEAT, QUERY, models[1], layers=[-1, 0])
+    assert [(score.layer, score.depth) for score in some.scores] == [(0, 0), (2, 1)]
+    assert [score.score for score in some.scores] == [
+        curves.scores[4].score,
+        curves.scores[6].score,
+    ]
 
 
 def test_p_values_intervals_and_seeds():
@@ -90,31 +90,22 @@ def test_table_and_json():
     assert table["score"].isna().tolist() == [False] * 4 + [True] * 4
     assert all("lost 50%" in score.nan_reason for score in curves.scores[4:])
     content = json.loads(curves.to_json())
-    assert content["metric"] == "WEAT"
     assert content["scores"][3]["score"] == curves.scores[3].score
-    assert content["scores"][4]["score"] is content["scores"][3]["nan_reason"] is None
-    assert "4 of 8 scores undefined" in repr(curves)
+    assert content["scores"][4]["score"] is None
     assert len(curves.plot().data) == 2
 
 
 # --- real encoders
 
 
-def test_the_last_layer_is_pooled_as_the_others_are(tiny, tiny_sentence_transformer):
-    # A pipeline that scales its vectors: its own are of unit length, hidden states are not.
-    encoder = load_encoder(tiny_sentence_transformer, "tiny", cache=False)
-    assert encoder.pooling == "auto"
-
-    class Lengths(BaseMetric):
-        metric_template = (2, 2)
-        metric_name = metric_short_name = "Lengths"
-
-        def run_query(self, query, model, **lookup):
-            of_table = np.linalg.norm(model.wv.get_vector("she"))
-            assert of_table == np.linalg.norm(model.encode_words(["she"]))
-            return {"result": float(of_table)}
-
-    curves = layer_scores(Lengths, QUERY, encoder)
-    expected = np.linalg.norm(encoder.encode_layers(["she"])[:, 0], axis=1)
-    assert [score.score for score in curves.scores] == pytest.approx(expected.tolist())
-    assert abs(curves.scores[-1].score - 1) > 0.1
+def test_the_last_layer_is_pooled_as_the_others_are(tiny_sentence_transformer, query):
+    library = tiny_sentence_transformer
+    of_pipeline = load_encoder(library, cache=False)
+    assert of_pipeline.pooling == "auto"
+    plain = load_encoder((library[0].auto_model, library.tokenizer), cache=False)
+    ours, expected = (
+        [score.score for score in layer_scores(WEAT, query, each).scores]
+        for each in (of_pipeline, plain)
+    )
+    assert ours == pytest.approx(expected)
+    assert WEAT().run_query(query, of_pipeline)["weat"] != pytest.approx(ours[-1])

@@ -1,7 +1,6 @@
 """SEAT: WEAT on words in sentences."""
 
 import itertools
-import math
 
 import numpy as np
 import pytest
@@ -66,14 +65,11 @@ def test_it_is_the_definition_spelt_out(query, level):
     words_x, words_y = ([sum(word) / 2 for word in part] for part in (s_x, s_y))
     options = {**OPTIONS, "level": level}
     result = SEAT().run_query(query, encoder, templates, **options)
-    pool = flat_x + flat_y
-    effect_size = (np.mean(flat_x) - np.mean(flat_y)) / np.std(pool, ddof=1)
+    effect_size = (np.mean(flat_x) - np.mean(flat_y)) / np.std(flat_x + flat_y, ddof=1)
     assert result["seat"] == pytest.approx(sum(flat_x) - sum(flat_y), abs=1e-12)
     assert result["effect_size"] == result["result"] == pytest.approx(effect_size, abs=1e-12)
     assert result["p_value"] == pytest.approx(literal_p(words_x, words_y), abs=1e-12)
-    assert result.details["associations"]["X"] == pytest.approx(
-        dict(zip(["nurse", "engineer", "clerk"], words_x, strict=True)), abs=1e-12
-    )
+    assert [*result.details["associations"]["X"].values()] == pytest.approx(words_x, abs=1e-12)
     by_sentence = SEAT().run_query(query, encoder, templates, "sentences", **options)
     assert by_sentence["p_value"] == pytest.approx(literal_p(flat_x, flat_y), abs=1e-12)
     assert by_sentence["result"] == result["result"]
@@ -85,12 +81,15 @@ def test_it_is_the_definition_spelt_out(query, level):
 
 @pytest.mark.parametrize("ddof", [0, 1])
 def test_the_bare_word_makes_it_weat(query, ddof):
-    encoder = FakeEncoder()
-    options = {"ddof": ddof, **OPTIONS}
+    encoder, options = FakeEncoder(), {"ddof": ddof, **OPTIONS}
     seat = SEAT().run_query(query, encoder, "{}", **options)
     weat = WEAT().run_query(query, encoder, **options)
     for ours, theirs in (("seat", "weat"), ("effect_size", "effect_size"), ("p_value", "p_value")):
         assert seat[ours] == pytest.approx(weat[theirs], abs=1e-12)
+    low, high = SEAT().scale(query, templates=TWO, ddof=ddof).value_range
+    assert low <= SEAT().run_query(query, encoder, TWO, ddof=ddof)["result"] <= high < 2.5
+    statistic = SEAT().scale(query, templates=TWO, return_effect_size=False)
+    assert (statistic.label, statistic.value_range) == ("SEAT", (-24, 24))
 
 
 def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_words(query):
@@ -99,21 +98,17 @@ def test_copies_of_a_template_change_neither_effect_size_nor_the_p_value_of_word
             first = any(word in item.text for word in query.target_sets[0] + ["art", "dance"])
             return super()._vector(item, layer) + np.eye(self.dim)[0] * (6 if first else -6)
 
-    encoder = Apart()
-    options = {**OPTIONS, "ddof": 0, "p_value_test_type": "two-sided"}
-    once = SEAT().run_query(query, encoder, ["This is {}."], **options)
-    thrice = SEAT().run_query(query, encoder, ["This is {}."] * 3, **options)
-    assert thrice["effect_size"] == pytest.approx(once["effect_size"], abs=1e-12)
-    assert thrice["seat"] == pytest.approx(3 * once["seat"], abs=1e-12)
-    assert thrice["p_value"] == once["p_value"] == pytest.approx(2 / 20)
+    encoder, thrice = Apart(), ["This is {}."] * 3
+    one, three = (
+        SEAT().run_query(query, encoder, templates, ddof=0, **OPTIONS)
+        for templates in (thrice[:1], thrice)
+    )
+    assert three["effect_size"] == pytest.approx(one["effect_size"], abs=1e-12)
+    assert three["seat"] == pytest.approx(3 * one["seat"], abs=1e-12)
+    assert three["p_value"] == one["p_value"] == pytest.approx(1 / 20)
     # Which is why words are exchanged: copies of sentences alone make the other one small.
-    other_way = Query(query.target_sets[::-1], query.attribute_sets)
-    for asked, expected, warns in ((query, 0, False), (other_way, 1, True)):
-        copied = SEAT().run_query(asked, encoder, ["This is {}."] * 3, "sentences", **OPTIONS)
-        assert copied["p_value"] == pytest.approx(expected, abs=1e-3)
-        assert any(each.startswith("strong in the opposite") for each in copied.warnings) == warns
-    flipped = SEAT().run_query(other_way, encoder, TWO)
-    assert flipped["result"] == -SEAT().run_query(query, encoder, TWO)["result"]
+    copied = SEAT().run_query(query, encoder, thrice, "sentences", **OPTIONS)
+    assert copied["p_value"] == pytest.approx(0, abs=1e-3)
 
 
 def test_sets_have_kinds_of_their_own(query):
@@ -121,11 +116,10 @@ def test_sets_have_kinds_of_their_own(query):
     kinds = {"X": "noun", "Y": "noun", "A": "any", "B": ["{}!"], "another query's": "name"}
     result = SEAT().run_query(query, encoder, kinds)
     assert [len(own) for own in result.details["templates"]] == [7, 7, 6, 1]
-    texts = [context.text for context in encoder.calls[0]]
-    assert "This is an actor." in texts
-    assert "logic!" in texts
-    with pytest.raises(ValueError, match="lacks an entry for the set 'B'.*it has 'X', 'Y', 'A'"):
-        SEAT().run_query(query, encoder, {"X": "noun", "Y": "noun", "A": "any"})
+    assert {"This is an actor.", "logic!"} < {context.text for context in encoder.calls[0]}
+    del kinds["B"]
+    with pytest.raises(ValueError, match="lacks an entry for the set 'B'"):
+        SEAT().run_query(query, encoder, kinds)
 
 
 AN = """
@@ -161,46 +155,23 @@ def test_articles_agree(word, article):
     assert fill_template("Diana {}.", word)[0] == f"Diana {word}."
 
 
-def test_a_vector_without_direction_is_an_unanswerable_query(query):
-    class Zero(FakeEncoder):
-        def _vector(self, item, layer):
-            return np.zeros(self.dim) if "judge" in item.text else super()._vector(item, layer)
+class Special(FakeEncoder):
+    """Sentences with 'judge' have no direction; 'nurse' and 'pilot' alone have the same vector."""
 
-    scores = measure(SEAT, [query], [Zero(), FakeEncoder("fine")])
-    assert scores["score"].isna().tolist() == [True, False]
+    def _vector(self, item, layer):
+        if item.text in ("nurse", "pilot"):
+            return np.eye(self.dim)[0]
+        return super()._vector(item, layer) * ("judge" not in item.text)
+
+
+def test_what_has_no_answer_is_nan_with_a_reason(query):
+    models = [Special("zero"), FakeEncoder("short", longest=20), FakeEncoder("fine")]
+    templates = ["This is {}.", "This is, after very many words, {}."]
+    scores = measure(SEAT, [query], models, metric_params={"templates": templates})
+    assert scores["score"].isna().tolist() == [True, True, False]
     assert "'This is judge.'" in scores["nan_reason"][0]
-
-
-def test_a_sentence_beyond_the_encoder_is_an_unanswerable_query(query):
-    long = ["This is {}.", "This is, after very many words, {}."]
-    models = [FakeEncoder(longest=20), FakeEncoder("fine")]
-    scores = measure(SEAT, [query], models, metric_params={"templates": long})
-    assert scores["score"].isna().tolist() == [True, False]
-    reason = scores["nan_reason"][0]
-    assert "fake cannot read 'This is, after very many words, nurse.' (11 of 22 " in reason
-
-
-def test_equal_associations_have_no_effect_size(query):
-    class Same(FakeEncoder):
-        def _vector(self, item, layer):
-            targets = ("nurse", "pilot")
-            return np.eye(self.dim)[0] if item.text in targets else super()._vector(item, layer)
-
+    too_long = "short cannot read 'This is, after very many words, nurse.' (11 of 22 "
+    assert too_long in scores["nan_reason"][1]
     small = Query([["nurse"], ["pilot"]], [["art"], ["math"]])
-    result = SEAT().run_query(small, Same(), "{}")
-    assert math.isnan(result["result"])
-    assert "deviation is 0" in result.nan_reason
-    assert SEAT().run_query(small, Same(), "{}", return_effect_size=False)["result"] == 0
-
-
-@pytest.mark.parametrize("ddof", [0, 1])
-def test_scores_are_within_their_range(ddof):
-    one = Query([["p"], ["q", "r", "s"]], [["a"], ["b"]])
-    params = {"templates": TWO, "ddof": ddof}
-    for layer in range(4):
-        score = SEAT().run_query(one, FakeEncoder(layer=layer), **params)["result"]
-        low, high = SEAT().scale(one, **params).value_range
-        assert low <= score <= high < 2.5
-    assert SEAT().scale().value_range == (-math.inf, math.inf)
-    statistic = SEAT().scale(one, templates=TWO, return_effect_size=False)
-    assert (statistic.label, statistic.value_range) == ("SEAT", (-16, 16))
+    assert "deviation is 0" in SEAT().run_query(small, Special(), "{}").nan_reason
+    assert SEAT().run_query(small, Special(), "{}", return_effect_size=False)["result"] == 0

@@ -11,11 +11,6 @@ from wefe.datasets._eds import ETHNICITIES
 from wefe.study import Study
 
 
-def census(mirror, table, year):
-    frame = pd.read_csv(mirror / "eds" / f"occupation_percentages_{table}_occ1950.csv")
-    return frame[frame["Census year"] == year]
-
-
 def test_bingliu_has_the_published_words_in_their_order(mirror):
     lexicon = datasets.load_bingliu()
     positive, negative = lexicon["positive_words"], lexicon["negative_words"]
@@ -24,11 +19,11 @@ def test_bingliu_has_the_published_words_in_their_order(mirror):
     assert "naïve" in negative
 
 
-@pytest.mark.parametrize("year", [1850, 1900, 2000, 2015])
-@pytest.mark.parametrize("top_n", [1, 10])
+@pytest.mark.parametrize(("year", "top_n"), [(1850, 1), (1900, 10), (2015, 10)])
 def test_occupations_by_ethnicity_have_the_largest_shares(mirror, year, top_n):
     word_sets = datasets.fetch_eds(year, top_n)
-    table = census(mirror, "race", year)
+    table = pd.read_csv(mirror / "eds" / "occupation_percentages_race_occ1950.csv")
+    table = table[table["Census year"] == year]
     for group in ETHNICITIES:
         expected = table.nlargest(top_n, group, keep="first")["Occupation"].tolist()
         assert word_sets[f"occupations_{group}"] == expected
@@ -38,20 +33,15 @@ def test_occupations_by_ethnicity_have_the_largest_shares(mirror, year, top_n):
 def test_unknown_census_year_lists_those_available(year):
     with pytest.raises(ValueError, match=r"available years are 1850, .*1880, 1900, .*2015\."):
         datasets.fetch_eds(occupations_year=year, offline=True)
-    with pytest.raises(ValueError, match="at least 1"):
-        datasets.fetch_eds(top_n_race_occupations=0, offline=True)
 
 
 def test_debiaswe_adds_lists_and_scores_that_are_definitional_then_stereotypical(mirror):
     word_sets = datasets.fetch_debiaswe()
-    shipped = datasets.fetch_debiaswe(offline=True)
-    assert {key: word_sets[key] for key in shipped} == shipped
+    assert datasets.fetch_debiaswe(offline=True).items() <= word_sets.items()
     assert word_sets["gender_specific"][:4] == ["he", "his", "He", "her"]
-    assert "fiancée" in word_sets["gender_specific"]
     scores = {name: values for name, *values in word_sets["profession_scores"]}
     assert list(scores) == word_sets["professions"]
-    assert scores["actress"] == [-1.0, 0.0]
-    assert scores["nurse"] == [-0.1, -0.9]
+    assert (scores["actress"], scores["nurse"]) == ([-1.0, 0.0], [-0.1, -0.9])
 
 
 def test_sembias_questions_keep_the_order_of_their_labels(mirror):
@@ -66,8 +56,6 @@ def test_every_bulk_file_has_the_size_and_checksum_registered(mirror):
     for name, file in FILES.items():
         assert find_file(name) == mirror / name
         assert (mirror / name).stat().st_size == file.size
-        assert file.url.startswith("https://raw.githubusercontent.com/")
-        assert file.url.endswith(name.rpartition("/")[2])
 
 
 def test_bsa_has_the_published_lists(mirror):
@@ -83,17 +71,14 @@ def test_holistic_bias_keeps_single_words_that_nobody_dislikes(mirror):
     groups = datasets.fetch_holistic_bias()
     assert len(groups) == 66
     assert groups["age_old"][:4] == ["octogenarian", "nonagenarian", "centenarian", "older"]
-    assert groups["ability_neurological"] == ["autistic"]
     assert not any(" " in word or "-" in word for words in groups.values() for word in words)
     phrases = datasets.fetch_holistic_bias(several_words=True)
     assert "hard-of-hearing" in phrases["ability_auditory"]
     everything = datasets.fetch_holistic_bias(several_words=True, dispreferred=True)
     published = json.loads((mirror / "holistic_bias" / "descriptors.json").read_text("utf-8"))
     n_published = sum(len(words) for axis in published.values() for words in axis.values())
-    n_repeated = n_published - sum(map(len, everything.values()))
-    assert 0 <= n_repeated <= 3
-    assert "dainty" in everything["body_type_thin"]
-    assert "dainty" not in phrases["body_type_thin"]
+    assert 0 <= n_published - sum(map(len, everything.values())) <= 3  # some are there twice
+    assert "dainty" in {*everything["body_type_thin"]} - {*phrases["body_type_thin"]}
 
 
 def test_encoders_are_asked_about_descriptors_of_several_words(mirror):

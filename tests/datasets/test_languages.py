@@ -1,7 +1,6 @@
 """Word sets in other languages: what a list must hold, and that queries find it."""
 
 import unicodedata
-from collections import Counter
 
 import pytest
 
@@ -24,38 +23,33 @@ SETS = ["male_terms", "female_terms", "career", "family", "math", "arts", "scien
 every_language = pytest.mark.parametrize("code", CODES)
 
 
-def everything(code):
-    """All words of a language, occupations and gendered words too."""
-    return [*listed(code), *_read(code)["gendered_words"]]
-
-
-def listed(code):
-    """The words of a language and the forms of its occupations."""
-    occupations = load_occupations(code)
-    return [*load_language_words(code)["word"], *occupations["masculine"], *occupations["feminine"]]
-
-
 @every_language
-def test_words_are_single_composed_tokens(code):
-    for word in everything(code):
+def test_words_are_single_composed_tokens_and_gendered_words_stand_in_no_other_list(code):
+    occupations, gendered = load_occupations(code), _read(code)["gendered_words"]
+    forms = [*occupations["masculine"], *occupations["feminine"]]
+    listed = [*load_language_words(code)["word"], *forms]
+    for word in [*listed, *gendered]:
         assert word == unicodedata.normalize("NFC", word)
         assert word.isalpha(), word
+    assert 40 <= len(gendered) == len(set(gendered))
+    assert {word.casefold() for word in listed}.isdisjoint(map(str.casefold, gendered))
 
 
 @every_language
-def test_no_word_stands_twice_in_the_sets_of_a_query(code):
-    queries = load_query_set(f"gender_{code}")
-    for query in queries:
-        words = [word for part in query.target_sets + query.attribute_sets for word in part]
-        assert max(Counter(word.casefold() for word in words).values()) == 1
-
-
-@every_language
-def test_targets_are_pairs_and_attribute_sets_are_long_enough(code):
-    sets = language_word_sets(code)
+def test_queries_are_paired_long_enough_and_complete_offline(code):
+    name, sets = f"gender_{code}", language_word_sets(code)
     assert list(sets) == SETS
     assert len(sets["male_terms"]) == len(sets["female_terms"]) >= 12
     assert all(len(words) >= 6 for words in sets.values())
+    row = next(row for row in list_query_sets() if row["name"] == name)
+    assert (row["queries"], row["queries_offline"], row["delivery"]) == (3, 3, "shipped")
+    assert row["paired_targets"] is open_query_set(name, offline=True).paired is True
+    attributes = [("career", "family"), ("math", "arts"), ("science", "arts")]
+    for query, pair in zip(load_query_set(name, offline=True), attributes, strict=True):
+        parts = [list(words) for words in query.target_sets + query.attribute_sets]
+        assert parts == [sets[key] for key in ("male_terms", "female_terms", *pair)]
+        words = [word.casefold() for part in parts for word in part]
+        assert len(set(words)) == len(words)
 
 
 @every_language
@@ -75,36 +69,15 @@ def test_occupations_have_both_forms_and_the_same_english_key(code):
     occupations = load_occupations(code)
     assert list(occupations.columns) == ["english", "masculine", "feminine"]
     assert len(occupations) >= 40
-    for column in occupations.columns:
-        assert occupations[column].is_unique, column
+    assert all(occupations[column].is_unique for column in occupations.columns)
     # A word is the feminine form of one occupation and the masculine form of no other one.
     gendered = occupations[occupations["masculine"] != occupations["feminine"]]
     assert not gendered["feminine"].isin(occupations["masculine"]).any()
-
-
-@every_language
-def test_an_occupation_that_a_language_lacks_is_named_in_its_notes(code):
+    # An occupation that the language lacks is named in its notes.
     keys = {key for other in CODES for key in load_occupations(other)["english"]}
-    missing = keys - set(load_occupations(code)["english"])
-    listed = language_notes(code).split("Occupations left out, or replaced:")[1]
-    named = {line[2:].split(":")[0] for line in listed.splitlines() if line.startswith("- ")}
-    assert named == missing
-
-
-@every_language
-def test_query_sets_are_published_paired_and_complete_offline(code):
-    name = f"gender_{code}"
-    row = next(row for row in list_query_sets() if row["name"] == name)
-    assert (row["queries"], row["queries_offline"], row["delivery"]) == (3, 3, "shipped")
-    assert row["paired_targets"] is open_query_set(name, offline=True).paired is True
-    sets = language_word_sets(code)
-    for query, (one, other) in zip(
-        load_query_set(name, offline=True),
-        [("career", "family"), ("math", "arts"), ("science", "arts")],
-        strict=True,
-    ):
-        expected = [sets[key] for key in ("male_terms", "female_terms", one, other)]
-        assert [list(words) for words in query.target_sets + query.attribute_sets] == expected
+    notes = language_notes(code).split("Occupations left out, or replaced:")[1]
+    named = {line[2:].split(":")[0] for line in notes.splitlines() if line.startswith("- ")}
+    assert named == keys - set(occupations["english"])
 
 
 def test_names_of_queries_do_not_collide_between_languages():
@@ -123,21 +96,12 @@ def test_criterion_has_the_classes_and_order_of_the_english_one(code):
     assert criterion.name == f"gender_{code}"
     assert criterion.class_names == english.class_names == ("female", "male")
     sets = language_word_sets(code)
-    assert list(criterion.classes["female"]) == sets["female_terms"]
-    assert list(criterion.classes["male"]) == sets["male_terms"]
+    for name in criterion.class_names:
+        assert list(criterion.classes[name]) == sets[f"{name}_terms"]
     occupations = load_occupations(code)
+    is_gendered = occupations["masculine"] != occupations["feminine"]
     for form in ("masculine", "feminine"):
-        is_gendered = occupations["masculine"] != occupations["feminine"]
-        is_specific = occupations[form].isin(criterion.specific_words)
-        assert is_specific.tolist() == is_gendered.tolist()
+        assert occupations[form].isin(criterion.specific_words).equals(is_gendered)
     persons = load_language_words(code).query("person and grammatical_gender in ['m', 'f']")
     assert set(persons["word"]) - {"crianças"} <= set(criterion.specific_words)
     assert {"crianças", "Einstein", "NASA"}.isdisjoint(criterion.specific_words)
-
-
-@every_language
-def test_gendered_words_stand_in_no_other_list(code):
-    words = _read(code)["gendered_words"]
-    assert 40 <= len(words) == len(set(words))
-    others = {word.casefold() for word in listed(code)}
-    assert others.isdisjoint(word.casefold() for word in words)

@@ -1,6 +1,7 @@
 """The JSON files of the package, and the loaders that need nothing else."""
 
 import json
+import re
 import subprocess
 import sys
 from importlib import resources
@@ -11,74 +12,61 @@ from wefe import datasets
 from wefe.datasets._shipped import read_shipped
 
 DATA = resources.files("wefe.datasets") / "data"
-NAMES = ["debias_multiclass", "debiaswe", "eds", "rnsb", "sembias", "weat"]
 
-# key: (number of words, first, last), as listed with the published stimuli.
-WEAT = {
-    "flowers": (25, "aster", "zinnia"),
-    "insects": (25, "ant", "weevil"),
-    "pleasant_5": (25, "caress", "vacation"),
-    "unpleasant_5": (25, "abuse", "prison"),
-    "unpleasant_5a": (25, "abuse", "prison"),
-    "unpleasant_5b": (25, "abuse", "vomit"),
-    "instruments": (25, "bagpipe", "violin"),
-    "weapons": (25, "arrow", "whip"),
-    "european_american_names_5": (32, "Adam", "Rachel"),
-    "african_american_names_5": (32, "Alonzo", "Yvette"),
-    "european_american_names_7": (18, "Brad", "Sarah"),
-    "african_american_names_7": (18, "Darnell", "Tanisha"),
-    "pleasant_9": (8, "joy", "happy"),
-    "unpleasant_9": (8, "agony", "failure"),
-    "male_names": (8, "John", "Bill"),
-    "female_names": (8, "Amy", "Donna"),
-    "career": (8, "executive", "career"),
-    "family": (8, "home", "relatives"),
-    "math": (8, "math", "addition"),
-    "arts": (8, "poetry", "sculpture"),
-    "male_terms": (8, "male", "son"),
-    "female_terms": (8, "female", "daughter"),
-    "science": (8, "science", "astronomy"),
-    "arts_2": (8, "poetry", "drama"),
-    "male_terms_2": (8, "brother", "him"),
-    "female_terms_2": (8, "sister", "her"),
-    "mental_disease": (6, "sad", "depressed"),
-    "physical_disease": (6, "sick", "cancer"),
-    "temporary": (7, "impermanent", "occasional"),
-    "permanent": (7, "stable", "forever"),
-    "young_people_names": (8, "Tiffany", "Bill"),
-    "old_people_names": (8, "Ethel", "Edgar"),
-}
+# Key, number of words, the first and the last one, as listed with the published stimuli.
+WEAT = """
+flowers 25 aster zinnia
+insects 25 ant weevil
+pleasant_5 25 caress vacation
+unpleasant_5 25 abuse prison
+unpleasant_5a 25 abuse prison
+unpleasant_5b 25 abuse vomit
+instruments 25 bagpipe violin
+weapons 25 arrow whip
+european_american_names_5 32 Adam Rachel
+african_american_names_5 32 Alonzo Yvette
+european_american_names_7 18 Brad Sarah
+african_american_names_7 18 Darnell Tanisha
+pleasant_9 8 joy happy
+unpleasant_9 8 agony failure
+male_names 8 John Bill
+female_names 8 Amy Donna
+career 8 executive career
+family 8 home relatives
+math 8 math addition
+arts 8 poetry sculpture
+male_terms 8 male son
+female_terms 8 female daughter
+science 8 science astronomy
+arts_2 8 poetry drama
+male_terms_2 8 brother him
+female_terms_2 8 sister her
+mental_disease 6 sad depressed
+physical_disease 6 sick cancer
+temporary 7 impermanent occasional
+permanent 7 stable forever
+young_people_names 8 Tiffany Bill
+old_people_names 8 Ethel Edgar
+"""
 SHIPPED_LOADERS = {
     "weat": datasets.load_weat,
     "rnsb": datasets.load_rnsb_identity_terms,
     "eds": lambda: datasets.fetch_eds(offline=True),
     "debiaswe": lambda: datasets.fetch_debiaswe(offline=True),
     "debias_multiclass": datasets.fetch_debias_multiclass,
-    "sembias": lambda: {"questions": datasets.load_sembias()},
 }
 
 
-def summary(word_sets):
-    return {key: (len(words), words[0], words[-1]) for key, words in word_sets.items()}
-
-
-def words_in(value):
-    """All words below a list or dict, in their order."""
-    if isinstance(value, str):
-        return [value]
-    return [word for item in getattr(value, "values", lambda: value)() for word in words_in(item)]
-
-
 def test_weat_has_the_published_sets():
-    assert summary(datasets.load_weat()) == WEAT
+    sets = datasets.load_weat()
+    rows = [f"{key} {len(words)} {words[0]} {words[-1]}" for key, words in sets.items()]
+    assert sorted(rows) == sorted(WEAT.strip().split("\n"))
 
 
 def test_multiclass_word_sets_come_from_columns_and_templates():
     word_sets = datasets.fetch_debias_multiclass()
     expected = {
         "male_terms": "he his son father male boy uncle",
-        "male_roles": "manager executive doctor lawyer programmer scientist soldier supervisor "
-        "rancher janitor firefighter officer",
         "white_terms": "america caucasian europe white",
         "asian_biased_words": "doctor engineer laborer teacher",
         "islam_terms": "imam islam mosque muslim quran",
@@ -87,11 +75,10 @@ def test_multiclass_word_sets_come_from_columns_and_templates():
     assert {key: " ".join(word_sets[key]) for key in expected} == expected
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", SHIPPED_LOADERS)
 def test_changing_a_result_does_not_change_the_next_one(name):
     load = SHIPPED_LOADERS[name]
-    before = json.dumps(load())
-    changed = load()
+    before, changed = json.dumps(load()), load()
     for value in changed.values():
         for inner in value.values() if isinstance(value, dict) else [value]:
             inner.clear()
@@ -99,31 +86,26 @@ def test_changing_a_result_does_not_change_the_next_one(name):
     assert json.dumps(load()) == before
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", [*SHIPPED_LOADERS, "sembias"])
 def test_shipped_words_are_clean(name):
-    words = words_in(read_shipped(name)["word_sets"])
+    words = re.findall(r'"([^"]*)"', json.dumps(read_shipped(name)["word_sets"]))
     assert words
-    assert all(word and word == word.strip() and " " not in word for word in words)
+    assert all(word and " " not in word for word in words)
 
 
 def test_shipped_words_equal_the_published_files(mirror):
-    eds = datasets.fetch_eds(offline=True)
     renamed = {
         "male_terms": "male_pairs",
         "female_terms": "female_pairs",
         "adjectives_intelligence": "adjectives_intelligencegeneral",
     }
-    for key, words in eds.items():
+    for key, words in datasets.fetch_eds(offline=True).items():
         assert (mirror / "eds" / f"{renamed.get(key, key)}.txt").read_text().split() == words
     debiaswe = datasets.fetch_debiaswe(offline=True)
     for key in ("definitional_pairs", "equalize_pairs", "gender_specific_seed"):
         assert json.loads((mirror / "debiaswe" / f"{key}.json").read_text()) == debiaswe[key]
     multiclass = datasets.fetch_debias_multiclass()
-    for file, criterion in [
-        ("gender", "gender"),
-        ("race", "ethnicity"),
-        ("religion", "religion"),
-    ]:
+    for file, criterion in ("gender",) * 2, ("race", "ethnicity"), ("religion",) * 2:
         published = json.loads((mirror / "multiclass" / f"{file}_attributes_optm.json").read_text())
         (templates,) = published["analogy_templates"].values()
         assert published["definite_sets"] == multiclass[f"{criterion}_definitional_sets"]
@@ -134,9 +116,6 @@ def test_shipped_words_equal_the_published_files(mirror):
 def test_import_and_shipped_words_need_no_heavy_library():
     code = (
         "import sys, wefe.datasets as d; d.load_weat(); d.fetch_eds(offline=True); "
-        "print(sorted({'pooch', 'requests', 'pandas'} & set(sys.modules)))"
+        "assert not {'pooch', 'requests', 'pandas'} & set(sys.modules)"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
-    )
-    assert done.stdout.strip() == "[]"
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)

@@ -303,25 +303,3 @@ def _with_nan(value):
     if isinstance(value, dict):
         return {key: _with_nan(part) for key, part in value.items()}
     return math.nan if value is None else value
-
-
-def signatures(text, methods):
-    """Yield the signatures printed in a section: name, then parameters with defaults or `...`.
-
-    Methods are printed without their class.
-    """
-    flat = re.sub(r"\s+", " ", re.sub(r"```|[\\*~$]", "", text))
-    flat = re.sub(r"\b_+init_+", "__init__", flat)
-    flat = re.sub(r", (args|kwargs|fit_params)\b(: [\w.]+)?", "", flat)
-    # A class stands for its name; two quotes became one sign.
-    flat = re.sub(r"<class '(?:\w+\.)*(\w+)'>", r"'\1'", flat).replace('= "', "= ''")
-    for match in re.finditer(rf"\b(wefe(?:\.\w+)+|{'|'.join(methods)}) ?\( ?(?=\w+: )", flat):
-        for end in re.finditer(r"\)", flat[match.end() :]):
-            inside = flat[match.end() :][: end.start()]
-            with contextlib.suppress(SyntaxError):
-                given = ast.parse(f"def f({inside}): ...").body[0].args
-                break
-        names = [each.arg for each in given.args]
-        defaults = [ast.literal_eval(each) for each in given.defaults]
-        required = [...] * (len(names) - len(defaults))
-        yield match[1], dict(zip(names, [*required, *defaults], strict=True))

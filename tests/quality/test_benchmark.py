@@ -15,7 +15,7 @@ BIG_CATS = ("tiger", "lion", "cougar", "jaguar", "leopard", "cheetah", "wildcat"
 
 @pytest.fixture
 def mirror(monkeypatch):
-    """The folder with the files that are downloaded otherwise."""
+    """The files that are downloaded otherwise."""
     beside_repository = Path(__file__).parents[2].parent / "shared" / "data"
     folder = Path(os.environ.get("WEFE_DATA_DIR", beside_repository))
     if not (folder / "word_benchmarks").is_dir():
@@ -34,13 +34,12 @@ def write(tmp_path):
 
 
 @needs_gensim
-@pytest.mark.parametrize("name", [entry["name"] for entry in list_benchmarks()])
-def test_benchmarks_are_what_the_list_says(name, mirror):
-    (entry,) = [entry for entry in list_benchmarks() if entry["name"] == name]
-    assert entry["at_hand"]
-    benchmark = load_benchmark(name)
-    assert (benchmark.name, benchmark.kind) == (entry["name"], entry["kind"])
-    assert (benchmark.n_items, benchmark.source) == (entry["n_items"], entry["source"])
+@pytest.mark.parametrize("entry", list_benchmarks(), ids=lambda entry: entry["name"])
+def test_benchmarks_are_what_the_list_says(entry, mirror):
+    benchmark = load_benchmark(entry["name"])
+    assert all(
+        getattr(benchmark, key) == entry[key] for key in ("name", "kind", "n_items", "source")
+    )
     assert all(word == word.strip() != "" for word in benchmark.words)
 
 
@@ -69,10 +68,10 @@ def test_the_halves_of_wordsim353_are_its_pairs(mirror):
     assert set.union(*parts) < pairs
 
 
-def test_a_benchmark_that_is_nowhere_says_where_it_may_be(monkeypatch, tmp_path):
+def test_a_benchmark_that_was_changed_is_refused(monkeypatch, tmp_path):
     monkeypatch.setenv("WEFE_DATA_DIR", str(tmp_path))
-    (tmp_path / "word_benchmarks/word-similarity/monolingual/en").mkdir(parents=True)
     path = tmp_path / "word_benchmarks/word-similarity/monolingual/en/men.csv"
+    path.parent.mkdir(parents=True)
     path.write_text(",word1,word2,similarity\n0,a-n,b-n,1.0\n")
     with pytest.raises(ValueError, match=r"is not the published .*men\.csv"):
         load_benchmark("men")
@@ -83,6 +82,7 @@ def test_columns_that_are_named_may_stand_in_any_order(write):
     benchmark = load_benchmark(write(text))
     assert benchmark.items == (("take", "remove"), ("go", "walk"))
     assert benchmark.scores == (6.81, 10.0)
+    # The marks of parts of speech are no part of a word.
     marked = load_benchmark(write("word1,word2,similarity\nsun-n,hot-j,1\n"))
     assert marked.items == (("sun", "hot"),)
     text = "category,outliers,words\ncats,\"['dog', '']\",\"['lion', 'tiger']\"\n"
@@ -128,7 +128,6 @@ def test_analogy_files_are_understood(write):
         ("boy", "girl", "he", "she", "family tree"),
         ("king", "queen", "man", "woman", "jobs"),
     )
-    assert "jobs" not in benchmark.words
     assert benchmark.words == {"boy", "girl", "he", "she", "king", "queen", "man", "woman"}
     without_sections = load_benchmark(write("boy girl he she\n"))
     assert without_sections.items == (("boy", "girl", "he", "she", ""),)
@@ -149,19 +148,16 @@ def test_columns_in_quotes_are_understood(write):
     [
         ("cup mug 9.1\ncup tree\n", None, r"items\.txt, line 2: 'cup tree'"),
         ("a b 1\na b nan\n", None, "line 2: 'a b nan'"),
-        ("a b 1.0 2.0\n", None, "line 1: 'a b 1.0 2.0' .* pass kind"),
-        (": s\na b c\n", None, "line 2: 'a b c' .*four words"),
-        ("a\tx\nb\tx\ty\n", None, r"line 2: 'b\\tx\\ty' .*a word and a category"),
-        ("a b 1\n", "analogy", "line 1: 'a b 1' .*four words"),
+        ("a b 1.0 2.0\n", None, "line 1: .* pass kind"),
+        (": s\na b c\n", None, "line 2: .*four words"),
+        ("a\tx\nb\tx\ty\n", None, "line 2: .*a word and a category"),
+        ("a b 1\n", "analogy", "line 1: .*four words"),
         ("a\tb\t\nc\td\t1\n", "similarity", r"line 1: 'a\\tb'"),
-        ("a\tb\t6,77\nc\td\t6.78\n", None, "line 1"),
         ("# nothing\n\n", None, "no items"),
         (": only a section\n", None, "of kind 'analogy'"),
         ("word1,word2,similarity\na,b,1\na,b\n", None, "line 3: 'a,b' .* word1, word2"),
         ("word1,word2,similarity\na,b,x\n", None, "line 2: 'a,b,x'"),
         ("words,outliers,category\na,b,c\n", None, "line 2: 'a,b,c' .* outliers"),
-        ("a b c\n", "outlier", "line 1: 'a b c' .* outliers, words"),
-        ("Word 1,Word 2,Score\n", None, "of kind 'similarity'"),
     ],
 )
 def test_a_line_that_is_not_of_the_kind_is_shown(write, text, kind, message):
@@ -170,18 +166,17 @@ def test_a_line_that_is_not_of_the_kind_is_shown(write, text, kind, message):
 
 
 def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
-    with pytest.raises(FileNotFoundError, match="Did you mean 'simlex999'"):
-        load_benchmark("simlex-999")
-    with pytest.raises(FileNotFoundError, match="no file"):
-        load_benchmark(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"no file 'a{200}'"):
-        load_benchmark("a" * 5000)
-    with pytest.raises(TypeError, match="got int 3"):
-        load_benchmark(3)
+    for source, error, message in (
+        ("simlex-999", FileNotFoundError, "Did you mean 'simlex999'"),
+        (tmp_path, FileNotFoundError, "no file"),
+        ("a" * 5000, FileNotFoundError, r"no file 'a{200}'"),
+        (3, TypeError, "got int 3"),
+        (write("café\tcup\t1\n", encoding="latin-1"), ValueError, "not text in UTF-8"),
+    ):
+        with pytest.raises(error, match=message):
+            load_benchmark(source)
     with pytest.raises(ValueError, match="Did you mean 'analogy'"):
         load_benchmark(write("a b 1\n"), kind="analogies")
-    with pytest.raises(ValueError, match="not text in UTF-8"):
-        load_benchmark(write("café\tcup\t1\n", encoding="latin-1"))
 
 
 def test_content_is_hashable_and_knows_no_name():
@@ -189,11 +184,9 @@ def test_content_is_hashable_and_knows_no_name():
     one = Benchmark("one", "similarity", items, [9, 1], source="here")
     two = Benchmark("two", "similarity", items, [9.0, 1.0], source="there")
     other = Benchmark("one", "similarity", items, [9, 2])
-    assert one.content == two.content
     assert hash(one.content) == hash(two.content)
-    assert one.content != other.content
+    assert one.content == two.content != other.content
     assert one == Benchmark("one", "similarity", items, [9, 1], source="elsewhere")
-    assert hash(one) != hash(other)
 
 
 @pytest.mark.parametrize(
@@ -201,7 +194,6 @@ def test_content_is_hashable_and_knows_no_name():
     [
         (("x", "likeness", [("a", "b")]), ValueError, "kind must be one of"),
         (("x", "similarity", []), ValueError, "items is empty"),
-        (("x", "similarity", [("a", "b")]), ValueError, "scores must be 1 finite"),
         (("x", "similarity", [("a", "b")], [float("nan")]), ValueError, "finite"),
         (("x", "categorisation", [("a", "b")], [1.0]), ValueError, "scores must be 0"),
         (("x", "analogy", [("a", "b", "c", "d")]), ValueError, "5 strings; item 0 is"),

@@ -1,7 +1,6 @@
 """Tests of the quality of one model on one benchmark."""
 
 import json
-import logging
 import math
 from importlib.util import find_spec
 
@@ -11,6 +10,7 @@ import pytest
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models._tables import UnreadWordError
 from wefe.quality import Benchmark, evaluate, purity
+from wefe.quality._benchmark import _KNOWN, _gensim_file
 
 needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="compares with gensim")
 
@@ -24,16 +24,18 @@ def at(degrees):
     return [math.cos(math.radians(degrees)), math.sin(math.radians(degrees))]
 
 
-def analogies(*questions, section="s"):
-    return Benchmark("analogies", "analogy", [(*each.split(), section) for each in questions])
+def analogies(*questions):
+    return Benchmark("analogies", "analogy", [(*each.split(), "s") for each in questions])
 
 
 PAIRS = Benchmark(
-    "pairs",
-    "similarity",
-    [("a", "b"), ("a", "c"), ("a", "d"), ("a", "e")],
-    [4.0, 3.0, 3.0, 1.0],
+    "pairs", "similarity", [("a", "b"), ("a", "c"), ("a", "d"), ("a", "e")], [4.0, 3.0, 3.0, 1.0]
 )
+# Cosines of 1 but for the last digits.
+SAME = {
+    word: [0.1 * scale, 0.7 * scale, 0.3 * scale]
+    for word, scale in zip("abcde", (1, 3, 7, 11, 13), strict=True)
+}
 
 
 def test_similarity_is_spearmans_correlation_with_average_ranks():
@@ -42,41 +44,37 @@ def test_similarity_is_spearmans_correlation_with_average_ranks():
     score = evaluate(model, PAIRS)
     assert score.score == pytest.approx(4.5 / math.sqrt(4.5 * 5))
     assert (score.n_used, score.n_items, score.nan_reason) == (4, 4, None)
-
-
-def test_pairs_that_lost_a_word_do_not_count():
-    model = make_model({"a": at(0), "b": at(10), "e": at(80), "d": [0.0, 0.0]})
-    score = evaluate(model, PAIRS)
-    # The vector of d has no direction.
+    # A pair that lost a word does not count; here the vector of d has no direction.
+    score = evaluate(make_model({"a": at(0), "b": at(10), "e": at(80), "d": [0.0, 0.0]}), PAIRS)
     assert (score.score, score.n_used, score.n_items) == (pytest.approx(1.0), 2, 4)
     assert score.lost_words == ("c", "d")
 
 
+GROUPS = {f"w{group}{n}": np.eye(5)[group] + [0, 0, 0, 0, n] for group in range(3) for n in (0, 1)}
+
+
 @pytest.mark.parametrize(
-    ("vectors", "reason"),
+    ("vectors", "benchmark", "reason"),
     [
-        ({"a": at(0), "b": at(10)}, "both words of 1 of 4 pairs"),
-        ({"x": at(0)}, "both words of 0 of 4 pairs"),
-        ({word: at(0) for word in "abcde"}, "the cosines of all 4 pairs"),
-        ({"a": at(0), "c": at(10), "d": at(40)}, "the human scores of all 2 pairs"),
+        ({"a": at(0), "b": at(10)}, PAIRS, "both words of 1 of 4 pairs"),
+        ({"x": at(0)}, PAIRS, "both words of 0 of 4 pairs"),
+        (SAME, PAIRS, "the cosines of all 4 pairs"),
+        ({"a": at(0), "c": at(10), "d": at(40)}, PAIRS, "the human scores of all 2 pairs"),
+        (GROUPS, [("w00", "x"), ("w01", "x")], "words of 1 categories"),
+        (GROUPS, [("w00", "x"), ("w10", "y")], "2 words of 2 categories"),
+        (GROUPS, [("no", "x"), ("none", "y")], "words of 0 categories"),
+        (GROUPS, [("lost", "w00", "w10", "none")], "lacks a word"),
     ],
 )
-def test_no_correlation_is_nan_with_a_reason(vectors, reason, caplog):
-    with caplog.at_level(logging.WARNING, "wefe"):
-        score = evaluate(make_model(vectors), PAIRS)
+def test_no_score_is_nan_with_a_reason(vectors, benchmark, reason, caplog):
+    if isinstance(benchmark, list):
+        kind = "outlier" if len(benchmark) == 1 else "categorisation"
+        benchmark = Benchmark("few", kind, benchmark)
+    score = evaluate(make_model(vectors), benchmark)
     assert math.isnan(score.score)
     assert reason in score.nan_reason
-    assert "pairs is NaN for made" in caplog.text
+    assert f"{benchmark.name} is NaN for made" in caplog.text
     assert json.loads(json.dumps(score.to_dict(), allow_nan=False))["score"] is None
-
-
-def test_cosines_that_differ_by_rounding_are_equal():
-    # Cosines of 1 but for the last digits.
-    vectors = {
-        word: [0.1 * scale, 0.7 * scale, 0.3 * scale]
-        for word, scale in zip("abcde", (1, 3, 7, 11, 13), strict=True)
-    }
-    assert "the cosines of all" in evaluate(make_model(vectors), PAIRS).nan_reason
 
 
 def test_words_are_looked_up_as_written_and_then_in_lower_case():
@@ -88,14 +86,10 @@ def test_words_are_looked_up_as_written_and_then_in_lower_case():
 
 
 def test_the_prefix_of_the_model_counts():
-    vectors = {
-        f"/c/en/{word}": at(angle) for word, angle in zip("abcde", (0, 9, 40, 50, 80), strict=True)
-    }
-    assert evaluate(make_model(vectors), PAIRS).n_used == 0
-    assert evaluate(make_model(vectors, vocab_prefix="/c/en/"), PAIRS).n_used == 4
-    questions = analogies("a b c d")
     vectors = {"p:a": [1, 0, 0], "p:b": [1, 0, 1], "p:c": [0, 1, 0], "p:d": [0, 1, 1]}
-    assert evaluate(make_model(vectors, vocab_prefix="p:"), questions).score == 1.0
+    for benchmark, n_used in (PAIRS, 3), (analogies("a b c d"), 1):
+        assert evaluate(make_model(vectors), benchmark).n_used == 0
+        assert evaluate(make_model(vectors, vocab_prefix="p:"), benchmark).n_used == n_used
 
 
 ROYAL = {
@@ -105,120 +99,84 @@ ROYAL = {
     "queen": [0.0, 1.0, 1.0, 0.1],
     "tree": [0.0, 0.0, -1.0, 2.0],
 }
+CASES = {"King": ROYAL["king"], "WOMAN": ROYAL["woman"], "Woman": [0.0, 1.0, 0.9, 0.1]}
+UPPER = {**ROYAL, "queen": [1.0, 1.0, -1.0, 0.0], "QUEEN": ROYAL["queen"]}
+# b - a + c is nearest to b itself.
+FAN = {"a": at(0), "b": at(50), "c": at(2), "d": at(65), "e": at(75)}
+QUEEN, TREE = "man king woman queen", "man king woman tree"
 
 
-def test_analogies_are_solved_by_vector_offset():
-    score = evaluate(make_model(ROYAL), analogies("man king woman queen", "man king woman tree"))
-    assert (score.score, score.n_used, score.n_items) == (0.5, 2, 2)
-    assert score.details["n_candidates"] == 5
-
-
-def test_words_of_the_question_are_no_answers():
-    # b - a + c is nearest to b itself.
-    model = make_model({"a": at(0), "b": at(50), "c": at(2), "d": at(65), "e": at(75)})
-    assert evaluate(model, analogies("a b c d")).score == 1.0
-    # What asks for one of them is never solved, and is counted.
-    score = evaluate(model, analogies("a b c b"))
-    assert (score.score, score.n_used) == (0.0, 1)
-    nothing_else = make_model({"a": at(0), "b": at(50), "c": at(2)})
-    assert evaluate(nothing_else, analogies("a b c b")).score == 0.0
-
-
-def test_with_lowercase_other_cases_of_the_question_are_no_answers_and_of_the_answer_are_right():
-    other_cases = {"King": ROYAL["king"], "WOMAN": ROYAL["woman"], "Woman": [0.0, 1.0, 0.9, 0.1]}
-    model = make_model({**ROYAL, **other_cases})
-    question = analogies("man king woman queen")
-    assert evaluate(model, question).score == 1.0
-    assert evaluate(model, question, lowercase=False).score == 0.0
-    only_upper = {word: vector for word, vector in ROYAL.items() if word != "queen"}
-    model = make_model({**only_upper, "queen": [1.0, 1.0, -1.0, 0.0], "QUEEN": ROYAL["queen"]})
-    assert evaluate(model, question).score == 1.0
-    assert evaluate(model, question, lowercase=False).score == 0.0
-    # It is looked up as it is written, and in lower case, not in upper case.
-    assert evaluate(make_model({**only_upper, "QUEEN": ROYAL["queen"]}), question).n_used == 0
-
-
-def test_only_the_first_words_are_candidates():
-    model = make_model({**ROYAL, "princess": [0.0, 0.9, 1.2, 0.1]})
-    question = analogies("man king woman princess")
-    assert evaluate(model, question).n_used == 1
-    score = evaluate(model, question, vocabulary_size=5)
-    assert (score.n_used, score.lost_words) == (0, ("princess",))
-    assert "among the first 5 of the model" in score.nan_reason
-    later = make_model({**ROYAL, "Queen": ROYAL["queen"], "King": ROYAL["king"]})
-    question = analogies("man king woman queen")
-    assert evaluate(later, question, vocabulary_size=5).score == 1.0
+@pytest.mark.parametrize(
+    ("vectors", "questions", "options", "score", "n_used"),
+    [
+        (ROYAL, [QUEEN, TREE], {}, 0.5, 2),
+        (FAN, ["a b c d"], {}, 1.0, 1),
+        (FAN, ["a b c b"], {}, 0.0, 1),  # words of the question are no answers
+        ({**ROYAL, "o": [0.0] * 4, "x": [np.nan, 1, 1, 1]}, [QUEEN, "man king woman o"], {}, 1, 1),
+        # Other cases of the question are no answers, and those of the answer are right.
+        (ROYAL | CASES, [QUEEN], {}, 1.0, 1),
+        (ROYAL | CASES, [QUEEN], {"lowercase": False}, 0.0, 1),
+        (UPPER, [QUEEN], {}, 1.0, 1),
+        (UPPER, [QUEEN], {"lowercase": False}, 0.0, 1),
+        # Candidates are the first words of the model.
+        (ROYAL | {"Queen": ROYAL["queen"]} | CASES, [QUEEN], {"vocabulary_size": 5}, 1.0, 1),
+        (ROYAL, [QUEEN, TREE], {"vocabulary_size": 4}, 1.0, 1),
+    ],
+)
+def test_analogies_are_solved_by_vector_offset(vectors, questions, options, score, n_used):
+    result = evaluate(make_model(vectors), analogies(*questions), **options)
+    assert (result.score, result.n_used, result.n_items) == (score, n_used, len(questions))
 
 
 def test_accuracy_is_told_by_section():
+    question = ("man", "king", "woman")
     items = [
-        ("man", "king", "woman", "queen", "royal"),
-        ("man", "king", "woman", "tree", "other"),
-        ("man", "king", "woman", "oak", "other"),
-        ("a", "b", "c", "d", "unknown"),
+        (*question, "queen", "royal"),
+        (*question, "tree", "other"),
+        (*question, "oak", "other"),
     ]
-    score = evaluate(make_model(ROYAL), Benchmark("x", "analogy", items))
+    score = evaluate(make_model(ROYAL), Benchmark("x", "analogy", [*items, (*"abcd", "unknown")]))
     assert score.details["sections"] == {
         "royal": {"score": 1.0, "n_used": 1, "n_items": 1},
         "other": {"score": 0.0, "n_used": 1, "n_items": 2},
         "unknown": {"score": None, "n_used": 0, "n_items": 1},
     }
     assert score.lost_words == ("oak", "a", "b", "c", "d")
+    assert score.details["n_candidates"] == 5
     json.dumps(score.to_dict(), allow_nan=False)
 
 
-def test_a_vector_without_a_direction_is_no_candidate_and_loses_the_question():
-    model = make_model({**ROYAL, "zero": [0, 0, 0, 0], "wrong": [np.nan, 1, 1, 1]})
-    score = evaluate(model, analogies("man king woman queen", "man king woman zero"))
-    assert (score.score, score.n_used, score.lost_words) == (1.0, 1, ("zero",))
+@pytest.fixture(scope="module")
+def of_gensim(packaged_model):
+    """The packaged vectors as gensim holds them."""
+    vectors = pytest.importorskip("gensim.models").KeyedVectors(packaged_model.dim)
+    vectors.add_vectors(list(packaged_model.vocab), np.float32(packaged_model.vectors))
+    return vectors
 
 
-@needs_gensim
 @pytest.mark.parametrize(("name", "lowercase"), [("wordsim353", True), ("simlex999", False)])
-def test_similarity_agrees_with_gensim(packaged_model, name, lowercase):
+def test_similarity_agrees_with_gensim(packaged_model, of_gensim, name, lowercase):
     score = evaluate(packaged_model, name, lowercase=lowercase)
-    _, (expected, _), lost = of_gensim(packaged_model).evaluate_word_pairs(
-        _path(name), case_insensitive=lowercase
-    )
+    path = str(_gensim_file(_KNOWN[name]["file"]))
+    _, (expected, _), lost = of_gensim.evaluate_word_pairs(path, case_insensitive=lowercase)
     assert score.score == pytest.approx(expected, abs=1e-6)
     assert 100 * (1 - score.n_used / score.n_items) == pytest.approx(lost)
 
 
-@needs_gensim
-def test_analogies_agree_with_gensim_in_every_section(packaged_model):
-    expected, sections = of_gensim(packaged_model).evaluate_word_analogies(
-        _path("google-analogies"), dummy4unknown=False
-    )
+def test_analogies_agree_with_gensim_in_every_section(packaged_model, of_gensim):
+    path = str(_gensim_file(_KNOWN["google-analogies"]["file"]))
+    expected, sections = of_gensim.evaluate_word_analogies(path, dummy4unknown=False)
     score = evaluate(packaged_model, "google-analogies", progress=False)
     assert score.score == pytest.approx(expected, abs=1e-12)
-    counts = {
-        section["section"]: (len(section["correct"]), len(section["incorrect"]))
-        for section in sections[:-1]
-    }
-    assert len(counts) == 14
-    for section, (n_right, n_wrong) in counts.items():
-        ours = score.details["sections"][section]
-        assert ours["n_used"] == n_right + n_wrong
+    assert len(sections) == 14 + 1
+    for section in sections[:-1]:
+        ours, n_right = score.details["sections"][section["section"]], len(section["correct"])
+        assert ours["n_used"] == n_right + len(section["incorrect"])
         assert ours["score"] * ours["n_used"] == pytest.approx(n_right)
-
-
-def of_gensim(model):
-    from gensim.models import KeyedVectors
-
-    vectors = KeyedVectors(model.dim)
-    vectors.add_vectors(list(model.vocab), np.asarray(model.vectors, dtype=np.float32))
-    return vectors
-
-
-def _path(name):
-    from wefe.quality._benchmark import _KNOWN, _gensim_file
-
-    return str(_gensim_file(_KNOWN[name]["file"]))
 
 
 def test_purity_counts_the_most_frequent_category_of_each_cluster():
     assert purity(list("aabbb"), [0, 0, 0, 1, 1]) == 0.8
-    assert purity(list("aabb"), [1, 1, 0, 0]) == 1.0
     assert purity(list("aabb"), [5, 5, 5, 5]) == 0.5
     assert purity(list("aabbb"), [7, 8, 7, 8, 9]) == pytest.approx(3 / 5)
     with pytest.raises(ValueError, match="same length; got 2 and 1"):
@@ -227,57 +185,48 @@ def test_purity_counts_the_most_frequent_category_of_each_cluster():
         purity([], [])
 
 
-def in_groups(n_groups=3, n_words=5, noise=0.05, seed=0):
-    rng = np.random.default_rng(seed)
-    vectors, items = {}, []
-    for group in range(n_groups):
-        for number in range(n_words):
-            word = f"w{group}{number}"
-            vectors[word] = np.eye(n_groups + 2)[group] + noise * rng.normal(size=n_groups + 2)
-            # Lengths do not count.
-            vectors[word] *= rng.uniform(0.1, 10)
-            items.append((word, f"group {group}"))
-    return make_model(vectors), Benchmark("groups", "categorisation", items)
+def in_groups(n_groups, n_words, noise):
+    rng = np.random.default_rng(0)
+    items = [(f"w{g}{n}", f"group {g}") for g in range(n_groups) for n in range(n_words)]
+    centres = np.repeat(np.eye(n_groups + 2)[:n_groups], n_words, axis=0)
+    vectors = centres + noise * rng.normal(size=centres.shape)
+    vectors *= rng.uniform(0.1, 10, size=(len(items), 1))  # lengths do not count
+    model = make_model(dict(zip([word for word, _ in items], vectors, strict=True)))
+    return model, Benchmark("groups", "categorisation", items)
 
 
 def test_groups_that_lie_apart_have_a_purity_of_1():
-    model, benchmark = in_groups()
-    score = evaluate(model, benchmark)
-    assert (score.score, score.n_used) == (1.0, 15)
-    assert score.details["n_categories"] == 3
+    score = evaluate(*in_groups(3, 5, 0.05))
+    assert (score.score, score.n_used, score.details["n_categories"]) == (1.0, 15, 3)
 
 
 def test_noise_lowers_purity_and_the_seed_decides():
-    model, benchmark = in_groups(n_groups=8, n_words=12, noise=1.0)
-    scores = [evaluate(model, benchmark, random_state=seed) for seed in range(5)]
-    again = [evaluate(model, benchmark, random_state=seed) for seed in range(5)]
+    model, benchmark = in_groups(8, 12, 1.0)
+    scores, again = (
+        [evaluate(model, benchmark, random_state=seed) for seed in range(5)] for _ in range(2)
+    )
     assert scores == again
     purities = [score.details["purities"] for score in scores]
     assert [score.score for score in scores] == [max(each.values()) for each in purities]
     assert len({each["k-means"] for each in purities}) > 1
     assert len({each["average"] for each in purities}) == 1
     assert all(1 / 8 < score < 1 for each in purities for score in each.values())
-    rng = np.random.default_rng(7)
-    drawn = evaluate(model, benchmark, random_state=rng).details["random_state"]
-    assert drawn == int(np.random.default_rng(7).integers(2**32))
-
-
-def compactness(model, words):
-    units = {word: model[word] / np.linalg.norm(model[word]) for word in words}
-    return np.mean([units[a] @ units[b] for a in words for b in words if a != b])
 
 
 def test_outliers_are_what_is_least_like_the_others():
     rng = np.random.default_rng(0)
     vectors = {f"w{number}": rng.normal(size=6) + 0.7 for number in range(12)}
-    model, words = make_model(vectors), list(vectors)
-    items = [(*rng.permutation(words)[:6].tolist(), f"group {i % 2}") for i in range(40)]
-    score = evaluate(model, Benchmark("o", "outlier", [*items, ("lost", "w1", "w2", "none")]))
+    units = {word: vector / np.linalg.norm(vector) for word, vector in vectors.items()}
+    items = [(*rng.permutation(list(vectors))[:6].tolist(), f"group {i % 2}") for i in range(40)]
+    benchmark = Benchmark("o", "outlier", [*items, ("lost", "w1", "w2", "none")])
+    score = evaluate(make_model(vectors), benchmark)
     found, positions = [], []
     for *group, _ in items:
         # Without the outlier, the group is most compact.
         outlier, *others = (
-            compactness(model, [word for word in group if word != removed]) for removed in group
+            sum(units[a] @ units[b] for a in group for b in group if removed not in (a, b))
+            - (len(group) - 1)
+            for removed in group
         )
         found.append(outlier > max(others))
         positions.append(np.mean([outlier > other for other in others]))
@@ -290,23 +239,6 @@ def test_outliers_are_what_is_least_like_the_others():
         "group 1": {"score": np.mean(found[1::2]), "n_used": 20, "n_items": 20},
         "none": {"score": None, "n_used": 0, "n_items": 1},
     }
-    nothing = evaluate(model, Benchmark("o", "outlier", [("lost", "w1", "w2", "none")]))
-    assert math.isnan(nothing.score)
-    assert "lacks a word" in nothing.nan_reason
-
-
-@pytest.mark.parametrize(
-    ("items", "reason"),
-    [
-        ([("w00", "x"), ("w01", "x")], "words of 1 categories"),
-        ([("w00", "x"), ("w10", "y")], "2 words of 2 categories"),
-        ([("no", "x"), ("none", "y")], "words of 0 categories"),
-    ],
-)
-def test_what_cannot_be_grouped_is_nan_with_a_reason(items, reason):
-    score = evaluate(in_groups()[0], Benchmark("few", "categorisation", items))
-    assert math.isnan(score.score)
-    assert reason in score.nan_reason
 
 
 def test_a_model_opened_for_some_words_answers_for_these(tmp_path):
@@ -314,26 +246,22 @@ def test_a_model_opened_for_some_words_answers_for_these(tmp_path):
     model.save(tmp_path / "made.txt")
     pairs = Benchmark("p", "similarity", [("A", "b"), ("a", "c"), ("a", "None")], [1.0, 2.0, 3.0])
     some = load(tmp_path / "made.txt", words=pairs.forms())
-    assert some.held == "selected"
     assert evaluate(some, pairs).score == evaluate(model, pairs).score == pytest.approx(-1.0)
-    assert evaluate(some, pairs).n_used == 2
     with pytest.raises(UnreadWordError, match="'d' was not among"):
         evaluate(some, PAIRS)
-    with pytest.raises(ValueError, match="an analogy needs the whole vocabulary.*Load the"):
+    with pytest.raises(ValueError, match="an analogy needs the whole vocabulary"):
         evaluate(some, analogies("a b c d"))
 
 
 @pytest.mark.parametrize("dtype", ["float32", "int8"])
 def test_vectors_in_a_file_answer_analogies(tmp_path, packaged_model, dtype):
-    questions = analogies("man king woman queen", "go went is was", "good better bad worse")
-    expected = evaluate(packaged_model, questions)
+    questions = analogies(QUEEN, "go went is was", "good better bad worse")
     packaged_model.save(tmp_path / "model.txt")
     mapped = convert(tmp_path / "model.txt", tmp_path / "model.safetensors", dtype=dtype)
     assert mapped.held == "mapped"
-    assert evaluate(mapped, questions).score == expected.score == 1.0
-    few = evaluate(mapped, questions, vocabulary_size=1_000)
-    assert few.details["n_candidates"] == 1_000
-    assert few.n_used == 1  # 'queen' and 'worse' come later
+    assert evaluate(mapped, questions).score == 1.0
+    # 'queen' and 'worse' come later.
+    assert evaluate(mapped, questions, vocabulary_size=1_000).n_used == 1
 
 
 def test_an_encoder_answers_all_but_analogies():
@@ -343,46 +271,25 @@ def test_an_encoder_answers_all_but_analogies():
     from wefe.contextual import load_encoder
 
     model = load_encoder(package.get_model_path(), "MiniLM", cache=False, progress=False)
-    pairs = Benchmark(
-        "p", "similarity", [("cup", "mug"), ("cup", "plate"), ("cup", "tax")], [9.0, 5.0, 1.0]
-    )
-    assert evaluate(model, pairs).score == pytest.approx(1.0)
+    pairs = [("cup", "mug"), ("cup", "plate"), ("cup", "tax")]
+    judged = Benchmark("p", "similarity", pairs, [9.0, 5.0, 1.0])
+    assert evaluate(model, judged).score == pytest.approx(1.0)
     animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
     assert evaluate(model, Benchmark("c", "categorisation", animals)).score == 1.0
-    score = evaluate(model, analogies("man king woman queen"))
-    assert math.isnan(score.score)
-    assert "input_embeddings" in score.nan_reason
-
-
-@needs_gensim
-def test_words_that_are_built_from_subwords_count_if_that_is_wanted():
-    from gensim.models import FastText
-
-    texts = [["home", "kids", "boss", "job", "tree"]] * 20
-    trained = FastText(texts, vector_size=8, min_count=1, epochs=1, seed=0, workers=1)
-    pairs = Benchmark(
-        "p", "similarity", [("home", "kids"), ("homes", "jobs"), ("boss", "job")], [1.0, 2.0, 3.0]
-    )
-    assert evaluate(WordEmbeddingModel(trained.wv), pairs).n_used == 2
-    assert evaluate(WordEmbeddingModel(trained.wv, use_subwords=True), pairs).n_used == 3
+    assert "input_embeddings" in evaluate(model, analogies(QUEEN)).nan_reason
 
 
 @pytest.mark.parametrize(
-    ("options", "error"),
+    ("wrong", "error"),
     [
         ({"lowercase": 1}, TypeError),
         ({"vocabulary_size": 0}, ValueError),
         ({"random_state": -1}, ValueError),
         ({"progress": None}, TypeError),
+        ({"model": "glove"}, TypeError),
+        ({"benchmark": [("a", "b")]}, TypeError),
     ],
 )
-def test_wrong_options_are_refused(toy_model, options, error):
-    with pytest.raises(error, match=next(iter(options))):
-        evaluate(toy_model, PAIRS, **options)
-
-
-def test_what_is_no_model_or_benchmark_is_refused(toy_model):
-    with pytest.raises(TypeError, match="model must be a WordEmbeddingModel"):
-        evaluate("glove", PAIRS)
-    with pytest.raises(TypeError, match="benchmark must be .* got list"):
-        evaluate(toy_model, [("a", "b")])
+def test_what_is_wrong_is_named(toy_model, wrong, error):
+    with pytest.raises(error, match=next(iter(wrong))):
+        evaluate(**{"model": toy_model, "benchmark": PAIRS, **wrong})

@@ -1,7 +1,5 @@
 """Tests of the table of quality and of the ranking that is made of it."""
 
-import logging
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -24,22 +22,16 @@ def smaller(toy_model):
 
 
 def test_a_table_has_a_row_per_model_and_a_column_per_benchmark(toy_model, smaller, caplog):
-    with caplog.at_level(logging.WARNING, "wefe"):
-        scores = quality_scores([toy_model, smaller], [PAIRS, GROUPS])
+    scores = quality_scores([toy_model, smaller], [PAIRS, GROUPS])
     table = quality_matrix(scores)
-    assert table.index.tolist() == ["toy", "smaller"]
+    assert (table.index.tolist(), table.index.name) == (["toy", "smaller"], "model_name")
     assert table.columns.tolist() == ["pairs", "groups"]
-    assert table.index.name == "model_name"
-    assert table.loc["toy", "pairs"] == evaluate(toy_model, PAIRS).score
-    assert table.loc["toy", "groups"] == 1.0
+    assert table.loc["toy"].tolist() == [evaluate(toy_model, PAIRS).score, 1.0]
     assert np.isnan(table.loc["smaller", "groups"])
     assert scores["n_used"].tolist() == [3, 4, 2, 2]
     assert scores["n_items"].tolist() == [3, 4, 3, 4]
-    assert scores["kind"].tolist() == ["similarity", "categorisation"] * 2
     assert scores["nan_reason"].notna().tolist() == [False, False, False, True]
-    assert "1 categories" in scores["nan_reason"][3]
     assert "pairs: models were scored on different items" in caplog.text
-    assert "{'toy': 3, 'smaller': 2} of 3" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -49,7 +41,6 @@ def test_a_table_has_a_row_per_model_and_a_column_per_benchmark(toy_model, small
         ("toy", [], ValueError, "benchmarks must be one or more"),
         ("toy", [PAIRS, PAIRS], ValueError, "differ in name.*'pairs': 2"),
         ("toy", PAIRS, TypeError, r"benchmarks=\[...\]"),
-        (["toy"], [PAIRS], TypeError, "model must be a WordEmbeddingModel"),
     ],
 )
 def test_wrong_lists_are_refused(toy_model, models, benchmarks, error, message):
@@ -69,9 +60,7 @@ def test_ranks_over_benchmarks_are_added_up():
     assert column["model_name"].tolist() == ["a", "b", "c"]
     assert column["score"].tolist() == [4.5, 4.5, 9.0]
     assert create_ranking([column], method="average")["WEB"].tolist() == [1.5, 1.5, 3.0]
-
-
-def test_scores_that_differ_by_rounding_share_a_rank():
+    # Scores that differ by rounding share a rank.
     scores = pd.DataFrame({"x": [sum([0.1] * 10), 1.0], "y": [0.5, 0.5]}, index=["a", "b"])
     assert quality_ranking(scores)["score"].tolist() == [3.0, 3.0]
 
@@ -79,10 +68,8 @@ def test_scores_that_differ_by_rounding_share_a_rank():
 def test_a_model_that_lacks_a_score_has_no_rank_and_does_not_move_the_others(caplog):
     # Best in what it has: with it b would be third in similarity.
     scores = pd.concat([SCORES, pd.DataFrame({"similarity": [0.65]}, index=["d"])])
-    with caplog.at_level(logging.WARNING, "wefe"):
-        column = quality_ranking(scores)
+    column = quality_ranking(scores)
     assert column["score"].tolist()[:3] == quality_ranking(SCORES)["score"].tolist()
-    assert column["model_name"].tolist() == ["a", "b", "c", "d"]
     assert np.isnan(column["score"][3])
     assert "no score in analogy, purity" in caplog.text
 
