@@ -60,14 +60,6 @@ def test_of_three_groups_each_has_a_direction_and_the_subspace_is_their_span(toy
     )
 
 
-def test_cosines_are_those_of_unit_vectors_and_nan_without_a_direction(toy_model):
-    found = bias_directions(toy_model, PAIRS)
-    vectors = [toy_model["nurse"] * 7, np.zeros(3), [np.nan, 1, 1], toy_model["pilot"]]
-    cosines = found.cosines(vectors)
-    np.testing.assert_allclose(cosines[[0, 3], 0], [0.517465, -0.497935], atol=1e-6)
-    assert np.isnan(cosines[1:3]).all()
-
-
 @pytest.mark.parametrize("sets", [PAIRS, TRIPLES])
 def test_without_the_subspace_nothing_lies_along_a_direction(toy_model, sets):
     found = bias_directions(toy_model, sets)

@@ -143,16 +143,6 @@ def test_one_rule_labels_words_and_neighbours_as_the_headline_does(packaged_mode
         assert word_page(packaged_model, word, directions, k=1).leans_to != "no clear direction"
 
 
-def test_a_direction_of_chance_is_said_to_be_one():
-    vectors = np.random.default_rng(0).normal(size=(40, 50))
-    words = [f"{a}{b}" for a in "abcd" for b in "efghijklmn"]
-    model = WordEmbeddingModel((words, vectors), "noise")
-    pairs = list(zip(words[:10], words[10:20], strict=True))
-    for page in (word_page(model, words[30], pairs, k=3), model_page(model, pairs)):
-        assert "due to chance" in str(page)
-    assert page.directions.explained < 0.3
-
-
 def test_of_three_groups_there_are_three_numbers(toy_model):
     page = word_page(toy_model, "nurse", TRIPLES, k=6)
     assert page.projection.index.tolist() == ["she", "he", "they"]

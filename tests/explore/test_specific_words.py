@@ -62,14 +62,6 @@ def test_decisions_are_those_of_the_classifier_on_each_word(packaged_model, weig
     assert found.n_train == len(training)
 
 
-def test_seed_words_on_the_other_side_are_kept(packaged_model):
-    found = learn_specific_words(packaged_model, among=500, n_folds=2, threshold=100)
-    frame = found.to_frame()
-    assert frame["is_seed"].all()
-    assert frame["decision"].max() < 100
-    assert found.folds.tolist() == [[0.0, 0.0, 0.0]] * 2
-
-
 def test_lost_seed_words_are_named_and_a_prefix_is_taken_off(clear, caplog):
     words = [*(f"/c/en/{word}" for word in clear), "/c/fr/s0"]
     vectors = np.vstack([clear.vectors, clear.vectors[:1]])

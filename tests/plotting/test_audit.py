@@ -58,19 +58,17 @@ def test_several_audits_share_the_axis_unless_each_has_its_own(audits, shared, n
     assert figure.layout.xaxis.title.text == "s(w, A, B)"
 
 
-def test_three_target_sets_have_no_effect_size(toy_model, said):
-    targets = [["she", "woman"], ["he"], ["nurse", "pilot", "tree"]]
-    audit = audit_query(Query(targets, [["home", "kids"], ["boss", "job"]]), toy_model)
-    figure = audit.plot()
-    assert len(figure.data) == 3
-    assert said(figure, f"{audit.n_biased} of 6 words beyond 10% of the attainable")
-
-
 @pytest.mark.parametrize("options", [{}, {"relative": True}, {"full_range": True}])
-def test_attribute_sets_that_do_not_differ(toy_model, options, drawn, said):
-    query = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
-    figure = audit_query(query, toy_model).plot(**options)
+def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
+    toy_model, options, drawn, said
+):
+    equal = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
+    figure = audit_query(equal, toy_model).plot(**options)
     drawn(figure)
     assert said(figure, "effect size undefined")
     low, high = figure.layout.xaxis.range
     assert low < 0 < high
+    three = Query([["she", "woman"], ["he"], ["nurse"]], [["home", "kids"], ["boss", "job"]])
+    audit = audit_query(three, toy_model)
+    note = f"{audit.n_biased} of 4 words beyond 10% of the attainable"
+    assert said(audit.plot(**options), note)

@@ -82,13 +82,6 @@ def test_effect_sizes_are_histograms_with_the_same_bins(said):
     assert titles[1].text.endswith(f"gpt<br>CEAT = -0.5, 95 % within {low:.3g} to {high:.3g}")
 
 
-def test_equal_and_undefined_effect_sizes_can_be_drawn(said):
-    figure = plot_effect_sizes([ceat([1.25] * 10, 1.25), ceat([], math.nan, nan_reason="alike")])
-    assert max(figure.data[0].y) == 1
-    assert said(figure, "no value: alike")
-    assert plot_effect_sizes(ceat([0.0] * 10, 0.0)).layout.xaxis.range == (-0.1, 0.1)
-
-
 # Silhouettes
 
 

@@ -80,16 +80,6 @@ def test_more_groups_are_told_apart_by_their_colours():
     assert centre.marker.color == PALETTE[0]
 
 
-@pytest.mark.parametrize("column", ["x", "y", "projection"])
-def test_what_has_no_place_or_projection_is_left_out_and_named(column, said, drawn):
-    table = hood()
-    table.loc[2, column] = math.nan
-    figure = plot_neighborhood(table, word="nurse")
-    assert len(figure.data[0].x) == 10
-    assert said(figure, "Left out, because there is no place or projection: word2.")
-    drawn(plot_neighborhood(table.assign(**{column: math.nan}), word="nurse"))
-
-
 # Clusters
 
 
@@ -98,16 +88,6 @@ def clustered():
     groups = ["female", "female", "male", "male"]
     table = pd.DataFrame({"word": ["nurse", "maid", "pilot", "cook"], "group": groups})
     return table.assign(cluster=["female"] * 3 + ["male"], x=[0.0, 1.0, 2.0, 3.0], y=0.5)
-
-
-def test_what_lacks_something_is_left_out_of_points_and_share_and_named(clustered, said, heading):
-    for column in ("x", "group", "cluster"):
-        table = clustered.copy()
-        table.loc[2, column] = None
-        figure = plot_clusters(table)
-        assert sorted(x for trace in figure.data for x in trace.x) == [0, 1, 3]
-        assert "100% of 3 words fall into the cluster of their group." in heading(figure)
-        assert said(figure, "Left out, because there is no place, group or cluster: pilot.")
 
 
 def test_the_share_is_that_of_words_in_the_cluster_of_their_group(clustered, heading):
@@ -160,11 +140,3 @@ def test_the_words_farthest_from_the_line_or_from_the_middle_are_named(words):
     assert labels(points) == ["word4", "word9", "word17"]
     words.loc[7, "statistic"] = 9.0
     assert labels(statistic(words, n_labels=1).data[-1]) == ["word7"]
-
-
-def test_words_without_a_value_are_left_out_and_named(words, said, drawn):
-    words.loc[2, "bias"], words.loc[5, "statistic"] = math.nan, math.inf
-    figure = statistic(words)
-    assert len(figure.data[0].x) == 28
-    assert said(figure, "Left out, because there is no statistic or bias: word2, word5.")
-    drawn(statistic(words.assign(bias=math.nan), fit=(1, 0)))

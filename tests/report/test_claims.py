@@ -1,6 +1,5 @@
 """Claims: each has its evidence, and its sentence changes with the data."""
 
-import json
 import re
 
 import pytest
@@ -104,8 +103,6 @@ SAID = [
         "follows with 5."]),
     ({**SCORES, "ECT": {"Gender": {"q": {"a": 0.4, "b": 0.8, "c": 0.5}}}}, ["first_on"],
      ["Gender: a ranks first on WEAT; b ranks first on ECT."]),
-    (TIED, ["verdict"], ["Gender: no model is clearly ahead: models tie for first on 1 metric (not "
-                         "tested for significance)."]),
     (TIED, ["first_on"], ["Gender: a and b tie for first on WEAT."]),
     ({"WEAT": {"G": {q: {"a": of["a"]} for q, of in P_VALUES.items()}}}, ["verdict"],
      ["a is the only model with scores, so there is no ranking.",
@@ -158,18 +155,17 @@ def test_sentences(scores, kinds, expected):
 
 
 def test_metrics_agree_only_where_each_ranks_the_same_two_models_or_more():
-    lost = dict.fromkeys("abc", "lost")
-    ranked = {"a": 0.1, "b": 0.2, "c": 0.3}
     aggregation = {"function": "avg", "missing": "models", "ties": "min"}
 
     def of(**scores):
-        results = results_of(
-            {name: {"G": {"q": each}} for name, each in scores.items()},
-            {"aggregation": {**aggregation, "correlation": "spearman"}},
-        )
-        return sentences(results, "same_order")
+        scores = {
+            name: {"G": {"q": dict(zip("abc", each, strict=True))}} for name, each in scores.items()
+        }
+        settings = {"aggregation": {**aggregation, "correlation": "spearman"}}
+        return sentences(results_of(scores, settings), "same_order")
 
-    one, fewer = {**lost, "a": 0.1}, {**ranked, "c": "lost"}
+    lost, one = ["lost"] * 3, [0.1, "lost", "lost"]
+    fewer, ranked = [0.1, 0.2, "lost"], [0.1, 0.2, 0.3]
     for first, second in ((lost, lost), (one, one), (ranked, lost), (ranked, fewer)):
         assert of(WEAT=first, RND=second) == []
     assert of(WEAT=fewer, RND=fewer) == ["Both metrics rank the models in the same order."]
@@ -186,18 +182,3 @@ def test_warnings_and_the_side_of_a_test_are_said_in_plain_words(rich, example):
     one_sided["methods"]["metrics"][0]["params"]["p_value_test_type"] = "right-sided"
     (claim,) = [c for c in claims(one_sided, scored(example)) if c.kind == "one_sided"]
     assert said(claim)["text"].endswith("so a score below 0 always has a large p-value.")
-
-
-@pytest.mark.parametrize(
-    ("after", "way", "text"),
-    [
-        (0.3132, "the same", "about the same quality on alike (0.313)."),
-        (0.25, "lower", "lower quality on alike (0.313 to 0.250, -20 %)."),
-    ],
-)
-def test_quality_that_did_not_change_is_called_the_same(rich, after, way, text):
-    summary = json.loads(json.dumps(summarize(rich)))
-    (quality,) = summary["changes"][0]["quality"]
-    quality |= {"before": 0.3131, "after": after, "way": way, "relative": after / 0.3131 - 1}
-    found = [said(each)["text"] for each in claims(summary, scored(rich)) if each.kind == "changed"]
-    assert f"cut 64 (hard-debias, gender) against cut 64: {text}" in found

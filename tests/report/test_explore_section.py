@@ -10,23 +10,18 @@ from wefe.report import summarize, to_html, to_markdown
 from wefe.report._explored import NOTHING
 from wefe.report._figures import figures
 from wefe.study import Study
+from wefe.study._study import _EXAMPLE
 
 
 @pytest.fixture(scope="module")
 def two():
     """The demo model and what hard debias makes of it."""
-    query = {
-        "targets": {"Female": ["she", "woman"], "Male": ["he", "man"]},
-        "attributes": {"Family": ["home", "children"], "Career": ["office", "salary"]},
-    }
+    words = ["nurse", "engineer", "qxqx"]
     given = {
-        "name": "Explored",
-        "offline": True,
+        **_EXAMPLE,
         "models": [{"source": "demo"}],
-        "queries": [{"name": "Own", "query": [query]}],
-        "metrics": [{"metric": "weat-es"}],
-        "explore": {"criteria": ["gender", "religion"], "words": ["nurse", "engineer", "qxqx"]},
         "mitigations": [{"method": "hard-debias", "criterion": "gender", "name": "hard"}],
+        "explore": {"criteria": ["gender", "religion"], "words": words},
     }
     return Study(given).run(":memory:", progress=False)
 

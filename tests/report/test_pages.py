@@ -134,34 +134,18 @@ def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     assert f"Cosines with the direction of each group: jew {own.projection['jew']:+.3f}" in text
 
 
-def test_words_in_several_models_stand_together(packaged_model):
-    models = [WordEmbeddingModel(packaged_model.wv, f"m{number}") for number in range(3)]
-    pages = [word_page(model, word, k=5) for model in models for word in ("nurse", "captain")]
-    text = page_html(pages)
-    contents = text.partition("<nav")[2].partition("</nav>")[0]
-    assert re.findall(r'<span class="of"><bdi>(.*?)</bdi>', contents) == ["nurse", "captain"]
-    heads = re.findall(r'<h2 id="h-(word-\d)"><bdi>(.*?)</bdi> in <bdi>(.*?)</bdi>', text)
-    assert heads == [
-        (f"word-{number}", ("nurse", "captain")[number // 3], f"m{number % 3}")
-        for number in range(6)
-    ]
-
-
 def test_a_long_name_is_cut_and_whole_where_it_is_pointed_at(packaged_model):
-    model, word = "m" * 10_000, "w" * 9_000
-    words = ["she", "he", "woman", "man", "nurse", word]
-    vectors = packaged_model.get_vectors([*words[:5], "doctor"])
+    names = model, word, group = "m" * 10_000, "w" * 9_000, "l" * 8_000
+    words = ["she", "he", "woman", "man", word]
+    vectors = packaged_model.get_vectors([*words[:4], "doctor"])
     long = WordEmbeddingModel.from_arrays(words, vectors, name=model)
     pairs = [("she", "he"), ("woman", "man")]
-    pages = [word_page(long, each, pairs, k=3) for each in ("nurse", word)]
-    page = Page(page_html([*pages, model_page(long, pairs, words={"l" * 8_000: [word]}, n=3)]))
+    pages = [word_page(long, word, pairs, k=3), model_page(long, pairs, words={group: [word]}, n=3)]
+    page = Page(page_html(pages))
     assert page.unclosed == []
     text = page.text.partition("Provenance Software")[0]
     assert max(map(len, re.findall(r"[mwl]+", text))) <= 300
-    titles = {attrs["title"] for _, attrs, _ in page.elements if "title" in attrs}
-    assert {model, word, "l" * 8_000} <= titles
-    labels = [attrs["aria-label"] for _, attrs, _ in page.elements if "aria-label" in attrs]
-    assert max(map(len, labels)) < 600
+    assert {*names} <= {attrs.get("title") for _, attrs, _ in page.elements}
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):

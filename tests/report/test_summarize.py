@@ -8,6 +8,7 @@ from collections import Counter
 from itertools import chain
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from made_results import results_of
 
@@ -21,6 +22,7 @@ from wefe.report._provenance import METHODS, as_toml
 from wefe.report._scores import clusters
 from wefe.study import Outcome, Study
 from wefe.study._entries import AggregationEntry
+from wefe.study._study import _EXAMPLE
 
 
 def test_ranks_sums_and_distances_are_those_of_the_worked_example():
@@ -173,15 +175,12 @@ def test_individual_biases_are_those_of_the_audit(rich):
     each = summarize(rich)["words"][0]
     audit = rich.words("cut 64", "Gender", each["query"])["audit"]
     words = [word for use in audit["targets"] for word in use["used"]]
-    table = dict(zip(words, chain(*audit["positions"]), strict=True))
-    column = each["positions"]["columns"].index("cut 64")
-    shown = dict(zip(each["positions"]["index"], each["positions"]["data"], strict=True))
-    assert {word: values[column] for word, values in shown.items()} == {
-        word: round(value, 3) for word, value in table.items()
-    }
-    (strongest,) = [part for part in each["audits"] if part["model"] == "cut 64"]
-    first, second = strongest["strongest"]
-    assert (first[0][0], second[0][0]) == (max(table, key=table.get), min(table, key=table.get))
+    expected = pd.Series([*chain(*audit["positions"])], words)
+    shown = pd.DataFrame(**each["positions"])["cut 64"]
+    pd.testing.assert_series_equal(shown, expected[shown.index].round(3), check_names=False)
+    (own,) = [part for part in each["audits"] if part["model"] == "cut 64"]
+    ends = [words[0][0] for words in own["strongest"]]
+    assert ends == [expected.idxmax(), expected.idxmin()]
 
 
 # Methods
@@ -189,21 +188,11 @@ def test_individual_biases_are_those_of_the_audit(rich):
 
 @pytest.mark.parametrize(
     ("metric", "expected"),
-    [
-        # Eight target words, each with an association of at most 2.
-        ({"metric": "weat"}, [-16, 16]),
-        ({"metric": "rnd"}, [None, None]),
-        ({"metric": "rnsb"}, [0, math.log(8)]),
-    ],
-    ids=str,
+    # Four target words, each with an association of at most 2.
+    [("weat", [-8, 8]), ("rnd", [None, None]), ("rnsb", [0, math.log(4)])],
 )
 def test_the_range_of_scores_is_that_of_the_metric_with_these_queries(metric, expected):
-    words = {
-        "targets": {"F": ["she", "woman", "girl", "mother"], "M": ["he", "man", "boy", "father"]},
-        "attributes": {"A": ["home", "family"], "B": ["office", "career"]},
-    }
-    given = {"name": "R", "offline": True, "models": [{"source": "demo"}], "metrics": [metric]}
-    study = Study({**given, "queries": [{"name": "G", "query": [words]}]})
+    study = Study({**_EXAMPLE, "metrics": [{"metric": metric}]})
     (method,) = summarize(study.run(":memory:", progress=False))["methods"]["metrics"]
     assert method["range"] == pytest.approx(expected)
 
