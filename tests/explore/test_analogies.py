@@ -13,11 +13,10 @@ from wefe.explore._analogies import generate_analogies
 GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
 
 
-def random_model(n_words=60, dim=6, seed=0, prefix=None):
+def random_model(n_words=60, dim=6, seed=0):
     generator = np.random.default_rng(seed)
     vectors = generator.normal(size=(n_words, dim)) * generator.uniform(0.1, 9, (n_words, 1))
-    words = [f"{prefix or ''}w{i}" for i in range(n_words)]
-    return WordEmbeddingModel.from_arrays(words, vectors, name="random", vocab_prefix=prefix)
+    return WordEmbeddingModel.from_arrays([f"w{i}" for i in range(n_words)], vectors, name="random")
 
 
 def slow_pairs(model, g, threshold):
@@ -51,7 +50,7 @@ def assert_are(frame, pairs):
     assert frame["distance"].tolist() == pytest.approx([pair[3] for pair in pairs], abs=1e-12)
 
 
-@pytest.mark.parametrize("threshold", [0.5, 1.0, 1.3, 2.0])
+@pytest.mark.parametrize("threshold", [0.5, 1.3, 2.0])
 @pytest.mark.parametrize("n", [1, 7, 10_000])
 def test_the_pairs_are_those_of_a_double_loop(monkeypatch, threshold, n):
     monkeypatch.setattr(_analogies, "_BLOCK", (16, 8))
@@ -79,13 +78,10 @@ def test_of_three_groups_each_two_are_compared_along_the_difference_of_their_dir
     triples = [("w0", "w1", "w2"), ("w3", "w4", "w5")]
     towards = bias_directions(model, triples).towards
     frame = generate_analogies(model, triples, 5, threshold=2)
-    for (i, j), (groups, lines) in zip(
-        [(0, 1), (0, 2), (1, 2)],
-        frame.groupby(["first_group", "second_group"], sort=False),
-        strict=True,
-    ):
-        assert groups == (f"w{i}", f"w{j}")
-        g = towards[i] - towards[j]
+    parts = frame.groupby(["first_group", "second_group"], sort=False)
+    assert [groups for groups, _ in parts] == [("w0", "w1"), ("w0", "w2"), ("w1", "w2")]
+    for (first, second), lines in parts:
+        g = towards[int(first[1])] - towards[int(second[1])]
         assert_are(lines, once(slow_pairs(model, g / np.linalg.norm(g), 2))[:5])
 
 
@@ -113,11 +109,3 @@ def test_copies_of_a_vector_and_words_without_direction_are_no_analogy(toy_model
     specific = {"she", "woman", "he", "man"}
     expected = [{*pair} <= specific for pair in frame[["first", "second"]].to_numpy()]
     assert frame["is_definitional"].tolist() == expected
-
-
-def test_the_prefix_of_a_vocabulary_is_not_shown_and_other_words_are_left_out():
-    model = random_model(prefix="/c/en/")
-    plain = random_model()
-    pairs = [("w3", "w7")]
-    found = generate_analogies(model, pairs, 20)
-    assert found.equals(generate_analogies(plain, pairs, 20))

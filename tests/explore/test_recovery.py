@@ -53,17 +53,10 @@ def test_the_groups_are_recovered_from_a_hard_debiased_model(table):
     assert table.test.tolist() == [*TESTS, "projections"]
     assert table.group.tolist() == ["", "", "", "female", "female"]
     first = table[:4]
-    assert (first.low < first.value).all()
-    assert (first.value < first.high).all()
-    assert (first.low > first.chance + 0.2).all()
-    assert (first.p_value < 0.002).all()
+    assert ((first.chance + 0.2 < first.low) & (first.low < first.value)).all()
+    assert ((first.value < first.high) & (first.p_value < 0.002)).all()
     assert (table.n_words == 1000).all()
     assert "rounding errors" in table.note[4]
-    assert table.attrs == {
-        "model": "minilm-words_gender_debiased",
-        "original": "minilm-words",
-        "criterion": "gender",
-    }
 
 
 def test_three_groups_by_a_slow_choice_of_words(packaged_model):
@@ -72,25 +65,22 @@ def test_three_groups_by_a_slow_choice_of_words(packaged_model):
     assert found.group.tolist() == ["", "", "", "jew", "christian", "muslim"]
 
     def unit(words):
-        vectors = np.array([packaged_model[word] for word in words], dtype=float)
+        vectors = packaged_model.get_vectors(list(words)).astype(float)
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 
     sets = [s for s in religion.definitional_sets if all(w in packaged_model for w in s)]
     directions = group_directions([unit(column) for column in zip(*sets, strict=True)])
-    best = {0: [], 1: [], 2: []}
-    for word in packaged_model.vocab:
-        if (
-            word in religion.specific_words
-            or word != word.lower()
-            or len(word) >= 20
-            or set(word) & set(string.digits + string.punctuation)
-        ):
-            continue
-        cosines = unit([word])[0] @ directions.T
-        best[int(cosines.argmax())].append((cosines.max(), word))
-    groups = [[word for _, word in sorted(best[g], reverse=True)[:n]] for g in range(3)]
-    assert len({word for group in groups for word in group}) == 3 * n
-    arrays = [unit(group) for group in groups]
+    words = [
+        word
+        for word in packaged_model
+        if word not in religion.specific_words
+        and (word == word.lower() and len(word) < 20)
+        and not set(word) & set(string.digits + string.punctuation)
+    ]
+    cosines = unit(words) @ directions.T
+    # Each word counts for the group of its largest cosine.
+    own = np.where(cosines == cosines.max(axis=1, keepdims=True), cosines, -1)
+    arrays = [unit(words)[np.argsort(-own[:, g])[:n]] for g in range(3)]
     assert found.value[0] == pytest.approx(cluster_alignment(*arrays))
     assert found.chance[1] == pytest.approx(1 / 3)
 
@@ -99,11 +89,9 @@ def test_words_of_the_user_are_looked_at_in_any_form(packaged_model, debiased):
     jobs = ["nurse", "doctor", "Engineer", "teacher", "xyzzy"]
     options = {"original": packaged_model, "words": jobs, "n_words": 50}
     as_written = recovery_tests(debiased, GENDER, **options)
-    assert as_written.n_words[3] == 3
     assert "2 of 5 words not found" in as_written.note[3]
-    assert as_written.note[0] == ""
     lower = recovery_tests(debiased, GENDER, preprocessors=[{}, {"lowercase": True}], **options)
-    assert lower.n_words[3] == 4
+    assert (as_written.n_words[3], lower.n_words[3]) == (3, 4)
 
 
 def test_few_words_are_enough_and_noted():
@@ -111,27 +99,26 @@ def test_few_words_are_enough_and_noted():
     assert found.n_words[0] == 12
     assert "6 words per group, from 26" in found.note[0]
     assert "25 neighbours, because there are few words" in found.note[3]
-    fewer = recovery_tests(toy(WORDS, 1), PAIR, original=toy(WORDS), ignore=["a", "b"])
-    assert "from 24" in fewer.note[0]
     prefixed = [toy(WORDS, seed, "/c/en/") for seed in (0, 1)]
     assert recovery_tests(prefixed[1], PAIR, original=prefixed[0]).equals(found)
 
 
 def test_words_that_one_model_lacks_are_counted_and_those_of_a_group_have_no_projections():
-    found = recovery_tests(toy([*WORDS[2:], "new"], 1), PAIR, original=toy(WORDS))
-    assert found.note[0].startswith("2 words of m0 are not in m1")
-    found = recovery_tests(toy(WORDS[:-1], 1), PAIR, original=toy(WORDS))
+    found = recovery_tests(toy(WORDS[2:-1], 1), PAIR, original=toy(WORDS))
+    assert found.note[0].startswith("3 words of m0 are not in m1")
     assert math.isnan(found.value[4])
     assert found.note[4].startswith("m1 lacks at least one of she, he")
     assert not found.value[:4].isna().any()
 
 
-def test_what_is_refused(packaged_model, tmp_path):
-    with pytest.raises(ValueError, match="m0 lacks .* she, he"):
-        recovery_tests(toy(WORDS[:-1]), PAIR)
-    with pytest.raises(ValueError, match="at least 2 words biased"):
-        recovery_tests(toy(["a", "b", "she", "he"]), PAIR)
-    with pytest.raises(TypeError, match="model"):
-        recovery_tests("word2vec")
-    with pytest.raises(ValueError, match="n_words must be"):
-        recovery_tests(packaged_model, n_words=0)
+@pytest.mark.parametrize(
+    ("words", "options", "culprit"),
+    [
+        (WORDS[:-1], {}, "m0 lacks .* she, he"),
+        (["a", "b", "she", "he"], {}, "at least 2 words biased"),
+        (WORDS, {"n_words": 0}, "n_words must be"),
+    ],
+)
+def test_what_is_refused(words, options, culprit):
+    with pytest.raises(ValueError, match=culprit):
+        recovery_tests(toy(words), PAIR, **options)

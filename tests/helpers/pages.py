@@ -83,7 +83,7 @@ def chromium_opens(program, folder, text, *flags):
             f"--user-data-dir={folder / 'profile'}",
             *("--virtual-time-budget=20000", "--enable-logging=stderr", "--v=0"),
             # High enough that every figure is near.
-            *("--window-size=1200,20000", *flags, path.as_uri()),
+            *("--window-size=1200,30000", *flags, path.as_uri()),
         ],
         capture_output=True,
         encoding="utf-8",

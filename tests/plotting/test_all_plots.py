@@ -38,6 +38,7 @@ TABLES = {
     "plot_statistic": (WORDS, {"statistic_name": NAME, "bias_name": NAME}, "bias"),
 }
 MATRICES = [name for name, (table, *_) in TABLES.items() if table is MATRIX]
+POINTS = ("x", "projection", "bias")
 every_table = pytest.mark.parametrize("name", TABLES)
 every_matrix = pytest.mark.parametrize("name", MATRICES)
 
@@ -83,6 +84,16 @@ def test_names_are_no_markup_tables_stay_and_figures_can_be_written_and_dark(nam
     assert dark.layout.template == DARK
     assert drawn(figure) == before
     assert all(trace.marker.opacity in (None, 1) for trace in dark.select_traces("scatter"))
+
+
+@pytest.mark.parametrize("missing", [math.nan, math.inf])
+@pytest.mark.parametrize("name", [n for n, (t, _, column) in TABLES.items() if column in POINTS])
+def test_words_without_a_place_or_value_are_left_out_and_named(name, missing, said, drawn):
+    table, _, column = TABLES[name]
+    table = table.assign(**{column: [0.1, missing]})
+    (note,) = said(plotted(name, table), "Left out, because there is no ")
+    assert note.text.endswith(": cook.")
+    drawn(plotted(name, table.assign(**{column: missing})))
 
 
 @pytest.mark.parametrize("scale", [None, "Viridis"])

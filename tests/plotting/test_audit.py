@@ -29,12 +29,10 @@ def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading
         np.testing.assert_allclose(trace.x, s)
         assert len(trace.hovertext) == len(use.used)
         assert trace.hovertext[0].startswith(f"<b>{use.used[0]}</b><br>s = {s[0]:.3f}<br>s / d")
-    assert figure.data[0].line.color != figure.data[1].line.color
     compared = audit.comparison
     assert said(figure, f"effect size {compared.effect_size:.2f}, p = {compared.p_value:.2g}, AUC")
     assert said(figure, f"<b>Male names</b>, mean {audit.means['Male names']:.3f}")
     assert heading(figure).startswith("Individual biases: Male names and Female names")
-    assert "minilm 64d" in heading(figure)
     assert figure.layout.xaxis.title.text == "← Family    s(w, A, B)    Career →"
 
 
@@ -50,32 +48,27 @@ def test_what_is_attainable_is_a_line_or_a_note(audits, said):
     np.testing.assert_allclose(relative.data[0].x, audits[0].positions[0])
 
 
-def test_several_audits_share_the_axis_unless_each_has_its_own(audits, said, heading):
-    figure = plot_individual_biases(audits)
+@pytest.mark.parametrize(("shared", "n_ranges"), [(True, 1), (False, 4)])
+def test_several_audits_share_the_axis_unless_each_has_its_own(audits, shared, n_ranges, said):
+    figure = plot_individual_biases(audits, shared_axis=shared)
     assert [trace.xaxis for trace in figure.data[::2]] == ["x", "x2", "x3", "x4"]
-    assert len({axis.range for axis in figure.select_xaxes()}) == 1
-    (first, *_) = said(figure, "Male names and Female names")
-    assert "minilm 64d" in first.text
+    assert len({axis.range for axis in figure.select_xaxes()}) == n_ranges
+    assert "minilm 64d" in said(figure, "Male names and Female names")[0].text
     # The attributes differ, so no end of the axis has a name.
     assert figure.layout.xaxis.title.text == "s(w, A, B)"
-    own = plot_individual_biases(audits, shared_axis=False)
-    assert len({axis.range for axis in own.select_xaxes()}) == 4
-    assert "Each panel has an axis of its own." in heading(own)
-
-
-def test_three_target_sets_have_no_effect_size(toy_model, said):
-    targets = [["she", "woman"], ["he"], ["nurse", "pilot", "tree"]]
-    audit = audit_query(Query(targets, [["home", "kids"], ["boss", "job"]]), toy_model)
-    figure = audit.plot()
-    assert len(figure.data) == 3
-    assert said(figure, f"{audit.n_biased} of 6 words beyond 10% of the attainable")
 
 
 @pytest.mark.parametrize("options", [{}, {"relative": True}, {"full_range": True}])
-def test_attribute_sets_that_do_not_differ(toy_model, options, drawn, said):
-    query = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
-    figure = audit_query(query, toy_model).plot(**options)
+def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
+    toy_model, options, drawn, said
+):
+    equal = Query([["she", "he"], ["nurse", "pilot"]], [["home"], ["home"]])
+    figure = audit_query(equal, toy_model).plot(**options)
     drawn(figure)
     assert said(figure, "effect size undefined")
     low, high = figure.layout.xaxis.range
     assert low < 0 < high
+    three = Query([["she", "woman"], ["he"], ["nurse"]], [["home", "kids"], ["boss", "job"]])
+    audit = audit_query(three, toy_model)
+    note = f"{audit.n_biased} of 4 words beyond 10% of the attainable"
+    assert said(audit.plot(**options), note)

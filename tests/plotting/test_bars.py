@@ -9,7 +9,6 @@ import pytest
 from wefe import Query, load_test_model
 from wefe.datasets import load_weat_queries
 from wefe.plotting import plot_group_shares, plot_queries_results, plot_ranking
-from wefe.plotting._style import PALETTE
 from wefe.running import measure, run_queries
 
 both_ways = pytest.mark.parametrize("by", ["query", "model"])
@@ -31,11 +30,10 @@ def results(models):
 
 
 def tidy(table, reason):
-    """Scores as of `measure`, with a reason for NaN by query."""
+    """Scores as of `measure`, with a reason for NaN."""
     long = table.rename_axis(index="model_name", columns="query_name").stack(future_stack=True)
-    long = long.rename("score").reset_index()
     facts = {"metric": "WEAT", "query_set": "Unnamed queries set", "no_bias_value": 0.0}
-    return long.assign(**facts, nan_reason=long["query_name"].map(reason))
+    return long.rename("score").reset_index().assign(**facts, nan_reason=reason)
 
 
 def ends(bars):
@@ -69,8 +67,6 @@ def test_bars_end_at_the_scores_in_the_order_of_the_table(results, by, said, hea
     assert layout.xaxis.title.text == "WEAT-ES score (0 = no bias measured)"
     assert lines_at(figure) == [0]
     assert said(figure, "no bias: 0")
-    last = layout.yaxis.ticktext[-1] if by == "query" else figure.data[-1].name
-    assert last in ("<b>Average of abs values</b>", "Average of abs values")
 
 
 @both_ways
@@ -82,22 +78,19 @@ def test_bars_start_at_no_bias_and_an_aggregate_with_another_has_its_own_axis(ec
         "ECT score (1 = no bias measured)",
         "Average distance from no bias (0 = no bias measured)",
     ]
-    scores = [bar for bar in figure.data if bar.xaxis == "x"]
-    aggregated = [bar for bar in figure.data if bar.xaxis == "x2"]
+    scores, aggregated = ([bar for bar in figure.data if bar.xaxis == x] for x in ("x", "x2"))
     assert {bar.base for bar in scores} == {1}
     table = ect_results.iloc[:, :-1] if by == "query" else ect_results.iloc[:, :-1].T
     np.testing.assert_allclose(ends(scores), table.to_numpy().ravel(), rtol=1e-14)
     np.testing.assert_array_equal(ends(aggregated), ect_results.iloc[:, -1])
 
 
-def test_a_table_from_a_file_is_read_by_its_heading(ect_results, tmp_path, heading):
+def test_a_table_from_a_file_is_read_by_its_heading(ect_results, tmp_path):
     ect_results.to_csv(tmp_path / "scores.csv")
     table = pd.read_csv(tmp_path / "scores.csv", index_col="model_name")
     shown = [plot_queries_results(each).to_json() for each in (table, ect_results)]
     assert shown[0] == shown[1]
-    figure = plot_queries_results(table.iloc[:, :-1])
-    assert lines_at(figure) == []
-    assert heading(figure) == "Bias scores"
+    assert lines_at(plot_queries_results(table.iloc[:, :-1])) == []
 
 
 @both_ways
@@ -106,46 +99,26 @@ def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn
     table.iloc[1, 2] = math.nan
     reason = "'Insects' lost 33% of its words (<xyzzy>), more than the 20% allowed; 'X' lost 100% "
     reason += "of its words (:)), nothing is left; 3 are in lower case: preprocessors=[{}]"
-    figure = plot_queries_results(tidy(table, lambda query: reason), by=by)
+    figure = plot_queries_results(tidy(table, reason), by=by)
     (note,) = said(figure, "no value")
     assert "lost 33% of its words (&lt;xyzzy&gt;)" in note.hovertext.replace("<br>", " ")
     trace, slot = (1, 2) if by == "query" else (2, 1)
     # The second of 3 slots, or the third of 5, is the middle of the row.
-    assert note.y == pytest.approx(slot)
-    assert note.text == "no value (a)"
+    assert (note.text, note.y) == ("no value (a)", pytest.approx(slot))
     assert "1 score has no value (reasons below)" in heading(figure)
     short = "'Insects' lost 33% of its words; 'X' lost 100% of its words; 3 are in lower case"
     assert said(figure, "a: ")[0].text.replace("<br>", " ") == f"a: {short}"
     assert drawn(figure)["data"][trace]["x"][slot] is None
 
 
-def test_equal_reasons_share_a_letter_and_at_most_five_are_written(said, heading):
-    reasons = dict(zip("ijklmnopq", ["same", "same", *"stuvwxy"], strict=True))
-    table = pd.DataFrame(math.nan, index=["m", "n"], columns=list(reasons))
-    figure = plot_queries_results(tidy(table, reasons))
-    assert len(said(figure, "no value (a)")) == 4
-    assert len(said(figure, "no value (e)")) == 2
-    assert sum(note.text == "no value" for note in said(figure)) == 6
-    assert (
-        said(figure, "a: same")[0].text == "a: same<br>b: s<br>c: t<br>d: u<br>e: v<br>and 3 more"
-    )
-    (note,) = said(plot_queries_results(pd.DataFrame({"q": [1.0, math.nan]})), "no value")
-    assert note.text == "no value"
-    assert "the score is NaN" in note.hovertext
-
-
 @both_ways
-def test_a_score_of_no_bias_is_a_dot_on_its_line_unlike_a_missing_one(
-    ect_results, by, said, heading
-):
+def test_a_score_of_no_bias_is_a_dot_on_its_line_unlike_a_missing_one(ect_results, by, said):
     table = ect_results.copy()
     table.iloc[0, 0], table.iloc[1, 1], table.iloc[2, 0] = 1.0, 0.9999, math.nan
     figure = plot_queries_results(table, by=by)
     dots = said(figure, "●")
     assert [dot.x for dot in dots] == [1, 1]
     assert {dot.font.color for dot in dots} == {bar.marker.color for bar in figure.data[:2]}
-    assert "= 1<br>no bias: 1" in dots[0].hovertext
-    assert "● A score of 1, or too near to it" in heading(figure)
     assert len(said(figure, "no value")) == 1
 
 
@@ -157,13 +130,13 @@ def test_bars_with_a_large_p_value_are_hollow_and_small_ones_are_mentioned(model
     names = "model_name" if by == "query" else "query_name"
     wanted = {name: list(part["score"]) for name, part in large.groupby(names)}
     assert hollow_bars(figure) == wanted != {}
-    drawn = [x for bar in figure.data for x in bar.x if x is not None]
-    assert sorted(drawn) == sorted(tested["score"])
     meaning = figure.data[-1].name.replace("<br>", " ")
     assert meaning == "p &gt; 0.05 (right-sided permutation test of WEAT)"
     small = plot_queries_results(tested[tested["p_value"] <= 0.05].iloc[:1], by=by)
     assert "All p-values are at most 0.05 (right-sided permutation test" in heading(small)
-    assert "p-value" not in heading(plot_queries_results(tested.assign(p_value=math.nan), by=by))
+    (hover,) = small.data[0].hovertext
+    for part in (f"WEAT = {small.data[0].x[0]:.4g}", "no bias: 0", "p = "):
+        assert f"<br>{part}" in hover
 
 
 @both_ways
@@ -180,36 +153,6 @@ def test_a_bar_against_a_one_sided_test_is_full_and_named_if_it_is_significant(b
     assert "1 full bar is strong in the opposite direction" in heading(figure)
 
 
-def test_aggregates_side_by_side_are_no_summary(ect_results, heading):
-    columns = {f"ECT: {name} average score": ect_results.iloc[:, 0] for name in ("a", "b")}
-    figure = plot_queries_results(pd.DataFrame(columns))
-    assert figure.layout.yaxis.ticktext == ("ECT: a", "ECT: b")
-    assert "Scores of each metric and query set: average." in heading(figure)
-    assert not figure.layout.shapes
-
-
-def test_an_aggregate_of_nothing_says_why_it_is_missing(said):
-    query = Query([["xyzzy"], ["plugh"]], [["he"], ["she"]])
-    table = run_queries("weat", [query], [load_test_model()], aggregate_results=True)
-    hovers = [note.hovertext for note in said(plot_queries_results(table), "no value")]
-    assert "the score is NaN" in hovers[0].replace("<br>", " ")
-    assert "no query that every model could answer" in hovers[1].replace("<br>", " ")
-
-
-def test_pointing_at_a_bar_says_model_query_score_p_value_and_lost_words(models):
-    query = Query(
-        [["she", "her", "hers"], ["he", "him", "his"]],
-        [["math", "algebra", "calculus", "equations", "xyzzy"], ["art", "poetry", "dance"]],
-    )
-    asked = {"lost_vocabulary_threshold": 0.5, "metric_params": {"calculate_p_value": True}}
-    table = measure("weat", [query], models[:1], **asked)
-    (hover,) = plot_queries_results(table).data[0].hovertext
-    assert hover.startswith("<b>minilm 64d</b><br>")
-    assert f"WEAT = {table['score'].item():.4g}<br>no bias: 0<br>p = " in hover
-    assert "<br>p between " in hover
-    assert "1 of 14 words lost" in hover
-
-
 # Ranks
 
 
@@ -220,20 +163,18 @@ def test_ranks_are_stacked_in_the_order_of_their_sum_best_on_top(ranking, said):
     assert list(axis.categoryarray) == order
     assert axis.range[0] > axis.range[1]
     for bar, column in zip(figure.data, ranking, strict=True):
-        assert list(bar.y) == order
-        assert list(bar.x) == ranking.loc[order, column].tolist()
+        assert (list(bar.y), list(bar.x)) == (order, ranking.loc[order, column].tolist())
         assert bar.name == column.removesuffix(" average of abs values score")
     assert [note.text for note in said(figure)] == ["<b>4</b>", "<b>6</b>", "<b>8</b>"]
 
 
-@pytest.mark.parametrize("n_columns", [1, 4, 7])
-def test_with_facets_every_ranking_has_a_titled_panel_of_the_same_range(ranking, n_columns, said):
-    wide = pd.concat([ranking] * 3, axis=1).iloc[:, :n_columns]
-    wide.columns = [f"RND: query set {i} average score" for i in range(n_columns)]
+def test_with_facets_every_ranking_has_a_titled_panel_of_the_same_range(ranking, said):
+    wide = pd.concat([ranking] * 2, axis=1)
+    wide.columns = [f"RND: query set {i} average score" for i in range(6)]
     figure = plot_ranking(wide, use_metric_as_facet=True)
-    assert len({(bar.xaxis, bar.yaxis) for bar in figure.data}) == n_columns
+    assert len({(bar.xaxis, bar.yaxis) for bar in figure.data}) == 6
     titles = [note.text.replace("<br>", " ") for note in said(figure)]
-    assert titles == [f"RND: query set {i}" for i in range(n_columns)]
+    assert titles == [f"RND: query set {i}" for i in range(6)]
     assert len({axis.range for axis in figure.select_xaxes()}) == 1
     assert len({axis.categoryarray for axis in figure.select_yaxes()}) == 1
 
@@ -255,10 +196,8 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
     [
         # What differs stays, also where only the weights do.
         ("W: a average score, W: Overall weighted average score", "W: a, W: Overall weighted"),
-        ("W: a sum score, W: a average score", "W: a sum score, W: a average score"),
         ("W: a sum score, W: a sum score (2), web", "W: a, W: a (2), web"),
         ("W: a sum score, W: a", "W: a sum score, W: a"),
-        ("W-ES: a custom aggregation score", "W-ES: a"),
     ],
 )
 def test_headings_are_shortened_where_the_rest_is_the_same(columns, expected):
@@ -266,7 +205,7 @@ def test_headings_are_shortened_where_the_rest_is_the_same(columns, expected):
     assert ", ".join(bar.name for bar in figure.data) == expected
 
 
-@pytest.mark.parametrize("wrong", [0.037, 0, 4, 1.25, math.inf])
+@pytest.mark.parametrize("wrong", [0, 4, 1.25])
 def test_scores_are_no_ranks(ranking, wrong):
     ranking.iloc[1, 1] = wrong
     with pytest.raises(ValueError, match=rf"{wrong:g} in column 'RND: .*create_ranking"):
@@ -277,14 +216,15 @@ def test_scores_are_no_ranks(ranking, wrong):
 
 
 def shares(models=("",), **columns):
-    index = pd.MultiIndex.from_product(
-        [models, ["nurse", "cook"], ["female", "male"]], names=["model", "word", "group"]
-    )
-    return pd.DataFrame({"share": 0.5}, index).reset_index().assign(**columns)
+    index = pd.MultiIndex.from_product([models, ["nurse", "cook"], ["female", "male"]])
+    table = index.set_names(["model", "word", "group"]).to_frame(index=False)
+    return table.assign(**{"share": 0.5} | columns)
 
 
 def test_bars_that_chance_explains_are_hollow_and_a_line_is_their_interval(heading):
-    figure = plot_group_shares(shares(share=[0.7, 0.3, 0.4, 0.6], low=0.1, high=0.6))
+    leans_to = ["female", "female", "no clear direction", "no clear direction"]
+    table = shares(share=[0.7, 0.3, 0.4, 0.6], low=0.1, high=0.6, leans_to=leans_to)
+    figure = plot_group_shares(table)
     bars = [(bar.name, bool(bar.marker.line.width), bar.x) for bar in figure.data]
     assert bars == [
         ("female", False, (0.7, None)),
@@ -292,11 +232,12 @@ def test_bars_that_chance_explains_are_hollow_and_a_line_is_their_interval(headi
         ("male", False, (None, None)),
         ("male", True, (0.3, 0.6)),
     ]
-    assert [bar.marker.color for bar in figure.data[::2]] == list(PALETTE[:2])
     interval = figure.data[0].error_x
     assert interval.array == pytest.approx([0.6 - 0.7, 0.6 - 0.4])
     assert interval.arrayminus == pytest.approx([0.7 - 0.1, 0.4 - 0.1])
     assert "Hollow bars end within their line" in heading(figure)
+    rows = figure.layout.yaxis.ticktext
+    assert ["leans to female" in text for text in rows] == [True, False]
 
 
 def test_shares_that_are_none_are_refused():
@@ -305,16 +246,8 @@ def test_shares_that_are_none_are_refused():
             plot_group_shares(table)
 
 
-def test_rows_say_what_the_words_lean_to():
-    leans_to = ["female", "female", "no clear direction", "no clear direction"]
-    first, second = plot_group_shares(shares(leans_to=leans_to)).layout.yaxis.ticktext
-    assert "leans to female" in first
-    assert "leans to" not in second
-
-
 def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
-    table = shares(models=("w2v", "glove"))
-    figure = plot_group_shares(table[(table["model"] == "w2v") | (table["word"] == "nurse")])
+    figure = plot_group_shares(shares(models=("w2v", "glove"))[:6])
     assert [note.text for note in figure.layout.annotations[:2]] == ["w2v", "glove"]
     assert len(said(figure, " no value")) == 2
     assert [bar.name for bar in figure.data if bar.showlegend] == ["female", "male"]

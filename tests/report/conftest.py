@@ -1,82 +1,52 @@
-"""Studies to report on: a rich one that was really run, and builders of odd ones."""
+"""Studies to report on: a rich one, and one in which everything that has a name has a bad one."""
 
 import shutil
 
 import pytest
-from made_results import results_of
 
 from wefe import load_test_model
 from wefe.study import Study
 
-WORDS = {
-    "targets": {
-        "Female terms": ["she", "woman", "girl", "mother"],
-        "Male terms": ["he", "man", "boy", "father"],
-    },
-    "attributes": {
-        "Family": ["home", "children", "parents", "wedding"],
-        "Career": ["office", "salary", "business", "career"],
-    },
+TARGETS = {
+    "Female terms": ["she", "woman", "girl", "mother"],
+    "Male terms": ["he", "man", "boy", "father"],
 }
-ARTS = {
-    "targets": WORDS["targets"],
-    "attributes": {
-        "Arts": ["poetry", "art", "dance", "novel"],
-        "Science": ["science", "physics", "chemistry", "math"],
-    },
-}
+FAMILY = {"Family": ["home", "children", "wedding"], "Career": ["office", "salary", "business"]}
+ARTS = {"Arts": ["poetry", "art", "dance"], "Science": ["science", "physics", "math"]}
+PLEASANT = {"Pleasant": ["love", "peace"], "Unpleasant": ["agony", "evil"]}
 AGES = {
     "targets": {"Young": ["young", "youth", "child"], "Old": ["old", "elderly", "aged"]},
-    "attributes": {
-        "Pleasant": ["love", "peace", "wonderful", "happy"],
-        "Unpleasant": ["agony", "terrible", "hatred", "evil"],
-    },
+    "attributes": PLEASANT,
 }
-#: A word of this set, and two of another, are in no vocabulary.
+#: Two words are in no vocabulary.
 LOST = {
     "targets": {"Young": ["young", "youth", "child"], "Older": ["old", "qxqx", "qyqy"]},
-    "attributes": AGES["attributes"],
+    "attributes": PLEASANT,
 }
+#: What somebody could call a model, a set of words or a word.
+NASTY = (
+    "</script><script>document.documentElement.dataset.pwned=1</script>",
+    '<img src=x onerror="document.documentElement.dataset.pwned=2">',
+    '<a href="javascript:alert(1)">{{ 7 * 7 }}</a>',
+    "<b>bold</b> & \"quoted\" 'twice' `code` | pipe {% raw %}",
+    "\u200fright to left \u05e9\u05dc\u05d5\u05dd \U0001f600",
+    "x" * 300,
+)
 
 
-def write_cuts(folder, dims=(64, 16, 4)):
-    """Write the packaged model cut to its first dimensions, as text; return model entries."""
+@pytest.fixture(scope="session")
+def cuts(tmp_path_factory):
+    """A folder with the packaged model cut to fewer dimensions, and model entries."""
+    folder = tmp_path_factory.mktemp("cuts")
     model = load_test_model()
-    words = list(model.vocab)
-    entries = []
-    for dim in dims:
+    words, entries = list(model.vocab), []
+    for dim in (64, 16, 4):
         path = folder / f"cut-{dim}.txt"
         with path.open("w", encoding="utf-8") as file:
             for word, vector in zip(words, model.vectors[:, :dim], strict=True):
                 file.write(f"{word} {' '.join(f'{value:.4f}' for value in vector)}\n")
         entries.append({"source": path.name, "name": f"cut {dim}"})
-    return entries
-
-
-def declaration(models, **more):
-    return {
-        "name": "Gender and age",
-        "description": "Cuts of one model, compared.",
-        "offline": True,
-        "models": models,
-        "queries": [
-            {"name": "Gender", "query": [WORDS, ARTS]},
-            {"name": "Age", "query": [AGES]},
-        ],
-        "metrics": [{"metric": "weat-es"}, {"metric": "rnd"}, {"metric": "ect"}],
-        **more,
-    }
-
-
-def run(given, folder="."):
-    return Study(given, base=folder).run(":memory:", progress=False)
-
-
-@pytest.fixture(scope="session")
-def cuts(tmp_path_factory):
-    """A folder with three models as text, and their entries of a study file."""
-    folder = tmp_path_factory.mktemp("cuts")
-    return folder, write_cuts(folder)
+    return folder, entries
 
 
 @pytest.fixture(scope="session")
@@ -88,54 +58,38 @@ def rich(cuts):
         "mother\tfather\t7\nscience\tphysics\t8\nlove\tagony\t2\n",
         encoding="utf-8",
     )
-    given = declaration(
-        models,
-        intervals={"n_bootstrap": 60},
-        audit={"scores": True, "criteria": ["gender"]},
-        mitigations=[{"method": "hard-debias", "criterion": "gender", "models": ["cut 64"]}],
-        silhouettes=[
-            {
-                "metric": "weat-es",
-                "query_set": "Age",
-                "n_runs": 10,
-                "models": ["cut 64", "cut 16"],
-            }
+    gender = [{"targets": TARGETS, "attributes": attributes} for attributes in (FAMILY, ARTS)]
+    silhouette = {"metric": "weat-es", "query_set": "Age", "n_runs": 10}
+    given = {
+        "name": "Gender and age",
+        "description": "Cuts of one model, compared.",
+        "offline": True,
+        "models": models,
+        "queries": [
+            {"name": "Gender", "query": gender},
+            {"name": "Age", "query": [AGES]},
+            {"name": "Lost", "query": [LOST, AGES]},
         ],
-        external=[
+        "metrics": [{"metric": "weat-es"}, {"metric": "rnd"}, {"metric": "ect"}],
+        "intervals": {"n_bootstrap": 60},
+        "audit": {"scores": True, "criteria": ["gender"]},
+        "mitigations": [{"method": "hard-debias", "criterion": "gender", "models": ["cut 64"]}],
+        "silhouettes": [{**silhouette, "models": ["cut 64", "cut 16"]}],
+        "external": [
             {
                 "name": "WEB",
                 "best": "higher",
                 "scores": {"cut 64": 0.6, "cut 16": 0.4, "cut 4": 0.1},
             }
         ],
-        quality={"benchmarks": ["alike.tsv"]},
-    )
-    given["queries"].append({"name": "Lost", "query": [LOST, AGES]})
-    return run(given, folder)
-
-
-@pytest.fixture(scope="session")
-def with_failure(cuts):
-    """A study of which one model cannot be opened."""
-    folder, models = cuts
-    (folder / "broken.txt").write_bytes(b"she 0.1 0.2\nhe 0.1\n")
-    return run(declaration([*models, {"source": "broken.txt", "name": "broken"}]), folder)
+        "quality": {"benchmarks": ["alike.tsv"]},
+    }
+    return Study(given, base=folder).run(":memory:", progress=False)
 
 
 @pytest.fixture(scope="session")
 def example():
     return Study.example().run(":memory:", progress=False)
-
-
-#: What somebody could call a model, a set of words or a word.
-NASTY = (
-    "</script><script>document.documentElement.dataset.pwned=1</script>",
-    '<img src=x onerror="document.documentElement.dataset.pwned=2">',
-    '<a href="javascript:alert(1)">{{ 7 * 7 }}</a>',
-    "<b>bold</b> & \"quoted\" 'twice' `code` | pipe {% raw %}",
-    "\u200fright to left \u05e9\u05dc\u05d5\u05dd \U0001f600",
-    "x" * 300,
-)
 
 
 @pytest.fixture(scope="session")
@@ -151,20 +105,23 @@ def nasty(cuts):
         "targets": {link: ["she", "woman", "girl", "mother", script], marks: ["he", "man", "boy"]},
         "attributes": {image: ["home", "family", "wedding"], bold: ["office", "salary", "career"]},
     }
+    hard = {"method": "hard-debias", "criterion": "gender", "name": link, "models": [script]}
     given = {
         "name": script,
         "description": image,
         "offline": True,
         "models": named,
-        "queries": [{"name": link, "query": [query]}, {"name": long, "query": [WORDS]}],
-        "metrics": [{"metric": "weat-es", "label": image}, {"metric": "rnd", "label": marks}],
-        "mitigations": [
-            {"method": "hard-debias", "criterion": "gender", "name": link, "models": [script]}
+        "queries": [
+            {"name": link, "query": [query]},
+            {"name": long, "query": [{"targets": TARGETS, "attributes": FAMILY}]},
         ],
+        "metrics": [{"metric": "weat-es", "label": image}, {"metric": "rnd", "label": marks}],
+        "mitigations": [hard],
         "external": [{"name": bold, "best": "higher", "scores": {script: 0.6, long: 0.4}}],
         "audit": {"scores": True, "criteria": ["gender"]},
+        "explore": {"criteria": ["gender", "religion"], "words": ["nurse", image]},
     }
-    return run(given, folder)
+    return Study(given, base=folder).run(":memory:", progress=False)
 
 
 @pytest.fixture(scope="session")
@@ -173,14 +130,3 @@ def chromium():
     if found is None:
         pytest.skip("no Chromium is installed")
     return found
-
-
-@pytest.fixture(scope="session")
-def made():
-    """Return the function that builds results by hand."""
-    return results_of
-
-
-@pytest.fixture(scope="session")
-def nasty_names():
-    return NASTY
