@@ -36,8 +36,6 @@ def test_a_study_does_not_differ_from_itself(two_models):
     found = diff(two_models, two_models)
     assert found.is_empty
     assert found.rows()["status"].tolist() == ["equal"] * 8
-    assert set(found.rows("aggregated")["query_set"]) == {"Overall", "gender", "faith"}
-    assert found.changed("ranks").empty
     assert list(found.tables()) == []
     assert found.summary() == "no difference in 8 scores"
 
@@ -261,8 +259,7 @@ def test_text_in_markdown_has_no_links_mentions_or_markup(text, expected):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("@team http://x.example #1", "`@team http://x.example #1`"),
-        ("a`b", "``a`b``"),
+        ("a`b @team", "``a`b @team``"),
         ("``", "``` `` ```"),
         ("a\n\u2066b\u202e", "`a \\u2066b\\u202e`"),
     ],
