@@ -205,15 +205,7 @@ class StudyResults:
             those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
             'finished', 'wefe_version'.
         """
-        tidy = self._tidy.copy()
-        tidy.insert(0, "query_set", tidy.pop("query_set"))
-        planned = [self.plan.model(label) for label in tidy["model_name"]]
-        tidy.insert(2, "base_model", [model.base for model in planned])
-        tidy.insert(3, "mitigation", [model.mitigation for model in planned])
-        states = [provenance(outcome) for pairs in self._scores.values() for _, outcome in pairs]
-        for column in provenance(Outcome()):
-            tidy[column] = [state[column] for state in states]
-        return tidy.astype({"seconds": float})
+        return self._tidy.drop(columns=["identity", "distances"])
 
     def scores(self, metric: str, query_set: str) -> pd.DataFrame:
         """Return the score matrix of one metric (WEFE paper, section 3.2), with an aggregate.
@@ -355,22 +347,16 @@ class StudyResults:
         self, metric: str, query_set: str, models: tuple[str, str]
     ) -> list[tuple[float, list[float], list[np.ndarray]]]:
         """Return the query weights, and both models' distances from no bias with resamples."""
-        left_out = self._totals[metric, query_set]["left_out"].iloc[0] or ()
-        found: dict[str, dict[str, tuple[float, np.ndarray]]] = {}
-        for task, outcome in self._scores_of(metric, query_set):
-            if task.model not in models or task.place["query"] in left_out:
-                continue
-            place = task.model, *task.place.values()
-            interval = self._beside["interval"].get(place, Outcome()).value or {}
-            score = None if outcome.value is None else outcome.value["score"]
-            if score is not None and interval.get("distances"):
-                distances = np.frombuffer(base64.b64decode(interval["distances"]), "<f4")
-                no_bias = self._scale(metric, task).no_bias_value
-                known = found.setdefault(task.place["query"], {})
-                known[task.model] = abs(score - no_bias), distances.astype(float)
-        pairs = [[known[model] for model in models] for known in found.values() if len(known) == 2]
-        weight = self.plan.query_set(query_set).weight / max(1, len(pairs))
-        return [(weight, [d for d, _ in pair], [sample for _, sample in pair]) for pair in pairs]
+        left_out = self._totals[metric, query_set]["left_out"].iloc[0]
+        part = self._part(metric, query_set)
+        part = part[part["distances"].notna() & ~part["query_name"].isin(left_out)]
+        part = part.assign(bias=(part["score"] - part["no_bias_value"]).abs())
+        one, other = (part[part["model_name"] == model] for model in models)
+        both = one.merge(other, on="query_name")
+        weight = self.plan.query_set(query_set).weight / max(1, len(both))
+        samples = both[["distances_x", "distances_y"]].map(_resampled).to_numpy().tolist()
+        biases = both[["bias_x", "bias_y"]].to_numpy().tolist()
+        return [(weight, *pair) for pair in zip(biases, samples, strict=True)]
 
     # Other results
 
@@ -591,18 +577,6 @@ class StudyResults:
 
     # Internals
 
-    def _scores_of(self, metric: str, query_set: str) -> list[tuple[Task, Outcome]]:
-        return self._scores.get((metric, query_set), [])
-
-    @cached_property
-    def _scores(self) -> dict[tuple[str, str], list[tuple[Task, Outcome]]]:
-        found: dict[tuple[str, str], list[tuple[Task, Outcome]]] = {}
-        for task, outcome in self.of_kind("score"):
-            found.setdefault((task.place["metric"], task.place["query_set"]), []).append(
-                (task, outcome)
-            )
-        return found
-
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
         labels = [part.label for part in self.plan.metrics]
         of_name = [part.label for part in self.plan.metrics if part.metric == metric]
@@ -614,11 +588,14 @@ class StudyResults:
 
     @cached_property
     def _tidy(self) -> pd.DataFrame:
+        """The tidy table, with the identity of each task and the resamples of its interval."""
+        by_place: dict[tuple[str, str], dict[str, list[tuple[Task, Outcome]]]] = {}
+        for pair in self.of_kind("score"):
+            place = pair[0].place["metric"], pair[0].place["query_set"]
+            by_place.setdefault(place, {}).setdefault(pair[0].model, []).append(pair)
         rows: list[dict[str, Any]] = []
-        for metric, query_set in self._scores:
-            by_model: dict[str, list[tuple[Task, Outcome]]] = {}
-            for task, outcome in self._scores_of(metric, query_set):
-                by_model.setdefault(task.model, []).append((task, outcome))
+        pairs: list[tuple[Task, Outcome]] = []
+        for (metric, query_set), by_model in by_place.items():
             first = next(iter(by_model.values()))
             rows += rows_of(
                 [[self._answer(*pair) for pair in row] for row in by_model.values()],
@@ -629,14 +606,25 @@ class StudyResults:
                 n_queries=len(self.plan.query_set(query_set).queries),
                 metric=metric,
             )
-        return tidy_frame(rows)
+            pairs += itertools.chain.from_iterable(by_model.values())
+        tidy = tidy_frame(rows)
+        models = {model.label: model for model in self.plan.models}
+        tidy.insert(0, "query_set", tidy.pop("query_set"))
+        tidy.insert(2, "base_model", [models[task.model].base for task, _ in pairs])
+        tidy.insert(3, "mitigation", [models[task.model].mitigation for task, _ in pairs])
+        for column in provenance(Outcome()):
+            tidy[column] = [provenance(outcome)[column] for _, outcome in pairs]
+        tidy["identity"] = pd.Series([task.identity for task, _ in pairs], dtype=object)
+        intervals = [self._beside["interval"].get(_place_of(task), Outcome()) for task, _ in pairs]
+        tidy["distances"] = [(interval.value or {}).get("distances") for interval in intervals]
+        return tidy.astype({"seconds": float})
 
     def _answer(self, task: Task, outcome: Outcome) -> Answer:
         """Return a score with its interval and the warnings of its audit."""
         if outcome.value is None:
             return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
         values = {name: outcome.value.get(name) for name in Answer._fields}
-        place = task.model, *task.place.values()
+        place = _place_of(task)
         if values["score"] is not None:
             interval = self._beside["interval"].get(place)
             if interval is not None:
@@ -655,7 +643,7 @@ class StudyResults:
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
         """Intervals and warnings of scores: kind -> model and place -> outcome."""
         return {
-            kind: {(task.model, *task.place.values()): found for task, found in self.of_kind(kind)}
+            kind: {_place_of(task): found for task, found in self.of_kind(kind)}
             for kind in ("interval", "warnings")
         }
 
@@ -675,17 +663,14 @@ class StudyResults:
 
     @cached_property
     def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {place: self._total(*place) for place in self._scores}
+        pairs = self._tidy[["metric", "query_set"]].drop_duplicates().itertuples(index=False)
+        return {place: self._total(*place) for place in map(tuple, pairs)}
 
     def _total(self, metric: str, query_set: str) -> pd.DataFrame:
         """Return the aggregated scores of all models; NaN for models that are left out."""
         part = self._part(metric, query_set)
         # A model that could not be opened must not remove queries from the others.
-        out = {
-            task.model
-            for task, outcome in self._scores_of(metric, query_set)
-            if outcome.status != "done"
-        }
+        out = set(part["model_name"][part["status"] != "done"])
         if self.plan.settings["aggregation"]["missing"] == "models":
             is_answered = part["score"].notna().groupby(part["query_name"]).transform("any")
             out |= set(part["model_name"][is_answered & part["score"].isna()])
@@ -762,6 +747,15 @@ def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
     if row is None:
         return Outcome()
     return Outcome("done", row.value, None, row.key, row.seconds, row.finished, row.version)
+
+
+def _place_of(task: Task) -> tuple[str, ...]:
+    return task.model, *task.place.values()
+
+
+def _resampled(distances: str) -> np.ndarray:
+    """Return the resampled distances from no bias of an interval."""
+    return np.frombuffer(base64.b64decode(distances), "<f4").astype(float)
 
 
 def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
