@@ -63,9 +63,9 @@ def test_what_decides_the_results_is_json_and_declares_the_same_study():
 
 
 def test_results_go_beside_the_study_file(tmp_path):
-    assert declare().results_path(tmp_path / "my.study.toml") == tmp_path / "my.study.db"
-    path = declare(results="out/r.db").results_path(tmp_path / "study.toml")
-    assert path == tmp_path / "out" / "r.db"
+    study = Study(declare(), tmp_path, "my.study.toml")
+    assert study.results_path == tmp_path / "my.study.db"
+    assert Study(declare(results="out/r.db"), tmp_path).results_path == tmp_path / "out" / "r.db"
 
 
 # What it says about mistakes

@@ -110,7 +110,7 @@ def test_two_models_are_compared_as_by_compare_models(folder):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-6)
     assert results.compare_models("short", "whole")["difference"][0] == -found.difference
     assert run(declared(folder, metrics=weat)).compare_models(*names).empty
-    with pytest.raises(ValueError, match="not a model of this study"):
+    with pytest.raises(ValueError, match="'other'"):
         results.compare_models("whole", "other")
 
 

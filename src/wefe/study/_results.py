@@ -31,7 +31,17 @@ from wefe.ranking import (
 from wefe.running import rows_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import EXPLORED, Format, write_tables
-from wefe.study._plan import OVERALL, Kind, Outcome, Plan, Status, Task, provenance
+from wefe.study._plan import (
+    OVERALL,
+    Kind,
+    Outcome,
+    Plan,
+    PlannedMetric,
+    PlannedQuerySet,
+    Status,
+    Task,
+    provenance,
+)
 from wefe.study._store import Row, Store, study_key
 
 if TYPE_CHECKING:
@@ -320,43 +330,35 @@ class StudyResults:
         ValueError
             If the study has no such model.
         """
-        self.plan.model(one), self.plan.model(other)
+        check_known("model", (one, other), [model.label for model in self.plan.models])
         rows = []
-        for metric in self.plan.metrics:
-            parts = {
-                name: self._pairs(metric.label, name, (one, other)) for name in metric.query_sets
-            }
-            places = {name: pairs for name, pairs in parts.items() if pairs}
-            if len(parts) > 1:
-                places[OVERALL] = list(itertools.chain.from_iterable(parts.values()))
+        for label, metric in self._metrics.items():
+            places = {name: self._pairs(label, name, one, other) for name in metric.query_sets}
+            if len(places) > 1:
+                places[OVERALL] = pd.concat(places.values())
             for name, pairs in places.items():
-                weights = [weight for weight, _, _ in pairs]
-                if not sum(weights):
+                if not pairs["weight"].sum():
                     continue
                 values = paired_test(
-                    np.array([distances for _, distances, _ in pairs]),
-                    [resampled for _, _, resampled in pairs],
-                    weights,
+                    pairs[["bias_x", "bias_y"]].to_numpy(),
+                    pairs[["distances_x", "distances_y"]].map(_resampled).to_numpy().tolist(),
+                    pairs["weight"].tolist(),
                     self.plan.settings["intervals"]["confidence"],
                 )
-                rows.append((name, metric.label, len(pairs), *values))
+                rows.append((name, label, len(pairs), *values))
         columns = ["query_set", "metric", "n_queries", "difference", "lower", "upper", "p_value"]
         return pd.DataFrame(rows, columns=columns)
 
-    def _pairs(
-        self, metric: str, query_set: str, models: tuple[str, str]
-    ) -> list[tuple[float, list[float], list[np.ndarray]]]:
-        """Return the query weights, and both models' distances from no bias with resamples."""
+    def _pairs(self, metric: str, query_set: str, one: str, other: str) -> pd.DataFrame:
+        """Return the queries' weights, and both models' distances from no bias with resamples."""
         left_out = self._totals[metric, query_set]["left_out"].iloc[0]
         part = self._part(metric, query_set)
-        part = part[part["distances"].notna() & ~part["query_name"].isin(left_out)]
+        part = part[~part["query_name"].isin(left_out)]
         part = part.assign(bias=(part["score"] - part["no_bias_value"]).abs())
-        one, other = (part[part["model_name"] == model] for model in models)
-        both = one.merge(other, on="query_name")
-        weight = self.plan.query_set(query_set).weight / max(1, len(both))
-        samples = both[["distances_x", "distances_y"]].map(_resampled).to_numpy().tolist()
-        biases = both[["bias_x", "bias_y"]].to_numpy().tolist()
-        return [(weight, *pair) for pair in zip(biases, samples, strict=True)]
+        part = part.dropna(subset=["bias", "distances"])
+        first, second = (part[part["model_name"] == model] for model in (one, other))
+        pairs = first.merge(second, on="query_name")
+        return pairs.assign(weight=self._query_sets[query_set].weight / max(1, len(pairs)))
 
     # Other results
 
@@ -577,13 +579,20 @@ class StudyResults:
 
     # Internals
 
+    @cached_property
+    def _metrics(self) -> dict[str, PlannedMetric]:
+        return {metric.label: metric for metric in self.plan.metrics}
+
+    @cached_property
+    def _query_sets(self) -> dict[str, PlannedQuerySet]:
+        return {part.name: part for part in self.plan.query_sets}
+
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
-        labels = [part.label for part in self.plan.metrics]
         of_name = [part.label for part in self.plan.metrics if part.metric == metric]
-        if metric not in labels and len(of_name) == 1:
+        if metric not in self._metrics and len(of_name) == 1:
             metric = of_name[0]
-        check_known("metric", [metric], labels)
-        check_known("query_set", [query_set], list(self.plan.metric(metric).query_sets))
+        check_known("metric", [metric], self._metrics)
+        check_known("query_set", [query_set], list(self._metrics[metric].query_sets))
         return metric, query_set
 
     @cached_property
@@ -603,7 +612,7 @@ class StudyResults:
                 unique_labels([task.place["query"] for task, _ in first], "queries"),
                 [self._scale(metric, task) for task, _ in first],
                 query_set=query_set,
-                n_queries=len(self.plan.query_set(query_set).queries),
+                n_queries=len(self._query_sets[query_set].queries),
                 metric=metric,
             )
             pairs += itertools.chain.from_iterable(by_model.values())
@@ -659,7 +668,7 @@ class StudyResults:
             return as_metric(what["metric"]).scale(query, **what["params"])
         # A third-party metric may not be installed here.
         except (LookupError, TypeError, ValueError):
-            return self.plan.metric(metric).scale
+            return self._metrics[metric].scale
 
     @cached_property
     def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
@@ -698,13 +707,13 @@ class StudyResults:
             If there is no such query set.
         """
         if query_set not in (None, OVERALL):
-            check_known("query_set", [query_set], [part.name for part in self.plan.query_sets])
+            check_known("query_set", [query_set], self._query_sets)
             return {
                 metric.label: self._totals[metric.label, query_set]
                 for metric in self.plan.metrics
                 if (metric.label, query_set) in self._totals
             }
-        weights = {part.name: part.weight for part in self.plan.query_sets}
+        weights = {name: part.weight for name, part in self._query_sets.items()}
         return {
             metric.label: overall_scores(
                 [self._totals[metric.label, name] for name in metric.query_sets], OVERALL, weights
