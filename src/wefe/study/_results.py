@@ -633,20 +633,14 @@ class StudyResults:
         if outcome.value is None:
             return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
         values = {name: outcome.value.get(name) for name in Answer._fields}
-        place = _place_of(task)
-        if values["score"] is not None:
-            interval = self._beside["interval"].get(place)
-            if interval is not None:
-                reason = interval.reason or "not computed yet"
-                beside = interval.value or {"interval_nan_reason": reason}
-                values |= {name: beside[name] for name in values if name in beside}
-            found = self._beside["warnings"].get(place)
-            if found is not None and found.value is not None:
-                values["warnings"] = [*(values["warnings"] or ()), *found.value["warnings"]]
-        elif self._beside["warnings"]:
-            values["warnings"] = values["warnings"] or []
-        lacking = {name: math.nan for name in _NUMBERS if values[name] is None}
-        return Answer(**{**values, **lacking})  # type: ignore[arg-type]
+        interval, warnings = (each.get(_place_of(task)) for each in self._beside.values())
+        if interval is not None:
+            reason = interval.reason or "not computed yet"
+            beside = interval.value or {"interval_nan_reason": reason}
+            values |= {name: beside[name] for name in values if name in beside}
+        if warnings is not None and warnings.value is not None:
+            values["warnings"] = [*(values["warnings"] or ()), *warnings.value["warnings"]]
+        return Answer(**values)  # type: ignore[arg-type]
 
     @cached_property
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
@@ -736,11 +730,6 @@ class StudyResults:
         return columns
 
 
-# Fields that are NaN rather than None if missing.
-_NUMBERS = [
-    *("score", "score_lower", "score_upper", "score_se"),
-    *("p_value", "p_value_lower", "p_value_upper"),
-]
 # Columns of a model that is not open yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 
