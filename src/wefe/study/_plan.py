@@ -103,6 +103,11 @@ class Task:
         return digest(self.kind, self.identity)
 
     @property
+    def id(self) -> str:
+        """The digest with the model, 'DIGEST MODEL'."""
+        return f"{self.digest} {self.model}"
+
+    @property
     def name(self) -> str:
         """Name of the task in messages: the model and the place of the result."""
         return ", ".join([self.model, *self.place.values()])

@@ -139,14 +139,12 @@ class StudyResults:
         """Return the available results of a plan."""
         known = {label: store.one("model", key) for label, key in model_keys.items()}
         abouts = {model.label: known[model.base] or _UNKNOWN for model in plan.models}
-        keys = [
-            abouts[task.model]["keys"].get(task.model, {}).get(task.digest) for task in plan.tasks
-        ]
+        keys = [abouts[task.model]["keys"].get(task.id) for task in plan.tasks]
         rows = store.get(key for key in keys if key is not None)
         models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
         outcomes = []
         for task, key in zip(plan.tasks, keys, strict=True):
-            reason = abouts[task.model]["failures"].get(task.model, {}).get(task.digest)
+            reason = abouts[task.model]["failures"].get(task.id)
             outcomes.append(_outcome(rows.get(key), reason, store.path))
             if task.kind == "mitigation" and outcomes[-1].value is not None:
                 models[task.model]["mitigation"] = outcomes[-1].value

@@ -134,9 +134,9 @@ class Unit:
 class Opened(NamedTuple):
     """What the results of a model depend on."""
 
-    # Label -> digest of a task -> hash of the vectors that it uses. Those of a mitigated model are
-    # the ones before: what is computed is not the same to the last digit everywhere.
-    prints: dict[str, dict[str, str]]
+    # Id of a task -> hash of the vectors that it uses. Those of a mitigated model are the ones
+    # before: what is computed is not the same to the last digit everywhere.
+    prints: dict[str, str]
     # Digest of a query -> its words that the model does not have.
     lacking: dict[str, list[str]]
     # Label -> what is known of the model.
@@ -160,7 +160,7 @@ def open_unit(unit: Unit) -> Opened:
 def run_tasks(
     unit: Unit,
     positions: Sequence[int],
-    prints: Mapping[str, Mapping[str, str]],
+    prints: Mapping[str, str],
     without: Mapping[str, Sequence[str]],
 ) -> dict[int, Result]:
     """Run the first of some tasks, and as many of the others as time allows."""
@@ -272,20 +272,19 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
     fingerprints = Fingerprints(base)
     needed = _needed(unit)
     of_words = {place: fingerprints.of(words) for place, words in needed.items()}
-    prints: dict[str, dict[str, str]] = {}
-    for task in unit.tasks.values():
-        prints.setdefault(task.model, {})[task.digest] = of_words[_place(task)]
-    info = {
-        label: {
-            "n_words_read": None if unit.entry.is_encoder else len(base),
-            "dim": base.dim,
-            "held": base.held,
-            "dtype": str(base.dtype),
-            "prompt": getattr(base, "prompt", None),
-            "fingerprint": digest(sorted(set(own.values()))),
-        }
-        for label, own in prints.items()
+    tasks = unit.tasks.values()
+    prints = {task.id: of_words[_place(task)] for task in tasks}
+    about = {
+        "n_words_read": None if unit.entry.is_encoder else len(base),
+        "dim": base.dim,
+        "held": base.held,
+        "dtype": str(base.dtype),
+        "prompt": getattr(base, "prompt", None),
     }
+    info = {}
+    for label in dict.fromkeys(task.model for task in tasks):
+        own = {prints[task.id] for task in tasks if task.model == label}
+        info[label] = {**about, "fingerprint": digest(sorted(own))}
     # An encoder has a vector for every word.
     queries = {} if unit.entry.is_encoder else unit.queries
     lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
