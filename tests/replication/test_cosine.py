@@ -38,7 +38,7 @@ def test_tables_have_the_models_and_the_query_audits(replication, packaged_model
     assert distances.loc["few words"].isna().all()
     assert "few words" in replication.notes[-1]
     separated = effects.loc["packaged"].set_index("of")
-    query = replication.results.plan.query_set("Roles, separated").queries[0]
+    query = replication.results.plan.query_sets[1].queries[0]
     expected = audit_query(query, packaged_model).comparison
     assert separated.loc["Roles, separated", "effect size"] == expected.effect_size
     # The contradiction of figure 1: better separated, and a smaller effect size.

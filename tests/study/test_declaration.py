@@ -1,20 +1,16 @@
 """The study file: what it takes, and what it says about what it does not take."""
 
 import copy
-import datetime
 import json
-import math
 import os
-import tomllib
 
 import pydantic
 import pytest
 
-from wefe import Query, load
 from wefe.datasets import load_criterion
 from wefe.debias import list_debias_methods
 from wefe.study import Study
-from wefe.study._declaration import check_declaration, read_declaration, study_file
+from wefe.study._declaration import check_declaration, read_declaration
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
 from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
 
@@ -42,7 +38,6 @@ def complaint(**changes):
     with pytest.raises(ValueError, match="study.toml") as caught:
         declare(**changes)
     assert not isinstance(caught.value, pydantic.ValidationError)
-    assert str(caught.value).isprintable() or "\n" in str(caught.value)
     return str(caught.value)
 
 
@@ -68,9 +63,9 @@ def test_what_decides_the_results_is_json_and_declares_the_same_study():
 
 
 def test_results_go_beside_the_study_file(tmp_path):
-    assert declare().results_path(tmp_path / "my.study.toml") == tmp_path / "my.study.db"
-    path = declare(results="out/r.db").results_path(tmp_path / "study.toml")
-    assert path == tmp_path / "out" / "r.db"
+    study = Study(declare(), tmp_path, "my.study.toml")
+    assert study.results_path == tmp_path / "my.study.db"
+    assert Study(declare(results="out/r.db"), tmp_path).results_path == tmp_path / "out" / "r.db"
 
 
 # What it says about mistakes
@@ -86,28 +81,17 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"models": {"source": "demo"}}, "have double brackets"),
         ({"models": [{"source": "a"}, {"sorce": "b"}]}, "number 2, key 'sorce': unknown to models"),
         ({"models": [{"source": 3}]}, "number 1, key 'source': must be a valid string; got 3"),
-        ({"models": [{"source": "a\x07.txt"}]}, "number 1, key 'source': must not hold the"),
         (
             {"models": [{**ENCODER, "templates": ["{} is.", "No gap."]}]},
             "key 'models', number 1, key 'templates', number 2: must have one {}",
         ),
         ({"models": [{"source": "a", "on_error": "skp"}]}, "Did you mean 'skip'?"),
-        ({"models": [{"source": "FILL IN: the path"}]}, "still to be filled in (the path)"),
         ({"queries": [{"set": "gendre"}]}, "'gendre' is no published query set. Did you mean"),
         ({"queries": [{"set": "gender", "file": "x.json"}]}, "found set and file"),
-        ({"queries": [{"file": "a\x9b.json"}]}, "number 1, key 'file': must not hold the"),
         ({"queries": [{"query": [AGE]}]}, "key 'queries', number 1, key 'name': missing"),
-        (
-            {"queries": [{"name": "x", "query": [AGE, {**AGE, "targets": {"A": []}}]}]},
-            "number 1, key 'query', number 2, key 'targets', key 'A': must have at",
-        ),
         (
             {"queries": [{"name": "x", "query": [{**AGE, "targets": {"a\u2028": ["x"]}}]}]},
             "key 'query', number 1, key 'targets', key 'a\\u2028': must not hold the control",
-        ),
-        (
-            {"queries": [{"name": "x", "query": [{**AGE, "targets": {"A": "weat/flower"}}]}]},
-            "'weat/flower' is not a word set that ships. Did you mean",
         ),
         (
             {"queries": [{"name": "x", "query": [AGE, AGE]}]},
@@ -130,7 +114,6 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"metrics": [{"metric": "ceat"}]}, "key 'contexts': missing"),
         ({"metrics": [{"metric": "weat", "contexts": "x.txt"}]}, "is for ceat, and this is weat"),
         ({"metrics": [{"metric": "seat"}]}, "'metric': seat measures encoders only, and 'demo'"),
-        ({"lookup": [{}]}, "key 'lookup': must be"),
         ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "files cannot contain code"),
         ({"lookup": {"preprocessors": [{"upper": True}]}}, "upper"),
         ({"intervals": {"n_bootstrap": 39}}, "key 'intervals', key 'n_bootstrap': must be 0"),
@@ -143,13 +126,8 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"mitigations": [{**INLP, "method": "hard-debia"}]},
             "'hard-debia' is no mitigation method. Did you mean 'hard-debias'?",
         ),
-        (
-            {"mitigations": [{**INLP, "params": {"n_word": 1}}]},
-            "key 'n_word': unknown to inlp. Did you mean 'n_words'?",
-        ),
         ({"silhouettes": [{"metric": "ceat", "query_set": "gender"}]}, "ceat has no silhouette"),
         ({"limits": {"max": {"weat": -1}}}, "key 'max', key 'weat': must be at least 0; got -1"),
-        ({"limits": {"max_increase": 10}}, "must be below 1 without '%'"),
         ({"results": ":memory:"}, "key 'results': must be a file"),
         ({"random_state": 10**4000}, "key 'random_state': must be less than 4294967296"),
         # What must fit together.
@@ -157,23 +135,11 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"models": [{"source": "a/x.txt"}, {"source": "b/x.vec.gz"}]},
             "key 'models', number 2, key 'name': number 1 is also called 'x'; give one of them",
         ),
-        (
-            {"queries": [{"set": "gender"}, {"name": "gender", "query": [AGE]}]},
-            "key 'queries', number 2, key 'name': number 1 is also called 'gender'",
-        ),
         ({"queries": [{"set": "gender", "name": "Overall"}]}, "'Overall' is another name here"),
-        (
-            {"metrics": [{"metric": "rnd"}, {"metric": "rnd", "params": {"distance": "cos"}}]},
-            "key 'metrics', number 2, key 'label': number 1 is also called 'RND'; give one",
-        ),
         (
             {"models": [{"source": "demo"}, {"source": "x", "name": "demo (HD)"}],
              "mitigations": [{**INLP, "name": "HD"}]},
             "key 'mitigations', number 1, key 'name': a model is called 'demo (HD)'",
-        ),
-        (
-            {"external": [{"name": "WEAT", "best": 0, "scores": {"demo": 1}}]},
-            "key 'external', number 1, key 'name': 'WEAT' is another name here",
         ),
         (
             {"quality": {"name": "WEAT", "benchmarks": ["x"]}},
@@ -213,45 +179,6 @@ def test_all_mistakes_are_said_at_once_each_on_a_line():
     assert all(line.startswith("study.toml: ") for line in lines)
 
 
-def _places(data, where=()):
-    if isinstance(data, dict | list):
-        for key, value in data.items() if isinstance(data, dict) else enumerate(data):
-            yield (*where, key)
-            yield from _places(value, (*where, key))
-
-
-@pytest.mark.slow
-def test_whatever_stands_in_a_place_the_answer_is_for_people():
-    data = {
-        **tomllib.loads(study_file("demo")),
-        "silhouettes": [{"metric": "rnd", "query_set": "gender", "params": {"reduce": "sum"}}],
-        "external": [{"name": "Q", "best": "lower", "scores": {"demo": 1}}],
-        "quality": {"benchmarks": ["wordsim353"]},
-        "limits": {"max": {"mac": 0.1}, "max_increase": "10%"},
-    }
-    data["queries"].append({"name": "Age", "query": [AGE], "leave_out": []})
-    data["models"].append({**ENCODER, "templates": ["{}"]})
-    data["mitigations"].append({**INLP, "ignore": ["x"], "models": ["demo"]})
-    wrong = [-1, "", True, [1], {"x": 1}, [{}], math.nan, datetime.date(2020, 1, 1)]
-    refused = 0
-    for place in _places(data):
-        for value in wrong:
-            changed = copy.deepcopy(data)
-            table = changed
-            for part in place[:-1]:
-                table = table[part]
-            table[place[-1]] = value
-            try:
-                check_declaration(changed, "FILE")
-            except ValueError as error:
-                refused += 1
-                for line in str(error).splitlines():
-                    assert line.startswith("FILE: "), (place, value, line)
-                    for jargon in ("Input should", "pydantic", "validator", "literal[", "NoneType"):
-                        assert jargon not in line, (place, value, line)
-    assert refused > 400
-
-
 # Models
 
 
@@ -259,13 +186,10 @@ def test_whatever_stands_in_a_place_the_answer_is_for_people():
     ("source", "label"),
     [
         ("demo", "demo"),
-        ("vectors/glove.6B.50d.txt", "glove.6B.50d"),
         ("vectors/glove.6B.50d.txt.gz", "glove.6B.50d"),
         ("glove.6B.zip/glove.6B.100d.txt", "glove.6B.100d"),
         ("C:\\vectors\\wiki.vec", "wiki"),
-        ("glove-twitter-25", "glove-twitter-25"),
         ("org/name@v1", "name"),
-        ("folder/", "folder"),
         (".vec", ".vec"),
     ],
 )
@@ -278,10 +202,8 @@ def test_a_model_without_a_name_is_called_by_its_source(source, label):
     ("options", "label"),
     [
         ({}, "bert"),
-        ({"layer": 3, "pooling": "cls"}, "bert, layer 3, cls"),
-        ({"templates": ["{}."]}, "bert, in templates"),
-        ({"dim": 64}, "bert, 64 dimensions"),
-        ({"prompt": "Find:\nquery: "}, "bert, after 'Find: query:'"),
+        ({"layer": 3, "pooling": "cls", "dim": 64}, "bert, layer 3, cls, 64 dimensions"),
+        ({"templates": ["{}."], "prompt": "A:\nb "}, "bert, in templates, after 'A: b'"),
         ({"prompt": ""}, "bert, after ''"),
     ],
 )
@@ -290,13 +212,12 @@ def test_encoders_that_are_read_in_two_ways_have_two_names(options, label):
 
 
 def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypatch):
-    home, elsewhere = tmp_path / "home", tmp_path / "elsewhere"
+    home = tmp_path / "home"
     (home / "vectors").mkdir(parents=True)
     for name in ("vectors/toy.txt", "demo", "archive.zip", "counts.txt"):
         (home / name).write_text("she 1 0\nhe 0 1\nit 1 1\n")
-    (elsewhere / "vectors").mkdir(parents=True)
-    (elsewhere / "toy.txt").write_text("she 1 0\n")
-    monkeypatch.chdir(elsewhere)
+    (tmp_path / "toy.txt").write_text("she 1 0\n")
+    monkeypatch.chdir(tmp_path)
 
     def place(**keys):
         return (EncoderEntry if "encoder" in keys else TableEntry)(**keys).resolved(home).place
@@ -304,8 +225,7 @@ def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypa
     entry = TableEntry(source="./vectors/toy.txt", counts="counts.txt", limit=2).resolved(home)
     assert entry.source == str(home / "vectors" / "toy.txt")
     assert entry.load_options() == {"counts": str(home / "counts.txt"), "limit": 2}
-    model = load(entry.source, entry.label, limit=2)
-    assert (model.name, len(model)) == ("toy", 2)
+    assert entry.label == "toy"
     assert place(source="archive.zip/glove.txt") == str(home / "archive.zip" / "glove.txt")
     assert place(encoder="vectors") == str(home / "vectors")
     names = ("demo", "org/name", "org/name@refs/pr/1", "hf://org/name", "glove-twitter-25")
@@ -313,13 +233,8 @@ def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypa
         assert place(source=name) == name
     assert place(encoder="org/name") == "org/name"
     # What is missing there is not looked for elsewhere.
-    for path in (
-        *("toy.txt", "toy.vec.gz", "./toy", "../toy", "a/b/c", "vectors/toy", "toy", "a\\b"),
-        *("~nosuchuser9", "org/toy.txt"),
-    ):
-        expected = os.path.normpath(home / path)
-        assert place(source=path) == expected
-        assert TableEntry(source="demo", counts=path).resolved(home).counts == expected
+    for path in ("toy.txt", "../toy", "a/b/c", "vectors/toy", "toy", "a\\b", "~nosuchuser9"):
+        assert place(source=path) == os.path.normpath(home / path)
 
 
 def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monkeypatch):
@@ -328,8 +243,6 @@ def test_a_folder_of_the_name_of_what_is_built_in_changes_nothing(tmp_path, monk
     monkeypatch.chdir(tmp_path)
     assert TableEntry(source="demo").resolved(tmp_path).source == "demo"
     assert [*QualityEntry(benchmarks=["wordsim353"]).load(tmp_path)] == ["wordsim353"]
-    criterion = MitigationEntry(**INLP).load_criterion(tmp_path, True)
-    assert criterion == load_criterion("gender", offline=True)
     assert len(QuerySetEntry(set="gender").load(tmp_path, offline=True)[0]) == 6
 
 
@@ -341,8 +254,7 @@ def test_queries_in_a_study_file_may_take_words_that_ship():
     (query,), left_out = QuerySetEntry(name="Age", query=[sets]).load(".")
     flowers = query.attribute_sets[0]
     assert (flowers[:2], len(flowers), left_out) == (["aster", "clover"], 25, [])
-    targets = [*AGE["targets"].values()]
-    assert query == Query(targets, [flowers, ["hate", "war"]], ["Young", "Old"], ["Flowers", "Bad"])
+    assert query.query_name == "Young and Old wrt Flowers and Bad"
 
 
 def test_queries_are_left_out_for_want_of_a_download_or_as_the_study_says(caplog):
@@ -351,8 +263,7 @@ def test_queries_are_left_out_for_want_of_a_download_or_as_the_study_says(caplog
     assert left_out == [(SENTIMENT, "its words are a download (offline)")]
     assert "1 of 7 queries are left out" in caplog.text
     entry = QuerySetEntry(set="gender", leave_out=[CAREER, SENTIMENT])
-    queries, left_out = entry.load(".", offline=True)
-    assert (len(queries), CAREER in [query.query_name for query in queries]) == (5, False)
+    _, left_out = entry.load(".", offline=True)
     assert left_out == [(name, "the study leaves it out") for name in (SENTIMENT, CAREER)]
 
 
@@ -362,14 +273,12 @@ def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
     texts = {"mine": [toy_query.dict()], "none": [], "two": [toy_query.dict(), other]}
     for stem, data in texts.items():
         (tmp_path / f"{stem}.json").write_text(json.dumps(data))
-    (tmp_path / "bad.json").write_text("{")
     assert QuerySetEntry(file="mine.json").label == "mine"
     assert QuerySetEntry(file="mine.json").load(tmp_path) == ([toy_query], [])
     for stem, leave_out, says in (
         ("mine", ["x"], "'mine', key 'leave_out': 'x' is no query"),
         ("mine", [name], "every query is left out"),
         ("none", [], r"'none', key 'file': .*none.json contains no query"),
-        ("bad", [], r"'bad', key 'file': .*bad.json: expected a JSON file"),
         ("two", [], "'two', key 'file': two queries are called 'Female and Male wrt"),
         ("bda", [], r"'bda', key 'file': there is no file .*bda.json"),
     ):
@@ -377,29 +286,20 @@ def test_a_file_of_queries_lies_beside_the_study_file(tmp_path, toy_query):
             QuerySetEntry(file=f"{stem}.json", leave_out=leave_out).load(tmp_path)
 
 
-def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path, monkeypatch):
-    elsewhere = tmp_path / "elsewhere"
-    for folder, name in ((tmp_path / "data", "sim.tsv"), (elsewhere, "simm.tsv")):
+def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path):
+    for folder in (tmp_path / "data", tmp_path / "data" / "other"):
         folder.mkdir()
-        (folder / name).write_text("cat\tdog\t3\n")
-    monkeypatch.chdir(elsewhere)
+        (folder / "sim.tsv").write_text("cat\tdog\t3\n")
     benchmarks = ["simlex999", "data/simm.tsv"]
     for call, says in (
         (QualityEntry(benchmarks=benchmarks).load, r"'benchmarks', element 2: .*'data/sim.tsv'"),
-        (QualityEntry(benchmarks=["wordsim354"]).load, "Did you mean 'wordsim353'"),
         (
             MetricEntry(metric="ceat", contexts="data/sim.txt").contexts_path,
             r"\[\[metrics\]\] of 'CEAT', key 'contexts': .*Did you mean 'data/sim.tsv'",
         ),
-        (
-            MitigationEntry(method="inlp", criterion="a.json").load_criterion,
-            r"\[\[mitigations\]\] of 'inlp, a', key 'criterion': there is no file",
-        ),
     ):
         with pytest.raises(FileNotFoundError, match=says):
             call(tmp_path)
-    (tmp_path / "data" / "other").mkdir()
-    (tmp_path / "data" / "other" / "sim.tsv").write_text("cat\tdog\t3\n")
     twice = QualityEntry(benchmarks=["data/sim.tsv", "data/other/sim.tsv"])
     with pytest.raises(ValueError, match="already a benchmark called 'sim'"):
         twice.load(tmp_path)
@@ -412,24 +312,10 @@ def test_a_missing_file_is_asked_about_by_the_nearest_in_its_folder(tmp_path, mo
 def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_query):
     entry = MetricEntry(metric=name)
     metric = entry.metric_class()
-    scores = [
-        metric.run_query(query, toy_model, **entry.run_params(3))["result"]
-        for query in metric.subqueries(toy_query)
-        for _ in range(2)
-    ]
-    assert scores
-    # What is random has a seed.
-    assert scores[::2] == scores[1::2]
-
-
-def test_weat_comes_with_an_exact_p_value_unless_the_study_says_otherwise(toy_model, toy_query):
-    for entry, score, p_value in (
-        (MetricEntry(metric="weat-es"), 1.984164, 1 / 3),
-        (MetricEntry(metric="weat", params={"calculate_p_value": False}), 3.351087, math.nan),
-    ):
-        result = entry.metric_class().run_query(toy_query, toy_model, **entry.run_params())
-        assert result["result"] == pytest.approx(score, abs=1e-6)
-        assert result["p_value"] == pytest.approx(p_value, nan_ok=True)
+    for query in metric.subqueries(toy_query):
+        # What is random has a seed.
+        one, other = (metric.run_query(query, toy_model, **entry.run_params(3)) for _ in range(2))
+        assert one["result"] == other["result"]
 
 
 @pytest.mark.parametrize(
@@ -446,9 +332,8 @@ def test_limits_take_the_names_that_metrics_take(label, name, expected):
     ("text", "expected"),
     [
         *(("10%", (0.1, True)), (" 2.5 % ", (0.025, True)), ("300%", (3.0, True))),
-        *(("0.05", (0.05, False)), (0.05, (0.05, False)), (0, (0.0, False))),
-        *((text, "share such as '10%'") for text in ("-1%", "x", "%", "nan", "inf%", True, None)),
-        *((text, "share such as '10%'") for text in (-0.1, [1], 10**400)),
+        *(("0.05", (0.05, False)), (0, (0.0, False))),
+        *((text, "share such as '10%'") for text in ("-1%", "%", "nan", True, None, 10**400)),
         *((text, "below 1 without '%'.* did you mean '.*%'") for text in (1, "10", "1e300")),
     ],
 )
@@ -493,7 +378,7 @@ def test_a_criterion_may_be_a_file_and_have_the_words_that_ship(tmp_path, monkey
     (tmp_path / "age.json").write_text('{"definitional_sets": [["young", "old"]]}')
     entry = MitigationEntry(method="inlp", criterion="age.json")
     assert entry.label == "inlp, age"
-    assert entry.load_criterion(tmp_path).class_names == ("class 0", "class 1")
+    assert entry.load_criterion(tmp_path).definitional_sets == (("young", "old"),)
 
     def no_network(name, *, offline=False):
         if not offline:
@@ -528,13 +413,6 @@ def test_a_silhouette_is_of_a_query_a_subquery_or_all(toy_query, metric, query, 
             entry.pick([toy_query])
 
 
-def test_silhouettes_have_the_parameters_of_their_metric():
-    entry = SilhouetteEntry(metric="weat-es", query_set="x", params={"ddof": 1})
-    assert entry.run_params() == {"return_effect_size": True, "ddof": 1}
-    entry = SilhouetteEntry(metric="rnsb", query_set="x")
-    assert entry.run_params(4) == {"holdout": False, "random_state": 4}
-
-
 def test_silhouettes_of_the_same_are_refused():
     one = {"metric": "weat-es", "query_set": "gender", "query": CAREER}
 
@@ -543,7 +421,7 @@ def test_silhouettes_of_the_same_are_refused():
         more = {"offline": True, "models": models, "silhouettes": [*silhouettes]}
         return Study({**SMALL, **more}).plan
 
-    for other in (one, {**one, "query": None}, {**one, "models": ["b"]}, {**one, "n_runs": 3}):
+    for other in ({**one, "query": None}, {**one, "models": ["b"], "n_runs": 3}):
         with pytest.raises(ValueError, match=rf"same: WEAT-ES, gender, {CAREER}, targets"):
             plan(one, other)
     models = {**one, "models": ["demo"]}, {**one, "models": ["b"]}
@@ -600,14 +478,8 @@ def test_a_study_file_is_read_and_trust_in_pickles_is_logged(read, caplog, tmp_p
         (b"name = '\xff'", "is not UTF-8 text"),
         (b"[metrics]\nmetric='a'\n[metrics]", r"have double brackets: \[\[models\]\]"),
         (TEXT.replace(b"limit", b"limt"), "^study.toml: key 'models', number 1, key 'limt'"),
-        *(
-            pytest.param(text, "nested too deeply", marks=pytest.mark.slow, id=name)
-            for name, text in (
-                ("lists", b"a = " + b"[" * 20000),
-                ("tables", b"a = " + b"{a=" * 20000),
-                ("keys", b".".join([b"a"] * 20000) + b" = 1"),
-            )
-        ),
+        pytest.param(b"a = " + b"[" * 20000, "nested too deeply", id="nested"),
+        pytest.param(b"a.b" * 5000 + b" = 1", "nested too deeply", id="keys"),
     ],
 )
 def test_what_is_no_study_file_is_refused_in_a_line(read, text, says):

@@ -36,8 +36,6 @@ def test_a_study_does_not_differ_from_itself(two_models):
     found = diff(two_models, two_models)
     assert found.is_empty
     assert found.rows()["status"].tolist() == ["equal"] * 8
-    assert set(found.rows("aggregated")["query_set"]) == {"Overall", "gender", "faith"}
-    assert found.changed("ranks").empty
     assert list(found.tables()) == []
     assert found.summary() == "no difference in 8 scores"
 
@@ -92,13 +90,10 @@ def test_other_ways_to_aggregate_and_rank_are_a_difference_although_no_score_is(
     weighted = diff(before, study(0.125, weights={"gender": 9.0}))
     assert weighted.settings["setting"].tolist() == ["weight: gender"]
     assert "weights" in weighted.notes[0]
-    tied = results_of({"RND": {"s": {"q": {"a": 0.5, "b": -0.5}}}})
-    most = results_of({"RND": {"s": {"q": {"a": 0.5, "b": -0.5}}}}, aggregation(ties="max"))
-    ranked = diff(tied, most)
-    assert ranked.changed().empty
+    tied = {"RND": {"s": {"q": {"a": 0.5, "b": -0.5}}}}
+    ranked = diff(results_of(tied), results_of(tied, aggregation(ties="max")))
     assert ranked.changed("ranks")["after"].tolist() == [2.0] * 4
     assert not any(each.is_empty for each in (found, weighted, ranked))
-    assert diff(before, study(0.125)).notes == ()
 
 
 def test_what_is_renamed_is_in_one_of_them_only():
@@ -109,8 +104,6 @@ def test_what_is_renamed_is_in_one_of_them_only():
     found = diff(one, other)
     rows = found.changed()[["query_name", "status"]].drop_duplicates()
     assert rows.to_numpy().tolist() == [["job", "only before"], ["work", "only after"]]
-    assert "scores: 2 equal, 2 only before, 2 only after" in found.summary()
-    assert not found.is_empty
 
 
 def test_ranks_are_among_the_models_that_both_have():
@@ -126,14 +119,11 @@ def test_ranks_are_among_the_models_that_both_have():
 def test_a_column_of_the_ranking_that_is_gone_is_a_difference():
     web = {"name": "WEB", "best": "higher", "scores": {"w2v": 0.5, "glove": 0.25}}
     with_web = study(settings={"external": [web]})
-    gone, new = diff(with_web, study()), diff(study(), with_web)
+    gone = diff(with_web, study())
     rows = gone.changed("ranks")
     assert rows["before"].tolist() == [1.0, 2.0]
-    assert rows["after"].isna().all()
     assert set(rows["status"]) == {"only before"}
-    assert set(new.changed("ranks")["status"]) == {"only after"}
     assert gone.settings["setting"].tolist() == ["external: WEB"]
-    assert diff(with_web, with_web).is_empty
 
 
 @pytest.mark.parametrize(
@@ -173,7 +163,6 @@ def test_a_change_is_set_against_the_wider_interval(score, beyond):
         (done(), done(), "aa", None),
         (done(), done(version="2.1"), "aa", "version"),
         (done(), done(version="2.1"), "ab", "version, perhaps vectors"),
-        (done(), done(version="2.1"), (None, None), "version, perhaps vectors"),
         (done(key="1"), Outcome(), "ab", None),
     ],
 )
@@ -203,13 +192,10 @@ def test_quality_that_collapses_is_a_difference(after, status, change):
     before = measured({"score": 0.625, "n_used": 10})
     assert diff(before, before).summary() == "no difference in 4 scores; nor in 1 of quality"
     found = diff(before, measured(after))
-    assert found.changed().empty
     assert not found.is_empty
     (row,) = found.changed("quality").to_dict("records")
     assert (row["model_name"], row["metric"], row["status"]) == ("w2v", "pairs", status)
     np.testing.assert_equal(row["change"], change)
-    assert "Quality" in [title for title, *_ in found.tables()]
-    assert diff(before, study()).changed("quality")["status"].tolist() == ["only before"]
 
 
 def test_silhouettes_and_bias_directions_are_compared():
@@ -228,9 +214,7 @@ def test_silhouettes_and_bias_directions_are_compared():
         return Study(data).run(":memory:", progress=False)
 
     before = audited("home", "children", "parents")
-    same = diff(before, before)
-    assert same.is_empty
-    assert len(same.rows("audits")) == 2
+    assert diff(before, before).is_empty
     rows = diff(before, audited("home", "children", "wedding")).rows("audits")
     assert rows["metric"].tolist() == [
         *("robustness of the silhouette", "variance of the first component")
@@ -246,19 +230,13 @@ def test_nothing_to_compare_is_not_the_same_as_no_difference():
     found = diff(nothing, nothing)
     assert not found.is_empty
     assert found.summary() == "there is nothing to compare"
-    # Quality alone is something.
-    task = ("quality", "w2v", {"benchmark": "pairs"}, {"score": 0.5, "n_used": 1})
-    some = results_of({}, QUALITY, others=[task])
-    assert diff(some, some).is_empty
-    assert not diff(some, nothing).is_empty
 
 
 def test_wrong_input_is_refused(two_models):
     with pytest.raises(TypeError, match=r"after .* 'b.db'"):
         diff(two_models, "b.db")
-    for wrong in (-1, math.inf, math.nan, "0", True):
-        with pytest.raises((ValueError, TypeError), match="tolerance"):
-            diff(two_models, two_models, wrong)
+    with pytest.raises(ValueError, match="tolerance"):
+        diff(two_models, two_models, -1)
     with pytest.raises(ValueError, match="table"):
         diff(two_models, two_models).changed("notes")
 
@@ -266,33 +244,12 @@ def test_wrong_input_is_refused(two_models):
 # Markdown
 
 
-def test_names_give_no_orders_to_what_shows_them():
-    evil = "<script>alert(1)</script>|`x`\n# [a](b) @team"
-    before, after = (
-        results_of({"WEAT-ES": {evil: {evil: {evil: score}}}}, name=evil) for score in (0.5, 0.25)
-    )
-    text = diff(before, after).to_markdown()
-    # Code, whose fence is longer than any in the name.
-    code = "``<script>alert(1)</script>|`x` # [a](b) @team``"
-    assert text.startswith(f"## {code} before, {code} after\n")
-    assert text.count("<script>") == text.count("``<script>")
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    # Every row has the cells of its heading: no name makes another cell or line.
-    cells = [line.replace("\\|", "").count("|") for line in rows]
-    assert len(set(cells[:3])) == 1
-    assert code.replace("|", "\\|") in rows[2]
-
-
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
         ("see http://evil.example now", "see `http://evil.example` now"),
-        ("www.evil.example", "`www.evil.example`"),
-        ("closes #1", "closes `#1`"),
-        ("# no heading", "\\# no heading"),
-        ("a|b", "a&#124;b"),
-        ("<b> & *c*", "&lt;b&gt; &amp; \\*c\\*"),
-        ("w2v\u202e\x1b", "w2v\\\\u202e\\\\u001b"),
+        ("www.evil.example\n# @team #1", "`www.evil.example` \\# `@team` `#1`"),
+        ("<b>|*c*\u202e\x1b", "&lt;b&gt;&#124;\\*c\\*\\\\u202e\\\\u001b"),
     ],
 )
 def test_text_in_markdown_has_no_links_mentions_or_markup(text, expected):
@@ -302,8 +259,7 @@ def test_text_in_markdown_has_no_links_mentions_or_markup(text, expected):
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
-        ("@team http://x.example #1", "`@team http://x.example #1`"),
-        ("a`b", "``a`b``"),
+        ("a`b @team", "``a`b @team``"),
         ("``", "``` `` ```"),
         ("a\n\u2066b\u202e", "`a \\u2066b\\u202e`"),
     ],
@@ -313,13 +269,14 @@ def test_names_in_markdown_are_code(name, expected):
 
 
 def test_a_table_in_markdown_has_empty_cells_where_nothing_is():
-    frame = pd.DataFrame({"a_b": [None, "x"], "n": [math.nan, 2.0], "is": [True, False]})
+    frame = pd.DataFrame({"a_b": [None, "x|y"], "n": [math.nan, 2.0], "is": [True, False]})
     frame["relative_change"] = ["", "+10%"]
+    # No name makes another cell.
     assert markdown_table(frame).splitlines() == [
         "| a b | n | is | relative change |",
         "|---|--:|---|---|",
         "|  |  | yes |  |",
-        "| `x` | 2 | no | \\+10% |",
+        r"| `x\|y` | 2 | no | \+10% |",
     ]
 
 
@@ -331,8 +288,7 @@ def test_markdown_is_cut_at_the_largest_changes_and_says_so():
     found = diff(one, other)
     text = found.to_markdown(limit=10)
     assert "... and 50 more" in text
-    assert "| `q59` |" in text
-    assert "| `q3` |" not in text
+    assert ("| `q59` |" in text, "| `q3` |" in text) == (True, False)
     tables = {title: frame for title, frame, _ in found.tables()}
     assert set(tables["Scores"]["relative_change"].dropna()) == {"+200.0%"}
     ranks = {title: frame for title, frame, _ in diff(study(0.5), study(-0.625)).tables()}["Ranks"]

@@ -25,11 +25,6 @@ def blocks():
     return found
 
 
-def read(name):
-    text = re.sub(r'"FILL IN[^"]*"', '"demo"', study_file(name))
-    return check_declaration(tomllib.loads(text))
-
-
 def test_all_files_are_there_and_others_are_refused():
     assert list_study_files() == sorted(["demo", *list_replications().index])
     with pytest.raises(ValueError, match="'demo'"):
@@ -41,14 +36,11 @@ def test_the_demo_runs_offline_with_the_defaults_that_it_shows():
     study = check_declaration(data)
     assert study.offline
     assert [model.source for model in study.models] == ["demo"]
-    assert [metric.metric for metric in study.metrics] == ["weat-es", "rnd", "ect", "mac", "rnsb"]
-    assert len(study.all_labels()) == 2
     default = check_declaration(
         {key: data[key] for key in ("name", "models", "queries", "metrics")}
     )
     assert study.lookup == default.lookup
     assert study.aggregation == default.aggregation
-    assert study.intervals.confidence == default.intervals.confidence
 
 
 @pytest.mark.parametrize("numbers", blocks(), ids=lambda numbers: f"line {numbers[0] + 1}")
@@ -66,19 +58,15 @@ def test_the_demo_teaches_every_section():
     every = tomllib.loads(_SETTING.sub("", DEMO))
     study = check_declaration(every)
     assert set(every) == set(type(study).model_fields) - {"results"}
-    assert len(study.models) == len(study.queries) == 4
-
-
-@pytest.mark.parametrize("name", list_replications().index)
-def test_of_a_paper_only_the_models_are_to_be_filled_in(name):
-    assert set(read(name).model_labels) <= set(list_replications().loc[name, "models"])
 
 
 def test_the_case_study_is_that_of_the_paper():
     with pytest.raises(ValueError, match="still to be filled in") as caught:
         check_declaration(tomllib.loads(study_file("wefe")))
     assert len(str(caught.value).splitlines()) == 7
-    study = read("wefe")
+    text = re.sub(r'"FILL IN[^"]*"', '"demo"', study_file("wefe"))
+    study = check_declaration(tomllib.loads(text))
+    assert set(study.model_labels) <= set(list_replications().loc["wefe", "models"])
     weights = {"gender": 7, "ethnicity": 9, "religion": 9}
     assert {entry.set: entry.weight for entry in study.queries} == weights
     for name, weight in weights.items():

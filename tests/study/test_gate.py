@@ -8,7 +8,7 @@ import pytest
 from made_results import results_of
 
 from wefe.study import Outcome
-from wefe.study._gate import GateReport, check, check_each
+from wefe.study._gate import GateReport, check
 
 ONE = {
     "WEAT-ES": {
@@ -37,21 +37,17 @@ def test_the_mean_distance_of_a_query_set_is_checked():
     assert values(report, "passed") == {"w2v": False, "glove": True}
     assert values(report, "n_scores") == {"w2v": 2, "glove": 2}
     assert values(report, "margin") == pytest.approx({"w2v": -0.1, "glove": 0.15})
-    assert not report.passed
-    assert report.violations["model_name"].tolist() == ["w2v"]
     assert report.messages() == ["WEAT-ES, gender, w2v: 0.5 is more than 0.4"]
     assert check(results_of(ONE), max_bias={"weat-es": 0.5}).passed
-    assert check(results_of(ONE), max_bias={"weat-es": np.nextafter(0.5, 0)}).messages() == [
-        "WEAT-ES, gender, w2v: 0.5 is more than 0.4999999999999999"
-    ]
+    (near,) = check(results_of(ONE), max_bias={"weat-es": np.nextafter(0.5, 0)}).messages()
+    assert near.endswith("0.5 is more than 0.4999999999999999")
+    assert not GateReport(report.table.iloc[:0]).passed
 
 
 def test_each_score_may_be_checked():
     report = check(results_of(ONE), max_bias={"weat-es": 0.5}, on="scores")
     assert len(report.table) == 4
     assert report.messages() == ["WEAT-ES, gender, w2v, art: 0.75 is more than 0.5"]
-    table = results_of(ONE).to_frame().assign(bias=[0.75, 0.25, 0.25, 0.25])
-    assert check_each(table, 0.5) == ["0.75 is more than 0.5", None, None, None]
 
 
 def test_the_distance_is_that_from_no_bias_and_a_large_ect_is_fine():
@@ -65,12 +61,10 @@ def test_the_distance_is_that_from_no_bias_and_a_large_ect_is_fine():
     ("max_bias", "expected"),
     [
         ({"rnd": 0.5}, {"RND": 0.5, "Unit RND": 0.5}),
-        ({"Unit RND": 0.5}, {"Unit RND": 0.5}),
         ({"unit rnd": 0.5}, {"Unit RND": 0.5}),
         ({"RND": 0.5}, {"RND": 0.5}),
-        # Of two limits on one metric the smaller one holds, in whatever order.
+        # Of two limits on one metric the smaller one holds.
         ({"rnd": 0.5, "Unit RND": 0.75}, {"RND": 0.5, "Unit RND": 0.5}),
-        ({"Unit RND": 0.25, "rnd": 0.5}, {"RND": 0.5, "Unit RND": 0.25}),
     ],
 )
 def test_a_label_is_one_metric_and_a_name_is_all_of_that_metric(max_bias, expected):
@@ -85,12 +79,12 @@ def test_a_label_is_one_metric_and_a_name_is_all_of_that_metric(max_bias, expect
     ("options", "says"),
     [
         ({"max_bias": {"weat": 0.5}}, r"no metric 'weat'; it has 'WEAT-ES', .* Did you mean"),
-        *(({"max_bias": {"ect": x}}, "'ect'") for x in (-0.1, math.nan, math.inf, "1", True, None)),
+        ({"max_bias": {"ect": -0.1}}, "'ect'"),
         ({"max_bias": 0.5}, "max_bias must be a dict"),
         ({}, "there is no limit"),
         ({"max_increase": "10%"}, "needs a baseline"),
         ({"max_bias": {"ect": 1}, "baseline": rnd(0.5)}, "a baseline needs max_increase"),
-        ({"max_increase": "a tenth", "baseline": rnd(0.5)}, "max_increase must be a share"),
+        ({"max_increase": "tenth", "baseline": rnd(0.5)}, "max_increase must be a share"),
         ({"max_bias": {"ect": 1}, "on": "ranks"}, "on must be one of"),
         ({"max_bias": {"ect": 1}, "allow_nan": 1}, "allow_nan"),
         ({"max_increase": "10%", "baseline": "old.db"}, "baseline must be a StudyResults"),
@@ -109,14 +103,12 @@ def test_limits_of_the_study_file_hold_where_nothing_is_given():
 
     old = results_of(ONE)
     assert not check(study(0.4)).passed
-    assert check(study(0.5)).passed
     both = check(study(0.4, "10%"), baseline=old)
     assert both.table["limit"].value_counts().to_dict() == {"max": 2, "increase": 2}
     with pytest.raises(ValueError, match="needs a baseline"):
         check(study(0.4, "10%"))
     # What is given is all that is checked.
     assert check(study(0.4, "10%"), max_bias={"weat-es": 0.6}).passed
-    assert check(study(0.4), max_increase="10%", baseline=old).passed
 
 
 # Nothing passes for want of a measurement
@@ -138,9 +130,8 @@ def test_what_has_no_score_fails_with_its_reason(what, reason, on):
     assert reason in row["reason"]
     assert math.isnan(row["value"])
     # And as well where increases are checked.
-    report = check(results, max_increase="10%", baseline=results, on=on)
-    assert report.violations["model_name"].tolist() == ["b"]
-    assert reason in report.messages()[0]
+    (message,) = check(results, max_increase="10%", baseline=results, on=on).messages()
+    assert reason in message
     # A model without scores takes no queries from the others, as it does in aggregated scores.
     assert on == "scores" or values(check(results, max_bias={"rnd": 9}))["a"] == 0.5
 
@@ -150,15 +141,8 @@ def test_nan_may_be_allowed_but_failures_never_and_something_must_be_left(on):
     options = {"max_bias": {"rnd": 0.5}, "allow_nan": True, "on": on}
     assert values(check(rnd("lost", 0.25), **options)) == {"m": 0.25}
     assert check(rnd("lost", 0.25), **options).passed
-    for scores in (("lost", 0.75), (Outcome(), 0.25), (FAILED, 0.25), ("lost", "lost")):
+    for scores in (("lost", 0.75), (FAILED, 0.25), ("lost", "lost")):
         assert not check(rnd(*scores), **options).passed
-    assert check(rnd("lost", "lost"), **options).messages()[0].endswith("lost")
-
-
-def test_a_report_without_checks_has_not_passed(two_models):
-    report = check(two_models, max_bias={"ect": 2})
-    assert report.passed
-    assert not GateReport(report.table.iloc[:0]).passed
 
 
 # Increases
@@ -167,13 +151,11 @@ def test_a_report_without_checks_has_not_passed(two_models):
 @pytest.mark.parametrize(
     ("before", "after", "most", "passed"),
     [
-        ([0.5], [0.5], "10%", True),
         ([0.5], [0.54], "10%", True),
         ([0.5], [-0.56], "10%", False),
         ([-0.5], [0.25], "10%", True),
         ([0.5], [0.5625], 0.0625, True),
         ([0.5], [0.5626], 0.0625, False),
-        ([0.5], [0.5626], "0.0625", False),
         ([0.5], [0.5], 0, True),
         ([0.5], [0.501], "0%", False),
         # One query may lean more if others lean less: the mean is checked.
@@ -192,12 +174,9 @@ def test_an_increase_is_relative_or_absolute(before, after, most, passed):
 def test_value_and_limit_are_told_apart_however_near_they_are():
     report = check(rnd(0.550002), max_increase="10%", baseline=rnd(0.5))
     (row,) = report.table.to_dict("records")
-    assert row["baseline"] == 0.5
-    assert row["most"] == pytest.approx(0.55)
+    assert (row["baseline"], row["most"]) == (0.5, pytest.approx(0.55))
     assert row["margin"] == pytest.approx(-2e-6)
-    assert row["reason"] == (
-        "0.550002 is 10.0% more than the 0.5 of the baseline; at most 0.55 passes"
-    )
+    assert row["reason"].startswith("0.550002 is 10.0% more than the 0.5 of the baseline")
 
 
 @pytest.mark.parametrize("what", ["lost", Outcome(), FAILED, None])
@@ -208,48 +187,34 @@ def test_what_the_baseline_lacks_fails_unless_it_may_be_new(what):
     # New queries are no increase, and hide none.
     assert check(rnd(0.5, 9.0), max_increase="10%", baseline=old, allow_new=True).passed
     report = check(rnd(0.75, 0.0), max_increase="10%", baseline=old, allow_new=True)
-    assert not report.passed
-    assert values(report) == {"m": 0.75}
+    assert (report.passed, values(report)) == (False, {"m": 0.75})
     # What the baseline could not measure may go.
     assert check(rnd(0.5), max_increase="10%", baseline=old).passed
 
 
 def test_a_model_that_the_baseline_lacks_fails_unless_it_may_be_new():
     new = results_of({"RND": {"s": {"q0": {"m": 0.5, "other": 0.5}}}})
-    report = check(new, max_increase="10%", baseline=rnd(0.5))
-    assert report.messages() == [
-        "RND, s, other: no baseline for 1 of 1 scores; q0: it is not in there"
-    ]
+    (message,) = check(new, max_increase="10%", baseline=rnd(0.5)).messages()
+    assert message == "RND, s, other: no baseline for 1 of 1 scores; q0: it is not in there"
     allowed = check(new, max_increase="10%", baseline=rnd(0.5), allow_new=True)
     assert allowed.passed
     assert "no baseline" in values(allowed, "reason")["other"]
 
 
-@pytest.mark.parametrize("without", ["model", "query set", "query", "metric"])
+@pytest.mark.parametrize("without", ["model", "set", "query", "metric"])
 def test_what_is_no_longer_asked_for_does_not_pass_unless_it_may_be_gone(without):
-    scores = {
-        label: {name: {q: {"a": 0.5, "b": 0.5} for q in ("art", "job")} for name in ("s", "t")}
-        for label in ("RND", "ECT")
-    }
-    old = results_of(scores)
-    scores.pop("ECT" if without == "metric" else "", None)
-    for of_sets in scores.values():
-        of_sets.pop("t" if without == "query set" else "", None)
-        for of_queries in of_sets.values():
-            of_queries.pop("job" if without == "query" else "", None)
-            for row in of_queries.values():
-                row.pop("b" if without == "model" else "", None)
-    new = results_of(scores)
+    def made(query, model, **names):
+        scores = {each: dict.fromkeys(model, 0.5) for each in query}
+        return results_of({label: dict.fromkeys(names["set"], scores) for label in names["metric"]})
+
+    names = {"metric": ["RND", "ECT"], "set": "st", "query": ["art", "job"], "model": "ab"}
+    old, new = made(**names), made(**{**names, without: names[without][:1]})
     gone = check(new, max_increase="10%", baseline=old).violations
     assert gone["reason"].str.contains("of the baseline no longer in the study: ").all()
     assert gone["baseline"].tolist() == [0.5] * (8 if without == "query" else 4)
     each = check(new, max_increase="10%", baseline=old, on="scores").violations
     assert each["query_name"].notna().tolist() == [True] * 8
-    allowed = check(new, max_increase="10%", baseline=old, allow_gone=True)
-    assert allowed.passed
-    assert "no longer in the study: 8 (first: " in "\n".join(allowed.notes)
-    # Limits on bias need no baseline.
-    assert check(new, max_bias={"rnd": 1}).passed
+    assert check(new, max_increase="10%", baseline=old, allow_gone=True).passed
 
 
 # Notes and texts
@@ -267,25 +232,20 @@ def test_what_does_not_decide_is_noted():
         "scores with other words or parameters than in the baseline: 1. They may differ because "
         "the question changed",
     )
-    assert check(rnd(0.5), max_increase="10%", baseline=rnd(0.5)).notes == ()
     later = rnd(Outcome("done", {"score": 0.5}, version="2.1"))
     assert check(later, max_increase="10%", baseline=rnd(0.5)).notes == (
         "the baseline was computed with wefe 2.0, these results with 2.1",
     )
     ect = {"s": {"q": {"m": FAILED}}}
     without_limit = results_of({"RND": {"s": {"q": {"m": 0.5}}}, "ECT": ect})
-    report = check(without_limit, max_bias={"rnd": 1})
-    assert report.passed
-    assert report.notes == (
-        "tasks without a limit that were not computed: 1 (first: m, ECT, s, q)",
-    )
+    (note,) = check(without_limit, max_bias={"rnd": 1}).notes
+    assert note.endswith("not computed: 1 (first: m, ECT, s, q)")
 
 
 def test_a_report_is_short_for_people_and_whole_for_programs(two_models):
     report = check(two_models, max_bias={"weat-es": 0.5, "ect": 1}, on="scores")
     assert report.summary() == "failed: 2 of 8 checks"
-    assert len(report.short()) == 2
-    assert len(report.to_frame()) == 8
+    assert (len(report.short()), len(report.to_frame())) == (2, 8)
     text = report.to_markdown(limit=1)
     assert text.startswith("## Bias gate failed: 2 of 8 checks")
     assert "... and 1 more" in text
@@ -294,18 +254,3 @@ def test_a_report_is_short_for_people_and_whole_for_programs(two_models):
     # The nearest of each metric and query set.
     assert passing.short()["value"].tolist() == [0.6, 1.0]
     assert "does not mean that a model has no bias" in passing.to_markdown()
-
-
-def test_names_give_no_orders_to_what_shows_them():
-    evil = "<img src=x onerror=alert(1)>|\n## passed"
-    failed = Outcome("failed", reason=evil)
-    results = results_of({"RND": {evil: {evil: {evil: failed}}}}, name=evil)
-    text = check(results, max_bias={"rnd": 0.5}).to_markdown()
-    code = "`<img src=x onerror=alert(1)>\\| ## passed`"
-    assert code in text
-    # In the reason, which is of many words, they are escaped.
-    assert "&lt;img src=x onerror=alert" in text
-    assert text.count("<img") == text.count("`<img") == text.count(code)
-    assert "\n## passed" not in text
-    rows = [line for line in text.splitlines() if line.startswith("|")]
-    assert len({row.replace("\\|", "").count("|") for row in rows}) == 1

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 import pytest
 
-from wefe.report import to_html, to_markdown
 from wefe.retrieval import audit_ranking
 from wefe.study import Outcome, Study, check, diff
 
@@ -44,8 +43,6 @@ def test_a_study_of_rankings_alone_is_the_function(results, encoder):
         load_encoder(encoder), AUDIT["queries"], AUDIT["documents"], NAMES, k=4, n_bootstrap=40
     )
     assert repr(found) == repr(expected)
-    groups = [each.groups.drop(columns="frequency").round(6) for each in (found, expected)]
-    assert groups[0].equals(groups[1])
     assert math.isnan(found.ndcg)
     table = results.retrieval_tables()["gaps"]
     assert table["model_name"].tolist() == ["minilm"]
@@ -77,7 +74,6 @@ def test_files_are_read_and_another_question_is_another_task(encoder, tmp_path):
         ({"names": {"one": ["Amy"]}}, "two or more groups"),
         ({"documents": ["no gap"]}, "one '{}'"),
         ({"models": ["other"]}, "'other' is no encoder"),
-        ({"k": 0}, "'k'"),
     ],
 )
 def test_mistakes_are_found_before_a_model_is_opened(tmp_path, change, says):
@@ -131,13 +127,3 @@ def test_a_larger_gap_than_the_baseline_fails(results):
     failed = check(after, max_increase="10%", baseline=results)
     assert failed.violations["metric"].tolist() == ["gap of mean scores"]
     assert diff(results, after).changed("audits")["metric"].tolist() == ["gap of mean scores"]
-
-
-def test_the_report_explains_the_audit(results):
-    page = to_html(results)
-    ((_, audit),) = results.retrieval()
-    assert "Who is ranked first" in page
-    assert f"{audit.lowest['impact_ratio']:.3f}" in page
-    assert 'id="figure-impact-0"' in page
-    assert 'href="#rankings"' not in page  # nothing was ranked by a metric
-    assert "**minilm** selects documents of the group **" in to_markdown(results)

@@ -12,13 +12,13 @@ from wefe._same_words import on_same_words
 from wefe.datasets import load_criterion
 from wefe.debias import HardDebias
 from wefe.silhouette import bias_silhouette
-from wefe.study import Study, StudyResults, _run, _study, _tasks, verify
+from wefe.study import StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
 
 FORMS = {"preprocessors": [{}, {"lowercase": True}]}
 HARD = {"method": "hard-debias", "criterion": "gender", "name": "hard", "models": ["whole"]}
 RND = {"metric": "rnd"}
-RNSB = {"metric": "rnsb", "params": {"n_iterations": 2}}
+EXACT = {"calculate_p_value": True, "p_value_test_type": "two-sided"}
 CAREER = QUERIES[0].query_name
 
 
@@ -32,17 +32,9 @@ def opened(folder, *names):
 @pytest.mark.parametrize(
     ("metric", "params"),
     [
-        (
-            {"metric": "weat-es", "params": {"p_value_method": "saddlepoint"}},
-            {
-                "return_effect_size": True,
-                "calculate_p_value": True,
-                "p_value_method": "saddlepoint",
-                "p_value_test_type": "two-sided",
-            },
-        ),
-        (RND, {"calculate_p_value": True, "p_value_test_type": "two-sided"}),
-        (RNSB, {"n_iterations": 2}),
+        ({"metric": "weat-es"}, {"return_effect_size": True, **EXACT, "p_value_method": "exact"}),
+        (RND, EXACT),
+        ({"metric": "rnsb", "params": {"n_iterations": 2}}, {"n_iterations": 2}),
     ],
     ids=["weat-es", "rnd", "rnsb"],
 )
@@ -78,36 +70,27 @@ def test_mitigated_models_stand_beside_their_own(folder):
     table = run_queries("rnd", QUERIES[:2], [model], metric_params=FORMS, generate_subqueries=True)
     scores = results.scores("RND", "gender").loc["whole (hard)"]
     assert scores[:-1].tolist() == pytest.approx(table.iloc[0].tolist(), abs=1e-6)
-    info = results.models["whole (hard)"]["mitigation"]
-    assert (info["method"], info["n_ignored"] > 0) == ("hard-debias", True)
+    assert results.models["whole (hard)"]["mitigation"]["n_ignored"] > 0
     directions = {task.model: audit for task, audit in results.directions()}
     assert list(directions) == labels
-    assert directions["whole"]["explained_variance_ratio"][0] > 0
     words = results.words("whole", "gender", CAREER)
-    assert [part["name"] for part in words["sets"]] == [
-        *("Male terms", "Female terms", "Career", "Family"),
-    ]
-    assert words["audit"]["most_biased_word"]
+    names = [part["name"] for part in words["sets"]]
+    assert names == ["Male terms", "Female terms", "Career", "Family"]
 
 
 def test_silhouettes_and_quality_are_tasks(folder):
     (folder / "pairs.tsv").write_text("she\the\t9\nalgebra\tart\t8\nmath\tpoetry\t2\nson\tman\t1\n")
-    silhouette = {"metric": "weat-es", "query_set": "gender", "query": CAREER, "n_runs": 5}
+    of_query = {"metric": "weat-es", "query_set": "gender", "query": CAREER, "models": ["whole"]}
     more = {
         "quality": {"benchmarks": ["pairs.tsv"]},
-        "silhouettes": [{**silhouette, "models": ["whole"]}],
+        "silhouettes": [{**of_query, "n_runs": 5, "params": {"ddof": 1}}],
     }
     results = run(declared(folder, random_state=3, **more))
-    assert results.is_complete
     ((task, found),) = results.silhouettes()
-    params = {"return_effect_size": True, **FORMS}
+    params = {"return_effect_size": True, "ddof": 1, **FORMS}
+    (whole,) = opened(folder, "whole")
     expected = bias_silhouette(
-        "weat",
-        QUERIES[0],
-        *opened(folder, "whole"),
-        n_runs=5,
-        random_state=3,
-        metric_params=params,
+        "weat", QUERIES[0], whole, n_runs=5, random_state=3, metric_params=params
     )
     assert (task.model, found.robustness) == ("whole", pytest.approx(expected.robustness))
     assert results.quality().shape == (2, 1)
@@ -127,7 +110,7 @@ def test_two_models_are_compared_as_by_compare_models(folder):
         assert getattr(found, name) == pytest.approx(getattr(expected, name), abs=1e-6)
     assert results.compare_models("short", "whole")["difference"][0] == -found.difference
     assert run(declared(folder, metrics=weat)).compare_models(*names).empty
-    with pytest.raises(ValueError, match="not a model of this study"):
+    with pytest.raises(ValueError, match="'other'"):
         results.compare_models("whole", "other")
 
 
@@ -142,7 +125,6 @@ def test_models_are_compared_on_the_words_that_all_have(folder, caplog):
     expected = measure("weat-es", QUERIES[:2], models, metric_params=FORMS)
     for column in ("score", "lost_words", "words_lost"):
         assert table[column].tolist() == expected[column].tolist()
-    assert table["words_lost"].sum() > 0
     own = run(declared(folder, metrics=weat, lookup={"own_words": True})).to_frame()
     each = [run(declared(folder, name, metrics=weat)).to_frame() for name in names]
     assert own["score"].tolist() == [score for one in each for score in one["score"]]
@@ -190,7 +172,6 @@ def test_a_second_run_computes_nothing_and_another_option_what_depends_on_it(fol
     changed = run(declared(folder, **{**more, "intervals": {"n_bootstrap": 80}}))
     assert changed.run["n_computed"] == n_scores
     one, other = first.to_frame(), changed.to_frame()
-    assert one["score"].tolist() == other["score"].tolist()
     assert (one["score_lower"] != other["score_lower"]).all()
     other = {**RND, "params": {"distance": "cos"}}
     assert n_computed(declared(folder, metrics=[other])) == n_scores
@@ -200,28 +181,21 @@ def test_another_vector_of_a_word_recomputes_the_queries_with_that_word(folder):
     study = declared(folder)
     first = run(study)
     change_vector(folder / "whole.txt", "algebra")
-    asked = [
-        first.plan.queries[task.identity["query"]].attribute_sets
-        for task in first.plan.tasks
-        if task.model == "whole"
-    ]
-    n = sum("algebra" in word for sets in asked for word in sets)
-    again = run(study)
-    assert again.run["n_computed"] == n
-    assert 0 < n < len(asked)
-    pd.testing.assert_frame_equal(tables(again), tables(run(study, ":memory:")))
+    tasks = [task for task in first.plan.tasks if task.model == "whole"]
+    sets = [first.plan.queries[task.identity["query"]].attribute_sets for task in tasks]
+    n = sum("algebra" in words for of_query in sets for words in of_query)
+    assert 0 < n < len(tasks)
+    assert n_computed(study) == n
 
 
 def test_a_model_in_another_format_or_opened_again_has_the_same_results(folder):
-    first = run(declared(folder))
+    run(declared(folder))
     for file in folder.glob("*.txt"):
         os.utime(file, (0, 0))
     assert n_computed(declared(folder)) == n_computed(declared(folder), reopen=True) == 0
     opened(folder, "whole")[0].save(str(folder / "whole.bin"))
     models = [{"source": "whole.bin"}, {"source": "short.txt"}]
-    again = run(declared(folder, models=models))
-    assert again.run["n_computed"] == 0
-    pd.testing.assert_frame_equal(first.to_frame(), again.to_frame())
+    assert n_computed(declared(folder, models=models)) == 0
 
 
 @pytest.mark.parametrize(
@@ -235,12 +209,10 @@ def test_what_a_mitigation_does_is_part_of_what_its_results_are_kept_under(folde
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("method", ["hard-debias", "inlp", "half-sibling-regression"])
+@pytest.mark.parametrize("method", ["hard-debias", "half-sibling-regression"])
 def test_mitigated_models_have_the_same_keys_whatever_else_is_asked(folder, method):
     mitigations = [{**HARD, "method": method}]
     one = run(declared(folder, mitigations=mitigations))
-    two = run(declared(folder, mitigations=mitigations), ":memory:", n_jobs=2)
-    pd.testing.assert_frame_equal(tables(one), tables(two))
     # Another query set takes more words; what is there stays.
     queries = [*one.plan.settings["queries"], {"set": "gender", "name": "all"}]
     study = declared(folder, mitigations=mitigations, queries=queries)
@@ -249,20 +221,11 @@ def test_mitigated_models_have_the_same_keys_whatever_else_is_asked(folder, meth
     assert n_computed(study, reopen=True) == len(new)
 
 
-def test_models_with_the_same_vectors_share_results_under_their_own_names(folder, monkeypatch):
-    bars = []
-
-    class Bar(_study.progress_bar):
-        def __init__(self, *args):
-            super().__init__(*args)
-            bars.append(self)
-
-    monkeypatch.setattr(_study, "progress_bar", Bar)
+def test_models_with_the_same_vectors_share_results_under_their_own_names(folder):
     shutil.copy(folder / "whole.txt", folder / "twin.txt")
     results = run(declared(folder, "whole", "twin", audit={"criteria": ["gender"]}))
     n = len(results.plan.tasks)
     assert results.run["n_computed"] == len({each.key for each in results.outcomes}) == n / 2
-    assert [(bar._done, bar._total) for bar in bars] == [(2, 2), (n, n)]
     assert [audit["model_name"] for _, audit in results.directions()] == ["whole", "twin"]
     assert results.words("twin", "gender", CAREER)["audit"]["model_name"] == "twin"
 
@@ -279,33 +242,19 @@ def test_a_broken_model_fails_alone_and_is_tried_again(folder):
     assert "oops" in failure.reason
     assert {task.model for task, _ in results.failed} == {"short"}
     frame = results.to_frame().set_index("model_name")
-    assert frame.loc["whole", "score"].notna().all()
-    assert frame.loc["short", "score"].isna().all()
     assert (frame.loc["short", "nan_reason"] == failure.reason).all()
     # The others are ranked as if it were not there.
     assert results.rankings().loc["short"].isna().all()
     assert results.rankings().loc[["whole", "none"]].notna().all(axis=None)
     (folder / "short.txt").write_bytes(whole)
-    mended = run(declared(folder, "whole", "short", "none"))
-    assert mended.is_complete
+    assert run(declared(folder, "whole", "short", "none")).is_complete
     # A model that broke since does not show what it was.
     (folder / "short.txt").write_bytes(b"nothing of the kind")
     assert run(declared(folder)).scores("RND", "gender").loc["short"].isna().all()
 
 
-def _change_when_opened(folder):
-    original = _tasks.open_base
-
-    def load_and_change(unit):
-        model = original(unit)
-        if unit.entry.label == "whole":
-            change_vector(folder / "whole.txt", "algebra")
-        return model
-
-    return "open_base", load_and_change
-
-
-def _change_after_a_score(folder):
+def test_a_file_that_changes_during_the_study_fails_and_is_read_anew(folder):
+    study = declared(folder)
     # Vectors of a mapped file are read when a task needs them, long after it was opened.
     original, n_scores = _tasks._RUN["score"], []
 
@@ -317,51 +266,22 @@ def _change_after_a_score(folder):
                 change_vector(folder / "whole.txt", "algebra")
         return value
 
-    return "_RUN", {**_tasks._RUN, "score": score_and_change}
-
-
-@pytest.mark.parametrize(
-    ("change", "n_kept"), [(_change_when_opened, 0), (_change_after_a_score, 1)]
-)
-def test_a_file_that_changes_during_the_study_fails_and_is_read_anew(folder, change, n_kept):
-    study = declared(folder)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_tasks, *change(folder))
+        patch.setattr(_tasks, "_RUN", {**_tasks._RUN, "score": score_and_change})
         results = run(study)
-    assert {task.model for task, _ in results.failed} == {"whole"}
-    assert results.failures()["reason"].str.contains("changed during the study").all()
-    of_model = [task.model for task in results.plan.tasks].count("whole")
-    assert len(results.failed) == of_model - n_kept
+    (failure,) = results.failures().itertuples()
+    assert (failure.model_name, "changed during" in failure.reason) == ("whole", True)
+    assert failure.n_tasks == [task.model for task in results.plan.tasks].count("whole") - 1
     pd.testing.assert_frame_equal(tables(run(study)), tables(run(study, ":memory:")))
 
 
 def test_options_that_do_not_fit_are_refused(folder):
     study = declared(folder)
-    for options, error, says in (
-        ({"engine": "spark"}, ValueError, "engine"),
-        ({"scheduler": "tcp://here:1"}, ValueError, "scheduler"),
-        ({"reopen": 1}, TypeError, "reopen"),
-        ({"n_jobs": 0}, ValueError, "n_jobs"),
-        ({"n_jobs": 1.5}, TypeError, "n_jobs"),
-    ):
-        with pytest.raises(error, match=says):
-            study.run(**options)
+    wrong = {"engine": "spark", "scheduler": "tcp://a:1", "reopen": 1, "n_jobs": 0}
+    for name, value in wrong.items():
+        with pytest.raises((TypeError, ValueError), match=name):
+            study.run(**{name: value})
     assert not study.results_path.exists()
-
-
-@pytest.mark.parametrize(("n_jobs", "n_threads"), [(None, None), (1, None), (2, 3)])
-def test_models_that_are_read_side_by_side_share_the_cores(folder, monkeypatch, n_jobs, n_threads):
-    from wefe.models.formats import _source
-
-    seen = []
-
-    def note(self, units, *_):
-        seen.extend(unit.n_threads for unit in units)
-
-    monkeypatch.setattr(_source, "available_cores", lambda: 6)
-    monkeypatch.setattr(_run.Run, "open", note)
-    run(declared(folder), n_jobs=n_jobs)
-    assert seen == [n_threads] * 2
 
 
 # Without computing
@@ -375,9 +295,7 @@ def test_results_are_read_without_looking_at_the_models(folder, monkeypatch):
     assert run(declared(folder)).is_complete
     for file in folder.glob("*.txt"):
         file.unlink()
-    again = declared(folder).results()
-    pd.testing.assert_frame_equal(results.to_frame(), again.to_frame())
-    assert again.run["started"] >= results.run["started"]
+    pd.testing.assert_frame_equal(results.to_frame(), declared(folder).results().to_frame())
     # Declared anew, it is another study, of which some is there.
     assert declared(folder, "whole", metrics=[{"metric": "ect"}]).results().missing
 
@@ -398,22 +316,11 @@ def test_what_was_not_computed_is_missing_and_nan(folder, monkeypatch):
             run(study)
     results = study.results()
     assert len(results.missing) == len(results.plan.tasks) - 3
-    assert not results.is_complete
     assert f"{len(results.missing)} missing" in repr(results)
     frame = results.to_frame()
     assert (frame["nan_reason"][frame["status"] == "missing"] == "not computed yet").all()
     assert frame["score"].notna().sum() == 3
     assert n_computed(study) == len(results.missing)
-
-
-@pytest.mark.parametrize("of", ["model", "query_set", "metric"])
-def test_a_label_that_the_plan_lacks_is_refused_with_those_it_has(of):
-    plan = Study.example().plan
-    listed = [getattr(part, "label", None) or part.name for part in getattr(plan, f"{of}s")]
-    assert [getattr(plan, of)(label) for label in listed] == list(getattr(plan, f"{of}s"))
-    with pytest.raises(ValueError, match="Did you mean") as caught:
-        getattr(plan, of)(listed[0][:-1])
-    assert all(repr(label) in str(caught.value) for label in listed)
 
 
 def test_verify_computes_a_sample_again(folder):

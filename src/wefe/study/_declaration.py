@@ -41,7 +41,6 @@ from wefe.study._schema import (
     Part,
     Problem,
     lines_of,
-    no_such,
     plain_name,
     refuse,
     repeated,
@@ -161,6 +160,11 @@ class Declaration(Part):
         """Names of the original models, without the mitigated ones."""
         return [model.label for model in self.models]
 
+    @property
+    def encoder_labels(self) -> list[str]:
+        """Names of the models that are encoders."""
+        return [model.label for model in self.models if model.is_encoder]
+
     def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
         """Return the models to mitigate, each with its mitigation.
 
@@ -187,22 +191,6 @@ class Declaration(Part):
             `model_labels`, then the mitigated models.
         """
         return self.model_labels + [how.label_of(model.label) for model, how in self.mitigated()]
-
-    def results_path(self, study_file: str | os.PathLike[str]) -> Path:
-        """Return the path of the results file.
-
-        Parameters
-        ----------
-        study_file : path
-            The study file. A relative `results` is relative to its folder.
-
-        Returns
-        -------
-        Path
-            `results` if set, otherwise the study file's own name, ending in ``.db``.
-        """
-        path = Path(study_file)
-        return path.with_suffix(".db") if self.results is None else path.parent / self.results
 
     def canonical(self) -> dict[str, Any]:
         """Return everything that determines the results, with defaults filled in.
@@ -349,42 +337,33 @@ def _nothing_asked(study: Declaration) -> Iterator[Problem]:
 def _without_weight(study: Declaration) -> Iterator[Problem]:
     """Find metrics whose query sets all have weight 0."""
     for metric in study.metrics:
-        asked = {
-            position: entry.weight
+        asked = [
+            position
             for position, entry in enumerate(study.queries)
             if metric.queries is None or entry.label in metric.queries
-        }
-        if asked and not any(weight != 0 for weight in asked.values()):
+        ]
+        if asked and all(study.queries[position].weight == 0 for position in asked):
             text = f"is 0 for every query set of {metric.label}; give at least one a weight above 0"
-            yield ("queries", min(asked), "weight"), text
+            yield ("queries", asked[0], "weight"), text
 
 
 def _repeated(study: Declaration) -> Iterator[Problem]:
     """Find names that are used twice."""
-    models, columns = study.model_labels, [each.name for each in study.external]
-    metrics = [each.label for each in study.metrics]
-    named = {
-        ("models", "name"): models,
-        ("queries", "name"): [each.label for each in study.queries],
-        ("metrics", "label"): metrics,
-        ("mitigations", "name"): [each.label for each in study.mitigations],
-        ("external", "name"): columns,
-        ("retrieval", "name"): [each.label for each in study.retrieval],
-    }
-    for (table, key), labels in named.items():
-        for position, first in repeated(labels):
-            text = (
-                f"number {first + 1} is also called {labels[first]!r}; give one of them another "
-                f"{key}"
-            )
-            yield (table, position, key), text
+    models, metrics, columns = (
+        [each.label for each in part] for part in (study.models, study.metrics, study.external)
+    )
     taken = {"queries": [OVERALL], "external": metrics}
-    for (table, key), labels in named.items():
+    for table in ("models", "queries", "metrics", "mitigations", "external", "retrieval"):
+        key = "label" if table == "metrics" else "name"
+        labels = [each.label for each in getattr(study, table)]
+        for position, first in repeated(labels):
+            other = f"number {first + 1} is also called {labels[first]!r}"
+            yield (table, position, key), f"{other}; give one of them another {key}"
         for position, label in enumerate(labels):
             if label in taken.get(table, ()):
                 yield (table, position, key), f"{label!r} is another name here; choose another one"
-    for position, each in enumerate(study.mitigations):
-        for label in {*map(each.label_of, models)} & {*models}:
+    for position, how in enumerate(study.mitigations):
+        for label in {*map(how.label_of, models)} & {*models}:
             yield ("mitigations", position, "name"), f"a model is called {label!r}; choose another"
     if study.quality is not None and study.quality.name in [*metrics, *columns]:
         text = f"another column is called {study.quality.name!r}; choose another name"
@@ -394,28 +373,25 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
 def _unknown(study: Declaration) -> Iterator[Problem]:
     """Find references to names that do not exist."""
     sets = [each.label for each in study.queries]
-    models, every = study.model_labels, study.all_labels()
+    every = study.all_labels()
     metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]
-    for i, metric in enumerate(study.metrics):
-        yield from unknown(("metrics", i, "queries"), metric.queries or (), sets, "no query set")
-    for i, mitigation in enumerate(study.mitigations):
-        where = ("mitigations", i, "models")
-        yield from unknown(where, mitigation.models or (), models, "no model")
-    for i, each in enumerate(study.silhouettes):
-        yield from unknown(("silhouettes", i, "models"), each.models or (), every, "no model")
-        if each.query_set not in sets:
-            yield ("silhouettes", i, "query_set"), no_such(each.query_set, sets, "no query set")
-    encoders = [model.label for model in study.models if model.is_encoder]
-    for i, audit in enumerate(study.retrieval):
-        yield from unknown(("retrieval", i, "models"), audit.models or (), encoders, "no encoder")
-    for i, external in enumerate(study.external):
-        yield from unknown(("external", i, "scores"), external.scores, every, "no model")
+    for table, key, known, what in (
+        ("metrics", "queries", sets, "no query set"),
+        ("mitigations", "models", study.model_labels, "no model"),
+        ("silhouettes", "models", every, "no model"),
+        ("silhouettes", "query_set", sets, "no query set"),
+        ("retrieval", "models", study.encoder_labels, "no encoder"),
+        ("external", "scores", every, "no model"),
+    ):
+        for position, entry in enumerate(getattr(study, table)):
+            yield from unknown((table, position, key), getattr(entry, key), known, what)
     yield from unknown(("limits", "max"), study.limits.max, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:
     """Find options that encoders need or do not support."""
-    tables = [model.label for model in study.models if not model.is_encoder]
+    encoders = study.encoder_labels
+    tables = [label for label in study.model_labels if label not in encoders]
     for i, metric in enumerate(study.metrics):
         if metric.metric_class.encodes_texts and tables:
             yield (
@@ -423,13 +399,13 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors "
                 "(source = ...). Use it in a separate study",
             )
-    if study.retrieval and len(tables) == len(study.models):
+    if study.retrieval and not encoders:
         yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
     if study.explore.criteria and not tables:
         text = "all models are encoders, which have no vocabulary to explore"
         yield ("explore", "criteria"), text
     for i, mitigation in enumerate(study.mitigations):
-        encoders = set(mitigation.models or study.model_labels) & {*study.model_labels} - {*tables}
-        if encoders and (mitigation.models or not tables):
-            text = f"{min(encoders)!r} is an encoder; mitigations change only models with a source"
+        asked = mitigation.models or ([] if tables else encoders)
+        for label in [label for label in asked if label in encoders][:1]:
+            text = f"{label!r} is an encoder; mitigations change only models with a source"
             yield ("mitigations", i, "models"), text

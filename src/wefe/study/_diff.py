@@ -277,10 +277,7 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
 
 def scores_of(results: StudyResults) -> pd.DataFrame:
     """Return the tidy table with 'bias', the distance from no bias, and 'identity' of the tasks."""
-    tidy = with_bias(results.to_frame())
-    asked = [task.identity for pairs in results._scores.values() for task, _ in pairs]
-    tidy["identity"] = pd.Series(asked, dtype=object)
-    return tidy
+    return with_bias(results._tidy)
 
 
 def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:

@@ -420,14 +420,11 @@ _NOT_OF_METRICS = {
 
 def metric_name(value: str) -> str:
     """Return the registered name of a metric, ignoring case and punctuation."""
-    known = metric_names()
-    of_class = {
-        plain_name(kind.__name__): name for name, kind in known.items() if name != "weat-es"
-    }
-    name = (of_class | {plain_name(name): name for name in known}).get(plain_name(value))
-    if name is None:
-        raise ValueError(no_such(value, list(known), "no metric"))
-    return name
+    known, plain = metric_names(), plain_name(value)
+    for name, kind in known.items():
+        if plain in (plain_name(name), plain_name(kind.__name__)):
+            return name
+    raise ValueError(no_such(value, list(known), "no metric"))
 
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:

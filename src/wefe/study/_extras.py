@@ -241,8 +241,10 @@ class SilhouetteEntry(Part):
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
         """Return the parameters for `bias_silhouette(metric_params=...)`."""
-        defaults = {"return_effect_size": True} if self.metric == "weat-es" else {}
-        if self.metric == "rnsb":
+        defaults: dict[str, Any] = {}
+        if self.metric == "weat-es":
+            defaults = {"return_effect_size": True}
+        elif self.metric == "rnsb":
             defaults = as_metric("rnsb").report_params(self.params, random_state, "two-sided")
         return {**defaults, **self.params}
 
@@ -349,6 +351,10 @@ class ExternalEntry(Part):
     best: Literal["higher", "lower"] | float
     #: Score of each model, by name; models may be missing.
     scores: dict[str, float] = Field(min_length=1)
+
+    @property
+    def label(self) -> str:
+        return self.name
 
 
 class QualityEntry(Part):

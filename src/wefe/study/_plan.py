@@ -6,15 +6,13 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, Literal, TypeAlias
 
-from wefe._checks import found, nearest
+from wefe._plain import plain
 from wefe.metrics._base import Scale
 from wefe.query import Query
-
-T = TypeVar("T")
 
 Kind: TypeAlias = Literal[
     "score",
@@ -104,20 +102,10 @@ class Task:
         """Hash of the kind and the identity, 32 hexadecimal digits."""
         return digest(self.kind, self.identity)
 
-    def about(self, model: str) -> Task:
-        """Return the same task for another model.
-
-        Parameters
-        ----------
-        model : str
-            Label of that model.
-
-        Returns
-        -------
-        Task
-            Its results are shared if both models have the same vectors.
-        """
-        return replace(self, model=model)
+    @property
+    def id(self) -> str:
+        """The digest with the model, 'DIGEST MODEL'."""
+        return f"{self.digest} {self.model}"
 
     @property
     def name(self) -> str:
@@ -219,66 +207,6 @@ class Plan:
     queries: Mapping[str, Query]
     settings: Mapping[str, Any]
 
-    def model(self, label: str) -> PlannedModel:
-        """Return a model by its label.
-
-        Parameters
-        ----------
-        label : str
-            Name of the model in tables.
-
-        Returns
-        -------
-        PlannedModel
-            The model.
-
-        Raises
-        ------
-        ValueError
-            If there is no such model; the message lists those that exist.
-        """
-        return _labelled("a model", label, {model.label: model for model in self.models})
-
-    def query_set(self, name: str) -> PlannedQuerySet:
-        """Return a query set by its name.
-
-        Parameters
-        ----------
-        name : str
-            Name of the query set in tables.
-
-        Returns
-        -------
-        PlannedQuerySet
-            The query set.
-
-        Raises
-        ------
-        ValueError
-            If there is no such query set.
-        """
-        return _labelled("a query set", name, {part.name: part for part in self.query_sets})
-
-    def metric(self, label: str) -> PlannedMetric:
-        """Return a metric by its label.
-
-        Parameters
-        ----------
-        label : str
-            Name of the metric in tables.
-
-        Returns
-        -------
-        PlannedMetric
-            The metric.
-
-        Raises
-        ------
-        ValueError
-            If there is no such metric.
-        """
-        return _labelled("a metric", label, {metric.label: metric for metric in self.metrics})
-
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data for :meth:`from_dict`.
 
@@ -297,12 +225,13 @@ class Plan:
         return {
             "name": self.name,
             "description": self.description,
-            "models": [asdict(model) for model in self.models],
+            "models": plain(self.models),
             "query_sets": [
                 {**vars(part), "queries": [query_digest(query) for query in part.queries]}
                 for part in self.query_sets
             ],
-            "metrics": [_metric_as_data(metric) for metric in self.metrics],
+            # JSON has no infinity; null means unbounded.
+            "metrics": plain(self.metrics),
             "tasks": tasks,
             "jobs": [job for _, job in jobs.values()],
             "queries": {key: query.dict() for key, query in self.queries.items()},
@@ -339,28 +268,10 @@ class Plan:
                 for part in data["query_sets"]
             ),
             tuple(_metric_from_data(metric) for metric in data["metrics"]),
-            tuple(jobs[number].about(model) for model, number in data["tasks"]),
+            tuple(replace(jobs[number], model=model) for model, number in data["tasks"]),
             queries,
             data["settings"],
         )
-
-
-def _labelled(what: str, label: object, labelled: Mapping[str, T]) -> T:
-    if label not in labelled:
-        known = ", ".join(map(repr, labelled))
-        raise ValueError(
-            f"{found(label)} is not {what} of this study, which has {known}."
-            f"{nearest(label, labelled)}"
-        )
-    return labelled[label]  # type: ignore[index]
-
-
-def _metric_as_data(metric: PlannedMetric) -> dict[str, Any]:
-    low, high = metric.scale.value_range
-    # JSON has no infinity; null means unbounded.
-    bounds = [None if math.isinf(low) else low, None if math.isinf(high) else high]
-    data = asdict(metric)
-    return {**data, "scale": {**data["scale"], "value_range": bounds}}
 
 
 def _metric_from_data(data: Mapping[str, Any]) -> PlannedMetric:

@@ -7,9 +7,10 @@ import json
 import logging
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from wefe.datasets import list_query_sets
 from wefe.metrics._registry import as_metric, metric_names
@@ -28,9 +29,6 @@ from wefe.study._plan import (
     query_digest,
 )
 from wefe.study._tasks import Mitigation, Unit
-
-if TYPE_CHECKING:
-    from wefe.quality import Benchmark
 
 logger = logging.getLogger(__name__)
 
@@ -52,33 +50,37 @@ class Planner:
         self._declaration, self._base = declaration, base
         self._queries: dict[str, Query] = {}
         self._texts: dict[str, Path] = {}
+        self._lookup = declaration.lookup.model_dump(exclude={"own_words"})
+        self._forms = {"preprocessors": self._lookup["preprocessors"]}
         self._query_sets = tuple(self._open_query_sets())
-        self._benchmarks = self._open_benchmarks()
+        quality = declaration.quality
+        self._benchmarks = {} if quality is None else quality.load(base)
 
     def plan(self) -> Planned:
         declaration = self._declaration
-        models: list[PlannedModel] = []
+        planned: list[PlannedModel] = []
         tasks: list[Task] = []
         units: list[Unit] = []
         keys: dict[str, str] = {}
         for model in declaration.models:
             entry = model.resolved(self._base)
-            identity = source_identity(entry)
-            mitigations = {}
+            mitigations = {
+                how.label_of(entry.label): Mitigation(how, self._base, declaration.offline)
+                for mitigated, how in declaration.mitigated()
+                if mitigated.label == entry.label
+            }
             first = len(tasks)
-            label, about = entry.label, (model.place, entry.is_encoder, entry.label)
-            planned = PlannedModel(label, *about)
-            models.append(planned)
-            tasks += self._tasks_of(planned.label)
-            for mitigated, how in declaration.mitigated():
-                if mitigated.label == label:
-                    planned = PlannedModel(how.label_of(label), *about, how.label)
-                    mitigation = Mitigation(how, self._base, declaration.offline)
-                    mitigations[planned.label] = mitigation
-                    place = {"mitigation": how.label}
-                    models.append(planned)
-                    tasks.append(Task("mitigation", planned.label, place, mitigation.identity))
-                    tasks += self._tasks_of(planned.label)
+            for label, mitigation in {entry.label: None, **mitigations}.items():
+                name = None if mitigation is None else mitigation.entry.label
+                about = model.place, entry.is_encoder, entry.label, name
+                planned.append(PlannedModel(label, *about))
+                if mitigation is not None:
+                    place = {"mitigation": mitigation.entry.label}
+                    tasks.append(Task("mitigation", label, place, mitigation.identity))
+                for task, models in self._asked:
+                    if models is None or label in models:
+                        tasks.append(replace(task, model=label))
+            identity = source_identity(entry)
             units.append(
                 Unit(
                     entry,
@@ -93,12 +95,12 @@ class Planner:
             )
             source = identity, entry.is_encoder, entry.place, entry.load_options()
             hows = [None, *(mitigation.digest for mitigation in mitigations.values())]
-            keys[label] = digest("model", declaration.name, label, source, hows)
+            keys[entry.label] = digest("model", declaration.name, entry.label, source, hows)
         _check_places(tasks)
         plan = Plan(
             declaration.name,
             declaration.description,
-            tuple(models),
+            tuple(planned),
             self._query_sets,
             tuple(self._planned_metric(entry) for entry in declaration.metrics),
             tuple(tasks),
@@ -119,26 +121,12 @@ class Planner:
             weight = float(len(queries)) if entry.weight is None else entry.weight
             yield PlannedQuerySet(entry.label, tuple(queries), weight, tuple(left_out))
 
-    def _open_benchmarks(self) -> dict[str, Benchmark]:
-        if self._declaration.quality is None:
-            return {}
-        return self._declaration.quality.load(self._base)
-
     def _planned_metric(self, entry: MetricEntry) -> PlannedMetric:
         instance = entry.metric_class()
         params = {**self._lookup, **entry.run_params(self._declaration.random_state)}
-        return PlannedMetric(
-            entry.label,
-            entry.metric,
-            instance.metric_name,
-            params,
-            instance.scale(None, **params),
-            tuple(part.name for part in self._query_sets_of(entry)),
-        )
-
-    @property
-    def _lookup(self) -> dict[str, Any]:
-        return self._declaration.lookup.model_dump(exclude={"own_words"})
+        names = tuple(part.name for part in self._query_sets_of(entry))
+        scale = instance.scale(None, **params)
+        return PlannedMetric(entry.label, entry.metric, instance.metric_name, params, scale, names)
 
     def _query_sets_of(self, entry: MetricEntry) -> list[PlannedQuerySet]:
         return [
@@ -147,36 +135,31 @@ class Planner:
 
     # Tasks of a model
 
-    def _tasks_of(self, model: str) -> list[Task]:
-        return [
-            task.about(model) for task, models in self._asked if models is None or model in models
-        ]
-
     @cached_property
     def _asked(self) -> list[tuple[Task, Collection[str] | None]]:
-        """All tasks, created and hashed once, with the models that they apply to (None for all)."""
+        """All tasks, with the models that they apply to (None for all)."""
+        return [*self._tasks()]
+
+    def _tasks(self) -> Iterator[tuple[Task, Collection[str] | None]]:
         declaration = self._declaration
-        encoders = {model.label for model in declaration.models if model.is_encoder}
-        tables = set(declaration.all_labels()) - encoders
-        tasks: list[tuple[Task, Collection[str] | None]] = []
+        encoders = declaration.encoder_labels
+        tables = set(declaration.all_labels()) - {*encoders}
         for metric in declaration.metrics:
-            tasks += [(task, None) for task in self._scores(metric)]
+            yield from ((task, None) for task in self._scores(metric))
         for part in self._query_sets:
             for query in part.queries:
                 identity = {"query": self._known(query), "params": self._lookup, **self._forms}
                 place = {"query_set": part.name, "query": query.query_name}
-                tasks.append((Task("words", "", place, identity), None))
+                yield Task("words", "", place, identity), None
         for criterion in declaration.audit.criteria:
             about = {"criterion": criterion}
-            tasks.append((Task("direction", "", about, {**about, **self._forms}), None))
-        tasks += [(task, tables) for task in self._pages()]
+            yield Task("direction", "", about, {**about, **self._forms}), None
+        yield from ((task, tables) for task in self._pages())
         for audit in declaration.retrieval:
             what = {**audit.load(self._base), "random_state": declaration.random_state}
-            tasks.append(
-                (Task("retrieval", "", {"audit": audit.label}, what), audit.models or encoders)
-            )
+            yield Task("retrieval", "", {"audit": audit.label}, what), audit.models or encoders
         for entry in declaration.silhouettes:
-            tasks += [(task, entry.models) for task in self._silhouettes(entry)]
+            yield from ((task, entry.models) for task in self._silhouettes(entry))
         is_for_all = declaration.quality is None or declaration.quality.mitigated
         measured = None if is_for_all else declaration.model_labels
         for name, benchmark in self._benchmarks.items():
@@ -186,12 +169,7 @@ class Planner:
                 "random_state": declaration.random_state,
                 "preprocessors": [{}, {"lowercase": True}],
             }
-            tasks.append((Task("quality", "", {"benchmark": name}, identity), measured))
-        return tasks
-
-    @property
-    def _forms(self) -> dict[str, Any]:
-        return {"preprocessors": self._lookup["preprocessors"]}
+            yield Task("quality", "", {"benchmark": name}, identity), measured
 
     def _known(self, query: Query) -> str:
         key = query_digest(query)

@@ -31,7 +31,17 @@ from wefe.ranking import (
 from wefe.running import rows_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import EXPLORED, Format, write_tables
-from wefe.study._plan import OVERALL, Kind, Outcome, Plan, Status, Task, provenance
+from wefe.study._plan import (
+    OVERALL,
+    Kind,
+    Outcome,
+    Plan,
+    PlannedMetric,
+    PlannedQuerySet,
+    Status,
+    Task,
+    provenance,
+)
 from wefe.study._store import Row, Store, study_key
 
 if TYPE_CHECKING:
@@ -129,14 +139,12 @@ class StudyResults:
         """Return the available results of a plan."""
         known = {label: store.one("model", key) for label, key in model_keys.items()}
         abouts = {model.label: known[model.base] or _UNKNOWN for model in plan.models}
-        keys = [
-            abouts[task.model]["keys"].get(task.model, {}).get(task.digest) for task in plan.tasks
-        ]
+        keys = [abouts[task.model]["keys"].get(task.id) for task in plan.tasks]
         rows = store.get(key for key in keys if key is not None)
         models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
         outcomes = []
         for task, key in zip(plan.tasks, keys, strict=True):
-            reason = abouts[task.model]["failures"].get(task.model, {}).get(task.digest)
+            reason = abouts[task.model]["failures"].get(task.id)
             outcomes.append(_outcome(rows.get(key), reason, store.path))
             if task.kind == "mitigation" and outcomes[-1].value is not None:
                 models[task.model]["mitigation"] = outcomes[-1].value
@@ -205,15 +213,7 @@ class StudyResults:
             those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
             'finished', 'wefe_version'.
         """
-        tidy = self._tidy.copy()
-        tidy.insert(0, "query_set", tidy.pop("query_set"))
-        planned = [self.plan.model(label) for label in tidy["model_name"]]
-        tidy.insert(2, "base_model", [model.base for model in planned])
-        tidy.insert(3, "mitigation", [model.mitigation for model in planned])
-        states = [provenance(outcome) for pairs in self._scores.values() for _, outcome in pairs]
-        for column in provenance(Outcome()):
-            tidy[column] = [state[column] for state in states]
-        return tidy.astype({"seconds": float})
+        return self._tidy.drop(columns=["identity", "distances"])
 
     def scores(self, metric: str, query_set: str) -> pd.DataFrame:
         """Return the score matrix of one metric (WEFE paper, section 3.2), with an aggregate.
@@ -328,49 +328,35 @@ class StudyResults:
         ValueError
             If the study has no such model.
         """
-        self.plan.model(one), self.plan.model(other)
+        check_known("model", (one, other), [model.label for model in self.plan.models])
         rows = []
-        for metric in self.plan.metrics:
-            parts = {
-                name: self._pairs(metric.label, name, (one, other)) for name in metric.query_sets
-            }
-            places = {name: pairs for name, pairs in parts.items() if pairs}
-            if len(parts) > 1:
-                places[OVERALL] = list(itertools.chain.from_iterable(parts.values()))
+        for label, metric in self._metrics.items():
+            places = {name: self._pairs(label, name, one, other) for name in metric.query_sets}
+            if len(places) > 1:
+                places[OVERALL] = pd.concat(places.values())
             for name, pairs in places.items():
-                weights = [weight for weight, _, _ in pairs]
-                if not sum(weights):
+                if not pairs["weight"].sum():
                     continue
                 values = paired_test(
-                    np.array([distances for _, distances, _ in pairs]),
-                    [resampled for _, _, resampled in pairs],
-                    weights,
+                    pairs[["bias_x", "bias_y"]].to_numpy(),
+                    pairs[["distances_x", "distances_y"]].map(_resampled).to_numpy().tolist(),
+                    pairs["weight"].tolist(),
                     self.plan.settings["intervals"]["confidence"],
                 )
-                rows.append((name, metric.label, len(pairs), *values))
+                rows.append((name, label, len(pairs), *values))
         columns = ["query_set", "metric", "n_queries", "difference", "lower", "upper", "p_value"]
         return pd.DataFrame(rows, columns=columns)
 
-    def _pairs(
-        self, metric: str, query_set: str, models: tuple[str, str]
-    ) -> list[tuple[float, list[float], list[np.ndarray]]]:
-        """Return the query weights, and both models' distances from no bias with resamples."""
-        left_out = self._totals[metric, query_set]["left_out"].iloc[0] or ()
-        found: dict[str, dict[str, tuple[float, np.ndarray]]] = {}
-        for task, outcome in self._scores_of(metric, query_set):
-            if task.model not in models or task.place["query"] in left_out:
-                continue
-            place = task.model, *task.place.values()
-            interval = self._beside["interval"].get(place, Outcome()).value or {}
-            score = None if outcome.value is None else outcome.value["score"]
-            if score is not None and interval.get("distances"):
-                distances = np.frombuffer(base64.b64decode(interval["distances"]), "<f4")
-                no_bias = self._scale(metric, task).no_bias_value
-                known = found.setdefault(task.place["query"], {})
-                known[task.model] = abs(score - no_bias), distances.astype(float)
-        pairs = [[known[model] for model in models] for known in found.values() if len(known) == 2]
-        weight = self.plan.query_set(query_set).weight / max(1, len(pairs))
-        return [(weight, [d for d, _ in pair], [sample for _, sample in pair]) for pair in pairs]
+    def _pairs(self, metric: str, query_set: str, one: str, other: str) -> pd.DataFrame:
+        """Return the queries' weights, and both models' distances from no bias with resamples."""
+        left_out = self._totals[metric, query_set]["left_out"].iloc[0]
+        part = self._part(metric, query_set)
+        part = part[~part["query_name"].isin(left_out)]
+        part = part.assign(bias=(part["score"] - part["no_bias_value"]).abs())
+        part = part.dropna(subset=["bias", "distances"])
+        first, second = (part[part["model_name"] == model] for model in (one, other))
+        pairs = first.merge(second, on="query_name")
+        return pairs.assign(weight=self._query_sets[query_set].weight / max(1, len(pairs)))
 
     # Other results
 
@@ -591,34 +577,32 @@ class StudyResults:
 
     # Internals
 
-    def _scores_of(self, metric: str, query_set: str) -> list[tuple[Task, Outcome]]:
-        return self._scores.get((metric, query_set), [])
+    @cached_property
+    def _metrics(self) -> dict[str, PlannedMetric]:
+        return {metric.label: metric for metric in self.plan.metrics}
 
     @cached_property
-    def _scores(self) -> dict[tuple[str, str], list[tuple[Task, Outcome]]]:
-        found: dict[tuple[str, str], list[tuple[Task, Outcome]]] = {}
-        for task, outcome in self.of_kind("score"):
-            found.setdefault((task.place["metric"], task.place["query_set"]), []).append(
-                (task, outcome)
-            )
-        return found
+    def _query_sets(self) -> dict[str, PlannedQuerySet]:
+        return {part.name: part for part in self.plan.query_sets}
 
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
-        labels = [part.label for part in self.plan.metrics]
         of_name = [part.label for part in self.plan.metrics if part.metric == metric]
-        if metric not in labels and len(of_name) == 1:
+        if metric not in self._metrics and len(of_name) == 1:
             metric = of_name[0]
-        check_known("metric", [metric], labels)
-        check_known("query_set", [query_set], list(self.plan.metric(metric).query_sets))
+        check_known("metric", [metric], self._metrics)
+        check_known("query_set", [query_set], list(self._metrics[metric].query_sets))
         return metric, query_set
 
     @cached_property
     def _tidy(self) -> pd.DataFrame:
+        """The tidy table, with the identity of each task and the resamples of its interval."""
+        by_place: dict[tuple[str, str], dict[str, list[tuple[Task, Outcome]]]] = {}
+        for pair in self.of_kind("score"):
+            place = pair[0].place["metric"], pair[0].place["query_set"]
+            by_place.setdefault(place, {}).setdefault(pair[0].model, []).append(pair)
         rows: list[dict[str, Any]] = []
-        for metric, query_set in self._scores:
-            by_model: dict[str, list[tuple[Task, Outcome]]] = {}
-            for task, outcome in self._scores_of(metric, query_set):
-                by_model.setdefault(task.model, []).append((task, outcome))
+        pairs: list[tuple[Task, Outcome]] = []
+        for (metric, query_set), by_model in by_place.items():
             first = next(iter(by_model.values()))
             rows += rows_of(
                 [[self._answer(*pair) for pair in row] for row in by_model.values()],
@@ -626,36 +610,41 @@ class StudyResults:
                 unique_labels([task.place["query"] for task, _ in first], "queries"),
                 [self._scale(metric, task) for task, _ in first],
                 query_set=query_set,
-                n_queries=len(self.plan.query_set(query_set).queries),
+                n_queries=len(self._query_sets[query_set].queries),
                 metric=metric,
             )
-        return tidy_frame(rows)
+            pairs += itertools.chain.from_iterable(by_model.values())
+        tidy = tidy_frame(rows)
+        models = {model.label: model for model in self.plan.models}
+        tidy.insert(0, "query_set", tidy.pop("query_set"))
+        tidy.insert(2, "base_model", [models[task.model].base for task, _ in pairs])
+        tidy.insert(3, "mitigation", [models[task.model].mitigation for task, _ in pairs])
+        for column in provenance(Outcome()):
+            tidy[column] = [provenance(outcome)[column] for _, outcome in pairs]
+        tidy["identity"] = pd.Series([task.identity for task, _ in pairs], dtype=object)
+        intervals = [self._beside["interval"].get(_place_of(task), Outcome()) for task, _ in pairs]
+        tidy["distances"] = [(interval.value or {}).get("distances") for interval in intervals]
+        return tidy.astype({"seconds": float})
 
     def _answer(self, task: Task, outcome: Outcome) -> Answer:
         """Return a score with its interval and the warnings of its audit."""
         if outcome.value is None:
             return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
         values = {name: outcome.value.get(name) for name in Answer._fields}
-        place = task.model, *task.place.values()
-        if values["score"] is not None:
-            interval = self._beside["interval"].get(place)
-            if interval is not None:
-                reason = interval.reason or "not computed yet"
-                beside = interval.value or {"interval_nan_reason": reason}
-                values |= {name: beside[name] for name in values if name in beside}
-            found = self._beside["warnings"].get(place)
-            if found is not None and found.value is not None:
-                values["warnings"] = [*(values["warnings"] or ()), *found.value["warnings"]]
-        elif self._beside["warnings"]:
-            values["warnings"] = values["warnings"] or []
-        lacking = {name: math.nan for name in _NUMBERS if values[name] is None}
-        return Answer(**{**values, **lacking})  # type: ignore[arg-type]
+        interval, warnings = (each.get(_place_of(task)) for each in self._beside.values())
+        if interval is not None:
+            reason = interval.reason or "not computed yet"
+            beside = interval.value or {"interval_nan_reason": reason}
+            values |= {name: beside[name] for name in values if name in beside}
+        if warnings is not None and warnings.value is not None:
+            values["warnings"] = [*(values["warnings"] or ()), *warnings.value["warnings"]]
+        return Answer(**values)  # type: ignore[arg-type]
 
     @cached_property
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
         """Intervals and warnings of scores: kind -> model and place -> outcome."""
         return {
-            kind: {(task.model, *task.place.values()): found for task, found in self.of_kind(kind)}
+            kind: {_place_of(task): found for task, found in self.of_kind(kind)}
             for kind in ("interval", "warnings")
         }
 
@@ -671,21 +660,18 @@ class StudyResults:
             return as_metric(what["metric"]).scale(query, **what["params"])
         # A third-party metric may not be installed here.
         except (LookupError, TypeError, ValueError):
-            return self.plan.metric(metric).scale
+            return self._metrics[metric].scale
 
     @cached_property
     def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
-        return {place: self._total(*place) for place in self._scores}
+        pairs = self._tidy[["metric", "query_set"]].drop_duplicates().itertuples(index=False)
+        return {place: self._total(*place) for place in map(tuple, pairs)}
 
     def _total(self, metric: str, query_set: str) -> pd.DataFrame:
         """Return the aggregated scores of all models; NaN for models that are left out."""
         part = self._part(metric, query_set)
         # A model that could not be opened must not remove queries from the others.
-        out = {
-            task.model
-            for task, outcome in self._scores_of(metric, query_set)
-            if outcome.status != "done"
-        }
+        out = set(part["model_name"][part["status"] != "done"])
         if self.plan.settings["aggregation"]["missing"] == "models":
             is_answered = part["score"].notna().groupby(part["query_name"]).transform("any")
             out |= set(part["model_name"][is_answered & part["score"].isna()])
@@ -713,13 +699,13 @@ class StudyResults:
             If there is no such query set.
         """
         if query_set not in (None, OVERALL):
-            check_known("query_set", [query_set], [part.name for part in self.plan.query_sets])
+            check_known("query_set", [query_set], self._query_sets)
             return {
                 metric.label: self._totals[metric.label, query_set]
                 for metric in self.plan.metrics
                 if (metric.label, query_set) in self._totals
             }
-        weights = {part.name: part.weight for part in self.plan.query_sets}
+        weights = {name: part.weight for name, part in self._query_sets.items()}
         return {
             metric.label: overall_scores(
                 [self._totals[metric.label, name] for name in metric.query_sets], OVERALL, weights
@@ -742,11 +728,6 @@ class StudyResults:
         return columns
 
 
-# Fields that are NaN rather than None if missing.
-_NUMBERS = [
-    *("score", "score_lower", "score_upper", "score_se"),
-    *("p_value", "p_value_lower", "p_value_upper"),
-]
 # Columns of a model that is not open yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 
@@ -762,6 +743,15 @@ def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
     if row is None:
         return Outcome()
     return Outcome("done", row.value, None, row.key, row.seconds, row.finished, row.version)
+
+
+def _place_of(task: Task) -> tuple[str, ...]:
+    return task.model, *task.place.values()
+
+
+def _resampled(distances: str) -> np.ndarray:
+    """Return the resampled distances from no bias of an interval."""
+    return np.frombuffer(base64.b64decode(distances), "<f4").astype(float)
 
 
 def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:

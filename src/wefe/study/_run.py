@@ -25,7 +25,8 @@ class Run:
     def __init__(self, planned: Planned, store: Store, only: set[int] | None = None) -> None:
         self._planned, self._store, self._only = planned, store, only
         self._opened: dict[str, Opened] = {}
-        self._failures: dict[str, dict[str, dict[str, str]]] = {}
+        # Label of a unit -> id of a task -> why it failed.
+        self._failures: dict[str, dict[str, str]] = {}
         # Keys being computed, with the tasks that wait for them.
         self._in_work: dict[str, list[int]] = {}
         self._without: dict[str, list[str]] = {}
@@ -42,14 +43,11 @@ class Run:
         for unit in self._planned.units:
             row = rows.get(self._planned.model_keys[unit.entry.label])
             known = None if row is None or reopen or unit.identity is None else row.value
-            if known is not None and all(
-                task.digest in known["prints"].get(task.model, ()) for task in unit.tasks.values()
-            ):
-                self._opened[unit.entry.label] = Opened(
-                    known["prints"], known["lacking"], known["info"]
-                )
-            else:
+            if known is None or any(t.id not in known["prints"] for t in unit.tasks.values()):
                 units.append(unit)
+            else:
+                opened = Opened(**{name: known[name] for name in Opened._fields})
+                self._opened[unit.entry.label] = opened
         return units
 
     def open(
@@ -78,7 +76,7 @@ class Run:
         for unit in opened:
             own = self._opened[unit.entry.label]
             for at, task in unit.tasks.items():
-                self._keys[at] = self._key(unit, task, own.prints[task.model][task.digest])
+                self._keys[at] = self._key(unit, task, own.prints[task.id])
         rows = self._store.get(self._keys.values())
         present = {key for key, row in rows.items() if row.value is not None}
         missing = []
@@ -168,8 +166,7 @@ class Run:
             for other in self._in_work.pop(self._keys.get(at, ""), [at]):
                 task = self._planned.plan.tasks[other]
                 unit = self._unit_of[task.model]
-                failures = self._failures.setdefault(unit.entry.label, {})
-                failures.setdefault(task.model, {})[task.digest] = reason
+                self._failures.setdefault(unit.entry.label, {})[task.id] = reason
                 changed[unit.entry.label, reason] = unit
                 n += 1
         for label, reason in changed:
@@ -188,10 +185,7 @@ class Run:
     def _row(self, unit: Unit) -> Row:
         label = unit.entry.label
         opened = self._opened.get(label, Opened({}, {}, {}))
-        keys: dict[str, dict[str, str]] = {}
-        for at, task in unit.tasks.items():
-            if at in self._keys:
-                keys.setdefault(task.model, {})[task.digest] = self._keys[at]
+        keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
         value = {**opened._asdict(), "keys": keys, "failures": self._failures.get(label, {})}
         return Row(self._planned.model_keys[label], "model", value)
 

@@ -152,9 +152,13 @@ def check_name(name: str, known: Collection[str], what: str) -> None:
 
 
 def unknown(
-    where: Location, names: Iterable[str], known: Collection[str], what: str
+    where: Location, names: str | Iterable[str] | None, known: Collection[str], what: str
 ) -> Iterator[Problem]:
-    for at, name in enumerate(names):
+    """Find unknown names in a list, in the keys of a table, or in a single name."""
+    if isinstance(names, str):
+        yield from ((where, text) for _, text in unknown(where, [names], known, what))
+        return
+    for at, name in enumerate(names or ()):
         if name not in known:
             # Keys of a table stand for themselves.
             yield (*where, name if isinstance(names, dict) else at), no_such(name, known, what)

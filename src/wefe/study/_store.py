@@ -15,7 +15,7 @@ from wefe.study._plan import digest
 
 # 'wefe' in ASCII identifies these databases.
 _APPLICATION_ID = 0x77656665
-_LAYOUT = 2
+_LAYOUT = 3
 # Other runs lock the file only for one small transaction.
 _PATIENCE_S = 60
 _TABLE = """

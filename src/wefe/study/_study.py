@@ -8,10 +8,8 @@ import platform
 import sys
 import time
 from collections.abc import Collection, Mapping
-from concurrent.futures import Executor
-from contextlib import ExitStack
 from dataclasses import replace
-from functools import cache, cached_property
+from functools import cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -150,10 +148,11 @@ class Study:
 
     @property
     def results_path(self) -> Path:
-        """Default path of the results file."""
-        return self.declaration.results_path(
-            self._base / ("study.toml" if self.path is None else self.path.name)
-        )
+        """Default path of the results file: beside the study file, with its name and '.db'."""
+        if self.declaration.results is not None:
+            return self._base / self.declaration.results
+        name = "study.toml" if self.path is None else self.path.name
+        return (self._base / name).with_suffix(".db")
 
     def run(
         self,
@@ -273,20 +272,17 @@ class Study:
         FileNotFoundError
             If the file does not exist.
         """
+        from wefe.study._planning import settings_of
+
         path = self.results_path if results is None else results
         with Store(path, create=False) as store:
             if self.declaration.name in store.studies():
                 kept = StudyResults._from_store(store, self.declaration.name)
-                if self._declares(kept.plan):
+                if kept.plan.settings == settings_of(self.declaration):
                     return kept
             # The study changed since its run: return what still applies.
             planned = self._make_plan()
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
-
-    def _declares(self, plan: Plan) -> bool:
-        from wefe.study._planning import settings_of
-
-        return dict(plan.settings) == settings_of(self.declaration)
 
     def __repr__(self) -> str:
         plan = self.plan
@@ -321,25 +317,19 @@ def _compute(
         n_threads = max(1, available_cores() // n_processes)
         units = [replace(unit, n_threads=n_threads) for unit in planned.units]
         planned = planned._replace(units=units)
+    if engine == "dask":
+        opened = _executors.cluster(scheduler)
+    else:
+        opened = _executors.here() if n_jobs is None else _executors.processes(n_processes)
     name = planned.plan.name
     run = Run(planned, store, only)
-    with ExitStack() as stack:
-
-        @cache
-        def executors() -> list[Executor]:
-            """Return where calls are run, once there is one."""
-            if engine == "dask":
-                return stack.enter_context(_executors.cluster(scheduler))
-            if n_jobs is None:
-                return stack.enter_context(_executors.here())
-            return stack.enter_context(_executors.processes(n_processes))
-
+    with opened as executors:
         to_open = run.to_open(reopen=reopen)
         with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
-            run.open(to_open, executors() if to_open else [], bar.update)
+            run.open(to_open, executors, bar.update)
         missing = run.missing()
         with progress_bar(run.n_waiting, name, "task", progress) as bar:
-            run.compute(missing, executors() if missing else [], bar.update)
+            run.compute(missing, executors, bar.update)
     return run.n_computed
 
 

@@ -12,7 +12,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -134,9 +134,9 @@ class Unit:
 class Opened(NamedTuple):
     """What the results of a model depend on."""
 
-    # Label -> digest of a task -> hash of the vectors that it uses. Those of a mitigated model are
-    # the ones before: what is computed is not the same to the last digit everywhere.
-    prints: dict[str, dict[str, str]]
+    # Id of a task -> hash of the vectors that it uses. Those of a mitigated model are the ones
+    # before: what is computed is not the same to the last digit everywhere.
+    prints: dict[str, str]
     # Digest of a query -> its words that the model does not have.
     lacking: dict[str, list[str]]
     # Label -> what is known of the model.
@@ -160,7 +160,7 @@ def open_unit(unit: Unit) -> Opened:
 def run_tasks(
     unit: Unit,
     positions: Sequence[int],
-    prints: Mapping[str, Mapping[str, str]],
+    prints: Mapping[str, str],
     without: Mapping[str, Sequence[str]],
 ) -> dict[int, Result]:
     """Run the first of some tasks, and as many of the others as time allows."""
@@ -236,25 +236,32 @@ class OpenedUnit:
         self.opened = _what_results_depend_on(unit, self.base)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
-        metric = cache(as_metric)
-        self._place_of = cache(lambda label: Place(unit, label, self.base, metric))
+        self._metric = cache(as_metric)
+        self._place_of = cache(self._make_place)
 
     def _check_files(self) -> None:
         """Raise an error if the files changed, because tasks read vectors from them at any time."""
         if source_identity(self.unit.entry) != self.unit.identity:
             raise RuntimeError(_changed(self.unit.entry))
 
+    def _make_place(self, label: str) -> Place:
+        mitigation = self.unit.mitigations.get(label)
+        if mitigation is None:
+            return Place(self.unit, self._metric, self.base)
+        model, made = mitigation.apply(self.base)
+        model.name = label
+        return Place(self.unit, self._metric, model, self.base, made)
+
     def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
         task = self.unit.tasks[position]
         start = time.perf_counter()
         try:
-            place = self._place_of(task.model)
-            place.without = without
+            place = replace(self._place_of(task.model), without=without)
             # Log messages about words and NaN are part of every result.
             with noted([]):
-                value = _RUN[task.kind](place, task.identity)
+                value = plain(_RUN[task.kind](place, task.identity))
             # A result that is not JSON-compatible fails here, not in the results file.
-            json.dumps(value, allow_nan=False)
+            json.dumps(value)
             self._check_files()
         except Exception as error:
             return Result(None, reason=describe(error))
@@ -265,46 +272,38 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
     fingerprints = Fingerprints(base)
     needed = _needed(unit)
     of_words = {place: fingerprints.of(words) for place, words in needed.items()}
-    prints: dict[str, dict[str, str]] = {}
-    for task in unit.tasks.values():
-        prints.setdefault(task.model, {})[task.digest] = of_words[_place(task)]
-    info = {
-        label: {
-            "n_words_read": None if unit.entry.is_encoder else len(base),
-            "dim": base.dim,
-            "held": base.held,
-            "dtype": str(base.dtype),
-            "prompt": getattr(base, "prompt", None),
-            "fingerprint": digest(sorted(set(own.values()))),
-        }
-        for label, own in prints.items()
+    tasks = unit.tasks.values()
+    prints = {task.id: of_words[_place(task)] for task in tasks}
+    about = {
+        "n_words_read": None if unit.entry.is_encoder else len(base),
+        "dim": base.dim,
+        "held": base.held,
+        "dtype": str(base.dtype),
+        "prompt": getattr(base, "prompt", None),
     }
+    info = {}
+    for label in dict.fromkeys(task.model for task in tasks):
+        own = {prints[task.id] for task in tasks if task.model == label}
+        info[label] = {**about, "fingerprint": digest(sorted(own))}
     # An encoder has a vector for every word.
     queries = {} if unit.entry.is_encoder else unit.queries
     lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
     return Opened(prints, {key: words for key, words in lost.items() if words}, info)
 
 
+@dataclass(frozen=True)
 class Place:
     """The environment of a task: a model, original or mitigated, and shared data of the study."""
 
-    def __init__(
-        self,
-        unit: Unit,
-        label: str,
-        base: WordEmbeddingModel,
-        metric: Callable[[str], BaseMetric],
-    ) -> None:
-        self.unit, self.model, self.metric = unit, base, metric
-        self.without: Mapping[str, Sequence[str]] = {}
-        self.made: dict[str, Any] = {}
-        #: The model before mitigation, for what compares with it.
-        self.original: WordEmbeddingModel | None = None
-        mitigation = unit.mitigations.get(label)
-        if mitigation is not None:
-            self.original = base
-            self.model, self.made = mitigation.apply(base)
-            self.model.name = label
+    unit: Unit
+    metric: Callable[[str], BaseMetric]
+    model: WordEmbeddingModel
+    #: The model before its mitigation, for what compares with it.
+    original: WordEmbeddingModel | None = None
+    #: How it was mitigated.
+    made: Mapping[str, Any] = field(default_factory=dict)
+    #: Digest of a query -> its words that other models lack.
+    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
         metric, query = self.metric(what["metric"]), self.unit.queries[what["query"]]
@@ -386,12 +385,12 @@ def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[s
     return words_of([query], prefix, json.loads(forms))
 
 
-# Functions by kind of task: from place and identity to plain data.
+# Functions by kind of task: from place and identity to the result, which is stored as plain data.
 
 
 def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     answer = answer_of(*place.asked(what), None)
-    return {name: plain(part) for name, part in answer._asdict().items() if name not in _INTERVAL}
+    return {name: part for name, part in answer._asdict().items() if name not in _INTERVAL}
 
 
 _INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason")
@@ -405,7 +404,7 @@ def _run_interval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
         params["calculate_p_value"] = False
     wanted = Resampling(*what["bootstrap"])
     answer = answer_of(metric, query, model, params, wanted)
-    value = {name: plain(getattr(answer, name)) for name in _INTERVAL}
+    value = {name: getattr(answer, name) for name in _INTERVAL}
     try:
         evaluation = Evaluation(metric, query, model, params, subset_defaults=False)
         found = resampled_distances(evaluation, wanted.n_bootstrap, wanted.seed)
@@ -425,7 +424,7 @@ def _run_warnings(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     return {"warnings": [str(each) for each in found if each.kind != "not-audited"]}
 
 
-def _run_mitigation(place: Place, _: Mapping[str, Any]) -> dict[str, Any]:
+def _run_mitigation(place: Place, _: Mapping[str, Any]) -> Mapping[str, Any]:
     return place.made
 
 
@@ -436,23 +435,17 @@ def _run_words(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     lookup = {name: what["params"][name] for name in _LOOKUP if name in what["params"]}
     model.prepare([query], check_preprocessors(lookup.get("preprocessors")))
     embedded = embed_query(model, query, **lookup)
+    parts = [("target", part) for part in embedded.targets]
+    parts += [("attribute", part) for part in embedded.attributes]
     sets = [
-        {
-            "name": part.name,
-            "role": role,
-            "used": list(part.words),
-            "lost": list(WordUse.of(part).lost),
-        }
-        for role, parts in (("target", embedded.targets), ("attribute", embedded.attributes))
-        for part in parts
+        {"name": part.name, "role": role, "used": part.words, "lost": WordUse.of(part).lost}
+        for role, part in parts
     ]
-    value: dict[str, Any] = {"sets": sets, "audit": None, "not_audited": None}
     try:
         audit = audit_query(query, model, calculate_p_value=False, **lookup)
-        value["audit"] = _nameless(audit.to_json())
     except (UnanswerableError, ValueError) as error:
-        value["not_audited"] = str(error)
-    return value
+        return {"sets": sets, "audit": None, "not_audited": str(error)}
+    return {"sets": sets, "audit": _nameless(audit.to_json()), "not_audited": None}
 
 
 def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -470,15 +463,10 @@ def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.silhouette import bias_silhouette
 
+    query, params = place.unit.queries[what["query"]], {"metric_params": what["params"]}
+    options = {**params, **what["options"], "progress": False}
     try:
-        silhouette = bias_silhouette(
-            what["metric"],
-            place.unit.queries[what["query"]],
-            place.model,
-            metric_params=what["params"],
-            progress=False,
-            **what["options"],
-        )
+        silhouette = bias_silhouette(what["metric"], query, place.model, **options)
     except UnanswerableError as error:
         return {"silhouette": None, "nan_reason": str(error)}
     return {"silhouette": _nameless(silhouette.to_json()), "nan_reason": None}
@@ -487,11 +475,8 @@ def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.quality import evaluate
 
-    benchmark = place.unit.benchmarks[what["benchmark"]]
-    score = evaluate(
-        place.model, benchmark, random_state=what["random_state"], progress=False
-    ).to_dict()
-    return {name: plain(part) for name, part in score.items()}
+    benchmark, seed = place.unit.benchmarks[what["benchmark"]], what["random_state"]
+    return evaluate(place.model, benchmark, random_state=seed, progress=False).to_dict()
 
 
 def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -506,18 +491,13 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
             return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
         # Directions of the original model show what a mitigation left.
         directions = bias_directions(before, what["criterion"], preprocessors=forms)
+        options: dict[str, Any] = {"preprocessors": forms}
         if word is None:
-            page = model_page(
-                model, directions, n=what["n"], among=what["among"], preprocessors=forms
-            ).to_dict()
+            options |= {name: what[name] for name in ("n", "among")}
+            page = model_page(model, directions, **options).to_dict()
         else:
-            page = word_page(
-                *(model, word, directions),
-                k=what["k"],
-                theta=what["theta"],
-                original=place.original,
-                preprocessors=forms,
-            ).to_dict()
+            options |= {"k": what["k"], "theta": what["theta"], "original": place.original}
+            page = word_page(model, word, directions, **options).to_dict()
     except (KeyError, ValueError) as error:  # no set is complete, or the word has no direction
         return {"page": None, "nan_reason": str(error.args[0])}
     # Store no model name, because models with equal vectors share the page.
@@ -526,7 +506,7 @@ def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     for rows in ("distribution", "extremes"):
         for row in kept.get(rows, ()):
             del row["model"]
-    return {"page": plain(kept), "nan_reason": None}
+    return {"page": kept, "nan_reason": None}
 
 
 def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -534,11 +514,9 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.retrieval._texts import known_frequencies
 
     names = dict(what["names"])
+    options = {**what, "names": names, "frequency": known_frequencies(names)}
     encoder: Any = place.model
-    audit = audit_ranking(
-        encoder, **{**what, "names": names, "frequency": known_frequencies(names)}
-    )
-    return {"audit": audit.to_dict()}
+    return {"audit": audit_ranking(encoder, **options).to_dict()}
 
 
 def _nameless(text: str) -> dict[str, Any]:
@@ -548,7 +526,7 @@ def _nameless(text: str) -> dict[str, Any]:
     return data
 
 
-_Run: TypeAlias = Callable[[Place, Mapping[str, Any]], dict[str, Any]]
+_Run: TypeAlias = Callable[[Place, Mapping[str, Any]], Mapping[str, Any]]
 _RUN: Mapping[str, _Run] = {
     "score": _run_score,
     "interval": _run_interval,
