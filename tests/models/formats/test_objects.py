@@ -1,5 +1,6 @@
 """Vectors of objects that other libraries have loaded already."""
 
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 from model_files import check_source
 
 from wefe import load
-from wefe.models import ArrayVectors, WordEmbeddingModel
+from wefe.models import ArrayVectors, WordEmbeddingModel, flair_to_gensim
 from wefe.models.formats._objects import open_object
 from wefe.models.formats._source import Reading
 
@@ -53,14 +54,13 @@ def test_what_is_in_memory_cannot_be_mapped(tmp_path):
 
 
 @pytest.mark.parametrize("kind", ["Word2Vec", "FastText", "Doc2Vec"])
-@pytest.mark.parametrize("part", ["model", "vectors"])
-def test_vectors_of_gensim_are_taken_as_they_are(gensim_model, kind, part):
+def test_vectors_of_gensim_are_taken_as_they_are(gensim_model, kind):
     model = gensim_model(kind)
-    thing = {"model": model, "vectors": model.wv}[part]
-    source = open_object(thing, PLAIN)
-    assert source.table.wv is model.wv
-    assert (source.counts()["reads"], source.use_subwords) == (10, False)
-    assert open_object(thing, Reading(subwords="mean")).use_subwords is (kind == "FastText")
+    for thing in (model, model.wv):
+        source = open_object(thing, PLAIN)
+        assert source.table.wv is model.wv
+        assert (source.counts()["reads"], source.use_subwords) == (10, False)
+        assert open_object(thing, Reading(subwords="mean")).use_subwords is (kind == "FastText")
 
 
 # spaCy
@@ -86,8 +86,6 @@ def test_vectors_of_spacy_are_taken(vocab, part):
     source = open_object(parts[part], PLAIN)
     check_source(source, WORDS, VECTORS)
     assert source.name == "toy_vectors"
-    WordEmbeddingModel(source.table).update("she", np.zeros(3, np.float32))
-    np.testing.assert_array_equal(vocab["she"].vector, VECTORS[0])
 
 
 def test_words_that_share_a_row_in_spacy_share_their_vector(vocab):
@@ -140,3 +138,27 @@ def test_classic_embeddings_of_flair_are_taken_and_contextual_ones_refused():
     assert source.name == "glove"
     with pytest.raises(TypeError, match="TransformerWordEmbeddings"):
         open_object(flair_object("TransformerWordEmbeddings"), PLAIN)
+    for other in ({"vocab": {"she": 0}}, {"vocab": WORDS, "embedding": SimpleNamespace(weight=1)}):
+        with pytest.raises(TypeError, match="flair_to_gensim"):
+            flair_to_gensim(SimpleNamespace(**other))
+
+
+@pytest.mark.parametrize("has_gensim", [True, False])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
+def test_every_word_of_newer_flair_keeps_its_row(monkeypatch, has_gensim, dtype):
+    torch = pytest.importorskip("torch")
+    kind = ArrayVectors
+    if has_gensim:
+        kind = pytest.importorskip("gensim.models").KeyedVectors
+    else:
+        monkeypatch.setitem(sys.modules, "gensim.models", None)
+    # flair 0.12 and newer: a layer with one more row for unknown words.
+    weights = torch.from_numpy(np.vstack([VECTORS, np.zeros((1, 3))]).astype(dtype))
+    layer = torch.nn.Embedding.from_pretrained(weights, freeze=False)
+    table = flair_to_gensim(SimpleNamespace(vocab={"math": 2, "he": 1}, embedding=layer))
+    assert type(table) is kind
+    model = WordEmbeddingModel(table)
+    assert list(model.vocab) == ["he", "math"]
+    np.testing.assert_array_equal(model.vectors, VECTORS[1:3].astype(dtype), strict=True)
+    model.update("he", np.zeros(3, dtype))
+    np.testing.assert_array_equal(layer.weight.detach().numpy(), weights)
