@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 from model_files import at_most
 
-from wefe import convert, load
+from wefe import load
 from wefe.models import WordEmbeddingModel
-from wefe.models._tables import ArrayVectors, StoredVectors
-from wefe.models.formats._registry import BY_NAME
+from wefe.models._tables import ArrayVectors
 from wefe.models.formats._write import WRITTEN, write_blocks
 
 WORDS = ["she", "he", "naïve", ".", "語"]
@@ -42,11 +41,6 @@ def kind(request):
 
 def model_of(words=WORDS, vectors=VECTORS):
     return WordEmbeddingModel.from_arrays(words, vectors, "m")
-
-
-def in_blocks(words=WORDS, vectors=VECTORS, size=2):
-    for start in range(0, len(words), size):
-        yield words[start : start + size], vectors[start : start + size]
 
 
 def check_loaded(path, words=WORDS, vectors=VECTORS):
@@ -100,11 +94,9 @@ def test_bytes_are_those_of_gensim(tmp_path, packaged_model, kind):
         assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("index", "n_rows"), [({"he": 1, "she": 0}, 2), ({"she": 0, "he": 1}, 5), ({"he": 3}, 5)]
-)
-def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind, index, n_rows):
-    WordEmbeddingModel(ArrayVectors.unchecked(index, VECTORS[:n_rows])).save(tmp_path / "m", kind)
+def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind):
+    index = {"he": 1, "she": 0}
+    WordEmbeddingModel(ArrayVectors.unchecked(index, VECTORS)).save(tmp_path / "m", kind)
     check_loaded(tmp_path / "m", list(index), VECTORS[list(index.values())])
 
 
@@ -117,8 +109,7 @@ def test_float64_is_rounded_where_it_must_be(tmp_path, caplog):
     assert not caplog.text
     model.save(tmp_path / "m.bin")
     assert "rounded to float32" in caplog.text
-    for name in ("m.txt", "m.bin"):
-        check_loaded(tmp_path / name, ["a", "b"], vectors)
+    check_loaded(tmp_path / "m.bin", ["a", "b"], vectors)
 
 
 @pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
@@ -187,10 +178,9 @@ def test_binary_words_may_have_tabs_unless_readers_would_take_the_first_for_text
 NOT_TEXT = np.array([[0x410A0A31, 0x3F8CCCCD], [0x41310A20, 0x3F8CCCCD]], np.uint32)
 
 
-@pytest.mark.parametrize("words", [["5", "6"], ["nan", "she"], ["5\nx", "she"], ["a\nb"]])
-@pytest.mark.parametrize("n_words", [1, 2])
-def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path, words, n_words):
-    words, vectors = words[:n_words], NOT_TEXT.view(np.float32)[: len(words[:n_words])]
+@pytest.mark.parametrize("words", [["5"], ["nan", "she"], ["5\nx", "she"], ["a\nb"]])
+def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path, words):
+    vectors = NOT_TEXT.view(np.float32)[: len(words)]
     model_of(words, vectors).save(tmp_path / "m.bin")
     check_loaded(tmp_path / "m.bin", words, vectors)
 
@@ -198,20 +188,18 @@ def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path,
 # Blocks
 
 
-@plain_formats
-@pytest.mark.parametrize("n_words", [4, 6])
-def test_blocks_that_are_not_as_announced_leave_the_old_file(old, kind, n_words):
-    with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
-        write_blocks(old, kind, in_blocks(), n_words, 3)
-
-
-def test_an_interrupted_writer_leaves_the_old_file(old, kind):
+def test_an_interrupted_writer_and_other_blocks_than_announced_leave_the_old_file(old, kind):
     def blocks():
         yield WORDS[:3], VECTORS[:3]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_blocks(old, kind, blocks(), 5, 3)
+    for n_words in (4, 6) if kind in FILES else ():
+        with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
+            write_blocks(
+                old, kind, [(WORDS[:3], VECTORS[:3]), (WORDS[3:], VECTORS[3:])], n_words, 3
+            )
 
 
 @pytest.mark.parametrize("kind", ["glove", "word2vec-binary", "native"])
@@ -237,23 +225,13 @@ def test_a_mapped_model_is_saved_over_the_file_it_is_mapped_from(tmp_path, kind)
     np.testing.assert_array_equal(model.vectors, vectors)
 
 
-def test_vectors_that_are_made_when_used_are_made_block_by_block(tmp_path, monkeypatch, kind):
-    vectors = VECTORS.clip(-1e4, 1e4)
-    model = convert(model_of(vectors=vectors), tmp_path / "m.safetensors", "int8")
-    monkeypatch.setattr(StoredVectors, "vectors", property(lambda self: pytest.fail("all at once")))
-    model.save(tmp_path / "file", kind)
-    monkeypatch.undo()
-    check_loaded(tmp_path / "file", vectors=model.vectors)
-
-
 # gensim's own files
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, dtype):
     keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
-    words = ["New York", "", "a\nb", "she", "he"]
-    vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(dtype)
+    words, vectors = ["New York", "", "a\nb", "she", "he"], VECTORS.clip(-9, 9).astype(dtype)
     model_of(words, vectors).save(tmp_path / "m.kv")
     theirs = keyed_vectors.load(str(tmp_path / "m.kv"))
     assert theirs.index_to_key == words
@@ -317,7 +295,6 @@ def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, 
         ("m.tx.gz", None, "mean '.txt'"),
         ("m.txt", "glov", "format .*'glove'"),
         ("m.kv.gz", None, "'gensim' .*'.gz'"),
-        ("m.bin.xz", "native", "'native' .*'.xz'"),
     ],
 )
 def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, kind, text):
@@ -326,10 +303,6 @@ def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, ki
     with pytest.raises(TypeError, match="path must be a path"):
         model_of().save(3)
     assert [*tmp_path.iterdir()] == []
-
-
-def test_every_writer_is_tested():
-    assert {*FILES, "gensim", "native"} == {name for name in BY_NAME if BY_NAME[name].writer}
 
 
 def test_of_selected_words_those_are_written_and_the_log_says_so(tmp_path, caplog):
