@@ -25,29 +25,18 @@ from tokenizers import (  # noqa: E402
 DIM = 5
 
 
-def byte_level(add_prefix_space=False):
+def byte_level():
     """GPT's kind: bytes; the space before a word is part of its token."""
     vocabulary = {letter: n for n, letter in enumerate(sorted(pre_tokenizers.ByteLevel.alphabet()))}
     merges = []
-
-    def merge(*parts):
-        for n in range(1, len(parts)):
-            merges.append(("".join(parts[:n]), parts[n]))
-            vocabulary.setdefault("".join(merges[-1]), len(vocabulary))
-
-    merge("h", "e")
-    merge("Ġ", "he")
-    merge("Ġ", "s", "he")
-    merge("Ġ", "n", "u", "r", "s", "e")
-    merge("Ġ", ".")
     splitter = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    zhong, guo = (splitter.pre_tokenize_str(letter)[0][0] for letter in "中国")
-    merge(*zhong)
-    merge(*guo)
-    merge(zhong, guo)
-    merge("Ġ", "n", "a", *"Ã¯", "v", "e")
+    for text in (" nurse", " .", " naïve", "中国"):
+        letters = splitter.pre_tokenize_str(text)[0][0]
+        for n in range(1, len(letters)):
+            merges.append((letters[:n], letters[n]))
+            vocabulary.setdefault(letters[: n + 1], len(vocabulary))
     tokenizer = Tokenizer(models.BPE(vocabulary, merges))
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=add_prefix_space)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
     tokenizer.add_special_tokens(["<|endoftext|>"])
     return tokenizer
@@ -68,31 +57,30 @@ def word_piece():
     return tokenizer
 
 
-def unigram(prepend_scheme="always"):
+def unigram():
     """T5's kind: '▁' stands for the space before a word."""
     names = "<unk> ▁ ▁she ▁he he ▁nurse s ▁s e 中国 ."
     scores = [(name, -float(n)) for n, name in enumerate(names.split())]
     tokenizer = Tokenizer(models.Unigram(scores, unk_id=0))
-    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme=prepend_scheme)
-    tokenizer.decoder = decoders.Metaspace(prepend_scheme=prepend_scheme)
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
+    tokenizer.decoder = decoders.Metaspace()
     tokenizer.add_special_tokens(["<unk>"])
-    return tokenizer
-
-
-def gemma():
-    """Gemma's kind: spaces become '▁', and none is put before a text."""
-    tokenizer = unigram()
-    tokenizer.normalizer = normalizers.Replace(" ", "▁")
-    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "merged_with_previous")
     return tokenizer
 
 
 def llama():
     """Llama 2's kind: the normaliser puts '▁' before every text."""
-    tokenizer = gemma()
+    tokenizer = unigram()
     parts = [normalizers.Prepend("▁"), normalizers.Replace(" ", "▁")]
     tokenizer.normalizer = normalizers.Sequence(parts)
     tokenizer.pre_tokenizer = None
+    return tokenizer
+
+
+def gemma():
+    """Gemma's kind: spaces become '▁', and none is put before a text."""
+    tokenizer = llama()
+    tokenizer.normalizer = normalizers.Replace(" ", "▁")
     return tokenizer
 
 
@@ -115,7 +103,7 @@ def clip():
     return tokenizer
 
 
-# The words that each kind keeps whole. After a space the letter h is no token, and half a letter is
+# The words that each kind keeps whole. After a space the letter u is no token, and half a letter is
 # no word anywhere.
 KINDS = {
     word_piece: "she he nurse house . new york",
@@ -124,9 +112,8 @@ KINDS = {
     llama: "she he nurse s 中国",
     word_level: "She she he nurse . covid19 New York",
     clip: "e he she",
-    byte_level: "he s she n nu nur nurs nurse . 中 国 中国 na naï naïv naïve",
+    byte_level: "n nu nur nurs nurse . na naï naïv naïve 中 中国",
 }
-every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
 def table_for(tokenizer, dtype=np.float32):
@@ -141,7 +128,7 @@ def vectors_of(tokenizer, policy="mean", **options):
 # Which words are one token
 
 
-@every_kind
+@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("static", [True, False])
 def test_every_word_is_exactly_the_one_token_whose_row_it_has(kind, static):
     tokenizer = kind()
@@ -163,27 +150,12 @@ def test_every_word_is_exactly_the_one_token_whose_row_it_has(kind, static):
             assert not vectors.has_subwords(text)
 
 
-def test_chinese_is_not_merged_with_a_space_that_is_not_there():
-    # GPT-2 has such a token: a space and the first byte of a Chinese letter.
-    state = json.loads(byte_level().to_str())
-    first = "ä"  # how the byte 0xE4 is written
-    state["model"]["vocab"][f"Ġ{first}"] = len(state["model"]["vocab"])
-    state["model"]["merges"].insert(0, ["Ġ", first])
-    state["added_tokens"] = []
-    tokenizer = Tokenizer.from_str(json.dumps(state))
-    assert tokenizer.encode(" 中国").tokens[0] == f"Ġ{first}"
-    assert "中国" in vectors_of(tokenizer)
-
-
-def test_a_byte_level_tokenizer_may_have_added_words_and_put_the_space_itself():
-    for add_prefix_space in (False, True):
-        tokenizer = byte_level(add_prefix_space)
-        tokenizer.add_tokens([AddedToken("new york", lstrip=True)])
-        tokenizer.model.dropout = 0.9  # It would drop merges by chance.
-        vectors = vectors_of(tokenizer)
-        assert {"he", "she", "nurse", "中国", "new york"} <= set(vectors.key_to_index)
-        row = table_for(tokenizer)[tokenizer.token_to_id("Ġhe")]
-        np.testing.assert_array_equal(vectors["he"], row)
+def test_a_tokenizer_may_have_added_words_and_put_the_space_itself():
+    tokenizer = byte_level()
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    tokenizer.add_tokens([AddedToken("new york", lstrip=True)])
+    tokenizer.model.dropout = 0.9  # It would drop merges by chance.
+    assert " ".join(vectors_of(tokenizer).key_to_index) == KINDS[byte_level] + " new york"
 
 
 # Words of several tokens
@@ -243,24 +215,22 @@ def test_a_table_and_a_tokenizer_of_different_models_are_refused(n_rows, mapping
 @pytest.mark.parametrize(
     ("kind", "dtype", "options"),
     [
-        *((kind, "f4", {}) for kind in (word_piece, byte_level, unigram, word_level)),
+        *((kind, "f4", {}) for kind in (byte_level, unigram, word_level)),
         *((word_piece, dtype, {}) for dtype in ("f2", "f8", "i1")),
-        *((word_piece, dtype, {"n_clusters": 4}) for dtype in ("f2", "f4", "f8")),
+        (word_piece, "f8", {"n_clusters": 4}),
         (word_piece, "f4", {"normalize": True}),
-        (word_piece, "f4", {"normalize": False}),
     ],
 )
 def test_vectors_are_those_of_model2vec(tmp_path, kind, dtype, options):
     model2vec = pytest.importorskip("model2vec")
     table = table_for(kind()) * 20
-    table[6] *= "normalize" not in options
     model = model2vec.StaticModel(table, kind(), normalize=options.get("normalize", False))
     model.embedding = model.embedding.astype(dtype)
     if n_clusters := options.get("n_clusters"):
         model = model2vec.model.quantize_model(model, vocabulary_quantization=n_clusters)
     model.save_pretrained(tmp_path / "m")
     opened = open_token_table(tmp_path / "m", Reading()).table
-    words = ["she", "he", "housemaid", "Nurse", "nurses", "he.☃", "new york", "hehe", "heß", "中国"]
+    words = ["she", "he", "housemaid", "Nurse", "he.☃", "new york", "hehe", "heß", "中国"]
     words = [word for word in words if model.tokenize([word])[0]]
     # model2vec rounds its means to the width of the table.
     error = 2e-3 if dtype == "f2" else 1e-6
@@ -268,9 +238,6 @@ def test_vectors_are_those_of_model2vec(tmp_path, kind, dtype, options):
         vector = opened.get_vector(word)
         assert vector.dtype == np.float32
         np.testing.assert_allclose(vector, expected, rtol=error, atol=20 * error, err_msg=word)
-        if word in opened:
-            row = opened.key_to_index[word]
-            np.testing.assert_array_equal(opened.rows([row])[0], vector)
 
 
 # Which tensor is the table
@@ -291,9 +258,7 @@ def test_the_table_of_every_known_family_is_found_among_others(name):
 @pytest.mark.parametrize(
     "names",
     [
-        ["embeddings", "embedding.weight"],
         ["text.shared.weight", "audio.encoder.embed_tokens.weight"],
-        ["a.embed_tokens.weight", "b.embed_tokens.weight"],
         ["patch_embed.weight", *(f"h.{n}.weight" for n in range(20))],
     ],
 )
@@ -336,12 +301,8 @@ def test_a_folder_and_its_file_are_the_same_model(write, folder, file, name):
     path = write({BERT: table, "lm_head.weight": table * 2}, folder, file)
     for place, called in ((path / file, name), (path, "model" if name == "bert" else name)):
         source = open_token_table(place, Reading())
-        assert (source.name, source.label) == (called, str(place))
-        words, vectors = source.select(frozenset(["he", "xyzzy"]))
-        assert words == ["he"]
-        np.testing.assert_array_equal(vectors, table[[6]])
-        # Only the rows that are used are read.
-        assert source.table.held == "mapped"
+        assert (source.name, source.label, source.table.held) == (called, str(place), "mapped")
+        np.testing.assert_array_equal(source.table["he"], table[6])
 
 
 @pytest.mark.parametrize(
@@ -375,15 +336,6 @@ def test_a_sentence_transformers_model_is_opened_by_any_of_its_folders(write, to
         assert source.name == "model"
         expected = table[6] / np.linalg.norm(table[6])
         np.testing.assert_allclose(source.table["he"], expected, rtol=1e-6)
-
-
-def test_of_a_model_in_several_files_only_that_with_the_table_is_opened(write):
-    table = table_for(word_piece())
-    index = {"weight_map": {"lm_head.weight": "b.safetensors", "wte.weight": "a.safetensors"}}
-    files = {"model.safetensors.index": {"metadata": {}} | index}
-    folder = write({"wte.weight": table}, file="a.safetensors", **files)
-    (folder / "b.safetensors").touch()
-    np.testing.assert_array_equal(open_token_table(folder, Reading()).table["he"], table[6])
 
 
 @pytest.mark.parametrize(
@@ -427,11 +379,9 @@ def test_a_damaged_file_is_named(write, name):
     [
         # In a language model int8 lacks its scale.
         (BERT, "i1", {}),
-        ("embeddings", "u1", {}),
         # A mapping of floats was a TypeError without the name of the file.
         ("mapping", "f4", {"mapping": np.ones(20)}),
         ("mapping", "f4", {"mapping": np.ones((20, 1), int)}),
-        ("weights", "f4", {"weights": np.ones(20, int)}),
     ],
 )
 def test_a_table_of_other_numbers_is_refused(write, name, dtype, part):
