@@ -1,7 +1,6 @@
 """What gensim saved is opened without running code, or if it is trusted."""
 
 import pickle
-import shutil
 import struct
 import sys
 
@@ -42,7 +41,7 @@ def apart(path):
 
 
 @pytest.mark.parametrize("protocol", [4, 5])
-@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "<f2"])
+@pytest.mark.parametrize("dtype", [">f4", "<f8", "<f2"])
 @pytest.mark.parametrize("order", "CF")
 def test_plain_vectors_need_neither_trust_nor_gensim(path, monkeypatch, protocol, dtype, order):
     table = keyed_vectors()
@@ -58,29 +57,19 @@ def test_plain_vectors_need_neither_trust_nor_gensim(path, monkeypatch, protocol
         wefe.load(path, hold="mapped")
 
 
-def test_vectors_of_their_own_file_are_mapped_and_the_file_never_changes(apart, tmp_path):
+def test_vectors_of_their_own_file_are_mapped_and_the_file_never_changes(apart):
     companion = apart.with_name("m.kv.vectors.npy")
     before = companion.read_bytes()
     wefe.load(apart, hold="mapped").update("he", np.full(3, 9, np.float32))
     assert companion.read_bytes() == before
-    (tmp_path / "other").mkdir()
-    for file in (apart, companion):
-        shutil.move(file, tmp_path / "other" / file.name)
-    model = wefe.load(tmp_path / "other" / "m.kv", hold="memory")
-    (tmp_path / "other" / companion.name).write_bytes(b"")
+    model = wefe.load(apart, hold="memory")
+    companion.unlink()
     np.testing.assert_array_equal(model.vectors, VECTORS)
-
-
-@pytest.mark.parametrize("name", ["m.kv", "m.kv.vectors.npy"])
-def test_a_missing_file_is_named(apart, name):
-    apart.with_name(name).unlink()
-    with pytest.raises(FileNotFoundError, match=name):
+    with pytest.raises(FileNotFoundError, match=companion.name):
         open_gensim(apart, PLAIN)
 
 
-@pytest.mark.parametrize(
-    "vectors", [VECTORS[:4], VECTORS.ravel(), VECTORS.astype(int), VECTORS.astype(object)]
-)
+@pytest.mark.parametrize("vectors", [VECTORS[:4], VECTORS.ravel(), VECTORS.astype(object)])
 def test_a_companion_of_no_vectors_is_refused(apart, vectors):
     np.save(apart.with_name("m.kv.vectors.npy"), vectors)
     with pytest.raises(ValueError, match=r"m\.kv"):
@@ -96,7 +85,6 @@ def test_rows_that_belong_to_no_word_shift_no_others(path, apart):
     model = wefe.load(path)
     assert list(model.vocab) == ["she", "naïve", ".", "語"]
     assert np.array_equal(model.vectors, VECTORS[[0, 2, 3, 4]])
-    assert np.array_equal(model["語"], VECTORS[4])
 
 
 # Pickles that do harm
@@ -211,24 +199,16 @@ def test_models_need_trust_and_give_the_vectors_of_their_words(
     assert ("shes" in model) is (kind == "FastText")
 
 
-@pytest.mark.parametrize("thing", [{"she": [1.0]}, VECTORS, "a model"], ids=range(3))
-@pytest.mark.parametrize("reading", [PLAIN, TRUSTED], ids=["plain", "trusted"])
-def test_other_pickles_are_refused(path, thing, reading):
-    path.write_bytes(pickle.dumps(thing))
-    with pytest.raises(ValueError, match=r"m\.kv"):
-        open_gensim(path, reading)
-
-
 def test_what_has_no_vectors_of_words_is_refused(path, gensim_model):
     numbers = gensim_models.KeyedVectors(3)
     numbers.add_vectors(["she", 10], VECTORS[:2])
-    dictionary = pytest.importorskip("gensim.corpora").Dictionary([["she"]])
-    for saved, reading, culprit in (
-        (dictionary, TRUSTED, "Dictionary"),
+    for thing, reading, culprit in (
+        ({"she": [1.0]}, PLAIN, "dict"),
+        (VECTORS, TRUSTED, "ndarray"),
         (gensim_model("Doc2Vec").dv, TRUSTED, ""),
         (numbers, PLAIN, "the word 10"),
     ):
-        saved.save(str(path))
+        path.write_bytes(pickle.dumps(thing))
         with pytest.raises(ValueError, match=rf"m\.kv.*{culprit}"):
             open_gensim(path, reading)
 
