@@ -258,16 +258,16 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
     ("changes", "error", "culprit"),
     [
         ({"wv": {"she": ONE}}, TypeError, "KeyedVectors.* dict"),
-        ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d.* 1 dimensions"),
+        ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d"),
         ({"wv": (WORDS, np.ones((6, DIM), int))}, TypeError, "floating-point numbers; got int"),
         ({"wv": (WORDS[:5], VECTORS)}, ValueError, "5 words and 6 rows"),
         ({"wv": ([*WORDS[:5], "she"], VECTORS)}, ValueError, "'she' .* 0 .* 5"),
         ({"wv": ([*WORDS[:5], b"art"], VECTORS)}, TypeError, "element 5 .* bytes"),
         # Letters are no words.
         ({"wv": ("abcdef", VECTORS)}, TypeError, "vocabulary .* str"),
-        ({"name": 3}, TypeError, "name .* int 3"),
-        ({"use_subwords": "no"}, TypeError, "use_subwords .* str 'no'"),
-        ({"use_subwords": True}, TypeError, "use_subwords=True needs .* ArrayVectors"),
+        ({"name": 3}, TypeError, "name"),
+        ({"use_subwords": "no"}, TypeError, "use_subwords"),
+        ({"use_subwords": True}, TypeError, "use_subwords=True .* ArrayVectors"),
     ],
 )
 def test_what_makes_no_model_is_refused(changes, error, culprit):
