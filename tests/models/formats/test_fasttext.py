@@ -120,7 +120,6 @@ def test_words_that_are_no_utf8_are_read_as_gensim_reads_them(of_gensim):
         (4, "<i", 13),
         (8, "<i", 2**31 - 1),
         (BUCKET, "<i", 2**31 - 1),
-        (BUCKET + 8, "<i", 2**30),
         (DICTIONARY + 4, "<i", -1),
         (DICTIONARY + 20, "<q", 0),
     ],

@@ -60,19 +60,6 @@ def test_strings_of_parquet_may_be_of_any_kind(opened, kind):
     check_source(opened({"pos": ["x"] * 8, "Token": words, "v": lists()}), WORDS, VECTORS)
 
 
-@pytest.mark.parametrize(
-    ("columns", "culprit"),
-    [
-        ({"x": [1.0]}, "'x': 'float'"),
-        ({"w": ["a"], "v": [["x"]]}, "'v': 'list'"),
-        ({"w": [], "v": []}, "0 rows"),
-    ],
-)
-def test_other_layouts_of_parquet_are_refused(opened, columns, culprit):
-    with pytest.raises(ValueError, match=rf"m\.parquet: .*{culprit}"):
-        opened(columns)
-
-
 @pytest.mark.parametrize("size", [-1, 1])
 def test_rows_without_a_word_or_vector_are_named_or_left_out(opened, size):
     vectors = [[1], None if size == 1 else [1, 2], [3], [4]]
