@@ -255,7 +255,6 @@ def test_damage_is_named(write, content, text):
         ({"min_count": 1}, ValueError),
         ({"on_error": "ignore"}, ValueError),
         ({"subwords": "mean"}, ValueError),
-        ({"trust_pickle": 1}, TypeError),
         ({"n_jobs": 0}, ValueError),
         ({"name": 3}, TypeError),
     ],

@@ -119,7 +119,6 @@ most_similar = WordEmbeddingModel.most_similar
         ({"exclude": [0]}, ValueError, "exclude .* 2 queries.* 1 entries"),
         ({"exclude": [0, 6]}, ValueError, "exclude .* 0 to 5.* 6"),
         ({"exclude": [0.0, 1.0]}, ValueError, "exclude .* integer "),
-        ({"approximate": 1}, TypeError, "approximate"),
     ],
 )
 def test_wrong_arguments_of_a_search_are_named(arguments, error, culprit):

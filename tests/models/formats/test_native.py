@@ -115,18 +115,12 @@ def test_a_file_says_how_it_is_held_and_the_library_of_safetensors_reads_it(path
     assert sent.vocab["語"] == 4
 
 
-@pytest.mark.parametrize(
-    ("words", "vectors", "dtype", "text"),
-    [
-        ([], np.empty((0, 3)), "float32", "no words"),
-        (["she", "he"], [[1, 2], [3, 70000]], "float16", "'he' .* float16"),
-        (["she", "he"], [[1, 2], [3, 1e39]], "int8", "'he' .* float32"),
-        (["she", "\ud800"], [[1, 2], [3, 4]], "float32", r"'\\ud800' .* UTF-8"),
-    ],
-)
-def test_what_does_not_fit_is_refused(path, words, vectors, dtype, text):
-    with pytest.raises(ValueError, match=text):
-        write(path, words, vectors, dtype)
+def test_what_does_not_fit_is_refused(path):
+    for dtype, number, text in (("float16", 70000, "float16"), ("int8", 1e39, "float32")):
+        with pytest.raises(ValueError, match=f"'he' .* {text}"):
+            write(path, ["she", "he"], [[1, 2], [3, number]], dtype)
+    with pytest.raises(ValueError, match=r"'\\ud800' .* UTF-8"):
+        write(path, ["\ud800"], VECTORS)
     with pytest.raises(ValueError, match="the name 'xxx.* is too long"):
         write(path, name="x" * 5000)
     assert not [*path.parent.iterdir()]

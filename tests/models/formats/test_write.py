@@ -15,10 +15,6 @@ from wefe.models._tables import ArrayVectors
 from wefe.models.formats._write import WRITTEN, write_blocks
 
 WORDS = ["she", "he", "naïve", ".", "語"]
-VECTORS = np.array(
-    [[1, 0.5, -2e-3], [0, -0.0, 2], [1e-30, 4e20, 0.1], [-1, 0, 0.25], [9, 123.25, -7e-5]],
-    np.float32,
-)
 TEXT = """\
 she 1.0 0.5 -0.002
 he 0.0 -0.0 2.0
@@ -26,6 +22,7 @@ naïve 1e-30 4e+20 0.1
 . -1.0 0.0 0.25
 語 9.0 123.25 -7e-05
 """.encode()
+VECTORS = np.array([line.split()[1:] for line in TEXT.splitlines()], np.float32)
 BINARY = b"".join(w.encode() + b" " + v.tobytes() for w, v in zip(WORDS, VECTORS, strict=True))
 FILES = {"glove": TEXT, "word2vec": b"5 3\n" + TEXT, "word2vec-binary": b"5 3\n" + BINARY}
 SUFFIX = {"glove": ".txt", "word2vec": ".vec", "word2vec-binary": ".bin"}
@@ -106,33 +103,27 @@ def test_float64_is_rounded_where_it_must_be(tmp_path, caplog):
     check_loaded(tmp_path / "m.bin", ["a", "b"], vectors)
 
 
-@pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
-def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(old, kind, value):
+def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(old, kind):
     vectors = VECTORS.astype(np.float64)
-    vectors[3, 1] = value
     # gensim's own files are the only ones with numbers beyond float32.
-    if kind != "gensim" or value != 1e39:
-        with pytest.raises(ValueError, match=r"the vector of '\.' has"):
-            model_of(vectors=vectors).save(old, kind)
+    vectors[3, 1] = np.nan if kind == "gensim" else 1e39
+    with pytest.raises(ValueError, match=r"the vector of '\.' has"):
+        model_of(vectors=vectors).save(old, kind)
 
 
 # Words
-
-TEXTS, BINARY_ONLY = ["glove", "word2vec"], ["word2vec-binary"]
 
 
 @pytest.mark.parametrize(
     ("kinds", "word", "reason"),
     [
         (FILES, "", "is empty"),
-        (TEXTS, " she", "' '"),
-        (TEXTS, "s\nhe", r"'\\n'"),
-        (TEXTS, "s\the", r"'\\t'"),
+        (["glove", "word2vec"], " she", "' '"),
+        (["glove", "word2vec"], "s\nhe", r"'\\n'"),
         (FILES, "s\0he", r"'\\x00'"),
         (FILES, "s\ud800he", r"'\\ud"),
         (FILES, "é" * 1001, "2,000 bytes"),
-        (BINARY_ONLY, "New York", "' '"),
-        (BINARY_ONLY, "\nshe", r"'\\n'"),
+        (["word2vec-binary"], "New York", "' '"),
     ],
 )
 def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
@@ -187,9 +178,7 @@ def test_an_interrupted_writer_and_other_blocks_than_announced_leave_the_old_fil
         write_blocks(old, kind, blocks(), 5, 3)
     for n_words in (4, 6) if kind in FILES else ():
         with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
-            write_blocks(
-                old, kind, [(WORDS[:3], VECTORS[:3]), (WORDS[3:], VECTORS[3:])], n_words, 3
-            )
+            write_blocks(old, kind, [(WORDS, VECTORS)], n_words, 3)
 
 
 @pytest.mark.parametrize("kind", ["glove", "word2vec-binary", "native"])
@@ -204,15 +193,13 @@ def test_memory_does_not_grow_with_the_model(tmp_path, kind):
 @pytest.mark.skipif(os.name != "posix", reason="Windows replaces no mapped file")
 def test_a_mapped_model_is_saved_over_the_file_it_is_mapped_from(tmp_path, kind):
     path = tmp_path / "vectors.npy"
-    vectors = np.random.default_rng(0).normal(size=(2000, 30)).astype(np.float32)
-    np.save(path, vectors)
-    words = [f"word{row}" for row in range(len(vectors))]
-    model = model_of(words, np.load(path, mmap_mode="r"))
+    np.save(path, VECTORS)
+    model = model_of(WORDS, np.load(path, mmap_mode="r"))
     assert model.held == "mapped"
     model.save(path, kind)
-    check_loaded(path, words, vectors)
+    check_loaded(path)
     # Who has it mapped still sees the old bytes.
-    np.testing.assert_array_equal(model.vectors, vectors)
+    np.testing.assert_array_equal(model.vectors, VECTORS)
 
 
 # gensim's own files
