@@ -9,36 +9,37 @@ from wefe import convert, load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors
 
-WORDS = ["she", "he", "woman", "man", "math", "art"]
+WORDS = ["she", "he", "reads", "math", "art"]
 DIM = 4
 ONE = np.ones(DIM, np.float32)
-VECTORS = np.random.default_rng(0).normal(size=(6, DIM)).astype(np.float32)
+VECTORS = np.random.default_rng(0).normal(size=(5, DIM)).astype(np.float32)
 GENSIM = ["KeyedVectors", "Word2Vec", "FastText", "FastText without n-grams"]
 
 
-def make_vectors(kind):
-    """A table of the six words, of any kind."""
-    if kind == "arrays":
-        return ArrayVectors(WORDS, VECTORS.copy())
-    models = pytest.importorskip("gensim").models
-    if kind == "KeyedVectors":
-        wv = models.KeyedVectors(DIM)
-        wv.add_vectors(WORDS, VECTORS)
-        return wv
-    options = {"vector_size": DIM, "min_count": 1, "epochs": 1, "workers": 1, "seed": 1}
-    if kind != "Word2Vec":
-        options |= {"bucket": 32, "min_n": 3, "max_n": 4 if kind == "FastText" else 0}
-    make = models.Word2Vec if kind == "Word2Vec" else models.FastText
-    return make([["she", "woman", "art"], ["he", "man", "math"]], **options).wv
+@pytest.fixture
+def make_vectors(gensim_model):
+    """Make a table of the five words, of any kind."""
+
+    def make(kind):
+        if kind == "arrays":
+            return ArrayVectors(WORDS, VECTORS.copy())
+        if kind == "KeyedVectors":
+            wv = pytest.importorskip("gensim.models").KeyedVectors(DIM)
+            wv.add_vectors(WORDS, VECTORS)
+            return wv
+        kind, _, without = kind.partition(" ")
+        return gensim_model(kind, **({"max_n": 0} if without else {})).wv
+
+    return make
 
 
 @pytest.fixture(params=["arrays", *GENSIM])
-def wv(request):
+def wv(request, make_vectors):
     return make_vectors(request.param)
 
 
 @pytest.fixture
-def subword_model():
+def subword_model(make_vectors):
     return WordEmbeddingModel(make_vectors("FastText"), "subwords", use_subwords=True)
 
 
@@ -61,7 +62,7 @@ def test_every_kind_of_vectors_can_be_wrapped_and_not_be_changed_behind_its_back
     assert model.wv is wv
     assert model.name == model.model_name == "name"
     assert model.vectors is wv.vectors
-    assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 6, DIM)
+    assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 5, DIM)
     words = ["math", "she", "math"]
     expected = wv.vectors[[model.vocab[word] for word in words]]
     np.testing.assert_array_equal(model.get_vectors(words), expected)
@@ -107,16 +108,14 @@ PAIR = ["she", "he"]
     ("words", "embeddings", "error", "culprit"),
     [
         (["she", "they"], [ONE, ONE], ValueError, "'they'"),
-        ("he", [ONE, ONE], TypeError, "words"),
         ({"she", "he"}, [ONE, ONE], TypeError, "words .* set"),
         (PAIR, [ONE], ValueError, "2 words and 1 embeddings"),
-        (WORDS[:DIM], ONE, TypeError, "embeddings .*float32"),
         (PAIR, [ONE, ONE.tolist()], TypeError, "embeddings .* list"),
         (PAIR, [ONE, ONE[:3]], ValueError, r"'he' .*\(4,\).*\(3,\)"),
         (PAIR, [ONE, ONE.astype("f8")], ValueError, "'he' .*float64"),
     ],
 )
-def test_a_refused_batch_changes_nothing(kind, words, embeddings, error, culprit):
+def test_a_refused_batch_changes_nothing(make_vectors, kind, words, embeddings, error, culprit):
     wv = make_vectors(kind)
     if kind != "arrays":
         wv.fill_norms()
@@ -159,7 +158,7 @@ def test_normalize_leaves_vectors_without_direction_as_they_are():
 
 @pytest.mark.parametrize("kind", GENSIM)
 @pytest.mark.parametrize("change", ["update", "normalize"])
-def test_nearest_neighbours_see_the_new_vectors(kind, change):
+def test_nearest_neighbours_see_the_new_vectors(make_vectors, kind, change):
     model = WordEmbeddingModel(make_vectors(kind))
     model.wv.most_similar("she")  # gensim keeps the lengths from here on
     if change == "update":
@@ -172,7 +171,7 @@ def test_nearest_neighbours_see_the_new_vectors(kind, change):
     assert dict(model.wv.most_similar("she")) == pytest.approx(cosines, abs=1e-5)
 
 
-def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
+def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(make_vectors, tmp_path):
     wv = make_vectors("FastText")
     load = type(wv).load
     wv.save(str(tmp_path / "before"), sep_limit=0)
@@ -193,13 +192,13 @@ def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
 
 def test_unseen_words_have_vectors_only_when_asked_for(subword_model):
     wv = subword_model.wv
-    assert "womanly" in wv
-    assert "womanly" not in WordEmbeddingModel(wv)
-    assert "womanly" in subword_model
-    words = ["she", "womanly", "he"]
+    assert "readers" in wv
+    assert "readers" not in WordEmbeddingModel(wv)
+    assert "readers" in subword_model
+    words = ["she", "readers", "he"]
     expected = [wv.get_vector(word) for word in words]
     np.testing.assert_array_equal(subword_model.get_vectors(words), expected)
-    np.testing.assert_array_equal(subword_model["womanly"], expected[1])
+    np.testing.assert_array_equal(subword_model["readers"], expected[1])
 
 
 @pytest.mark.parametrize(
@@ -230,11 +229,11 @@ NUDGED[-1, -1] = np.nextafter(NUDGED[-1, -1], np.float32(9))
         {"vocab_prefix": "/en/"},
         {"wv": (WORDS, NUDGED)},
         {"wv": (WORDS, VECTORS.astype(np.float64))},
-        {"wv": (WORDS[:5], VECTORS[:5])},
+        {"wv": (WORDS[:4], VECTORS[:4])},
         {"wv": (WORDS[::-1], VECTORS)},
     ],
 )
-def test_models_that_differ_are_not_equal(changes):
+def test_models_that_differ_are_not_equal(make_vectors, changes):
     assert toy() == WordEmbeddingModel(make_vectors("KeyedVectors"), "toy")
     assert toy() != toy(**changes)
     assert toy() != WORDS
@@ -257,12 +256,12 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
     [
         ({"wv": {"she": ONE}}, TypeError, "KeyedVectors.* dict"),
         ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d"),
-        ({"wv": (WORDS, np.ones((6, DIM), int))}, TypeError, "floating-point numbers; got int"),
-        ({"wv": (WORDS[:5], VECTORS)}, ValueError, "5 words and 6 rows"),
-        ({"wv": ([*WORDS[:5], "she"], VECTORS)}, ValueError, "'she' .* 0 .* 5"),
-        ({"wv": ([*WORDS[:5], b"art"], VECTORS)}, TypeError, "element 5 .* bytes"),
+        ({"wv": (WORDS, np.ones((5, DIM), int))}, TypeError, "floating-point numbers; got int"),
+        ({"wv": (WORDS[:4], VECTORS)}, ValueError, "4 words and 5 rows"),
+        ({"wv": ([*WORDS[:4], "she"], VECTORS)}, ValueError, "'she' .* 0 .* 4"),
+        ({"wv": ([*WORDS[:4], b"art"], VECTORS)}, TypeError, "element 4 .* bytes"),
         # Letters are no words.
-        ({"wv": ("abcdef", VECTORS)}, TypeError, "vocabulary .* str"),
+        ({"wv": ("abcde", VECTORS)}, TypeError, "vocabulary .* str"),
         ({"name": 3}, TypeError, "name"),
         ({"use_subwords": "no"}, TypeError, "use_subwords"),
         ({"use_subwords": True}, TypeError, "use_subwords=True .* ArrayVectors"),
@@ -277,7 +276,7 @@ def test_what_makes_no_model_is_refused(changes, error, culprit):
 
 
 @pytest.mark.parametrize("kind", ["memory", "mapped", "gensim", "selected"])
-def test_a_copy_equals_its_original_and_changes_stay_on_their_side(tmp_path, kind):
+def test_a_copy_equals_its_original_and_changes_stay_on_their_side(make_vectors, tmp_path, kind):
     original = toy(vocab_prefix="/c/")
     if kind == "gensim":
         original = WordEmbeddingModel(make_vectors("KeyedVectors"), "toy", "/c/")
@@ -315,7 +314,7 @@ def test_a_copy_of_gensim_vectors_has_its_own_words_subwords_and_cached_lengths(
     before = theirs.vectors_vocab.copy()
     twin = subword_model.copy()
     assert twin.wv.norms is None
-    np.testing.assert_array_equal(twin["womanly"], subword_model["womanly"])
+    np.testing.assert_array_equal(twin["readers"], subword_model["readers"])
     twin.update("she", ONE)
     np.testing.assert_array_equal(theirs.vectors_vocab, before)
     twin.wv.add_vectors(["new"], ONE[None])

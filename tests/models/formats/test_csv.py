@@ -68,7 +68,7 @@ def test_words_and_numbers_are_found_in_any_layout(text, content, words, vectors
 
 
 WRONG = ["he,3", "he,3,4,5", "he,3,x", "he,3,", "he,3,1_0", "he,3,0x10", ",,", "h\0e,3,4", "he,3,٤"]
-WRONG += ["h" * 5000 + ",3,4", "he,3,4" + " " * 9999, "h\udcff,3,4"]
+WRONG += ["h" * 5000 + ",3,4", "h\udcff,3,4"]
 
 
 @pytest.mark.parametrize("line", WRONG, ids=range(len(WRONG)))
@@ -107,9 +107,7 @@ def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
         ('",",0.1,0.2\n', ","),
         (",0,1,2\nshe,0.1,0.2,0.3\n", ","),
         ("she," + ",".join(["0.123456"] * 1000), ","),
-        ("word," + ",".join(f"dim_{d}" for d in range(1000)), ","),
         (",".join(f"dim_{d}" for d in range(400)) + "\nshe," + "0.123," * 400, ","),
-        ("a,b\tc,d\n", None),
         ("3 2\nshe,1,2\n", None),
         ("\n", None),
         ("she,0.1,x\n", None),
