@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from model_files import Bomb
 
-from wefe import WEAT, Query, WordEmbeddingModel, load, run_queries
-from wefe.models import UnreadWordError, convert
+from wefe import WEAT, Query, WordEmbeddingModel, load
+from wefe.models import UnreadWordError
 from wefe.models._load import words_of
 from wefe.words import variants
 
@@ -197,23 +197,6 @@ def test_counts_that_are_none_are_named(make, write, line):
     path = write(b"the 5\n" + line + b"\n", "vocab.txt")
     with pytest.raises(ValueError, match="vocab.txt, line 2"):
         load(make("text"), min_count=1, counts=path)
-
-
-# ---- workers -----------------------------------------------------------------------------------
-
-
-def test_workers_see_what_was_changed_and_no_other_file_of_the_same_name(make, tmp_path):
-    model = load(make("native"))
-    before = run_queries(WEAT, [QUERY], [model])
-    twin = model.copy("twin")
-    twin.update("she", np.ones(4, np.float32))
-    changed = run_queries(WEAT, [QUERY], [twin])
-    assert changed.iloc[0, 0] != before.iloc[0, 0]
-    selected = load(make("text"), "selected", words=QUERY)
-    table = run_queries(WEAT, [QUERY], [twin, selected], n_jobs=2).iloc[:, 0]
-    np.testing.assert_allclose(table, [changed.iloc[0, 0], before.iloc[0, 0]], rtol=1e-12)
-    convert((WORDS, -VECTORS[::-1]), tmp_path / "vectors.safetensors")
-    assert run_queries(WEAT, [QUERY], [model], n_jobs=2).equals(before)
 
 
 # ---- what is opened ----------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Matrices of numpy's, with their words in the same archive or in a file beside them."""
 
-import io
+import functools
 import json
 import zipfile
 
 import numpy as np
 import pytest
+from fuzz_files import written
 from model_files import Bomb, at_most
 
 from wefe import load
@@ -15,13 +16,8 @@ from wefe.models.formats._source import Reading
 PLAIN, TRUSTED = Reading(), Reading(trust_pickle=True)
 WORDS = ["she", "he", "naïve", ".", "new york", "a\x85b"]
 VECTORS = np.arange(18, dtype=np.float32).reshape(6, 3) / 7
+npy = functools.partial(written, np.save)
 LINES = "".join(f"{word}\n" for word in WORDS).encode()
-
-
-def npy(array, **options):
-    stream = io.BytesIO()
-    np.save(stream, array, **options)
-    return stream.getvalue()
 
 
 @pytest.fixture
@@ -64,11 +60,10 @@ def test_words_are_read_from_a_file_beside_the_matrix_or_archive(matrix, write, 
     check(open_npz(matrix.with_suffix(".npz"), PLAIN))
 
 
-@pytest.mark.parametrize("form", [list, tuple, np.array])
-def test_words_or_their_file_may_be_given(matrix, write, form):
+def test_words_or_their_file_may_be_given(matrix, write):
     write(b"something else\n", "m.txt")
     other = write(LINES, "words of another name.lst")
-    for vocabulary in (form(WORDS), other, str(other)):
+    for vocabulary in (tuple(WORDS), np.array(WORDS), other, str(other)):
         source = open_npy(matrix, Reading(vocabulary=vocabulary))
         check(source)
         assert {type(word) for word in source.table.key_to_index} == {str}

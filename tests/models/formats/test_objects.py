@@ -22,14 +22,12 @@ TABLE = ArrayVectors(WORDS, VECTORS)
 @pytest.mark.parametrize(
     "thing",
     [
-        (WORDS, VECTORS),
         (tuple(WORDS), VECTORS.astype(float).tolist()),
-        TABLE,
         SimpleNamespace(key_to_index=dict(zip(WORDS, range(4), strict=True)), vectors=VECTORS),
         dict(zip(WORDS, VECTORS, strict=True)),
         pd.DataFrame(VECTORS, index=WORDS),
     ],
-    ids=["pair", "lists", "table", "another table", "dict", "frame"],
+    ids=["pair", "table", "dict", "frame"],
 )
 def test_words_and_vectors_of_an_object_are_taken(thing):
     model = load(thing)
@@ -37,15 +35,12 @@ def test_words_and_vectors_of_an_object_are_taken(thing):
     np.testing.assert_allclose(model.vectors, VECTORS)
 
 
-def test_a_model_gives_its_name_and_its_vectors():
+def test_a_model_gives_its_name_and_its_vectors_and_what_is_in_memory_cannot_be_mapped(tmp_path):
     model = WordEmbeddingModel.from_arrays(WORDS, VECTORS, "toy", "/c/")
     again = load(model)
     assert again.wv is model.wv
     assert again == model
     assert load(model, vocab_prefix="").vocab_prefix == ""
-
-
-def test_what_is_in_memory_cannot_be_mapped(tmp_path):
     with pytest.raises(ValueError, match="ArrayVectors"):
         load(TABLE, hold="mapped")
     np.save(tmp_path / "m.npy", VECTORS)
