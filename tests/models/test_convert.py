@@ -56,7 +56,7 @@ def test_the_vocabulary_is_cut_as_load_cuts_it(text, target, options):
     [
         ("v.bin", {}, ValueError, "path .*'.safetensors'; got str"),
         ("v.safetensors", {"dtype": "int4"}, ValueError, "dtype"),
-        ("v.safetensors", {"keep": lambda word: False}, ValueError, "no words to write"),
+        ("v.safetensors", {"keep": lambda word: False}, ValueError, "no words"),
         ("nowhere/v.safetensors", {}, FileNotFoundError, "folder"),
     ],
 )

