@@ -61,10 +61,9 @@ def test_streams_are_read_one_behind_the_other_to_the_end_and_damage_is_refused(
             unpacked(write(content))
 
 
-@pytest.mark.parametrize("n_zeros", [4, 100_000])
-def test_zeros_may_follow_a_stream(write, n_zeros):
-    assert unpacked(write(2 * (lzma.compress(TEXT) + bytes(n_zeros)))) == 2 * TEXT
-    assert unpacked(write(gzip.compress(TEXT) + bytes(n_zeros))) == TEXT
+def test_zeros_may_follow_a_stream(write):
+    assert unpacked(write(2 * (lzma.compress(TEXT) + bytes(100_000)))) == 2 * TEXT
+    assert unpacked(write(gzip.compress(TEXT) + bytes(4))) == TEXT
 
 
 @every_packing

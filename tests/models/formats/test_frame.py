@@ -24,6 +24,8 @@ def test_words_of_a_frame_are_in_its_index_or_a_column(dtype, kind):
     table = frame(vectors).reset_index().astype({"index": kind})
     for opened in (table, table.set_index("index"), table.assign(count=5).set_index("index")):
         check_source(open_frame(opened), WORDS, vectors)
+    others = table.assign(Token=table["index"], rank=range(6), known=True)
+    check_source(open_frame(others), WORDS, vectors)
     check_source(open_frame(table.iloc[:, ::-1]), WORDS, vectors[:, ::-1])
     check_source(open_frame(table[table.index > 4]), WORDS[5:], vectors[5:])
 
@@ -37,18 +39,6 @@ def test_whole_and_missing_numbers_of_a_frame_become_floats(dtype, expected):
     if dtype[0].isupper():
         numbers[1, 1], table.iloc[1, 1] = np.nan, pd.NA
     check_source(open_frame(table), WORDS, numbers)
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        frame().reset_index(names="Token").assign(pos="x", rank=range(6), known=True),
-        pd.DataFrame({"x": WORDS, "vector": list(VECTORS), "n": 1}),
-    ],
-    ids=["a telling name", "a column of lists"],
-)
-def test_other_columns_are_no_dimensions(table):
-    check_source(open_frame(table), WORDS, VECTORS)
 
 
 @pytest.mark.parametrize(

@@ -95,9 +95,9 @@ def test_what_was_written_is_read_whatever_the_words_and_their_hashes(
 
 @pytest.mark.parametrize("dtype", WIDTHS)
 def test_a_file_says_how_it_is_held_and_the_library_of_safetensors_reads_it(path, dtype):
-    write(path, dtype=dtype, name="mine")
+    write(path, dtype=dtype, name="m\udce9")
     mapped = load(path, hold="mapped")
-    assert (mapped.held, mapped.name, mapped.dim) == ("mapped", "mine", 5)
+    assert (mapped.held, mapped.name, mapped.dim) == ("mapped", "m?", 5)
     assert mapped.nbytes == WIDTHS[dtype] * len(WORDS)
     with pytest.raises(ValueError, match="another vocabulary"):
         load(path, limit=3, hold="mapped")
@@ -124,12 +124,6 @@ def test_what_does_not_fit_is_refused(path):
     with pytest.raises(ValueError, match="the name 'xxx.* is too long"):
         write(path, name="x" * 5000)
     assert not [*path.parent.iterdir()]
-
-
-@pytest.mark.parametrize("name", ["", "x" * 3000, 'naïve 語 " \\ \n', "\udce9"])
-def test_a_name_is_kept(path, name):
-    write(path, name=name)
-    assert load(path).name == (name.encode("utf-8", "replace").decode() or "vectors")
 
 
 def test_opening_a_large_file_reads_nothing_of_it(path):
