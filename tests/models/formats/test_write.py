@@ -176,6 +176,9 @@ def test_an_interrupted_writer_and_other_blocks_than_announced_leave_the_old_fil
 
     with pytest.raises(KeyboardInterrupt):
         write_blocks(old, kind, blocks(), 5, 3)
+    for n_words, dim in ((0, 3), (5, 0)):
+        with pytest.raises(ValueError, match="nothing to write"):
+            write_blocks(old, kind, [], n_words, dim)
     for n_words in (4, 6) if kind in FILES else ():
         with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
             write_blocks(old, kind, [(WORDS, VECTORS)], n_words, 3)
