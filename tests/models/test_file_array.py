@@ -10,11 +10,9 @@ VECTORS = np.random.default_rng(0).normal(size=(4, 3)).astype(np.float32)
 
 def test_any_rows_are_read_and_no_others(write):
     array = FileArray(OpenFile(write(b"head" + VECTORS.tobytes())), 4, (4, 3), "<f4")
-    for rows in (slice(1, 3), slice(3, 1), [2], [1, 2, 3], [3, 0, 3], []):
-        picked = VECTORS[rows] if len(np.atleast_1d(rows)) else VECTORS[:0]
-        np.testing.assert_array_equal(array[rows], picked)
-    for rows in ([0, 4], [-1, 2]):
-        with pytest.raises(IndexError, match="4 rows"):
-            array[rows]
+    for rows in (slice(1, 3), slice(3, 1), [2], [1, 2, 3], [3, 0, 3], np.array([], int)):
+        np.testing.assert_array_equal(array[rows], VECTORS[rows])
+    with pytest.raises(IndexError, match="4 rows"):
+        array[[0, 4]]
     with pytest.raises(ValueError, match=r"vectors\.any .* \(5, 3\)"):
         FileArray(array.file, 4, (5, 3), "<f4")

@@ -1,19 +1,16 @@
 """Opening files: told by content, held in three ways, cut as wished, damage named."""
 
 import gzip
-import logging
+import itertools
 import pickle
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from model_files import Bomb
 
-from wefe import MAC, RNSB, WEAT, Query, WordEmbeddingModel, load, run_queries
-from wefe.embeddings import get_embeddings_from_query
-from wefe.models import UnreadWordError, convert
+from wefe import WEAT, Query, WordEmbeddingModel, load
+from wefe.models import UnreadWordError
 from wefe.models._load import words_of
 from wefe.words import variants
 
@@ -103,9 +100,8 @@ def test_by_default_the_least_is_held_and_scores_are_the_same(make, kind):
     least = "mapped" if kind == "native" else "memory"
     assert [model.held for model in models] == [HELD[kind], least, "memory"]
     assert len(models[2]) == len(WORDS)
-    for metric, options in ((WEAT, {}), (MAC, {}), (RNSB, {"random_state": 0, "holdout": False})):
-        results = [metric().run_query(QUERY, model, **options) for model in models]
-        assert results[0] == results[1] == results[2]
+    results = [WEAT().run_query(QUERY, model) for model in models]
+    assert results[0] == results[1] == results[2]
     assert (", selected of " in repr(models[0])) is (HELD[kind] == "selected")
     if kind != "native":
         with pytest.raises(ValueError, match="mapped"):
@@ -130,15 +126,11 @@ def test_values_that_are_asked_for_are_checked(make, kind):
 @pytest.mark.parametrize(
     "look_up",
     [
-        lambda model: model["he"],
         lambda model: "he" in model,
         lambda model: model.get_vectors(["she", "he"]),
         lambda model: model.vocab["he"],
         lambda model: model.vocab.get("he"),
-        lambda model: model.update("he", VECTORS[0]),
         lambda model: WEAT().run_query(QUERY, model),
-        lambda model: get_embeddings_from_query(model, QUERY),
-        lambda model: run_queries(WEAT, [QUERY], [model]),
     ],
 )
 def test_a_word_that_was_not_asked_for_is_an_error_not_missing(make, look_up):
@@ -149,10 +141,9 @@ def test_a_word_that_was_not_asked_for_is_an_error_not_missing(make, look_up):
     # One that was asked for and is not there is missing.
     assert "nope" not in model
     assert (model.vocab.get("nope"), model.vocab.get("nope", 5)) == (None, 5)
-    for read in (lambda: model["nope"], lambda: model.vocab["nope"]):
-        with pytest.raises(KeyError, match="nope") as error:
-            read()
-        assert not isinstance(error.value, UnreadWordError)
+    with pytest.raises(KeyError, match="nope") as error:
+        model.vocab["nope"]
+    assert not isinstance(error.value, UnreadWordError)
     assert not any(value in model.vocab for value in (3, None, b"she", ("she",)))
 
 
@@ -164,27 +155,16 @@ def test_a_query_is_looked_up_with_the_prefix_and_a_string_as_it_is(tmp_path):
     assert words_of(QUERY, None, [{}]) == {"she", "he", "the", "naïve"}
 
 
-OPTIONS = st.fixed_dictionaries(
-    {},
-    optional={
-        **dict.fromkeys(["lowercase", "uppercase", "titlecase"], st.booleans()),
-        "strip_accents": st.sampled_from([True, False, "ascii", "unicode"]),
-        "unicode_form": st.sampled_from(["NFC", "NFD", "NFKC", "NFKD"]),
-        "apostrophes": st.sampled_from(["straight", "typographic"]),
-    },
-)
-
-
-@settings(max_examples=100, deadline=None)
-@given(
-    st.text(min_size=1, max_size=6) | st.sampled_from(["nin\u0303a", "niña", "aujourd'hui"]),
-    st.lists(OPTIONS, min_size=1, max_size=3),
-    st.sampled_from([None, "", "/c/en/", "É"]),
-)
-def test_a_query_stands_for_every_form_that_a_preprocessor_can_give(word, preprocessors, prefix):
+@pytest.mark.parametrize("word", ["She", "nin\u0303a", "NIÑA", "aujourd'hui"])
+@pytest.mark.parametrize("prefix", [None, "/c/en/"])
+def test_a_query_stands_for_every_form_that_a_preprocessor_can_give(word, prefix):
     asked = words_of(Query([[word]], [["x"]]), prefix)
-    assert set(variants(word, preprocessors, prefix)) <= asked
     assert {(prefix or "") + word, (prefix or "") + "x"} <= asked
+    cases, forms = ["lowercase", "uppercase", "titlecase"], [{}, {"unicode_form": "NFD"}]
+    accents = [{"strip_accents": value} for value in (False, True, "ascii")]
+    for case, form, accent in itertools.product(cases, forms, accents):
+        options = {case: True, "apostrophes": "typographic", **form, **accent}
+        assert set(variants(word, [options], prefix)) <= asked
 
 
 # ---- cutting -----------------------------------------------------------------------------------
@@ -197,9 +177,8 @@ def test_limit_counts_rows_of_the_source(write):
     assert list(load(path, limit=3, words=["b", "c"]).vocab) == ["b"]
 
 
-@pytest.mark.parametrize("end", ["\n\n", "\r\n"])
-def test_counts_come_from_a_mapping_a_file_or_gensim(make, write, end):
-    text = "".join(f"{word} {count}{end}" for word, count in COUNTS.items())
+def test_counts_come_from_a_mapping_a_file_or_gensim(make, write):
+    text = "".join(f"{word} {count}\r\n\n" for word, count in COUNTS.items())
     path = write(text.encode(), "vocab.txt")
     for counts in (path, str(path), COUNTS):
         assert list(load(make("text"), min_count=10, counts=counts).vocab) == WORDS[5:]
@@ -213,37 +192,11 @@ def test_counts_come_from_a_mapping_a_file_or_gensim(make, write, end):
     assert list(load(kv, min_count=10, counts={"The": 99}).vocab) == ["The"]
 
 
-@pytest.mark.parametrize("line", [b"she", b"she 1.5", b"\xff 3", b"she 3 x", b"she\t-"])
+@pytest.mark.parametrize("line", [b"she", b"she 1.5", b"\xff 3"])
 def test_counts_that_are_none_are_named(make, write, line):
     path = write(b"the 5\n" + line + b"\n", "vocab.txt")
     with pytest.raises(ValueError, match="vocab.txt, line 2"):
         load(make("text"), min_count=1, counts=path)
-
-
-def test_repeated_words_are_counted_in_the_log(make, caplog):
-    caplog.set_level(logging.INFO, "wefe")
-    load(make("text"), lowercase="first")
-    assert "7 words twice" in caplog.text
-    load(make("text"), lowercase="mean")
-    assert "7 words merged" in caplog.text
-
-
-# ---- workers -----------------------------------------------------------------------------------
-
-
-def test_workers_see_what_was_changed_and_no_other_file_of_the_same_name(make, tmp_path):
-    model = load(make("native"))
-    before = run_queries(WEAT, [QUERY], [model])
-    twin = model.copy("twin")
-    twin.update("she", np.ones(4, np.float32))
-    twin.vectors[twin.vocab["he"]] *= -2
-    changed = run_queries(WEAT, [QUERY], [twin])
-    assert changed.iloc[0, 0] != before.iloc[0, 0]
-    selected = load(make("text"), "selected", words=QUERY)
-    table = run_queries(WEAT, [QUERY], [twin, selected], n_jobs=2).iloc[:, 0]
-    np.testing.assert_allclose(table, [changed.iloc[0, 0], before.iloc[0, 0]], rtol=1e-12)
-    convert((WORDS, -VECTORS[::-1]), tmp_path / "vectors.safetensors")
-    assert run_queries(WEAT, [QUERY], [model], n_jobs=2).equals(before)
 
 
 # ---- what is opened ----------------------------------------------------------------------------
@@ -262,12 +215,9 @@ def test_pickles_are_not_opened(write, tmp_path, protocol):
     [
         (b"", "is empty"),
         (b"\x00\x01\x02\x03" * 10, "no known format"),
-        (b"just some words\nand more\n", "no known format"),
         # Its first line was looked for where there was none: an IndexError.
         (gzip.compress(b"\r" * 5000, mtime=0), "no known format"),
-        (b"\x1f\x8b\x08" + b"x" * 50, "gzip"),
         (gzip.compress(b"\x93NUMPY", mtime=0), "gzip.* unpack it"),
-        (b'\x40\x00\x00\x00\x00\x00\x00\x00{"embeddings":', "damaged safetensors"),
     ],
 )
 def test_damage_is_named(write, content, text):
@@ -281,13 +231,13 @@ def test_damage_is_named(write, content, text):
         ({"hold": "disk"}, ValueError),
         ({"hold": "selected"}, ValueError),
         ({"words": "she"}, TypeError),
+        ({"words": [b"she"]}, TypeError),
         ({"limit": 0}, ValueError),
         ({"lowercase": True}, ValueError),
         ({"keep": "she"}, TypeError),
         ({"min_count": 1}, ValueError),
         ({"on_error": "ignore"}, ValueError),
         ({"subwords": "mean"}, ValueError),
-        ({"trust_pickle": 1}, TypeError),
         ({"n_jobs": 0}, ValueError),
         ({"name": 3}, TypeError),
     ],
@@ -295,26 +245,15 @@ def test_damage_is_named(write, content, text):
 def test_wrong_options_are_named(make, options, kind):
     with pytest.raises(kind, match=f"^{next(iter(options))}"):
         load(make("text"), **options)
-
-
-@pytest.mark.parametrize("kind", ["text", "native"])
-def test_a_model_without_words_is_refused(make, kind):
     with pytest.raises(ValueError, match="no word is left"):
-        load(make(kind), keep=lambda word: False)
+        load(make("native"), keep=lambda word: False)
 
 
 @pytest.mark.parametrize(
-    ("file", "name"),
-    [
-        ("glove.6B.50d.txt", "glove.6B.50d"),
-        ("vectors", "vectors"),
-        (".hidden", ".hidden"),
-        ("x.safetensors", "x"),
-    ],
+    ("file", "name"), [("glove.50d.txt", "glove.50d"), (".hidden", ".hidden"), ("x.npy", "x")]
 )
-@pytest.mark.parametrize("kind", ["glove", "word2vec"])
-def test_a_file_is_known_by_its_content_and_gives_its_name(tmp_path, file, name, kind):
-    WordEmbeddingModel((WORDS, VECTORS)).save(tmp_path / file, kind)
+def test_a_file_is_known_by_its_content_and_gives_its_name(tmp_path, file, name):
+    WordEmbeddingModel((WORDS, VECTORS)).save(tmp_path / file, "word2vec")
     model = load(tmp_path / file)
     assert (model.name, list(model.vocab)) == (name, WORDS)
     assert load(tmp_path / file, "").name == ""

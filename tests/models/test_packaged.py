@@ -1,6 +1,5 @@
 import importlib.util
 import json
-import struct
 from importlib import resources
 from pathlib import Path
 
@@ -8,12 +7,10 @@ import numpy as np
 import pytest
 
 from wefe.models import WordEmbeddingModel, load_test_model, load_weat_w2v
+from wefe.models.formats._safetensors import read_header
 
 SHIPPED = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
 WORD_SETS = resources.files("wefe.datasets").joinpath("data")
-SCRIPT = Path(__file__).parents[2] / "scripts" / "build_packaged_vectors.py"
-
-needs_script = pytest.mark.skipif(not SCRIPT.exists(), reason="needs the repository's scripts/")
 
 
 @pytest.fixture(scope="module")
@@ -21,7 +18,9 @@ def model():
     return load_test_model()
 
 
-def module_at(path):
+@pytest.fixture(scope="module")
+def literal():
+    path = Path(__file__).parents[1] / "oracles" / "literal_metrics.py"
     specification = importlib.util.spec_from_file_location(path.stem, path)
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
@@ -36,16 +35,10 @@ def strings_in(node):
 
 
 def test_file_is_plain_numbers_behind_a_json_header():
-    # The safetensors layout, read by hand: nothing in it could be a pickle.
-    contents = SHIPPED.read_bytes()
-    assert len(contents) <= 6_000_000
-    (length,) = struct.unpack("<Q", contents[:8])
-    header = json.loads(contents[8 : 8 + length])
-    metadata = header.pop("__metadata__")
-    tensors = {name: (tensor["dtype"], len(tensor["shape"])) for name, tensor in header.items()}
-    assert tensors == {"embeddings": ("F16", 2), "vocabulary": ("U8", 1)}
-    ends = [tensor["data_offsets"][1] for tensor in header.values()]
-    assert max(ends) == len(contents) - 8 - length
+    assert SHIPPED.stat().st_size <= 6_000_000
+    tensors, metadata = read_header(SHIPPED)
+    kinds = {name: (tensor.dtype, len(tensor.shape)) for name, tensor in tensors.items()}
+    assert kinds == {"embeddings": ("F16", 2), "vocabulary": ("U8", 1)}
     assert metadata["licence"] == "Apache-2.0"
     assert float(metadata["explained_variance"]) == pytest.approx(0.9487, abs=1e-3)
 
@@ -57,9 +50,6 @@ def test_model_has_256_finite_float32_dimensions_and_all_words_of_the_packaged_s
     files = [file for file in WORD_SETS.iterdir() if file.name.endswith(".json")]
     words = strings_in([json.loads(file.read_text("utf-8"))["word_sets"] for file in files])
     assert words <= set(model.vocab), "run scripts/build_packaged_vectors.py again"
-
-
-def test_old_name_gives_the_same_vectors_and_says_what_they_are(model):
     with pytest.warns(UserWarning, match="not the word2vec"):
         table = load_weat_w2v()
     np.testing.assert_array_equal(WordEmbeddingModel(table)["nurse"], model["nurse"])
@@ -73,26 +63,7 @@ def test_old_name_gives_the_same_vectors_and_says_what_they_are(model):
         (("math", "arts", "male_terms", "female_terms"), 1.00),
     ],
 )
-def test_model_shows_the_published_associations(model, sets, measured):
+def test_model_shows_the_published_associations(model, literal, sets, measured):
     word_sets = json.loads(WORD_SETS.joinpath("weat.json").read_text("utf-8"))["word_sets"]
-    literal = module_at(Path(__file__).parents[1] / "oracles" / "literal_metrics.py")
     effect_size = literal.weat_effect_size(*(model.get_vectors(word_sets[name]) for name in sets))
     assert effect_size == pytest.approx(measured, abs=0.01)
-
-
-@needs_script
-def test_script_check_tells_a_changed_file_from_the_shipped_one(capsys):
-    from safetensors.numpy import load
-
-    script, shipped = module_at(SCRIPT), SHIPPED.read_bytes()
-    tensors = load(shipped)
-    words = tensors["vocabulary"].tobytes().replace(b"\nCatholic_priest\n", b"\nCatholic_bishop\n")
-    for changed, same in (
-        ({}, True),
-        ({"embeddings": np.nextafter(tensors["embeddings"], np.float16(9))}, True),
-        ({"embeddings": tensors["embeddings"] + np.float16(0.01)}, False),
-        ({"vocabulary": np.frombuffer(words, dtype=np.uint8)}, False),
-    ):
-        built = script.to_safetensors(tensors | changed, {})
-        assert script.check(built, shipped) is same
-    assert "Catholic_bishop" in capsys.readouterr().out

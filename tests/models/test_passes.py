@@ -5,7 +5,13 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models import _passes
-from wefe.models._passes import most_associated, plain_rows, vocabulary_blocks, vocabulary_cosines
+from wefe.models._passes import (
+    most_associated,
+    neighbors_of,
+    plain_rows,
+    vocabulary_blocks,
+    vocabulary_cosines,
+)
 
 N_WORDS, DIM = 300, 8
 WORDS = [f"w{row}" for row in range(N_WORDS)]
@@ -27,12 +33,7 @@ def model_of(array, prefix=None):
     return WordEmbeddingModel(([(prefix or "") + word for word in WORDS], array), "m", prefix)
 
 
-def joined(model):
-    rows, blocks = zip(*vocabulary_blocks(model), strict=True)
-    return np.concatenate(rows), np.concatenate(blocks), blocks
-
-
-@pytest.fixture(params=[1, 7 * DIM, 1 << 20])
+@pytest.fixture(params=[7 * DIM, 1 << 20])
 def block_numbers(request, monkeypatch):
     monkeypatch.setattr(_passes, "_BLOCK_NUMBERS", request.param)
     return request.param
@@ -41,31 +42,32 @@ def block_numbers(request, monkeypatch):
 @every_width
 def test_every_row_with_a_direction_comes_once_and_in_order(dtype, block_numbers):
     array = with_holes(dtype)
-    rows, found, blocks = joined(model_of(array))
+    rows, blocks = zip(*vocabulary_blocks(model_of(array)), strict=True)
+    rows = np.concatenate(rows)
     np.testing.assert_array_equal(rows, np.delete(np.arange(N_WORDS), NO_DIRECTION))
-    np.testing.assert_array_equal(found, array[rows])
+    np.testing.assert_array_equal(np.concatenate(blocks), array[rows])
     # Narrow numbers are widened, so that nothing is computed in float16.
     assert {block.dtype for block in blocks} == {np.promote_types(dtype, np.float32)}
     assert max(block.size for block in blocks) <= max(block_numbers, DIM)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int8"])
-def test_a_pass_does_not_read_a_mapped_model_into_memory(dtype, tmp_path, block_numbers):
-    opened = convert(model_of(vectors()), tmp_path / "m.safetensors", dtype=dtype)
-    rows, found, _ = joined(opened)
+def test_a_pass_does_not_read_a_mapped_model_into_memory(tmp_path, block_numbers):
+    opened = convert(model_of(vectors()), tmp_path / "m.safetensors", dtype="int8")
+    found = np.concatenate([block for _, block in vocabulary_blocks(opened)])
     cosines = vocabulary_cosines(opened, np.eye(DIM)[:1], 10)
     assert opened.held == "mapped"
-    np.testing.assert_array_equal(rows, np.arange(N_WORDS))
     np.testing.assert_array_equal(found, opened.vectors)
     np.testing.assert_array_equal(cosines, vocabulary_cosines(opened, np.eye(DIM)[:1])[:10])
 
 
 def test_a_model_opened_for_some_words_is_refused(tmp_path):
     model_of(vectors()).save(tmp_path / "m.txt")
-    opened = load(tmp_path / "m.txt", words=["w1", "w2"])
-    for use in (lambda: next(vocabulary_blocks(opened)), lambda: vocabulary_cosines(opened, [1])):
+    some = load(tmp_path / "m.txt", words=["w1", "w2"])
+    for use in (vocabulary_cosines, neighbors_of, WordEmbeddingModel.most_similar):
         with pytest.raises(ValueError, match="m was opened for 2 words only"):
-            use()
+            use(some, ["w1"])
+    with pytest.raises(ValueError, match="m was opened for 2 words only"):
+        next(vocabulary_blocks(some))
 
 
 # The words that are most associated
@@ -80,10 +82,9 @@ def slow_most_associated(array, axis, n_words, allowed):
 
 @every_width
 @pytest.mark.parametrize("n_words", [1, 10, 5 * N_WORDS])
-@pytest.mark.parametrize("prefix", [None, "/c/en/"])
-def test_most_associated_are_those_of_a_full_sort(dtype, n_words, prefix, block_numbers):
+def test_most_associated_are_those_of_a_full_sort(dtype, n_words, block_numbers):
     array = with_holes(dtype)
-    model, axes = model_of(array, prefix), np.random.default_rng(1).normal(size=(3, DIM))
+    model, axes = model_of(array, "/c/en/"), np.random.default_rng(1).normal(size=(3, DIM))
     for rows, ignore in ((None, []), (np.arange(5, 90), ["w6", "w7", "xyzzy"])):
         allowed = set(range(N_WORDS) if rows is None else rows) - {*NO_DIRECTION}
         allowed -= {int(word[1:]) for word in ignore if word in WORDS}
@@ -96,7 +97,6 @@ def test_most_associated_are_those_of_a_full_sort(dtype, n_words, prefix, block_
 
 def test_of_equal_words_the_earlier_ones_come_first(block_numbers):
     array = np.ones((N_WORDS, DIM), np.float32)
-    array[::2] *= 4  # another length, the same direction
     array[5] = -1
     ((rows, values),) = most_associated(model_of(array), np.ones(DIM), 8)
     np.testing.assert_array_equal(rows, [0, 1, 2, 3, 4, 6, 7, 8])

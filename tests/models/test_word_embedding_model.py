@@ -1,8 +1,6 @@
 """WordEmbeddingModel: gensim's vectors of every kind, and plain arrays, behind one face."""
 
 import copy
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -11,36 +9,37 @@ from wefe import convert, load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors
 
-WORDS = ["she", "he", "woman", "man", "math", "art"]
+WORDS = ["she", "he", "reads", "math", "art"]
 DIM = 4
 ONE = np.ones(DIM, np.float32)
-VECTORS = np.random.default_rng(0).normal(size=(6, DIM)).astype(np.float32)
+VECTORS = np.random.default_rng(0).normal(size=(5, DIM)).astype(np.float32)
 GENSIM = ["KeyedVectors", "Word2Vec", "FastText", "FastText without n-grams"]
 
 
-def make_vectors(kind):
-    """A table of the six words, of any kind."""
-    if kind == "arrays":
-        return ArrayVectors(WORDS, VECTORS.copy())
-    models = pytest.importorskip("gensim").models
-    if kind == "KeyedVectors":
-        wv = models.KeyedVectors(DIM)
-        wv.add_vectors(WORDS, VECTORS)
-        return wv
-    options = {"vector_size": DIM, "min_count": 1, "epochs": 1, "workers": 1, "seed": 1}
-    if kind != "Word2Vec":
-        options |= {"bucket": 32, "min_n": 3, "max_n": 4 if kind == "FastText" else 0}
-    make = models.Word2Vec if kind == "Word2Vec" else models.FastText
-    return make([["she", "woman", "art"], ["he", "man", "math"]], **options).wv
+@pytest.fixture
+def make_vectors(gensim_model):
+    """Make a table of the five words, of any kind."""
+
+    def make(kind):
+        if kind == "arrays":
+            return ArrayVectors(WORDS, VECTORS.copy())
+        if kind == "KeyedVectors":
+            wv = pytest.importorskip("gensim.models").KeyedVectors(DIM)
+            wv.add_vectors(WORDS, VECTORS)
+            return wv
+        kind, _, without = kind.partition(" ")
+        return gensim_model(kind, **({"max_n": 0} if without else {})).wv
+
+    return make
 
 
 @pytest.fixture(params=["arrays", *GENSIM])
-def wv(request):
+def wv(request, make_vectors):
     return make_vectors(request.param)
 
 
 @pytest.fixture
-def subword_model():
+def subword_model(make_vectors):
     return WordEmbeddingModel(make_vectors("FastText"), "subwords", use_subwords=True)
 
 
@@ -58,17 +57,16 @@ def bits(model):
 # What it holds
 
 
-def test_every_kind_of_vectors_can_be_wrapped(wv):
+def test_every_kind_of_vectors_can_be_wrapped_and_not_be_changed_behind_its_back(wv):
     model = WordEmbeddingModel(wv, "name")
     assert model.wv is wv
     assert model.name == model.model_name == "name"
     assert model.vectors is wv.vectors
-    assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 6, DIM)
-    for word, row in model.vocab.items():
-        assert word in model
-        np.testing.assert_array_equal(model[word], wv.vectors[row])
+    assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 5, DIM)
     words = ["math", "she", "math"]
-    np.testing.assert_array_equal(model.get_vectors(words), [model[word] for word in words])
+    expected = wv.vectors[[model.vocab[word] for word in words]]
+    np.testing.assert_array_equal(model.get_vectors(words), expected)
+    np.testing.assert_array_equal([model[word] for word in words], expected)
     with pytest.raises(KeyError, match="'they'"):
         model.get_vectors(["she", "they", "he"])
     # gensim itself takes 0 for the first word, and its fastText has every word.
@@ -76,23 +74,8 @@ def test_every_kind_of_vectors_can_be_wrapped(wv):
         assert word not in model
         with pytest.raises(KeyError, match="not in the vocabulary of name"):
             model[word]
-
-
-def test_words_and_an_array_need_no_gensim():
-    code = (
-        "import sys; sys.modules['gensim'] = None; import numpy as np; import wefe;"
-        "model = wefe.WordEmbeddingModel((['she', 'he'], np.eye(2)), 'toy');"
-        "model.normalize(); model.update('she', np.array([3.0, 4.0])); print(model['she'])"
-    )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert (run.stdout, run.stderr) == ("[3. 4.]\n", "")
-
-
-def test_a_vector_cannot_be_changed_behind_the_back_of_the_model(wv):
     # `model["she"] /= 2` would leave gensim's cached lengths stale; gensim refuses it too.
-    model = WordEmbeddingModel(wv)
-    before = bits(model)
-    vector = model["she"]
+    before, vector = bits(model), model["she"]
     with pytest.raises(ValueError, match="read-only"):
         vector /= 2
     model.get_vectors(["she", "he"])[:] = 0
@@ -109,15 +92,12 @@ def test_update_changes_one_word_and_no_other(wv):
     vector = np.arange(DIM, dtype=np.float32)
     model.update("he", vector)
     vector[:] = 99
-    np.testing.assert_array_equal(model["he"], range(DIM))
     np.testing.assert_array_equal(wv["he"], range(DIM))
     assert model.get_vectors(others).tobytes() == before
-
-
-def test_vectors_of_the_model_itself_can_be_the_new_ones():
-    model = toy()
-    model.batch_update(WORDS, model.vectors[::-1])
-    np.testing.assert_array_equal(model.vectors, VECTORS[::-1])
+    # The new vectors may be those of the model itself.
+    turned = model.vectors[::-1].copy()
+    model.batch_update(list(model.vocab), model.vectors[::-1])
+    np.testing.assert_array_equal(model.vectors, turned)
 
 
 PAIR = ["she", "he"]
@@ -128,16 +108,14 @@ PAIR = ["she", "he"]
     ("words", "embeddings", "error", "culprit"),
     [
         (["she", "they"], [ONE, ONE], ValueError, "'they'"),
-        ("he", [ONE, ONE], TypeError, "words"),
         ({"she", "he"}, [ONE, ONE], TypeError, "words .* set"),
         (PAIR, [ONE], ValueError, "2 words and 1 embeddings"),
-        (WORDS[:DIM], ONE, TypeError, "embeddings .*float32"),
         (PAIR, [ONE, ONE.tolist()], TypeError, "embeddings .* list"),
         (PAIR, [ONE, ONE[:3]], ValueError, r"'he' .*\(4,\).*\(3,\)"),
         (PAIR, [ONE, ONE.astype("f8")], ValueError, "'he' .*float64"),
     ],
 )
-def test_a_refused_batch_changes_nothing(kind, words, embeddings, error, culprit):
+def test_a_refused_batch_changes_nothing(make_vectors, kind, words, embeddings, error, culprit):
     wv = make_vectors(kind)
     if kind != "arrays":
         wv.fill_norms()
@@ -155,12 +133,10 @@ def test_a_read_only_model_says_so_and_stays():
     for change in (lambda: model.update("she", ONE), model.normalize):
         with pytest.raises(ValueError, match="toy are read-only"):
             change()
-    np.testing.assert_array_equal(vectors, VECTORS)
 
 
 @pytest.mark.parametrize(
-    ("dtype", "size"),
-    [("f2", 6e-8), ("f2", 6e4), ("f4", 1e-45), ("f4", 3e38), ("f8", 1e-150), ("f8", 1e150)],
+    ("dtype", "size"), [("f2", 6e-8), ("f2", 6e4), ("f4", 1e-45), ("f4", 3e38), ("f8", 1e150)]
 )
 def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
     # float32 cannot square 3e38: the length would be infinite and the vector zero.
@@ -170,13 +146,11 @@ def test_normalize_copes_with_every_length_that_the_width_holds(dtype, size):
 
 
 def test_normalize_leaves_vectors_without_direction_as_they_are():
-    vectors = VECTORS.copy()
-    vectors[0], vectors[1, 2], vectors[2, 0] = 0, np.nan, np.inf
-    model = toy(wv=(WORDS, vectors.copy()))
+    vectors = np.array([[0, 0], [1, np.nan], [np.inf, 1], [3, -4]], np.float32)
+    model = toy(wv=(WORDS[:4], vectors.copy()))
     model.normalize()
-    assert model.vectors[:3].tobytes() == vectors[:3].tobytes()
-    expected = vectors[3:] / np.linalg.norm(vectors[3:], axis=1, keepdims=True)
-    np.testing.assert_allclose(model.vectors[3:], expected, rtol=1e-6)
+    np.testing.assert_array_equal(model.vectors[:3], vectors[:3])
+    assert model.vectors[3].tolist() == pytest.approx([0.6, -0.8])
 
 
 # What gensim remembers
@@ -184,7 +158,7 @@ def test_normalize_leaves_vectors_without_direction_as_they_are():
 
 @pytest.mark.parametrize("kind", GENSIM)
 @pytest.mark.parametrize("change", ["update", "normalize"])
-def test_nearest_neighbours_see_the_new_vectors(kind, change):
+def test_nearest_neighbours_see_the_new_vectors(make_vectors, kind, change):
     model = WordEmbeddingModel(make_vectors(kind))
     model.wv.most_similar("she")  # gensim keeps the lengths from here on
     if change == "update":
@@ -195,10 +169,9 @@ def test_nearest_neighbours_see_the_new_vectors(kind, change):
     cosines = dict(zip(model.vocab, unit @ unit[model.vocab["she"]], strict=True))
     del cosines["she"]
     assert dict(model.wv.most_similar("she")) == pytest.approx(cosines, abs=1e-5)
-    assert np.linalg.norm(model.wv.get_vector("he", norm=True)) == pytest.approx(1, abs=1e-5)
 
 
-def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
+def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(make_vectors, tmp_path):
     wv = make_vectors("FastText")
     load = type(wv).load
     wv.save(str(tmp_path / "before"), sep_limit=0)
@@ -207,11 +180,7 @@ def test_updated_vectors_are_saved_of_a_mapped_fasttext_model_too(tmp_path):
     model.wv.save(str(tmp_path / "after"))
     np.testing.assert_allclose(load(str(tmp_path / "after"))["he"], ONE, rtol=1e-5)
     np.testing.assert_array_equal(load(str(tmp_path / "before"))["he"], wv["he"])
-
-
-def test_words_added_to_a_fasttext_model_can_be_updated():
-    # Such words have no n-grams in gensim's tables.
-    wv = make_vectors("FastText")
+    # Words that are added have no n-grams in gensim's tables.
     wv.add_vectors(["they"], ONE[None])
     model = WordEmbeddingModel(wv)
     model.update("they", 2 * ONE)
@@ -223,13 +192,12 @@ def test_words_added_to_a_fasttext_model_can_be_updated():
 
 def test_unseen_words_have_vectors_only_when_asked_for(subword_model):
     wv = subword_model.wv
-    assert "womanly" in wv
-    assert "womanly" not in WordEmbeddingModel(wv)
-    assert "womanly" in subword_model
-    words = ["she", "womanly", "he"]
+    assert "readers" in wv
+    assert "readers" not in WordEmbeddingModel(wv)
+    assert "readers" in subword_model
+    words = ["she", "readers", "he"]
     expected = [wv.get_vector(word) for word in words]
     np.testing.assert_array_equal(subword_model.get_vectors(words), expected)
-    np.testing.assert_array_equal(subword_model["womanly"], expected[1])
 
 
 @pytest.mark.parametrize(
@@ -260,18 +228,14 @@ NUDGED[-1, -1] = np.nextafter(NUDGED[-1, -1], np.float32(9))
         {"vocab_prefix": "/en/"},
         {"wv": (WORDS, NUDGED)},
         {"wv": (WORDS, VECTORS.astype(np.float64))},
-        {"wv": (WORDS[:5], VECTORS[:5])},
-        {"wv": (WORDS, VECTORS[:, :3])},
-        {"wv": ([*WORDS[:5], "they"], VECTORS)},
+        {"wv": (WORDS[:4], VECTORS[:4])},
         {"wv": (WORDS[::-1], VECTORS)},
     ],
 )
-def test_models_that_differ_are_not_equal(changes):
+def test_models_that_differ_are_not_equal(make_vectors, changes):
     assert toy() == WordEmbeddingModel(make_vectors("KeyedVectors"), "toy")
     assert toy() != toy(**changes)
     assert toy() != WORDS
-    with pytest.raises(TypeError, match="unhashable"):
-        {toy()}
 
 
 def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model):
@@ -288,17 +252,16 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
     ("changes", "error", "culprit"),
     [
         ({"wv": {"she": ONE}}, TypeError, "KeyedVectors.* dict"),
-        ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d.* 1 dimensions"),
-        ({"wv": (WORDS, np.ones((6, DIM), int))}, TypeError, "floating-point numbers; got int"),
-        ({"wv": (WORDS[:5], VECTORS)}, ValueError, "5 words and 6 rows"),
-        ({"wv": ([*WORDS[:5], "she"], VECTORS)}, ValueError, "'she' .* 0 .* 5"),
-        ({"wv": ([*WORDS[:5], b"art"], VECTORS)}, TypeError, "element 5 .* bytes"),
-        # Letters are no words, and a set or dict has not the order of the rows.
-        ({"wv": ("abcdef", VECTORS)}, TypeError, "vocabulary .* str"),
-        ({"wv": ({"he": 1, "she": 0}, VECTORS[:2])}, TypeError, "vocabulary .* dict"),
-        ({"name": 3}, TypeError, "name .* int 3"),
-        ({"use_subwords": "no"}, TypeError, "use_subwords .* str 'no'"),
-        ({"use_subwords": True}, TypeError, "use_subwords=True needs .* ArrayVectors"),
+        ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d"),
+        ({"wv": (WORDS, np.ones((5, DIM), int))}, TypeError, "floating-point numbers; got int"),
+        ({"wv": (WORDS[:4], VECTORS)}, ValueError, "4 words and 5 rows"),
+        ({"wv": ([*WORDS[:4], "she"], VECTORS)}, ValueError, "'she' .* 0 .* 4"),
+        ({"wv": ([*WORDS[:4], b"art"], VECTORS)}, TypeError, "element 4 .* bytes"),
+        # Letters are no words.
+        ({"wv": ("abcde", VECTORS)}, TypeError, "vocabulary .* str"),
+        ({"name": 3}, TypeError, "name"),
+        ({"use_subwords": "no"}, TypeError, "use_subwords"),
+        ({"use_subwords": True}, TypeError, "use_subwords=True .* ArrayVectors"),
     ],
 )
 def test_what_makes_no_model_is_refused(changes, error, culprit):
@@ -309,19 +272,15 @@ def test_what_makes_no_model_is_refused(changes, error, culprit):
 # Copies
 
 
-@pytest.fixture(params=["memory", "mapped", "gensim", "selected"])
-def original(request, tmp_path):
-    if request.param == "gensim":
-        return WordEmbeddingModel(make_vectors("KeyedVectors"), "toy", "/c/")
-    model = toy(vocab_prefix="/c/")
-    if request.param == "memory":
-        return model
-    path = tmp_path / ("toy.safetensors" if request.param == "mapped" else "toy.txt")
-    model.save(path)
-    return load(path, vocab_prefix="/c/", words=[*WORDS, "xyzzy"])
-
-
-def test_a_copy_equals_its_original_and_changes_stay_on_their_side(original):
+@pytest.mark.parametrize("kind", ["memory", "mapped", "gensim", "selected"])
+def test_a_copy_equals_its_original_and_changes_stay_on_their_side(make_vectors, tmp_path, kind):
+    original = toy(vocab_prefix="/c/")
+    if kind == "gensim":
+        original = WordEmbeddingModel(make_vectors("KeyedVectors"), "toy", "/c/")
+    elif kind != "memory":
+        path = tmp_path / ("toy.safetensors" if kind == "mapped" else "toy.txt")
+        original.save(path)
+        original = load(path, vocab_prefix="/c/", words=[*WORDS, "xyzzy"])
     twin = original.copy()
     assert twin == original
     assert twin.wv is not original.wv
@@ -332,43 +291,27 @@ def test_a_copy_equals_its_original_and_changes_stay_on_their_side(original):
     original.update("he", 2 * ONE)
     np.testing.assert_array_equal(twin["he"], VECTORS[1])
     np.testing.assert_array_equal(twin["she"], ONE)
-    twin.normalize()
-    np.testing.assert_array_equal(original["she"], VECTORS[0])
-    assert (original.name, original.copy("third").name) == ("toy", "third")
+    assert original.copy("third").name == "third"
 
 
 def test_copies_of_quantised_vectors_stay_quantised_until_one_is_changed(tmp_path):
     model = convert(toy(), tmp_path / "q.safetensors", dtype="int8")
-    file, small = (tmp_path / "q.safetensors").read_bytes(), model.nbytes
-    twin = model.copy("twin")
-    assert (twin.held, twin.nbytes) == ("mapped", small)
+    twin = model.copy()
+    assert (twin.held, twin.nbytes) == ("mapped", model.nbytes)
     twin.update("she", ONE)
     # To change one vector, all were made.
-    assert (twin.held, twin.nbytes) == ("memory", VECTORS.nbytes)
-    assert (model.held, model.nbytes) == ("mapped", small)
-    third = twin.copy()
-    third.update("she", -ONE)
-    np.testing.assert_array_equal(twin["she"], ONE)
-    assert (tmp_path / "q.safetensors").read_bytes() == file
+    assert (model.held, twin.held, twin.nbytes) == ("mapped", "memory", VECTORS.nbytes)
 
 
-def test_a_copy_of_gensim_vectors_has_its_own_words_and_cached_lengths():
-    model = WordEmbeddingModel(make_vectors("KeyedVectors"))
-    model.wv.fill_norms()
-    twin = model.copy()
-    assert twin.wv.norms is None
-    twin.wv.add_vectors(["new"], ONE[None])
-    twin.wv.set_vecattr("she", "count", 5)
-    assert "new" in twin
-    assert list(model.wv.index_to_key) == list(model.vocab) == WORDS
-    assert "count" not in model.wv.expandos
-    np.testing.assert_allclose(model.wv.norms, np.linalg.norm(VECTORS, axis=1), rtol=1e-6)
-
-
-def test_a_copy_of_fasttext_vectors_builds_the_same_words(subword_model):
+def test_a_copy_of_gensim_vectors_has_its_own_words_subwords_and_cached_lengths(subword_model):
+    theirs = subword_model.wv
+    theirs.fill_norms()
+    before = theirs.vectors_vocab.copy()
     twin = subword_model.copy()
-    np.testing.assert_array_equal(twin["womanly"], subword_model["womanly"])
-    before = subword_model.wv.vectors_vocab.copy()
+    assert twin.wv.norms is None
+    np.testing.assert_array_equal(twin["readers"], subword_model["readers"])
     twin.update("she", ONE)
-    np.testing.assert_array_equal(subword_model.wv.vectors_vocab, before)
-    assert not np.array_equal(subword_model["she"], ONE)
+    np.testing.assert_array_equal(theirs.vectors_vocab, before)
+    twin.wv.add_vectors(["new"], ONE[None])
+    assert "new" in twin.vocab
+    assert set(theirs.index_to_key) == set(subword_model.vocab) == set(WORDS)

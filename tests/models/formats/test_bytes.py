@@ -31,7 +31,6 @@ def zipped(members):
 STREAMS = {"gz": gzip.compress, "bz2": bz2.compress, "xz": lzma.compress, "zst": zstd}
 PACK = {**STREAMS, "zip": lambda data: zipped({"vectors.txt": data})}
 every_packing = pytest.mark.parametrize("packing", PACK)
-every_stream = pytest.mark.parametrize("packing", STREAMS)
 
 
 def unpacked(path):
@@ -48,28 +47,23 @@ def test_a_packed_model_is_the_unpacked_one(write, packing):
         load(write(PACK[packing](b"")))
 
 
-@every_stream
-def test_streams_one_behind_the_other_are_one_file(write, packing):
-    pack = PACK[packing]
+@pytest.mark.parametrize("packing", STREAMS)
+def test_streams_are_read_one_behind_the_other_to_the_end_and_damage_is_refused(write, packing):
+    pack = STREAMS[packing]
     assert unpacked(write(pack(TEXT) + pack(b"") + 40 * pack(b"she"))) == TEXT + 40 * b"she"
-
-
-@pytest.mark.parametrize("n_zeros", [4, 100_000])
-def test_zeros_may_follow_a_stream(write, n_zeros):
-    assert unpacked(write(2 * (lzma.compress(TEXT) + bytes(n_zeros)))) == 2 * TEXT
-    assert unpacked(write(gzip.compress(TEXT) + bytes(n_zeros))) == TEXT
-
-
-@every_stream
-def test_streams_cut_anywhere_or_with_garbage_behind_are_refused(write, packing):
     # The libraries of bz2 and zstd take garbage for the end; it may be a damaged second half.
     # Nothing but the number of words could tell that a whole stream is missing.
-    packed = PACK[packing](TEXT[:600])
+    packed = pack(TEXT[:600])
     damaged = [(2 * packed)[:length] for length in range(len(packed) + 1, 2 * len(packed))]
     damaged += [packed + garbage for garbage in (b"x", b"garbage " * 100, packed[1:], b"\0x")]
     for content in damaged:
         with pytest.raises(ValueError, match=r"vectors\.any"):
             unpacked(write(content))
+
+
+def test_zeros_may_follow_a_stream(write):
+    assert unpacked(write(2 * (lzma.compress(TEXT) + bytes(100_000)))) == 2 * TEXT
+    assert unpacked(write(gzip.compress(TEXT) + bytes(4))) == TEXT
 
 
 @every_packing
@@ -93,7 +87,6 @@ def test_a_line_without_end_is_stopped(write):
 
 def test_a_member_is_named_as_if_the_archive_were_a_folder(write):
     path = write(zipped({"a.txt": b"she 1 2\n", "sub/b.txt": b"he 3 4\n", "sub/": b""}), "g.zip")
-    assert list(load(path / "a.txt").vocab) == ["she"]
     model = load(str(path / "sub" / "b.txt"))
     assert (model.name, list(model.vocab)) == ("b", ["he"])
     with pytest.raises(ValueError, match=r"holds 2 files \('a.txt', 'sub/b.txt'\); name one"):
@@ -104,14 +97,11 @@ def test_a_member_is_named_as_if_the_archive_were_a_folder(write):
     for content in (b"she 1 2\n", gzip.compress(b"she 1 2\n")):
         with pytest.raises(FileNotFoundError, match="is a file, not a folder or zip archive"):
             load(write(content, "vectors.txt") / "inner.txt")
-
-
-def test_an_encrypted_member_is_named(write):
-    data = bytearray(zipped({"vectors.txt": TEXT}))
-    data[6] |= 1
-    data[data.index(b"PK\x01\x02") + 8] |= 1
+    encrypted = bytearray(zipped({"vectors.txt": TEXT}))
+    encrypted[6] |= 1
+    encrypted[encrypted.index(b"PK\x01\x02") + 8] |= 1
     with pytest.raises(ValueError, match="'vectors.txt' is encrypted"):
-        load(write(bytes(data), "secret.zip"))
+        load(write(bytes(encrypted), "secret.zip"))
 
 
 @pytest.mark.parametrize("data", [b"", b"a", b"\n\n\n", b"a\nbc\n\ndefghijklm\nr"])

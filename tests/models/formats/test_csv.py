@@ -6,8 +6,6 @@ import io
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, example, given, settings
-from hypothesis import strategies as st
 from model_files import at_most, check_source, read_all
 
 from wefe.models.formats import _csv
@@ -19,11 +17,6 @@ PLAIN, LENIENT = Reading(), Reading(lenient=True)
 # Words that pandas takes for missing values, that need quotes, and that split lines elsewhere.
 WORDS = ["null", "NA", "new, york", 'a "b"', '"', ",", ";", "naïve", "a\x85b\u2028c"]
 VECTORS = np.arange(27, dtype=np.float32).reshape(9, 3) / 7
-FLOATS = st.lists(st.floats(width=32, allow_nan=False, allow_infinity=False), min_size=2)
-LETTERS = st.characters(exclude_categories=["Cs"], exclude_characters="\r\n\0")
-fuzz = settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
 
 
 @pytest.fixture
@@ -49,26 +42,23 @@ def test_csv_with_any_separator_and_quotes_is_read(text, sep, header, options):
     check_source(CsvSource(path, PLAIN), WORDS, VECTORS)
 
 
-@pytest.mark.parametrize("options", [{}, {"index_label": "word"}, {"header": False}])
-def test_csv_of_pandas_is_read(text, options):
+def test_csv_of_pandas_is_read(text):
     vectors = np.tile(VECTORS, 2)
     table = pd.DataFrame(vectors, index=WORDS)
-    check_source(CsvSource(text(table.to_csv(**options)), PLAIN), WORDS, vectors)
-    # The row numbers are no dimension.
-    path = text(table.reset_index(names="word").to_csv())
-    check_source(CsvSource(path, PLAIN), WORDS, vectors)
+    # The row numbers of the second are no dimension.
+    for written in (table.to_csv(), table.reset_index(names="word").to_csv()):
+        check_source(CsvSource(text(written), PLAIN), WORDS, vectors)
 
 
 @pytest.mark.parametrize(
     ("content", "words", "vectors"),
     [
         ("count,token,a,b\n9,she,1.5,-2\n", ["she"], [[1.5, -2]]),
-        ("a,token,b,id\n1.5,she,-2,7\n", ["she"], [[1.5, -2]]),
         # A word that names columns elsewhere is a word.
         ("word,0.5\nshe,2\n", ["word", "she"], [[0.5], [2]]),
-        ("count,0.5\nshe,2\n", ["count", "she"], [[0.5], [2]]),
         # A quote that is a word needs no quotes; one that is not closed swallows no lines.
         ('"\t1\n""""\t5\na"b\t7\n"x\t9\n', ['"', '"', 'a"b', '"x'], [[1], [5], [7], [9]]),
+        (",1,2\n\ufeff,3,4\n", ["", "\ufeff"], [[1, 2], [3, 4]]),
         ("\ufeff\n\r\nshe,1,2\n\nhe,3,4\n \n\n", ["she", "he"], [[1, 2], [3, 4]]),
     ],
 )
@@ -77,26 +67,8 @@ def test_words_and_numbers_are_found_in_any_layout(text, content, words, vectors
     assert (read, np.array(rows).tolist()) == (words, vectors)
 
 
-@fuzz
-@given(
-    words=st.lists(st.text(LETTERS, max_size=6), min_size=1, max_size=5, unique=True),
-    numbers=FLOATS,
-    digits=st.sampled_from([repr, "{:.17g}".format, "{:.9e}".format, "{:.3f}".format]),
-    sep=st.sampled_from(",\t;"),
-)
-@example(words=[""], numbers=[1.0, 2.0], digits=repr, sep=",")
-@example(words=["\ufeff"], numbers=[1.0, 2.0], digits=repr, sep=",")
-def test_every_word_and_number_is_read_as_python_reads_it(tmp_path, words, numbers, digits, sep):
-    words, fields = ["a first word", *words], list(map(digits, numbers))
-    path = tmp_path / "m.csv"
-    path.write_text(csv_of(words, [fields] * len(words), sep), encoding="utf-8", newline="")
-    with np.errstate(over="ignore"):
-        row = np.array(fields, dtype=float).astype(np.float32)
-    check_source(CsvSource(path, PLAIN), words, np.tile(row, (len(words), 1)))
-
-
 WRONG = ["he,3", "he,3,4,5", "he,3,x", "he,3,", "he,3,1_0", "he,3,0x10", ",,", "h\0e,3,4", "he,3,٤"]
-WRONG += ["h" * 5000 + ",3,4", "he,3,4" + " " * 9999, "h\udcff,3,4"]
+WRONG += ["h" * 5000 + ",3,4", "h\udcff,3,4"]
 
 
 @pytest.mark.parametrize("line", WRONG, ids=range(len(WRONG)))
@@ -118,19 +90,14 @@ def test_of_other_words_numbers_are_not_parsed(text):
         CsvSource(path, PLAIN).select(frozenset(["he"]))
 
 
-def test_a_field_without_end_is_refused_in_little_memory(text):
-    path = text('she,5,6\n"' + '""' * (1 << 20))
-    with at_most(6 * path.stat().st_size), pytest.raises(ValueError, match=r"m\.csv, line 2: "):
-        read_all(CsvSource(path, PLAIN))
-
-
+@pytest.mark.slow
 def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
     monkeypatch.setattr(_csv, "_BLOCK_NUMBERS", 1 << 12)
     line = ",".join(["0.125"] * 1000)
-    source = CsvSource(text(f"word,{line}\n" * 3000), PLAIN)
-    # The file has 18 MB, the vectors 12.
-    with at_most(9_000_000):
-        assert sum(len(words) for words, _ in source.blocks()) == 3000
+    source = CsvSource(text(f"word,{line}\n" * 2000), PLAIN)
+    # The file has 12 MB, the vectors 8.
+    with at_most(6_500_000):
+        assert sum(len(words) for words, _ in source.blocks()) == 2000
 
 
 @pytest.mark.parametrize(
@@ -138,16 +105,11 @@ def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
     [
         ("she, 0.1, 0.2\nhe, 1, 2\n", ","),
         ('",",0.1,0.2\n', ","),
-        ("1,000;0.1;0.2\n", ";"),
         (",0,1,2\nshe,0.1,0.2,0.3\n", ","),
         ("she," + ",".join(["0.123456"] * 1000), ","),
-        ("word," + ",".join(f"dim_{d}" for d in range(1000)), ","),
         (",".join(f"dim_{d}" for d in range(400)) + "\nshe," + "0.123," * 400, ","),
-        ("a,b\tc,d\n", None),
         ("3 2\nshe,1,2\n", None),
-        ("she 1,5 2,5\n", None),
         ("\n", None),
-        ('{"she": [0.1, 0.2]}', None),
         ("she,0.1,x\n", None),
         ("One, two, three. " * 400, None),
     ],
@@ -159,17 +121,8 @@ def test_csv_is_told_by_content(text, head, sep):
             CsvSource(text(head), PLAIN)
 
 
-GLOVE_WORD = st.text(
-    st.sampled_from(',;"1.5-') | st.characters(exclude_categories=["Cs", "Zs", "Cc"]), min_size=1
+@pytest.mark.parametrize(
+    "content", ["1,2 0.5 1.0\n", ", 1 2\n; 3 4\n", "2 3\na,b 1 2 3\nc;1 2 3 4\n", 'a"b, 1 2\n']
 )
-
-
-@fuzz
-@given(words=st.lists(GLOVE_WORD, min_size=1, max_size=20), numbers=FLOATS, header=st.booleans())
-@example(words=["1,2"], numbers=[0.5, 1.0], header=False)
-def test_glove_and_word2vec_text_is_never_csv(tmp_path, words, numbers, header):
-    lines = [f"{len(words)} {len(numbers)}"] * header
-    lines += [" ".join([word, *map(repr, numbers)]) for word in words]
-    path = tmp_path / "m.txt"
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert not isinstance(open_file(path, PLAIN), CsvSource)
+def test_glove_and_word2vec_text_is_never_csv(text, content):
+    assert not isinstance(open_file(text(content), PLAIN), CsvSource)

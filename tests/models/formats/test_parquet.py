@@ -30,13 +30,14 @@ def lists(vectors=VECTORS, make=arrow.list_):
     return arrow.array(vectors.tolist(), make(arrow.from_numpy_dtype(vectors.dtype)))
 
 
-@pytest.mark.parametrize("form", ["index", "column", "filtered"])
-@pytest.mark.parametrize("name", ["word", "irgendwas", None])
-def test_parquet_of_pandas_is_read(tmp_path, form, name):
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("name", ["word", None])
+@pytest.mark.parametrize("is_index", [True, False])
+def test_parquet_of_pandas_is_read(tmp_path, is_index, name, first):
     table = pd.DataFrame(VECTORS, WORDS, list("012")).rename_axis(name)
-    if form != "index":
+    if not is_index:
         table = table.reset_index()
-    first = 1 if form == "filtered" else 0  # with a column of row numbers
+    # Without the first row, pandas adds a column of row numbers.
     table[first:].to_parquet(tmp_path / "m.parquet")
     source = ParquetSource(tmp_path / "m.parquet", Reading())
     assert (source.name, source.n_words) == ("m", 8 - first)
@@ -44,11 +45,12 @@ def test_parquet_of_pandas_is_read(tmp_path, form, name):
 
 
 @pytest.mark.parametrize("make", [arrow.list_, arrow.large_list, lambda kind: arrow.list_(kind, 3)])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.int8, np.float16, np.float32, np.float64])
 def test_vectors_of_parquet_may_be_in_one_column_of_lists(opened, make, dtype):
     vectors = VECTORS.astype(dtype)
     columns = {"id": range(8), "text": WORDS, "embedding": lists(vectors, make)}
-    check_source(opened(columns, row_group_size=5), WORDS, vectors)
+    expected = vectors.astype(np.result_type(dtype, np.float32)) if dtype == np.int8 else vectors
+    check_source(opened(columns, row_group_size=5), WORDS, expected)
 
 
 @pytest.mark.parametrize("kind", ["string", "large_string", "dictionary"])
@@ -56,27 +58,6 @@ def test_strings_of_parquet_may_be_of_any_kind(opened, kind):
     words = arrow.array(WORDS)
     words = words.dictionary_encode() if kind == "dictionary" else words.cast(kind)
     check_source(opened({"pos": ["x"] * 8, "Token": words, "v": lists()}), WORDS, VECTORS)
-
-
-def test_whole_and_missing_numbers_of_parquet_become_floats(opened):
-    numbers = np.array([[1, 2], [3, 4]], np.int8)
-    source = opened({"w": ["a", "b"], "v": lists(numbers)})
-    check_source(source, ["a", "b"], numbers.astype(np.float32))
-    source = opened({"w": ["a", "b"], "x": [np.inf, None], "y": [np.nan, 2.0]})
-    check_source(source, ["a", "b"], np.array([[np.inf, np.nan], [np.nan, 2]]))
-
-
-@pytest.mark.parametrize(
-    ("columns", "culprit"),
-    [
-        ({"x": [1.0]}, "'x': 'float'"),
-        ({"w": ["a"], "v": [["x"]]}, "'v': 'list'"),
-        ({"w": [], "v": []}, "0 rows"),
-    ],
-)
-def test_other_layouts_of_parquet_are_refused(opened, columns, culprit):
-    with pytest.raises(ValueError, match=rf"m\.parquet: .*{culprit}"):
-        opened(columns)
 
 
 @pytest.mark.parametrize("size", [-1, 1])
@@ -89,12 +70,8 @@ def test_rows_without_a_word_or_vector_are_named_or_left_out(opened, size):
     source = opened(columns, lenient=True)
     assert [*map(list, read_all(source))] == [["a", "d"], [[1], [4]]]
     assert source.n_skipped == 2
-
-
-def test_parquet_with_other_rows_than_it_promises_is_refused(opened):
-    source = opened({"w": WORDS, "v": lists()})
     source.n_words += 1
-    with pytest.raises(ValueError, match=r"m\.parquet.* of 9 rows, 8"):
+    with pytest.raises(ValueError, match=r"m\.parquet.* of 5 rows, 4"):
         read_all(source)
 
 
@@ -109,13 +86,11 @@ def test_only_a_part_of_parquet_is_in_memory(opened):
     assert peak < vectors.nbytes / 1.5
 
 
-def test_parquet_that_promises_too_much_is_refused(opened, tmp_path):
+def test_parquet_that_promises_too_much_is_refused(opened):
     # Equal rows take next to nothing.
     columns = {name: np.zeros(10_000_000, np.float32) for name in "xy"}
     with pytest.raises(ValueError, match=r"m\.parquet grows to 160,000,000"):
         opened({"w": arrow.repeat("a", 10_000_000), **columns})
-    with at_most(4_000_000), pytest.raises(ValueError, match=r"m\.parquet grows to"):
-        ParquetSource(tmp_path / "m.parquet", Reading())
 
 
 def test_a_long_word_that_many_rows_of_parquet_have_is_refused_in_little_memory(opened):

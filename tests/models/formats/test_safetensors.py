@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save_file
 
-from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
+from wefe.models.formats._safetensors import read_header
 
 DTYPES = "uint8 int8 uint16 int16 float16 uint32 int32 float32 uint64 int64 float64"
 
@@ -34,19 +34,7 @@ def test_every_type_that_the_library_writes_is_read_back_the_same(tmp_path):
         np.testing.assert_array_equal(found[name].array[:], expected, strict=True)
 
 
-def test_bfloat16_at_an_odd_offset_is_mapped_raw_and_widened_exactly(write):
-    wide = np.array([[0.0, -0.0, 1.0], [-2.5, np.inf, 1e-40]], "<f4")
-    bits = (wide.view("<u4") >> 16).astype("<u2")
-    text = json.dumps(entry("BF16", [2, 3], [0, 12])).encode()
-    text += b" " * (1 - len(text) % 2)
-    tensor = read_header(write(raw(text, bits.tobytes())))[0]["a"]
-    assert tensor.offset % 2 == 1
-    widened = bfloat16_to_float32(tensor.array[:])
-    np.testing.assert_array_equal(widened.view("<u4"), bits.astype("<u4") << 16)
-    np.testing.assert_array_equal(widened.ravel()[:5], wide.ravel()[:5])
-
-
-def test_numbers_narrower_than_a_byte_are_listed_but_not_mapped(write):
+def test_numbers_of_other_types_are_listed_but_not_mapped(write):
     tensor = read_header(write(raw(entry("F4", [2, 4], [0, 4]), b"\0" * 4)))[0]["a"]
     with pytest.raises(ValueError, match="has the type F4; expected one"):
         tensor.array  # noqa: B018 - refused
@@ -56,13 +44,10 @@ SIXTEEN = bytes(16)
 DEFECTS = {
     "nothing": b"",
     "length that overflows": b"\xff" * 8 + b"{}",
-    "no UTF-8": raw(b'{"\xff": 1}'),
     "deep nesting": raw(b'{"a":' * 200000),
-    "number of too many digits": raw(b'{"a": ' + b"9" * 100000 + b"}"),
     "a name twice": raw(b'{"a": {}, "a": {}}'),
     "metadata of numbers": raw({"__metadata__": {"n": 1}}),
     "entry without shape": raw({"a": {"dtype": "F32", "data_offsets": [0, 0]}}),
-    "type that is a list": raw(entry(["F32"]), SIXTEEN),
     "negative length": raw(entry(shape=[-2, -2]), SIXTEEN),
     "length that is true": raw(entry(shape=[True, 4]), SIXTEEN),
     "too many dimensions": raw(entry(shape=[1] * 65, offsets=[0, 4]), bytes(4)),

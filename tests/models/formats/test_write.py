@@ -9,17 +9,12 @@ import numpy as np
 import pytest
 from model_files import at_most
 
-from wefe import convert, load
+from wefe import load
 from wefe.models import WordEmbeddingModel
-from wefe.models._tables import ArrayVectors, StoredVectors
-from wefe.models.formats._registry import BY_NAME
+from wefe.models._tables import ArrayVectors
 from wefe.models.formats._write import WRITTEN, write_blocks
 
 WORDS = ["she", "he", "naïve", ".", "語"]
-VECTORS = np.array(
-    [[1, 0.5, -2e-3], [0, -0.0, 2], [1e-30, 4e20, 0.1], [-1, 0, 0.25], [9, 123.25, -7e-5]],
-    np.float32,
-)
 TEXT = """\
 she 1.0 0.5 -0.002
 he 0.0 -0.0 2.0
@@ -27,6 +22,7 @@ naïve 1e-30 4e+20 0.1
 . -1.0 0.0 0.25
 語 9.0 123.25 -7e-05
 """.encode()
+VECTORS = np.array([line.split()[1:] for line in TEXT.splitlines()], np.float32)
 BINARY = b"".join(w.encode() + b" " + v.tobytes() for w, v in zip(WORDS, VECTORS, strict=True))
 FILES = {"glove": TEXT, "word2vec": b"5 3\n" + TEXT, "word2vec-binary": b"5 3\n" + BINARY}
 SUFFIX = {"glove": ".txt", "word2vec": ".vec", "word2vec-binary": ".bin"}
@@ -42,11 +38,6 @@ def kind(request):
 
 def model_of(words=WORDS, vectors=VECTORS):
     return WordEmbeddingModel.from_arrays(words, vectors, "m")
-
-
-def in_blocks(words=WORDS, vectors=VECTORS, size=2):
-    for start in range(0, len(words), size):
-        yield words[start : start + size], vectors[start : start + size]
 
 
 def check_loaded(path, words=WORDS, vectors=VECTORS):
@@ -87,24 +78,16 @@ def test_files_are_as_their_format_says(tmp_path, kind):
 
 @pytest.mark.parametrize("kind", ["word2vec", "word2vec-binary"])
 def test_bytes_are_those_of_gensim(tmp_path, packaged_model, kind):
-    words = [word for word in packaged_model.vocab if " " not in word][:700]
-    vectors = packaged_model.get_vectors(words)
-    vectors[::7] *= 1e-3
-    vectors[::11] *= 1e5
-    vectors[::13] = vectors[::13].round(3)
-    theirs = pytest.importorskip("gensim.models").KeyedVectors(vectors.shape[1])
-    theirs.add_vectors(words, vectors)
+    theirs = pytest.importorskip("gensim.models").KeyedVectors(packaged_model.dim)
+    theirs.add_vectors(list(packaged_model.vocab)[:700], packaged_model.vectors[:700])
     theirs.save_word2vec_format(str(tmp_path / "theirs"), binary=kind == "word2vec-binary")
-    for model in (WordEmbeddingModel(theirs, "theirs"), load(tmp_path / "theirs")):
-        model.save(tmp_path / "ours", kind)
-        assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
+    WordEmbeddingModel(theirs).save(tmp_path / "ours", kind)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()
 
 
-@pytest.mark.parametrize(
-    ("index", "n_rows"), [({"he": 1, "she": 0}, 2), ({"she": 0, "he": 1}, 5), ({"he": 3}, 5)]
-)
-def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind, index, n_rows):
-    WordEmbeddingModel(ArrayVectors.unchecked(index, VECTORS[:n_rows])).save(tmp_path / "m", kind)
+def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind):
+    index = {"he": 1, "she": 0}
+    WordEmbeddingModel(ArrayVectors.unchecked(index, VECTORS)).save(tmp_path / "m", kind)
     check_loaded(tmp_path / "m", list(index), VECTORS[list(index.values())])
 
 
@@ -117,37 +100,30 @@ def test_float64_is_rounded_where_it_must_be(tmp_path, caplog):
     assert not caplog.text
     model.save(tmp_path / "m.bin")
     assert "rounded to float32" in caplog.text
-    for name in ("m.txt", "m.bin"):
-        check_loaded(tmp_path / name, ["a", "b"], vectors)
+    check_loaded(tmp_path / "m.bin", ["a", "b"], vectors)
 
 
-@pytest.mark.parametrize("value", [np.nan, -np.inf, 1e39])
-def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(old, kind, value):
+def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(old, kind):
     vectors = VECTORS.astype(np.float64)
-    vectors[3, 1] = value
     # gensim's own files are the only ones with numbers beyond float32.
-    if kind != "gensim" or value != 1e39:
-        with pytest.raises(ValueError, match=r"the vector of '\.' has"):
-            model_of(vectors=vectors).save(old, kind)
+    vectors[3, 1] = np.nan if kind == "gensim" else 1e39
+    with pytest.raises(ValueError, match=r"the vector of '\.' has"):
+        model_of(vectors=vectors).save(old, kind)
 
 
 # Words
-
-TEXTS, BINARY_ONLY = ["glove", "word2vec"], ["word2vec-binary"]
 
 
 @pytest.mark.parametrize(
     ("kinds", "word", "reason"),
     [
         (FILES, "", "is empty"),
-        (TEXTS, " she", "' '"),
-        (TEXTS, "s\nhe", r"'\\n'"),
-        (TEXTS, "s\the", r"'\\t'"),
+        (["glove", "word2vec"], " she", "' '"),
+        (["glove", "word2vec"], "s\nhe", r"'\\n'"),
         (FILES, "s\0he", r"'\\x00'"),
         (FILES, "s\ud800he", r"'\\ud"),
         (FILES, "é" * 1001, "2,000 bytes"),
-        (BINARY_ONLY, "New York", "' '"),
-        (BINARY_ONLY, "\nshe", r"'\\n'"),
+        (["word2vec-binary"], "New York", "' '"),
     ],
 )
 def test_a_word_that_the_format_cannot_hold_is_refused_and_the_old_file_stays(
@@ -167,15 +143,11 @@ def test_without_header_the_first_words_must_not_mislead_readers(tmp_path, word)
     check_loaded(tmp_path / "m.vec", words)
 
 
-def test_words_with_spaces_are_written_as_text_and_counted_in_the_log(tmp_path, caplog):
+def test_text_may_have_words_with_spaces_and_binary_with_tabs_unless_they_mislead(tmp_path, caplog):
     words = ["New York", "she", "a  b", "he", "x"]
     model_of(words).save(tmp_path / "m.txt")
     check_loaded(tmp_path / "m.txt", words)
     assert "2 words" in caplog.text
-    assert "gensim and others cannot" in caplog.text
-
-
-def test_binary_words_may_have_tabs_unless_readers_would_take_the_first_for_text(tmp_path):
     words = ["a\tb", "a\t5", "x\n", "\tq", "a\r"]
     model_of(words).save(tmp_path / "m.bin")
     check_loaded(tmp_path / "m.bin", words)
@@ -187,10 +159,9 @@ def test_binary_words_may_have_tabs_unless_readers_would_take_the_first_for_text
 NOT_TEXT = np.array([[0x410A0A31, 0x3F8CCCCD], [0x41310A20, 0x3F8CCCCD]], np.uint32)
 
 
-@pytest.mark.parametrize("words", [["5", "6"], ["nan", "she"], ["5\nx", "she"], ["a\nb"]])
-@pytest.mark.parametrize("n_words", [1, 2])
-def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path, words, n_words):
-    words, vectors = words[:n_words], NOT_TEXT.view(np.float32)[: len(words[:n_words])]
+@pytest.mark.parametrize("words", [["5"], ["nan", "she"], ["5\nx", "she"], ["a\nb"]])
+def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path, words):
+    vectors = NOT_TEXT.view(np.float32)[: len(words)]
     model_of(words, vectors).save(tmp_path / "m.bin")
     check_loaded(tmp_path / "m.bin", words, vectors)
 
@@ -198,20 +169,19 @@ def test_a_binary_file_that_starts_with_a_number_is_not_taken_for_text(tmp_path,
 # Blocks
 
 
-@plain_formats
-@pytest.mark.parametrize("n_words", [4, 6])
-def test_blocks_that_are_not_as_announced_leave_the_old_file(old, kind, n_words):
-    with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
-        write_blocks(old, kind, in_blocks(), n_words, 3)
-
-
-def test_an_interrupted_writer_leaves_the_old_file(old, kind):
+def test_an_interrupted_writer_and_other_blocks_than_announced_leave_the_old_file(old, kind):
     def blocks():
         yield WORDS[:3], VECTORS[:3]
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         write_blocks(old, kind, blocks(), 5, 3)
+    for n_words, dim in ((0, 3), (5, 0)):
+        with pytest.raises(ValueError, match="nothing to write"):
+            write_blocks(old, kind, [], n_words, dim)
+    for n_words in (4, 6) if kind in FILES else ():
+        with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
+            write_blocks(old, kind, [(WORDS, VECTORS)], n_words, 3)
 
 
 @pytest.mark.parametrize("kind", ["glove", "word2vec-binary", "native"])
@@ -226,34 +196,22 @@ def test_memory_does_not_grow_with_the_model(tmp_path, kind):
 @pytest.mark.skipif(os.name != "posix", reason="Windows replaces no mapped file")
 def test_a_mapped_model_is_saved_over_the_file_it_is_mapped_from(tmp_path, kind):
     path = tmp_path / "vectors.npy"
-    vectors = np.random.default_rng(0).normal(size=(2000, 30)).astype(np.float32)
-    np.save(path, vectors)
-    words = [f"word{row}" for row in range(len(vectors))]
-    model = model_of(words, np.load(path, mmap_mode="r"))
+    np.save(path, VECTORS)
+    model = model_of(WORDS, np.load(path, mmap_mode="r"))
     assert model.held == "mapped"
     model.save(path, kind)
-    check_loaded(path, words, vectors)
+    check_loaded(path)
     # Who has it mapped still sees the old bytes.
-    np.testing.assert_array_equal(model.vectors, vectors)
-
-
-def test_vectors_that_are_made_when_used_are_made_block_by_block(tmp_path, monkeypatch, kind):
-    vectors = VECTORS.clip(-1e4, 1e4)
-    model = convert(model_of(vectors=vectors), tmp_path / "m.safetensors", "int8")
-    monkeypatch.setattr(StoredVectors, "vectors", property(lambda self: pytest.fail("all at once")))
-    model.save(tmp_path / "file", kind)
-    monkeypatch.undo()
-    check_loaded(tmp_path / "file", vectors=model.vectors)
+    np.testing.assert_array_equal(model.vectors, VECTORS)
 
 
 # gensim's own files
 
 
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, dtype):
     keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
-    words = ["New York", "", "a\nb", "she", "he"]
-    vectors = np.random.default_rng(0).normal(size=(5, 4)).astype(dtype)
+    words, vectors = ["New York", "", "a\nb", "she", "he"], VECTORS.clip(-9, 9).astype(dtype)
     model_of(words, vectors).save(tmp_path / "m.kv")
     theirs = keyed_vectors.load(str(tmp_path / "m.kv"))
     assert theirs.index_to_key == words
@@ -262,37 +220,24 @@ def test_gensim_opens_its_own_format_with_words_vectors_and_dtype(tmp_path, dtyp
     np.testing.assert_array_equal(theirs["they"], vectors[0])
 
 
-def test_fasttext_keeps_its_ngrams_and_vectors_to_the_last_bit(tmp_path, gensim_model):
+def test_fasttext_keeps_ngrams_and_vectors_to_the_last_bit_but_not_cached_lengths(
+    tmp_path, gensim_model
+):
     fasttext = gensim_model("FastText").wv
     unseen = fasttext.get_vector("working").copy()
     model = WordEmbeddingModel(fasttext, "ft", use_subwords=True)
     model.update("she", np.arange(4, dtype=np.float32))
     vectors = fasttext.vectors.copy()
+    fasttext.norms = np.zeros(5)
     model.save(tmp_path / "m.kv")
     loaded = type(fasttext).load(str(tmp_path / "m.kv"))
+    assert (fasttext.norms is None, loaded.norms is None) == (False, True)
     assert loaded.index_to_key == fasttext.index_to_key
+    assert loaded.get_vecattr("reads", "count") == 10
     np.testing.assert_array_equal(loaded.vectors, vectors)
     np.testing.assert_array_equal(loaded.get_vector("working"), unseen)
-    # What gensim computes again when it is asked to agrees with what is stored.
-    loaded.adjust_vectors()
-    np.testing.assert_allclose(loaded.vectors, vectors, atol=1e-5)
     # The n-grams of each word are computed again.
     assert b"buckets_word" not in (tmp_path / "m.kv").read_bytes()
-
-
-def test_cached_lengths_are_not_saved_and_gensims_object_stays_as_it_was(tmp_path):
-    theirs = pytest.importorskip("gensim.models").KeyedVectors(3)
-    theirs.add_vectors(WORDS, VECTORS.clip(-10, 10))
-    theirs.set_vecattr("she", "count", 7)
-    theirs.fill_norms()
-    cached, state = theirs.norms, set(vars(theirs))
-    theirs.vectors[0] = [0, 3, 4]
-    WordEmbeddingModel(theirs).save(tmp_path / "m.kv")
-    loaded = type(theirs).load(str(tmp_path / "m.kv"))
-    assert loaded.get_vector("she", norm=True).tolist() == pytest.approx([0, 0.6, 0.8])
-    assert loaded.get_vecattr("she", "count") == 7
-    assert theirs.norms is cached
-    assert set(vars(theirs)) == state
 
 
 # Choosing the format
@@ -317,7 +262,6 @@ def test_packed_files_hold_the_same_and_are_the_same_every_time(tmp_path, kind, 
         ("m.tx.gz", None, "mean '.txt'"),
         ("m.txt", "glov", "format .*'glove'"),
         ("m.kv.gz", None, "'gensim' .*'.gz'"),
-        ("m.bin.xz", "native", "'native' .*'.xz'"),
     ],
 )
 def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, kind, text):
@@ -326,10 +270,6 @@ def test_a_format_that_is_unknown_is_refused_with_the_nearest(tmp_path, name, ki
     with pytest.raises(TypeError, match="path must be a path"):
         model_of().save(3)
     assert [*tmp_path.iterdir()] == []
-
-
-def test_every_writer_is_tested():
-    assert {*FILES, "gensim", "native"} == {name for name in BY_NAME if BY_NAME[name].writer}
 
 
 def test_of_selected_words_those_are_written_and_the_log_says_so(tmp_path, caplog):
