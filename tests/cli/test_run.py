@@ -57,7 +57,7 @@ def test_a_newcomer_comes_from_init_to_a_report(call, folder):
 def test_only_what_is_new_is_computed_and_results_are_verified(call, folder):
     call("run", "study.toml", "--results", "a.db")
     again = call("run", "study.toml", "--results", "a.db", text=STUDY + RND).stdout
-    assert "4 tasks, 2 computed (RND 2) in " in again
+    assert "4 tasks, 2 computed" in again
     assert " 0 computed in " in call("run", "study.toml", "--results", "a.db").stdout
     assert not (folder / "study.db").exists()
     assert call("verify", "a.db", "-n", "2").stdout == "2 of 2 results reproduced.\n"
@@ -65,7 +65,7 @@ def test_only_what_is_new_is_computed_and_results_are_verified(call, folder):
     done = call("report", "study.toml", "--results", "a.db", "--export", "tables",
                 "--export-format", "json")  # fmt: skip
     assert done.stdout.startswith("report: study.html\n")
-    assert len(json.loads((folder / "tables" / "results.json").read_text())) == 2
+    assert len(json.loads((folder / "tables" / "results.json").read_text())) == 3
 
 
 def test_figures_are_written_as_files(call, folder, asked, toy_query):
