@@ -4,36 +4,23 @@ import os
 
 import pytest
 import typer
+from command_line import STUDY
 from made_results import results_of
 
 from wefe.cli import _check, _diff, _run
 from wefe.study import StudyResults
 
-STUDY = """
-name = "Gate"
-offline = true
-[[models]]
-source = "demo"
-[[queries]]
-name = "gender"
-[[queries.query]]
-targets = {Women = ["she", "woman"], Men = ["he", "man"]}
-attributes = {Family = ["home", "children"], Career = ["office", "salary"]}
-[[metrics]]
-metric = "weat-es"
-[limits]
-max.weat-es = 2.0
-"""
+GATE = STUDY + "[limits]\nmax.weat-es = 2.0\n"
 INCREASE = ("--max-increase", "10%", "--baseline")
 
 
 @pytest.fixture
-def call(monkeypatch, capsys, tmp_path):
+def call(monkeypatch, capsys, folder):
     """Return a function that calls a command in a folder with a study file."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    monkeypatch.chdir(folder)
+    (folder / "study.toml").write_text(GATE)
 
     def run(*arguments, command=_check.check):
         app = typer.Typer(pretty_exceptions_enable=False)
@@ -48,7 +35,7 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
     first = StudyResults.from_file("study.db")
     assert first.is_complete
     # Again from what is there, by the limits that the file has now.
-    (tmp_path / "study.toml").write_text(STUDY.replace("2.0", "0.001"), encoding="utf-8")
+    (tmp_path / "study.toml").write_text(GATE.replace("2.0", "0.001"))
     assert call("study.toml")[0] == 1
     again = StudyResults.from_file("study.db")
     assert [one.key for one in again.outcomes] == [one.key for one in first.outcomes]
@@ -56,8 +43,8 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
     assert call("study.db")[0] == 1
     assert call("study.db", "--max", "weat-es=2")[0] == 0
     os.rename("study.db", "old.db")
-    other = STUDY.replace('"office", "salary"', '"office", "salary", "she"')
-    (tmp_path / "study.toml").write_text(other, encoding="utf-8")
+    other = GATE.replace('"office", "salary"', '"office", "salary", "she"')
+    (tmp_path / "study.toml").write_text(other)
     code, printed = call("study.toml", *INCREASE, "old.db")
     assert code == 1
     assert "more than the" in printed
@@ -66,20 +53,19 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
 
 def test_a_baseline_may_hold_several_studies_and_is_never_written_to(call, tmp_path):
     for name in ("Gate", "Other"):
-        (tmp_path / "study.toml").write_text(STUDY.replace("Gate", name), encoding="utf-8")
+        (tmp_path / "study.toml").write_text(GATE.replace("Gate", name))
         assert call("study.toml", "--results", "all.db")[0] == 0
     code, printed = call("study.toml", *INCREASE, "all.db")
     assert (code, "another study" in printed) == (0, False)
     assert call("all.db", "--name", "Other")[0] == 0
     os.link("study.db", "link.db")
-    third = STUDY.replace("Gate", "Third")
-    (tmp_path / "third.toml").write_text(third, encoding="utf-8")
+    third = GATE.replace("Gate", "Third")
+    (tmp_path / "third.toml").write_text(third)
     for arguments, says in (
         (["all.db"], "holds 2 studies"),
         (["third.toml", *INCREASE, "all.db"], "holds 2 studies"),
         (["study.toml", "--name", "Gate"], "--name is for a results file"),
         (["study.toml", *INCREASE, "study.db"], "is the results file itself"),
-        (["study.db", *INCREASE, "study.db"], "is the results file itself"),
         (["study.toml", "--results", "link.db", *INCREASE, "study.db"], "results file itself"),
         (["study.db", "--max", "weat-es"], "METRIC=VALUE"),
         (["study.db", "--max", "weat-es=nan"], "METRIC=VALUE"),
@@ -102,7 +88,7 @@ def test_github_gets_a_summary_and_ten_annotations(call, tmp_path, monkeypatch, 
     )
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
-    (tmp_path / "summary.md").write_text("Of another step.\n", encoding="utf-8")
+    (tmp_path / "summary.md").write_text("Of another step.\n")
     code, printed = call("r.db", "--max", "rnd=0.25")
     assert code == 1
     orders = [line for line in printed.splitlines() if line.startswith("::")]

@@ -1,7 +1,8 @@
 """Options, tables and formats that commands share."""
 
-import json
 import re
+import subprocess
+import sys
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -9,37 +10,30 @@ import pytest
 import typer.main
 from command_line import wefe
 
-from wefe import WordEmbeddingModel
+from wefe import __version__
 from wefe._bibtex import bibtex
 from wefe._output import as_latex, as_text
 from wefe.cli import application
 from wefe.metrics._registry import as_metric, metric_names
 
 COMMANDS = typer.main.get_command(application()).commands
-GENDER = ["--queries", "gender", "--offline"]
+GENDER = ["--model", "demo", "--queries", "gender", "--offline"]
 
 
-@pytest.fixture(scope="module")
-def few(tmp_path_factory, packaged_model):
-    """A model that lacks most words."""
-    path = tmp_path_factory.mktemp("few") / "few.txt"
-    words = list(packaged_model.vocab)[:500]
-    WordEmbeddingModel((words, packaged_model.get_vectors(words)), "few").save(path)
-    return path
+def test_module_can_be_run():
+    call = [sys.executable, "-m", "wefe", "--version"]
+    done = subprocess.run(call, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == f"wefe {__version__}"
+    assert "..." not in wefe("--help").stdout.partition("Commands:")[2]
 
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_help_shows_what_to_write_and_no_types_of_python(name):
     text = wefe(name, "-h", terminal=80).stdout
-    assert text == wefe(name, "--help", terminal=80).stdout
     types = r"INTEGER|FLOAT|PATH|BOOLEAN|<(lambda|path|str|int|float|bool)( range)?>"
     assert not re.search(types, text)
     assert max(map(len, text.splitlines())) <= 80
-
-
-@pytest.mark.parametrize("name", COMMANDS)
-def test_usage_names_the_options_that_are_needed(name):
-    usage = wefe(name, "-h").stdout.partition("\n\n")[0]
+    usage = wefe(name, "--help").stdout.partition("\n\n")[0]
     for param in COMMANDS[name].params:
         if param.required and param.param_type_name == "option":
             assert re.search(rf" {param.opts[0]}\s+[A-Z]+\s", usage)
@@ -54,20 +48,16 @@ def test_options_of_one_name_are_one_option():
             for name in shared.intersection(param.opts):
                 texts.setdefault(name, set()).add(param.help)
     assert {name: len(found) for name, found in texts.items()} == dict.fromkeys(shared, 1)
-    every = {name for command in COMMANDS.values() for p in command.params for name in p.opts}
-    assert not {"--jobs", "--models", "--query"} & every
 
 
 @pytest.mark.parametrize(
     "call",
     [
-        ["demo"],
         ["datasets"],
-        ["measure", "--model", "demo", "--model", "b=demo", "--queries", "weat"],
-        ["audit", "--model", "demo", *GENDER, "--criterion", "gender"],
+        ["measure", *GENDER, "--model", "b=demo"],
+        ["audit", *GENDER, "--criterion", "gender"],
         ["explore", "nurse", "--model", "demo"],
-        ["explore", "--model", "demo"],
-        ["silhouette", *GENDER, "--model", "demo", "--runs", "2", "--out", "out"],
+        ["silhouette", *GENDER, "--runs", "2", "--vary", "targets", "--out", "out"],
     ],
     ids=" ".join,
 )
@@ -89,9 +79,7 @@ def test_the_first_columns_stay_and_names_are_cut(monkeypatch):
     assert len(row) <= 50
     assert row.split()[1:] == ["0.5000", "0.0100"]
     assert re.fullmatch("a+…b+", row.split()[0])
-    assert (
-        " ".join(hint) == "(columns without room: note; use a wider terminal, or write to a file)"
-    )
+    assert "columns without room: note;" in " ".join(hint)
 
 
 def test_small_p_values_are_never_zero_in_latex():
@@ -99,50 +87,22 @@ def test_small_p_values_are_never_zero_in_latex():
     text = as_latex("Scores", table)
     assert r"A \& B\_1 & $<0.001$ \\" in text
     assert r"50 \% & $0.041$ \\" in text
-    assert text.count(r"\toprule") == text.count(r"\bottomrule") == 1
 
 
-def test_one_table_in_every_format():
-    call = ["measure", "--model", "demo", *GENDER, "--bootstrap", "100", "--format"]
-    markdown, latex = (wefe(*call, each).stdout for each in ("markdown", "latex"))
-    head = ["query", "model", "score", "interval", "p value", "p value holm"]
-    assert markdown.splitlines()[2].strip("| ").split(" | ")[:6] == head
-    assert " & ".join(head) in latex
-    assert "0.000 " not in latex
-
-
-def test_a_model_that_cannot_be_opened_does_not_stop_the_others():
-    call = ["measure", "--model", "lost=lost.txt", "--model", "demo", *GENDER]
-    done = wefe(*call, expect=1)
-    assert re.search("ERROR: lost: .*there is no file '.*lost.txt'", done.stderr)
-    rows = json.loads(wefe(*call, "--format", "json", expect=1).stdout)["results"]
-    own = [row for row in rows if row["model_name"] == "lost"]
-    assert len(own) == 6
-    assert all("there is no file" in row["nan_reason"] for row in own)
-    assert all(row["score"] is not None for row in rows if row not in own)
-
-
-def test_a_model_that_lacks_words_takes_a_line_and_no_ranking_of_others(few):
-    call = ["measure", "--model", "demo", "--model", "b=demo", "--model", str(few), *GENDER]
-    done = wefe(*call)
-    assert "or use --missing models" in done.stdout
-    assert done.stderr.count("few: 6 queries are NaN") == 1
-    assert max(map(len, done.stderr.splitlines())) < 250
-    ranked = wefe(*call, "--missing", "models").stdout
-    assert "Blank" not in ranked
-    assert "The models tie in every ranking" in ranked
+def test_what_a_terminal_would_obey_is_shown():
+    frame = pd.DataFrame({"a\x1b[2J": ["x\x1b]0;y\x07", "n\nm"], "b": ["\u202ec", "é\u200d👩"]})
+    lines = as_text(frame).split("\n")
+    assert len(lines) == 3
+    assert all(line.replace("\u200d", "").isprintable() for line in lines)
+    for text in ("a\\u001b[2J", "x\\u001b]0;y\\u0007", "n\\u000am", "\\u202ec", "é\u200d👩"):
+        assert text in "\n".join(lines)
 
 
 def test_references_are_those_of_what_was_run(tmp_path):
-    call = ["measure", "--model", "demo", *GENDER, "--bibtex", "a.bib"]
-    wefe(*call, "--metric", "rnsb", folder=tmp_path)
+    call = ["measure", *GENDER, "--bibtex", "a.bib", "--metric", "weat-es", "--bootstrap", "50"]
+    wefe(*call, folder=tmp_path)
     keys = re.findall(r"@misc\{(.*),", (tmp_path / "a.bib").read_text(encoding="utf-8"))
-    assert keys == ["sweeney2019", "badilla2020"]
-    wefe(*call, "--metric", "weat-es", "--bootstrap", "50", folder=tmp_path)
-    text = (tmp_path / "a.bib").read_text(encoding="utf-8")
-    keys = re.findall(r"@misc\{(.*),", text)
     assert keys == ["caliskan2017", "efron1987", "holm1979", "benjamini1995", "badilla2020"]
-    assert "author = {Caliskan and Bryson and Narayanan}" in text
 
 
 def test_every_metric_has_an_entry():
@@ -152,35 +112,17 @@ def test_every_metric_has_an_entry():
             assert re.search(rf"  {field} = \{{.+\}},", text), (name, as_metric(name).reference)
 
 
-STUDY = """
-name = "Gate"
-offline = true
-[[models]]
-source = "demo"
-[[queries]]
-name = "Own"
-[[queries.query]]
-targets = {Women = ["she", "woman"], Men = ["he", "man"]}
-attributes = {Family = ["home", "children"], Career = ["office", "salary"]}
-[[metrics]]
-metric = "weat-es"
-[[metrics]]
-metric = "rnd"
-"""
-
-
-def test_a_gate_can_be_read_by_any_ci(tmp_path):
-    (tmp_path / "study.toml").write_text(STUDY)
-    call = ["check", "study.toml", "--max", "weat-es=0.01", "--max", "rnd=9", "--format"]
-    suite = ElementTree.fromstring(wefe(*call, "junit", folder=tmp_path, expect=1).stdout)
-    assert suite.attrib == {"name": "wefe check", "tests": "2", "failures": "1"}
-    failed = [test for test in suite.iter("testcase") if test.find("failure") is not None]
-    assert [(test.get("classname"), test.get("name")) for test in failed] == [
-        ("WEAT-ES", "Own, demo, max")
-    ]
-    assert "is more than 0.01" in failed[0].find("failure").get("message")
-    data = json.loads(wefe(*call, "json", folder=tmp_path, expect=1).stdout)
-    assert [row["passed"] for row in data["checks"]] == [False, True]
-    printed = wefe(*call, "github", folder=tmp_path, expect=1).stdout
-    assert printed.count("::error title=Bias gate::WEAT-ES") == 1
-    assert "::error" not in wefe(*call, "text", folder=tmp_path, expect=1).stdout
+def test_a_gate_can_be_read_by_any_ci(folder):
+    call = ["check", "study.toml", "--max", "weat-es=0.01", "--format", "junit"]
+    suite = ElementTree.fromstring(wefe(*call, folder=folder, expect=1).stdout)
+    assert suite.attrib == {"name": "wefe check", "tests": "1", "failures": "1"}
+    (test,) = suite.iter("testcase")
+    assert (test.get("classname"), test.get("name")) == ("WEAT-ES", "Own, demo, max")
+    assert "is more than 0.01" in test.find("failure").get("message")
+    printed = {
+        kind: wefe(*call[:-1], kind, folder=folder, expect=1).stdout
+        for kind in ("json", "github", "text")
+    }
+    assert '"passed": false' in printed["json"]
+    assert printed["github"].count("::error title=Bias gate::WEAT-ES") == 1
+    assert "::error" not in printed["text"]

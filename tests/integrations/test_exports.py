@@ -4,7 +4,7 @@ import json
 from importlib import resources
 
 import pytest
-from command_line import wefe
+from command_line import STUDY, wefe
 
 from wefe import Query, measure
 from wefe.datasets import load_query_set
@@ -18,16 +18,6 @@ from wefe.integrations.exports import (
 )
 from wefe.study import Study
 
-STUDY = """
-name = "Small"
-offline = true
-[[models]]
-source = "demo"
-[[queries]]
-set = "gender"
-[[metrics]]
-metric = "weat-es"
-"""
 SCALES = {
     "WEAT-ES": (0.0, -2.0, 2.0),
     "ECT": (1.0, -1.0, 1.0),
@@ -36,20 +26,11 @@ SCALES = {
 
 
 @pytest.fixture(scope="module")
-def queries():
-    return load_query_set("gender", offline=True)[:2]
-
-
-@pytest.fixture(scope="module")
-def scores(packaged_model, queries):
+def scores(packaged_model):
     """Three metrics; one has no range, and one does not have 0 for no bias."""
-    metrics, options = ["weat-es", "ect", "rnd"], {"generate_subqueries": True, "progress": False}
+    metrics, queries = ["weat-es", "ect", "rnd"], load_query_set("gender", offline=True)[:2]
+    options = {"generate_subqueries": True, "progress": False}
     return measure(metrics, {"gender": queries}, [packaged_model], **options)
-
-
-@pytest.fixture(scope="module")
-def results():
-    return Study.example().run(":memory:", progress=False)
 
 
 def test_model_index_is_what_huggingface_hub_makes_of_the_same_scores(scores, packaged_model):
@@ -131,30 +112,21 @@ def test_records_have_distances_and_the_scale_they_come_from(scores):
 def test_scores_that_are_nan_are_left_out_and_named(toy_model, toy_query, caplog):
     lost = Query([["she", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
     table = measure("weat-es", [toy_query, lost], [toy_model], progress=False)
-    caplog.clear()
     (entry,) = to_model_index(table)[0]["results"]
     assert entry["dataset"]["config"] == toy_query.query_name
     assert "'Attribute set 0' lost 50% of its words" in caplog.text
     assert len(to_every_eval_ever(table)["evaluation_results"]) == 1
-    json.dumps(to_model_index(table), allow_nan=False)
 
 
 def test_latex_and_bibtex_are_those_of_the_command(tmp_path, scores):
-    options = "--queries gender --metric weat-es --offline --format latex --bootstrap 40"
-    asked = ["--model", "minilm-words=demo", *options.split(), "--bibtex", "a.bib"]
-    done = wefe("measure", *asked, folder=tmp_path)
-    results = Study(
-        {
-            "name": "Same",
-            "offline": True,
-            "models": [{"source": "demo", "name": "minilm-words"}],
-            "queries": [{"set": "gender"}],
-            "metrics": [{"metric": "weat-es"}],
-            "intervals": {"n_bootstrap": 40},
-        }
-    ).run(":memory:", progress=False)
-    assert to_latex(results).strip() == done.stdout.strip()
-    assert to_bibtex(results) == (tmp_path / "a.bib").read_text(encoding="utf-8")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
+    study = Study.from_file(tmp_path / "study.toml").run(":memory:", progress=False)
+    (query,) = study.plan.query_sets[0].queries
+    (tmp_path / "Own.json").write_text(query.to_json(), encoding="utf-8")
+    call = "measure --model demo --queries Own.json --format latex --bibtex a.bib"
+    done = wefe(*call.split(), folder=tmp_path)
+    assert to_latex(study).strip() == done.stdout.strip()
+    assert to_bibtex(study) == (tmp_path / "a.bib").read_text(encoding="utf-8")
     assert to_latex(scores).count(r"\begin{table}") == 3
 
 
@@ -166,8 +138,7 @@ def test_the_command_writes_a_file_for_each_model(tmp_path):
     wefe("report", "study.toml", *run[2:], "every-eval-ever", folder=tmp_path)
     assert {path.name for path in (tmp_path / "cards").iterdir()} == {"demo.yaml", "demo.json"}
     record = json.loads((tmp_path / "cards/demo.json").read_text(encoding="utf-8"))
-    assert record["model_info"]["id"] == "demo"
-    assert len(record["evaluation_results"]) == 6
+    assert (record["model_info"]["id"], len(record["evaluation_results"])) == ("demo", 1)
 
 
 @pytest.mark.parametrize(
@@ -175,11 +146,6 @@ def test_the_command_writes_a_file_for_each_model(tmp_path):
     [
         (to_model_index, {}, "'minilm-words', 'minilm-words"),
         (to_model_index, {"model": "x"}, "got str 'x'"),
-        (
-            to_eval_results,
-            {"dataset": "a/b", "model": "minilm-word"},
-            "Did you mean 'minilm-words'",
-        ),
         (to_every_eval_ever, {"relationship": "friend"}, "relationship must be one of"),
     ],
 )

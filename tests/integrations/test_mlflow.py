@@ -1,34 +1,32 @@
 """Against the real MLflow: runs are read back with its client."""
 
 import json
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import load_test_model, measure
-from wefe.datasets import load_query_set
+from wefe import measure
 from wefe.integrations.mlflow import log_results
-from wefe.study import Study
 
 mlflow = pytest.importorskip("mlflow")
 
 
-@pytest.fixture(params=["files", "sqlite"])
-def run(request, tmp_path, monkeypatch):
+@pytest.fixture
+def run(tmp_path, monkeypatch):
     """A run in a store of its own. Files have the strictest rules for names."""
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
-    if request.param == "sqlite":
-        pytest.importorskip("sqlalchemy")
-        pytest.importorskip("alembic")
-    places = {"files": (tmp_path / "runs").as_uri(), "sqlite": f"sqlite:///{tmp_path}/runs.db"}
     before = mlflow.get_tracking_uri()
-    mlflow.set_tracking_uri(places[request.param])
+    mlflow.set_tracking_uri((tmp_path / "runs").as_uri())
     experiment = mlflow.create_experiment("bias", artifact_location=(tmp_path / "kept").as_uri())
     with mlflow.start_run(experiment_id=experiment) as active:
         yield active
     mlflow.set_tracking_uri(before)
+
+
+@pytest.fixture
+def table(toy_model, toy_query):
+    return measure("weat-es", [toy_query], [toy_model], progress=False)
 
 
 def kept(run):
@@ -39,8 +37,7 @@ def kept(run):
     return run.data.metrics, run.data.params, rows
 
 
-def test_every_score_of_a_study_is_a_metric_and_a_row(run):
-    results = Study.example().run(":memory:", progress=False)
+def test_every_score_of_a_study_is_a_metric_and_a_row(run, results):
     log_results(results)
     metrics, params, rows = kept(run)
     scores = results.to_frame()
@@ -60,8 +57,7 @@ def test_every_score_of_a_study_is_a_metric_and_a_row(run):
     assert all(row["no_bias_value"] == (1 if row["metric"] == "ECT" else 0) for row in rows)
 
 
-def test_scores_of_each_step_are_kept(run, toy_model, toy_query):
-    table = measure("weat-es", [toy_query], [toy_model], progress=False)
+def test_scores_of_each_step_are_kept(run, table):
     for step in range(3):
         log_results(table.assign(score=table["score"] / (step + 1)), step=step)
     (name,) = (name for name in kept(run)[0] if "mean_distance" not in name)
@@ -73,8 +69,7 @@ def test_scores_of_each_step_are_kept(run, toy_model, toy_query):
     assert [row["step"] for row in kept(run)[2]] == [0, 1, 2]
 
 
-def test_names_that_mlflow_refuses_are_changed_and_kept_apart(run, toy_model, toy_query):
-    table = measure("weat-es", [toy_query], [toy_model], progress=False)
+def test_names_that_mlflow_refuses_are_changed_and_kept_apart(run, table):
     names = ("é? ../a", "é! ../a", "x" * 400)
     several = pd.concat([table.assign(query_name=name) for name in names], ignore_index=True)
     undefined = table.assign(query_name="lost", score=np.nan, nan_reason="too few words")
@@ -87,15 +82,7 @@ def test_names_that_mlflow_refuses_are_changed_and_kept_apart(run, toy_model, to
     assert (row["score"], row["nan_reason"]) == (None, "too few words")
 
 
-def test_more_scores_than_mlflow_takes_at_once(run):
-    table = measure("weat-es", load_query_set("weat")[:1], [load_test_model()], progress=False)
+def test_more_scores_than_mlflow_takes_at_once(run, table):
     many = table.loc[table.index.repeat(1200)].assign(query_name=[f"q{n}" for n in range(1200)])
     log_results(many)
     assert len(kept(run)[0]) == 1201
-
-
-def test_without_mlflow_the_error_names_the_extra(monkeypatch, toy_model, toy_query):
-    monkeypatch.setitem(sys.modules, "mlflow", None)
-    table = measure("weat-es", [toy_query], [toy_model], progress=False)
-    with pytest.raises(ImportError, match=r'pip install "wefe\[mlflow\]"'):
-        log_results(table)

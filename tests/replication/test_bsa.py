@@ -1,16 +1,13 @@
 """Bias Silhouette Analysis: its tables, on few runs."""
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel, load_test_model, replicate
 from wefe.datasets import load_case_study_queries
-from wefe.replication import _bsa, _replication
+from wefe.replication import _bsa
 from wefe.silhouette import bias_silhouettes
 
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
 PROFESSIONS = "engineer lawyer physician pilot nurse librarian dancer teacher clerk artist baker"
 ITEM = "gender, Social group"
 
@@ -30,21 +27,14 @@ def models():
     }
 
 
-def replicated(models, patch, *, offline):
-    def unreachable(name):
-        raise ConnectionError(name)
-
-    if offline:
-        patch.setattr(_replication, "load_query_set", unreachable)
-    elif not (DATA / "bsa").is_dir():
-        pytest.skip("no local mirror of the bulk files")
-    patch.setenv("WEFE_DATA_DIR", str(DATA))
-    patch.setattr(_bsa, "_N_RUNS", (5, 10))
-    return replicate("bsa", models, progress=False)
+@pytest.fixture
+def replicated(models, monkeypatch):
+    monkeypatch.setattr(_bsa, "_N_RUNS", (5, 10))
+    return lambda given=models: replicate("bsa", given, progress=False)
 
 
-def test_robustness_and_accuracy_follow_the_formulas_of_the_paper(models, monkeypatch):
-    found = replicated(models, monkeypatch, offline=True)
+def test_robustness_and_accuracy_follow_the_formulas_of_the_paper(models, replicated, no_downloads):
+    found = replicated()
     robustness, accuracy, released, pilot = found.tables.values()
     query = load_case_study_queries("gender", offline=True)[0]
     glove, nbatch = bias_silhouettes("weat", query, list(models.values()), n_runs=10)
@@ -66,8 +56,8 @@ def test_robustness_and_accuracy_follow_the_formulas_of_the_paper(models, monkey
 
 
 @pytest.mark.slow
-def test_the_lists_of_the_paper_are_compared_with_what_it_prints(models, monkeypatch):
-    found = replicated(models, monkeypatch, offline=False)
+def test_the_lists_of_the_paper_are_compared_with_what_it_prints(replicated, mirror):
+    found = replicated()
     compared = found.comparison[found.comparison["verdict"] != "not comparable"]
     # Both tables, and of the pilot study the runs that there were.
     assert compared["table"].value_counts().to_dict() == {
@@ -78,7 +68,7 @@ def test_the_lists_of_the_paper_are_compared_with_what_it_prints(models, monkeyp
     assert set(compared["item"]) >= {ITEM, f"{ITEM}, ECT"}
 
 
-def test_one_model_has_no_accuracy(models, monkeypatch):
-    found = replicated({"mine": models["GloVe"]}, monkeypatch, offline=True)
+def test_one_model_has_no_accuracy(models, replicated, no_downloads):
+    found = replicated({"mine": models["GloVe"]})
     assert not any("Table 2: accuracy, by the formula" in title for title in found.tables)
     assert "mine" in found.tables["Table 1: robustness"].index.get_level_values("model")

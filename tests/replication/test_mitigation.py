@@ -1,9 +1,8 @@
 """Documented mitigations: scores before and after, costs, and what is left."""
 
-import numpy as np
 import pytest
 
-from wefe import WordEmbeddingModel, replicate
+from wefe import replicate
 
 NAMES = ("word2vec", "word2vec (printed)")
 
@@ -38,8 +37,7 @@ def test_printed_scores_agree_but_for_the_example_with_stale_variables(on_word2v
     assert second == pytest.approx(0.055328, abs=1e-5)
 
 
-def test_a_model_that_lacks_the_words_has_no_costs():
-    few = WordEmbeddingModel.from_arrays(["she", "he"], np.eye(2), name="few words")
+def test_a_model_that_lacks_the_words_has_no_costs(few):
     replication = replicate("mitigation", {"few words": few}, progress=False)
     assert len(replication.tables) == 1
     assert any("few words" in note for note in replication.notes)

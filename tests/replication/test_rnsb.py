@@ -1,21 +1,9 @@
 """Negative sentiment of identities: its table and figures."""
 
-from pathlib import Path
-
 import pytest
 
 from wefe import RNSB, load_test_model, replicate
 from wefe.datasets import load_query_set
-from wefe.replication import _replication
-
-DATA = Path(__file__).parents[2].parent / "shared" / "data"
-
-
-@pytest.fixture
-def mirror(monkeypatch):
-    if not (DATA / "bingliu").is_dir():
-        pytest.skip("no local mirror of the bulk files")
-    monkeypatch.setenv("WEFE_DATA_DIR", str(DATA))
 
 
 def test_table_and_figures_are_those_of_the_paper(mirror):
@@ -34,23 +22,14 @@ def test_table_and_figures_are_those_of_the_paper(mirror):
     assert kinds == {"positive words": 614, "negative words": 793, "identity words": 15}
 
 
-def test_without_a_connection_other_words_stand_in_and_nothing_is_compared(monkeypatch):
-    def unreachable(name):
-        raise ConnectionError(name)
-
-    monkeypatch.setattr(_replication, "load_query_set", unreachable)
+def test_without_a_connection_other_words_stand_in_and_nothing_is_compared(no_downloads):
     found = replicate("rnsb", {"GloVe": "demo"}, progress=False)
     assert found.tables["Table 1: RNSB of each case study"]["GloVe"].between(0, 0.01).all()
     assert found.verdicts() == {"not comparable": 24}
     assert "'rnsb_religion'" in found.notes[1]
 
 
-def test_a_model_without_most_identities_is_not_compared(mirror):
-    path = DATA / "models" / "word2vec_subset.kv"
-    if not path.exists():
-        pytest.skip("the vectors word2vec_subset.kv are not beside the repository")
-    pytest.importorskip("gensim")
-    word2vec = {"source": str(path), "trust_pickle": True}
+def test_a_model_without_most_identities_is_not_compared(word2vec):
     found = replicate("rnsb", {"word2vec": word2vec}, progress=False)
     own = found.comparison[found.comparison["model"] == "Word2Vec"]
     assert own["reason"].str.startswith("words are missing").all()

@@ -2,11 +2,12 @@
 
 import itertools
 import json
+import zlib
 
 import numpy as np
 import pytest
 
-from wefe.debias import leace_map, nullspace_projection
+from wefe.debias import leace_map
 from wefe.retrieval import audit_ranking, load_resume_names
 
 NAMES = {"female": [f"F{i}x" for i in range(9)], "male": [f"M{i}x" for i in range(8)]}
@@ -143,30 +144,22 @@ def test_bootstrap_counts_names_and_queries_as_copies():
     np.testing.assert_allclose(bounds.astype(float), np.quantile(rates, [0.025, 0.975]))
 
 
-def test_names_within_a_group_may_be_in_any_order():
-    shuffled = {group: own[::-1] for group, own in NAMES.items()}
+def lexical(queries, documents):
+    """Scores that depend on the texts alone."""
+    return [zlib.crc32(f"{q}{d}".encode()) / 2**32 for q, d in zip(queries, documents, strict=True)]
+
+
+def test_the_order_of_names_and_of_groups_changes_nothing_but_the_sign_of_the_gap():
+    shuffled = {group: own[::-1] for group, own in reversed(NAMES.items())}
     one, other = (audit(lexical, names) for names in (NAMES, shuffled))
     plain = ["n_names", "selection_rate", "impact_ratio", "exposure_share", "mean_score"]
-    np.testing.assert_allclose(one.groups[plain], other.groups[plain])
-    np.testing.assert_allclose(one.gaps[["gap", "p_value"]], other.gaps[["gap", "p_value"]])
-
-
-def test_exchanging_the_groups_flips_the_gap():
-    one, other = (audit(lexical, names) for names in (NAMES, dict(reversed(NAMES.items()))))
+    turned = other.groups.set_index("group").loc[one.groups["group"], plain]
+    np.testing.assert_allclose(one.groups[plain], turned)
     assert one.gaps["gap"][0] == pytest.approx(-other.gaps["gap"][0])
     assert one.gaps["p_value"][0] == other.gaps["p_value"][0]
 
 
-def lexical(queries, documents):
-    """Scores that depend on the texts alone."""
-    return [(hash_of(q + d) % 1009) / 1009 for q, d in zip(queries, documents, strict=True)]
-
-
-def hash_of(text):
-    return sum(ord(c) * 31**i for i, c in enumerate(text))
-
-
-def test_the_order_of_groups_does_not_matter_where_all_documents_tie():
+def test_nothing_is_measured_where_all_documents_tie():
     found = audit(lambda q, d: np.zeros(len(q)))
     np.testing.assert_allclose(found.groups["impact_ratio"], 1)
     assert found.decided_by_name == 0
@@ -174,7 +167,7 @@ def test_the_order_of_groups_does_not_matter_where_all_documents_tie():
 
 
 def test_mitigated_vectors_have_less_gap_and_what_it_costs():
-    """LEACE and a projection, fitted on documents, before and after; quality as nDCG."""
+    """LEACE, fitted on documents, before and after; quality as nDCG."""
     generator = np.random.default_rng(4)
     topics, of_texts = np.linalg.qr(generator.normal(size=(12, 12)))[0], {}
 
@@ -188,26 +181,16 @@ def test_mitigated_vectors_have_less_gap_and_what_it_costs():
         return np.array([of_texts[text] for text in texts])
 
     documents = [t.replace("{}", n) for t in TEMPLATES for own in NAMES.values() for n in own]
-    labels = [document[0] for document in documents]
-    vectors = encode(documents)
-    is_female = np.array(labels) == "F"
-    axis = vectors[is_female].mean(axis=0) - vectors[~is_female].mean(axis=0)
-    mitigations = {
-        "none": lambda x: x,
-        "leace": leace_map(vectors, is_female.astype(float)),
-        "projection": lambda x: x @ nullspace_projection(axis[None]),
-    }
-    found = {
-        name: audit(lambda t, f=f: f(encode(t)), reranker=False, relevance=np.eye(3, 4), k=17)
-        for name, f in mitigations.items()
-    }
-    gap = {name: abs(one.gaps["gap"][0]) for name, one in found.items()}
-    assert gap["none"] > 0.3
-    assert max(gap["leace"], gap["projection"]) < 0.05 * gap["none"]
-    assert found["none"].gaps["p_value"][0] < 1e-4
+    is_female = np.array([float(document[0] == "F") for document in documents])
+    leace = leace_map(encode(documents), is_female)
+    how = {"reranker": False, "relevance": np.eye(3, 4), "k": 17}
+    before, after = audit(encode, **how), audit(lambda texts: leace(encode(texts)), **how)
+    gap = abs(before.gaps["gap"][0])
+    assert gap > 0.3
+    assert before.gaps["p_value"][0] < 1e-4
+    assert abs(after.gaps["gap"][0]) < 0.05 * gap
     # Queries lean to women here, so that the gap costs quality, and mitigation wins it back.
-    assert found["none"].ndcg < found["projection"].ndcg
-    assert found["projection"].ndcg == pytest.approx(1.0, abs=0.02)
+    assert before.ndcg < after.ndcg
 
 
 def test_controls_and_facts_of_names():
@@ -220,16 +203,13 @@ def test_controls_and_facts_of_names():
 
 
 def test_the_null_is_the_gap_between_halves_of_a_group():
-    names = {group: own[:4] for group, own in NAMES.items()}
-    found = audit(lexical, names)
-    for row, own in zip(
-        found.null.itertuples(), found.scores.mean(axis=(0, 1)).reshape(2, 4), strict=True
-    ):
+    found = audit(lexical, {group: own[:4] for group, own in NAMES.items()})
+    of_names = found.scores.mean(axis=(0, 1)).reshape(2, 4)
+    for row, own in zip(found.null.itertuples(), of_names, strict=True):
         # Of four names there are six halves, so that the quantiles are the ends.
-        gaps = [
-            own[[*c]].mean() - np.delete(own, c).mean() for c in itertools.combinations(range(4), 2)
-        ]
-        assert (row.gap_lower, row.gap_upper) == pytest.approx((min(gaps), max(gaps)))
+        gaps = [own[[0, i]].mean() - np.delete(own, [0, i]).mean() for i in (1, 2, 3)]
+        most = max(map(abs, gaps))
+        assert (row.gap_lower, row.gap_upper) == pytest.approx((-most, most))
 
 
 def test_names_decide_if_their_exchange_changes_the_top():
@@ -261,7 +241,6 @@ def test_what_is_undefined_has_a_reason():
         ({"scorer": "all-MiniLM"}, "scorer must be an encoder"),
         ({"scorer": lambda q, d: [1.0]}, "a row for each of 204"),
         ({"relevance": [[1, 0]]}, "n_templates"),
-        ({"n_bootstrap": 10}, "n_bootstrap=40"),
     ],
 )
 def test_wrong_arguments_are_named(change, says):

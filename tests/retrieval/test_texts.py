@@ -64,13 +64,12 @@ def test_matching_finds_the_best_pairs_of_all():
     generator = np.random.default_rng(3)
     names = {"a": [f"a{i}" for i in range(4)], "b": [f"b{i}" for i in range(5)]}
     frequency = {name: generator.uniform(2, 6) for own in names.values() for name in own}
-    found = match_names(names, frequency, caliper=10)
-    cost = sum(abs(frequency[a] - frequency[b]) for a, b in zip(*found.values(), strict=True))
-    best = min(
-        sum(abs(frequency[a] - frequency[b]) for a, b in zip(names["a"], own, strict=True))
-        for own in itertools.permutations(names["b"], 4)
-    )
-    assert cost == pytest.approx(best)
+
+    def cost(ones, others):
+        return sum(abs(frequency[a] - frequency[b]) for a, b in zip(ones, others, strict=True))
+
+    best = min(cost(names["a"], own) for own in itertools.permutations(names["b"], 4))
+    assert cost(*match_names(names, frequency, caliper=10).values()) == pytest.approx(best)
 
 
 def test_names_beyond_the_caliper_are_left_out_of_all_groups():
