@@ -1,49 +1,81 @@
-"""Words left out one at a time, and the number of words that is enough."""
+"""Words left out or drawn anew: literal loops, theory, SciPy's BCa, and what has no interval."""
 
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import scipy.stats
+from lettered import ASKED, PAIRED, model_of, query_for, silhouette_of
 
+import wefe._bootstrap
 from wefe import Query, WordEmbeddingModel
-from wefe.metrics import ECT, MAC, RNSB, WEAT, BaseMetric, DirectBias, list_metrics
-from wefe.silhouette import Silhouette, word_influence
+from wefe.metrics import (
+    ECT,
+    MAC,
+    RNSB,
+    WEAT,
+    BaseMetric,
+    DirectBias,
+    _direct_bias,
+    _direction,
+    _ect,
+    _eqt,
+    _generalized_weat,
+    _mac,
+    _proximity,
+    _ripa,
+    _rnd,
+    _rnsb,
+    _same,
+    _sc_weat,
+    _weat,
+    indirect_bias_from_cosines,
+    list_metrics,
+)
+from wefe.silhouette import bootstrap_interval, word_influence
+
+N_BOOTSTRAP = 40
+each_metric = pytest.mark.parametrize("metric", list_metrics(), ids=lambda m: m.metric_short_name)
 
 
-def model_of(seed=0, dim=6):
-    words = [f"{letter}{i}" for letter in "abcd" for i in range(7)]
-    vectors = np.random.default_rng(seed).normal(size=(len(words), dim)) + 0.3
-    return WordEmbeddingModel.from_arrays(words, vectors, name=f"made {seed}")
+def words_with_cosines(cosines):
+    """Target words with these cosines with the attribute 'axis'."""
+    cosines = np.asarray(cosines)
+    words = [f"t{i}" for i in range(len(cosines))]
+    vectors = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
+    model = WordEmbeddingModel.from_arrays([*words, "axis"], np.vstack([vectors, [1.0, 0.0]]), "m")
+    return model, Query([words], [["axis"]])
 
 
-def query_for(metric, n_words=5):
-    n_targets, n_attributes = (1 if n == 1 else 2 for n in metric.metric_template)
-    lists = [[f"{letter}{i}" for i in range(n_words)] for letter in "abcd"]
-    names = ["A", "B"][:n_targets], ["C", "D"][:n_attributes]
-    return Query(lists[:n_targets], lists[2 : 2 + n_attributes], *names)
+class Whole(BaseMetric):
+    """Looks words up by itself: the mean of the first coordinates of the targets."""
+
+    metric_template = (1, 1)
+    metric_name = "Metric with a run_query of its own"
+    metric_short_name = "WHOLE"
+
+    def run_query(self, query, model, **lookup):
+        prefix = model.vocab_prefix or ""
+        words = [prefix + word for word in query.target_sets[0] if prefix + word in model]
+        return {
+            "query_name": query.query_name,
+            "result": float(model.get_vectors(words)[:, 0].mean()) if words else math.nan,
+        }
 
 
-# As in silhouettes: scores that can be compared between subsets.
-PARAMS = {
-    "WEAT": {"return_effect_size": True},
-    "RND": {"normalize": True},
-    "RIPA": {"normalize": True},
-    "RNSB": {"holdout": False},
-}
-# As the metrics of whole vocabularies are asked; of 28 words, 100 neighbours would be all.
-ASKED = {"EQT": {"k": 3}, "GIPE": {"k": 4}, "PMN": {"k": 4}, "Proximity Bias": {"k": 4}}
-PAIRED = ("RIPA", "Direct Bias", *ASKED)
+# Words left out
 
 
-@pytest.mark.parametrize("metric", list_metrics(), ids=lambda m: m.metric_short_name)
+@each_metric
 def test_influence_is_what_run_query_says_without_the_word(metric):
     name, model, query = metric.metric_short_name, model_of(), query_for(metric)
-    params = {**PARAMS.get(name, {}), **ASKED.get(name, {})}
+    params = {**metric.subset_params, **ASKED.get(name, {})}
     table = word_influence(metric, query, model, ASKED.get(name))
     full = metric().run_query(query, model, **params)["result"]
     assert table.attrs["score"] == pytest.approx(full)
-    n_sets = len(query.target_sets) + len(query.attribute_sets)
-    assert len(table) == 5 * (n_sets - (name in PAIRED))
+    n_words = sum(map(len, query.target_sets + query.attribute_sets))
+    assert len(table) == n_words - 5 * (name in PAIRED)
     # liblinear, which run_query fits with, stops a little before the optimum.
     tolerance = {"abs": 2e-5} if name == "RNSB" else {"abs": 1e-12}
     for row in table.to_dict("records"):
@@ -60,41 +92,24 @@ def test_influence_is_what_run_query_says_without_the_word(metric):
 
 
 def test_most_influential_word_comes_first_and_pairs_stay_together():
-    table = word_influence(DirectBias, query_for(DirectBias), model_of())
-    assert list(table.columns) == ["set", "word", "score", "influence", "nan_reason"]
-    sizes = table["influence"].abs().to_numpy()
-    assert (np.diff(sizes) <= 0).all()
-    assert sizes[0] > sizes[-1]
-    assert set(table["word"]) == {f"a{i}/b{i}" for i in range(5)} | {f"c{i}" for i in range(5)}
+    query = query_for(DirectBias)
+    table = word_influence(DirectBias, query, model_of())
+    assert (np.diff(table["influence"].abs()) <= 0).all()
+    assert set(table["word"]) == {f"a{i}/b{i}" for i in range(5)} | {f"c{i}" for i in range(6)}
     assert set(table.loc[table["word"].str.contains("/"), "set"]) == {"A/B"}
-    unpaired = word_influence(DirectBias, query_for(DirectBias), model_of(), {"direction": "means"})
-    assert len(unpaired) == 15
-    assert table.attrs == {
-        "metric": "Direct Bias",
-        "query_name": query_for(DirectBias).query_name,
-        "model_name": "made 0",
-        "score": table.attrs["score"],
-    }
+    assert len(word_influence(DirectBias, query, model_of(), {"direction": "means"})) == 16
 
 
 def test_influences_on_a_mean_are_those_of_theory():
     """MAC with one attribute is a mean over n words: influence (value - mean) / (n - 1)."""
     cosines = np.array([0.9, 0.1, -0.3, 0.2])
-    vectors = np.column_stack([cosines, np.sqrt(1 - cosines**2)])
-    words = ["p", "q", "r", "s"]
-    model = WordEmbeddingModel.from_arrays([*words, "axis"], np.vstack([vectors, [1, 0]]), "m")
-    table = word_influence(MAC, Query([words], [["axis"]]), model)
-    values = dict(zip(words, 1 - cosines, strict=True))
-    of_words = table[table["word"] != "axis"]
-    assert of_words["word"].tolist() == ["p", "r", "q", "s"]
-    for row in of_words.to_dict("records"):
-        expected = (values[row["word"]] - (1 - cosines.mean())) / 3
-        assert row["influence"] == pytest.approx(expected)
-    last = table.iloc[-1]
-    assert last["word"] == "axis"
-    assert math.isnan(last["score"])
-    assert math.isnan(last["influence"])
-    assert last["nan_reason"] == "its set has no other word"
+    model, query = words_with_cosines(cosines)
+    table = word_influence(MAC, query, model).set_index("word")
+    assert table.index.tolist() == ["t0", "t2", "t1", "t3", "axis"]
+    expected = ((1 - cosines) - (1 - cosines.mean())) / 3
+    np.testing.assert_allclose(table["influence"].sort_index()[1:], expected)
+    assert table.loc["axis", ["score", "influence"]].isna().all()
+    assert table.loc["axis", "nan_reason"] == "its set has no other word"
 
 
 def test_undefined_without_a_word_says_why():
@@ -117,78 +132,266 @@ def test_lost_words_have_no_row_and_parameters_are_passed_on():
     assert table.attrs["metric"] == "WEAT"
 
 
-def test_random_score_is_refused():
-    params = {"holdout": True, "random_state": np.random.default_rng(0)}
-    with pytest.raises(ValueError, match="gives another score"):
-        word_influence(RNSB, query_for(RNSB, 7), model_of(), params)
-
-
-class Whole(BaseMetric):
-    """Looks words up by itself: the mean of the first coordinates of the targets."""
-
-    metric_template = (1, 1)
-    metric_name = "Metric with a run_query of its own"
-    metric_short_name = "WHOLE"
-
-    def run_query(self, query, model, **lookup):
-        prefix = model.vocab_prefix or ""
-        words = [prefix + word for word in query.target_sets[0] if prefix + word in model]
-        return {
-            "query_name": query.query_name,
-            "result": float(model.get_vectors(words)[:, 0].mean()) if words else math.nan,
-        }
-
-
 def test_metric_with_its_own_run_query_is_asked_without_each_word():
     model = model_of()
     prefixed = WordEmbeddingModel.from_arrays(
         [f"/c/en/{word}" for word in model.vocab], model.vectors, "p", vocab_prefix="/c/en/"
     )
     query = Query([["a0", "a1", "a2"]], [["c0", "c1"]])
-    for asked, prefix in ((model, ""), (prefixed, "/c/en/")):
-        table = word_influence(Whole, query, asked).set_index("word")
-        without = model.get_vectors(["a1", "a2"])[:, 0].mean()
-        assert table.loc[f"{prefix}a0", "score"] == pytest.approx(without)
-        assert table.loc[f"{prefix}c0", "influence"] == pytest.approx(0, abs=1e-12)
-
-
-def made(curves, value=0.5, k=(2, 4, 6), value_range=(-2.0, 2.0)):
-    return Silhouette(
-        metric="M",
-        query_name="q",
-        model_name="m",
-        vary="targets",
-        sizes=np.array(k)[:, None],
-        curves=np.array(curves, dtype=float),
-        n_words=k[-1],
-        value=value,
-        value_range=value_range,
-        no_bias_value=0.0,
-        random_state=0,
-    )
+    table = word_influence(Whole, query, prefixed).set_index("word")
+    expected = model.get_vectors(["a1", "a2"])[:, 0].mean()
+    assert table.loc["/c/en/a0", "score"] == pytest.approx(expected)
+    assert table.loc["/c/en/c0", "influence"] == pytest.approx(0, abs=1e-12)
+    # It cannot repeat words, so it has no interval.
+    interval = bootstrap_interval(Whole, query, model)
+    assert "Whole has its own run_query" in interval.nan_reason
 
 
 def test_sufficient_size_of_a_worked_example():
-    silhouette = made([[0.9, 0.6, 0.5], [0.45, 0.8, 0.5], [0.52, 0.5, 0.5], [0.5, 0.56, 0.5]])
+    silhouette = silhouette_of(
+        [[0.9, 0.6, 0.5], [0.45, 0.8, 0.5], [0.52, 0.5, 0.5], [0.5, 0.56, 0.5]]
+    )
     assert silhouette.sufficient_size(0.5) == 2
     assert silhouette.sufficient_size(0.31) == 4
     assert silhouette.sufficient_size(0.2) is None
     # The second run is near at first, and leaves again: it does not count.
     assert silhouette.sufficient_size(0.07, coverage=0.5) == 2
     assert silhouette.sufficient_size(0.07, coverage=0.75) is None
-    assert silhouette.sufficient_size(0.11, coverage=0.75) == 4
     # A share of the range, which is 4 wide.
     assert silhouette.sufficient_size(0.31 / 4, of_range=True) == 4
+    with pytest.raises(ValueError, match="tolerance"):
+        silhouette.sufficient_size(-1)
+    with pytest.raises(ValueError, match="coverage"):
+        silhouette.sufficient_size(1, coverage=2)
+
+
+# Words drawn anew
+
+
+def normalized(x):
+    return x / np.linalg.norm(x, axis=1, keepdims=True)
+
+
+def analogies(x, y, a):
+    """EQT with k=3, of all words of the model that are in no pair."""
+    others = [v for v in model_of().vectors if not any((v == u).all() for u in (*x, *y))]
+    return _eqt.eqt(x, y, a, others, k=3)
+
+
+def neighbors(x, y, a):
+    """For each word: its row, and rows, indirect bias and side of its 4 nearest neighbours."""
+    every = normalized(model_of().vectors)
+    direction = _direction.bias_subspace([x, y], 1).directions[0]
+    own, rows, betas, sides = [], [], [], []
+    for word in normalized(a):
+        cosines = every @ word
+        nearest = np.argsort(-cosines)[:5]
+        own.append(nearest[0])
+        rows.append(nearest[1:])
+        along = every[nearest[1:]] @ direction
+        near = cosines[nearest[1:]]
+        betas.append(
+            [indirect_bias_from_cosines(near[i], [word @ direction], [along[i]]) for i in range(4)]
+        )
+        sides.append(along > 0)
+    return own, rows, np.array(betas), np.array(sides)
+
+
+# The score of arrays of vectors: targets x, y and attributes a, b.
+SCORES = {
+    "EQT": analogies,
+    "GIPE": lambda *sets: _proximity.gipe(*neighbors(*sets)[:3])[0],
+    "PMN": lambda *sets: 100 * neighbors(*sets)[3].mean(),
+    "Proximity Bias": lambda *sets: (neighbors(*sets)[2] > 0.05).mean(),
+    "SC-WEAT": _sc_weat.sc_weat,
+    "WEAT": _weat.weat_effect_size,
+    "MAC": lambda x, y, a, b: _mac.mac([x, y], [a, b]),
+    "ECT": _ect.ect,
+    "RND": lambda *sets: _rnd.rnd(*map(normalized, sets)),
+    "RIPA": lambda *sets: _ripa.ripa(*map(normalized, sets)),
+    "Direct Bias": lambda x, y, a: _direct_bias.direct_bias(
+        a, _direction.bias_subspace([x, y], 1).directions
+    ),
+    "SAME": lambda x, y, a: _same.same(a, [x, y]),
+    "GWEAT": lambda x, y, a, b: _generalized_weat.generalized_weat([x, y], [a, b]),
+    "RNSB": lambda x, y, a, b: _rnsb.rnsb(
+        _rnsb.negative_sentiment_probabilities(np.concatenate([x, y]), a, b)
+    ),
+}
+
+
+def drawn_rows(lengths, paired, seed, n=N_BOOTSTRAP):
+    """Rows of each set in each resample, as documented: by seed and position of the set."""
+    rows = [
+        np.random.default_rng([seed, position]).integers(length, size=(n, length))
+        for position, length in enumerate(lengths)
+    ]
+    if paired:
+        rows[1] = rows[0]
+    return rows
+
+
+@each_metric
+def test_samples_are_scores_of_words_drawn_anew(metric):
+    name, model, query = metric.metric_short_name, model_of(), query_for(metric)
+    sets = [model.get_vectors(words) for words in query.target_sets + query.attribute_sets]
+    rows = drawn_rows([len(part) for part in sets], name in PAIRED, seed=3)
+    expected = [
+        SCORES[name](*(part[own[case]] for part, own in zip(sets, rows, strict=True)))
+        for case in range(N_BOOTSTRAP)
+    ]
+    options = {"method": "percentile", "metric_params": ASKED.get(name)}
+    interval = bootstrap_interval(metric, query, model, N_BOOTSTRAP, random_state=3, **options)
+    # An iterative solver may stop a little apart.
+    tolerance = 1e-5 if name == "RNSB" else 1e-9
+    np.testing.assert_allclose(interval.samples, expected, rtol=tolerance, atol=tolerance)
+    assert interval.score == pytest.approx(SCORES[name](*sets), rel=1e-5)
+    assert (interval.lower, interval.upper) == pytest.approx(
+        tuple(np.quantile(expected, [0.025, 0.975])), rel=1e-4
+    )
+    assert interval.standard_error == pytest.approx(np.std(expected, ddof=1), rel=1e-4)
+    assert (interval.n_undefined, interval.nan_reason) == (0, None)
+
+
+@pytest.mark.parametrize(("sets", "drawn"), [("targets", (0, 1)), ("attributes", (2, 3))])
+def test_sets_that_are_not_drawn_stay(sets, drawn):
+    model, query = model_of(), query_for(WEAT)
+    vectors = [model.get_vectors(words) for words in query.target_sets + query.attribute_sets]
+    rows = drawn_rows([len(part) for part in vectors], paired=False, seed=0)
+    expected = [
+        _weat.weat_effect_size(
+            *(part[rows[i][case]] if i in drawn else part for i, part in enumerate(vectors))
+        )
+        for case in range(N_BOOTSTRAP)
+    ]
+    interval = bootstrap_interval(WEAT, query, model, N_BOOTSTRAP, sets=sets)
+    np.testing.assert_allclose(interval.samples, expected, atol=1e-12)
+
+
+def test_standard_error_of_a_mean_is_that_of_theory():
+    """MAC with one attribute is 1 - the mean cosine: its error is sd / sqrt(n)."""
+    cosines = np.random.default_rng(1).normal(0.1, 0.2, size=50)
+    model, query = words_with_cosines(cosines)
+    interval = bootstrap_interval(MAC, query, model, 4000)
+    theory = cosines.std() / math.sqrt(len(cosines))
+    assert interval.standard_error == pytest.approx(theory, rel=0.05)
+    assert interval.upper - interval.lower == pytest.approx(2 * 1.96 * theory, rel=0.05)
+    wide = bootstrap_interval(MAC, query, model, 4000, confidence=0.99)
+    assert wide.lower < interval.lower < interval.upper < wide.upper
+
+
+def test_bca_is_that_of_scipy():
+    model, query = model_of(4), query_for(WEAT)
+    vectors = [model.get_vectors(words) for words in query.target_sets + query.attribute_sets]
+    interval = bootstrap_interval(WEAT, query, model, 500, method="bca")
+
+    def statistic(*rows):
+        return _weat.weat_effect_size(
+            *(part[own.astype(int)] for part, own in zip(vectors, rows, strict=True))
+        )
+
+    with np.errstate(all="ignore"):
+        expected = scipy.stats.bootstrap(
+            tuple(np.arange(len(part)) for part in vectors),
+            statistic,
+            n_resamples=0,
+            vectorized=False,
+            method="BCa",
+            bootstrap_result=SimpleNamespace(bootstrap_distribution=interval.samples),
+        ).confidence_interval
+    assert (interval.lower, interval.upper) == pytest.approx((expected.low, expected.high))
+    assert bootstrap_interval(WEAT, query, model, 500).lower != interval.lower
+
+
+def test_seed_decides_and_n_jobs_and_blocks_do_not(monkeypatch):
+    def samples(n=250, **options):
+        return bootstrap_interval(WEAT, query_for(WEAT), model_of(), n, **options).samples
+
+    seeded = samples(random_state=7)
+    np.testing.assert_array_equal(samples(random_state=7, n_jobs=2), seeded)
+    assert not np.array_equal(samples(), seeded)
+    np.testing.assert_array_equal(samples(100, random_state=7), seeded[:100])
+    monkeypatch.setattr(wefe._bootstrap, "_MOST_CASES", 7)
+    np.testing.assert_allclose(samples(random_state=7), seeded, rtol=0, atol=1e-12)
+
+
+def test_undefined_resamples_are_counted():
+    # Two attribute words are the same one in every second resample: no rank correlation then.
+    two = Query([["a0", "a1"], ["b0", "b1"]], [["c0", "c1"]])
+    interval = bootstrap_interval(ECT, two, model_of(), 200)
+    rows = drawn_rows([2, 2, 2], paired=False, seed=0, n=200)[2]
+    same = rows[:, 0] == rows[:, 1]
+    np.testing.assert_array_equal(np.isnan(interval.samples), same)
+    assert interval.n_undefined == same.sum()
+    assert np.isnan([interval.lower, interval.standard_error]).all()
+    assert f"{same.sum()} of 200 resamples have no score, more than 5%" in interval.nan_reason
+    # Four are one word in every 64th: few enough to be left out.
+    four = Query([["a0", "a1"], ["b0", "b1"]], [["c0", "c1", "c2", "c3"]])
+    interval = bootstrap_interval(ECT, four, model_of(), 1000)
+    assert 0 < interval.n_undefined < 50
+    assert interval.upper == pytest.approx(np.nanquantile(interval.samples, 0.975))
+
+
+def test_sets_of_one_word_have_no_interval():
+    query = Query([["a0"], ["b0"]], [["c0", "c1"]])
+    interval = bootstrap_interval(MAC, query, model_of(), sets="targets")
+    assert interval.nan_reason == "no set to resample has two or more words"
+    assert bootstrap_interval(MAC, query, model_of()).nan_reason is None
+
+
+def test_random_scores_are_refused_and_have_no_interval():
+    model, query = model_of(), query_for(RNSB, (7, 7, 7, 7))
+    # What draws other seeds each time, but the same ones in every run of this test.
+    params = {"holdout": True, "random_state": np.random.default_rng(0)}
+    interval = bootstrap_interval(RNSB, query, model, 40, metric_params=params)
+    assert "measured again with the same words, RNSB gives another score" in interval.nan_reason
+    with pytest.raises(ValueError, match="gives another score"):
+        word_influence(RNSB, query, model, params)
+    seeded = bootstrap_interval(RNSB, query, model, 40, metric_params={**params, "random_state": 0})
+    assert seeded.lower < seeded.upper
+
+
+class OfVectors(BaseMetric):
+    """Any function of the target vectors."""
+
+    metric_template = (1, 1)
+    metric_name = metric_short_name = "OF"
+
+    def __init__(self, function):
+        self.function = function
+
+    def _compute(self, targets, attributes):
+        return self.function(targets[0].vectors)
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda x: len(np.unique(x, axis=0)), "all resamples lie on one side of the score"),
+        (lambda x: x.sum() if len(x) == 7 else math.nan, "bca needs the score without each word"),
+    ],
+)
+def test_bca_says_what_it_lacks(function, text):
+    query = Query([[f"a{i}" for i in range(7)]], [[f"c{i}" for i in range(7)]])
+    interval = bootstrap_interval(OfVectors(function), query, model_of(), 50, method="bca")
+    assert text in interval.nan_reason
+    assert math.isnan(interval.upper)
+    assert bootstrap_interval(OfVectors(function), query, model_of(), 50).nan_reason is None
 
 
 @pytest.mark.parametrize(
     ("change", "error", "text"),
     [
-        ({"tolerance": -1}, ValueError, "tolerance must be .* at least 0"),
-        ({"tolerance": "x"}, TypeError, "tolerance"),
-        ({"coverage": 2}, ValueError, "coverage is a share"),
+        ({"n_bootstrap": 199, "confidence": 0.99}, ValueError, "n_bootstrap=200"),
+        ({"n_bootstrap": 100.0}, TypeError, "n_bootstrap"),
+        ({"confidence": 95}, ValueError, "confidence"),
+        ({"sets": "target"}, ValueError, "Did you mean 'targets'"),
+        ({"method": "basic"}, ValueError, "method"),
+        ({"random_state": -1}, ValueError, "random_state"),
+        ({"query": Query([["a0"], ["b0"]], [["lost"], ["d0"]])}, ValueError, "cannot be answered"),
     ],
 )
 def test_wrong_arguments_say_what_is_wanted(change, error, text):
+    arguments = {"metric": WEAT, "query": query_for(WEAT), "model": model_of(), **change}
     with pytest.raises(error, match=text):
-        made([[0.5, 0.5, 0.5]]).sufficient_size(**change)
+        bootstrap_interval(**arguments)
