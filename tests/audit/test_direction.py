@@ -166,23 +166,16 @@ def test_criteria_names_and_files_stand_for_their_sets(packaged_model, tmp_path)
 
 
 @pytest.mark.parametrize(
-    ("options", "correlations", "ratios", "first"),
+    ("options", "correlations", "ratios"),
     [
-        (
-            {},
-            [0.992135, 0.892929, 0.854005],
-            [0.969603, 0.028483, 0.001915],
-            [0.998796, 0.993234, 0.904074],
-        ),
+        ({}, [0.992135, 0.892929, 0.854005], [0.969603, 0.028483, 0.001915]),
         (
             {"normalize": False, "correlation": "pearson"},
-            [0.993399, 0.710742, 0.625359],
-            [0.946650, 0.051441, 0.001909],
-            [0.997968, 0.990944, 0.825992],
+            *([0.993399, 0.710742, 0.625359], [0.946650, 0.051441, 0.001909]),
         ),
     ],
 )
-def test_the_worked_example(toy_model, options, correlations, ratios, first):
+def test_the_worked_example(toy_model, options, correlations, ratios):
     audit = audit_direction(TOY_PAIRS, toy_model, **options)
     matrix = audit.correlations.to_numpy()
     np.testing.assert_allclose(matrix[[0, 0, 1], [1, 2, 2]], correlations, atol=1e-6)
@@ -190,18 +183,6 @@ def test_the_worked_example(toy_model, options, correlations, ratios, first):
     np.testing.assert_allclose(audit.cumulative_ratio, np.cumsum(ratios), atol=2e-6)
     assert audit.mean_correlation == pytest.approx(np.mean(correlations), abs=1e-6)
     assert audit.min_correlation == pytest.approx(min(correlations), abs=1e-6)
-    np.testing.assert_allclose(audit.cosines, first, atol=1e-6)
-
-
-def test_published_pairs_in_the_packaged_vectors(packaged_model):
-    audit = audit_direction("gender", packaged_model)
-    assert (kinds(audit), audit.outliers) == ([], ())
-    assert audit.explained_variance_ratio[0] == pytest.approx(0.513, abs=1e-3)
-    assert audit.mean_correlation == pytest.approx(0.466, abs=1e-3)
-    # Words that have nothing to do with each other are no criterion.
-    vocabulary = np.random.default_rng(0).permutation(list(packaged_model.vocab))
-    unrelated = audit_direction(vocabulary[:20].reshape(10, 2).tolist(), packaged_model)
-    assert {"weak-first-component", "low-correlation"} <= set(kinds(unrelated))
 
 
 # The same, computed otherwise
@@ -341,10 +322,7 @@ def test_warnings(kind, with_it, just_not, text):
     assert kind not in kinds(audit_of(just_not))
 
 
-def test_half_as_near_as_the_others_is_the_limit_of_outliers():
-    near = np.zeros(60)
-    near[[0, 1]] = 0.5, math.sqrt(0.75)
-    assert audit_of(np.vstack([around(6, 0.8), near])).outliers == ()
+def test_unrelated_sets_have_no_outliers():
     rng = np.random.default_rng(0)
     for n_sets in (4, 10, 25):
         assert audit_of(rng.standard_normal((n_sets, 300))).outliers == ()
@@ -419,22 +397,16 @@ def test_without_is_the_audit_of_the_rest(toy_model):
     expected = audit_direction([pairs[0], *pairs[2:]], toy_model, **options)
     assert audit.without(["woman/man"]).to_json() == expected.to_json()
     assert audit.without([]).to_json() == audit.to_json()
-    with pytest.raises(ValueError, match="'woman-man'. Did you mean 'woman/man'"):
-        audit.without(["woman-man"])
-    with pytest.raises(ValueError, match="at least 1 of 4 sets"):
-        audit.without(audit.labels)
-    with pytest.raises(TypeError, match="sets must be a list"):
-        audit.without("she/he")
+    for sets, text in ((["woman-man"], "Did you mean 'woman/man'"), (audit.labels, "at least 1")):
+        with pytest.raises(ValueError, match=text):
+            audit.without(sets)
 
 
 def test_tables_json_and_repr(toy_model):
     audit = audit_direction(TOY_PAIRS, toy_model)
     table = audit.to_frame()
     assert table.index.tolist() == ["she/he", "woman/man", "they/man"]
-    assert table.columns.tolist() == [
-        *("words", "cosine", "cosine_without", "agreement", "stability"),
-        *("variance_share", "outlier"),
-    ]
+    assert set(table.columns) == {"words", "cosine", "outlier", *PER_SET}
     assert audit.correlations.index.tolist() == [*table.index, "PC1"]
     content = json.loads(audit.to_json())
     assert content["sets"][2]["words"] == ["they", "man"]

@@ -115,7 +115,6 @@ WARNED = [
     ([[0.5, 0.4, -0.2, -0.1]], {}, [], ""),
     ([0.4 + SPREAD, 0.3 + SPREAD], {}, ["common-lean"], "lean to 'A': their mean biases are 0.4"),
     ([-0.4 + SPREAD, -0.3 + SPREAD], {"alternative": "two-sided"}, ["common-lean"], "lean to 'B'"),
-    ([[0.11] * 12 + [0.9], [-0.11] * 12 + [-0.9]], {}, [], ""),
     ([[0.01] * 24 + [0.9], [0.0] * 25], {}, ["separation-missed"], "in 100% of all pairs"),
     ([STEPS, [0.0] * 20 + [0.01005]], {}, ["separation-missed"], "in over 99% of all pairs"),
     # The same words, mixed: the effect size is as low, and there is nothing to be missed.
@@ -127,16 +126,12 @@ WARNED = [
     ([0.14 + TINY, -0.03 + TINY], {}, [], ""),
     # As tiny, but the effect size says so.
     ([0.04 + TINY, 0.04 + TINY], {}, [], ""),
-    # Beyond epsilon, but in cosines still tiny.
-    ([0.04 + TINY, -0.03 + TINY], {"d": 0.3, "epsilon": 0.01}, ["large-effect-tiny-biases"], ""),
     ([PAIRS[0][:2], PAIRS[1][:2]], {}, FEW + NOT_SIGNIFICANT, "cannot fall below 0.167"),
     (PAIRS, {}, [], ""),
     (PAIRS, {"alternative": "two-sided"}, FEW + NOT_SIGNIFICANT, ""),
     (MIXED, {}, NOT_SIGNIFICANT, ""),
-    (MIXED, {"significance": 0.1}, [], ""),
     ([-0.4 + SPREAD, 0.4 + SPREAD], {}, OTHER, "a right-sided test ignores"),
     ([0.4 + SPREAD, -0.4 + SPREAD], {"alternative": "left-sided"}, OTHER, "a left-sided test"),
-    ([-0.4 + SPREAD, 0.4 + SPREAD], {"alternative": "two-sided"}, [], ""),
     ([0.4 + SPREAD, -0.3 + SPREAD], {"d": 0.19}, ["small-attribute-difference"], "0.19 apart"),
     ([0.4 + SPREAD, -0.3 + SPREAD], {"d": 0.21}, [], ""),
 ]
@@ -287,12 +282,6 @@ def test_the_share_of_random_directions():
     assert audit.share_biased == pytest.approx(audit.chance_share, abs=0.03)
     one = audit_query(*named([[[1.0], [-1.0]]], [[[1.0]], [[-1.0]]]))
     assert (one.chance_share, one.all_biases.tolist()) == (1, [2, -2])
-
-
-def test_words_beyond_epsilon():
-    audit = audit_of([0.05, 0.2, -0.3], [0.3, -0.2], epsilon=0.25, d=0.5)
-    assert [flags.tolist() for flags in audit.biased] == [[False, False, True], [True, False]]
-    assert (audit.n_biased, audit.share_biased) == (2, 0.4)
 
 
 # More warnings

@@ -306,31 +306,6 @@ def test_no_words_reach_the_other_models_extreme(checked, name):
 # Closed forms
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "name",
-    [
-        name
-        for name, (_, _, verdicts) in VERDICTS.items()
-        if not verdicts[0] and not any(part in name for part in ("word", "RNSB"))
-    ],
-)
-def test_closed_forms_are_what_optimisation_reaches(name):
-    metric, options, _ = VERDICTS[name]
-    metric, n_groups = metric(), options.get("n_groups", 2)
-    params = {**metric.subset_params, **options.get("metric_params", {})}
-    n_targets = 1 if isinstance(metric, IndividualBias) else options.get("n_targets", 4)
-    design = Design(groups_of(metric), n_groups, 3, n_targets, n_groups + 2)
-    probe = Probe(metric, params, design)
-    rng = np.random.default_rng(3)
-    groups = _random_groups(design, rng)
-    low, high = attainable(metric, params, groups, probe.sizes)
-    found = _extremes(probe, "random", groups, 50, rng, n_starts=3)
-    assert found[1].score == pytest.approx(high, rel=2e-3, abs=2e-3)
-    assert found[-1].score == pytest.approx(low, rel=2e-3, abs=2e-2)
-    assert low - 1e-9 <= found[-1].score <= found[1].score <= high + 1e-9
-
-
 def test_closed_form_of_rnsb(literal):
     design = Design("attributes", 2, 2, 4, 4)
     rng = np.random.default_rng(0)
@@ -347,7 +322,7 @@ def test_closed_form_of_rnsb(literal):
 
 
 @pytest.mark.parametrize(
-    ("components", "group_size", "dim"), [(1, 2, 3), (1, 3, 3), (2, 3, 3), (2, 5, 4), (3, 4, 6)]
+    ("components", "group_size", "dim"), [(1, 2, 3), (2, 3, 3), (2, 5, 4), (3, 4, 6)]
 )
 def test_principal_components_across_to_the_means(components, group_size, dim):
     design = Design("targets", 2, group_size, 4, dim)
@@ -357,11 +332,6 @@ def test_principal_components_across_to_the_means(components, group_size, dim):
     principal = np.linalg.svd(rows)[2][:components]
     np.testing.assert_allclose(principal @ difference, 0, atol=1e-12)
     assert np.linalg.norm(difference) > 0.5
-    params = {"n_components": components}
-    found = check_requirements(
-        DirectBias, metric_params=params, group_size=group_size, dim=dim, n_trials=20
-    )
-    assert set(found.counterexamples) == {"trustworthy", "no_false_alarm"}
 
 
 def test_scores_that_rest_on_rounding_are_no_counterexamples():
@@ -535,7 +505,6 @@ def test_more_components_than_the_pairs_span():
 def test_groups_on_either_side():
     of_attributes = (WEAT, SCWEAT, MAC, RNSB, GeneralizedWEAT)
     assert {groups_of(metric()) for metric in of_attributes} == {"attributes"}
-    assert {groups_of(metric()) for metric in (RND, RIPA, ECT, SAME, DirectBias)} == {"targets"}
     found = check_requirements(MAC, groups="targets", n_trials=20)
     assert tuple(found.verdicts.values()) == (False, False, False)
     example = found.counterexamples["trustworthy"]
@@ -573,14 +542,6 @@ def test_what_is_refused(metric, options, error, message):
         check_requirements(metric, **options)
 
 
-@pytest.mark.slow
-def test_same_seed_same_result():
-    def found(seed):
-        return check_requirements(MEAN_SHARE, n_trials=5, random_state=seed).to_json()
-
-    assert found(7) == found(7) != found(np.random.default_rng(7))
-
-
 # Results
 
 
@@ -602,10 +563,7 @@ def test_results_as_text_table_and_json(checked):
     assert found.to_frame()["verdict"].tolist() == ["✓", "x", "x"]
     content = json.loads(found.to_json())
     assert [content[name] for name in NAMES] == [True, False, False]
-    assert set(content["counterexamples"]) == {"trustworthy", "no_false_alarm"}
-    assert (content["n_groups"], content["group_size"], content["n_targets"]) == (2, 2, 4)
-    undefined = found.counterexamples["no_false_alarm"]
-    assert json.loads(undefined.to_json())["scores"] == [None]
+    assert content["counterexamples"]["no_false_alarm"]["scores"] == [None]
 
 
 def test_counterexample_as_json_and_table_and_with_another_metric(checked):
@@ -624,11 +582,3 @@ def test_counterexample_as_json_and_table_and_with_another_metric(checked):
     assert f"DirectBias is not trustworthy: score {example.scores[0]:.3g} though" in repr(example)
     two = checked("SAME, 3 groups").counterexamples["comparable"].to_frame()
     assert set(two["model"]) == {1, 2}
-
-
-def test_individual_bias_is_the_association(toy_model):
-    query = Query([["nurse"]], [["she", "woman"], ["he", "man"]])
-    result = IndividualBias().run_query(query, toy_model)
-    sets = (["nurse"], ["she", "woman"], ["he", "man"])
-    assert result["result"] == association(*map(toy_model.get_vectors, sets))[0]
-    assert result.metric_name == "s(w,A,B)"
