@@ -2,7 +2,6 @@
 
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,9 +10,6 @@ from wefe import Query, WordEmbeddingModel
 from wefe.audit import audit_query, mean_attribute_differences
 from wefe.datasets import load_weat
 from wefe.embeddings import UnusableVectorError
-
-# Beside the checkout, where it is present.
-SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 
 SETS = {"Female": ["she", "woman"], "Male": ["he", "man"]}
 PAIRS = [["she", "he"], ["woman", "man"], ["they", "man"]]
@@ -32,20 +28,11 @@ def test_toy_model(toy_model):
     assert distance(SETS, toy_model, normalize=False) == pytest.approx(1.702939, abs=1e-6)
 
 
-@pytest.fixture(scope="module")
-def word2vec():
-    keyed_vectors = pytest.importorskip("gensim.models").KeyedVectors
-    path = SHARED / "data" / "models" / "word2vec_subset.kv"
-    if not path.exists():
-        pytest.skip("needs the published vectors")
-    return WordEmbeddingModel(keyed_vectors.load(str(path)), "word2vec")
-
-
-def test_published_vectors(word2vec):
+def test_published_vectors(word2vec, shared_data):
     sets = load_weat()
     terms = {"Male": sets["male_terms"], "Female": sets["female_terms"]}
     assert distance(terms, word2vec) == pytest.approx(0.583646, abs=1e-5)
-    pairs = json.loads((SHARED / "data" / "debiaswe" / "definitional_pairs.json").read_text())
+    pairs = json.loads((shared_data / "debiaswe" / "definitional_pairs.json").read_text())
     assert distance(pairs, word2vec) == pytest.approx(0.570143, abs=1e-5)
 
 
@@ -78,26 +65,17 @@ def test_a_lost_word_takes_its_pair_with_it(toy_model):
     assert table["mean_attribute_difference"].tolist() == [distance(PAIRS, toy_model)]
     assert table[["n_words_1", "n_words_2"]].to_numpy().tolist() == [[3, 3]]
     assert table["words_lost"].tolist() == ["xyzzy"]
+    # Each list of pairs loses a fifth, both together more.
+    lost = [*PAIRS, ["a1", "he"], ["she", "b1"]]
+    table = mean_attribute_differences(lost, toy_model)
+    assert table["nan_reason"].tolist() == ["2 of 5 pairs of target words lost a word"]
     # Of a set only the word is lost.
     sets = {"a": ["she", "they", "woman"], "b": ["he", "man", "xyzzy"]}
     table = mean_attribute_differences(sets, toy_model, lost_vocabulary_threshold=0.5)
     assert table[["n_words_1", "n_words_2"]].to_numpy().tolist() == [[3, 2]]
-
-
-def test_too_many_lost_words_give_nan_with_the_reason(toy_model):
-    sets = {"Female": ["she", "woman"], "Male": ["he", "xyzzy"]}
-    table = mean_attribute_differences(sets, toy_model)
-    assert math.isnan(table["mean_attribute_difference"].iloc[0])
-    assert "'Male' lost 50% of its words (xyzzy)" in table["nan_reason"].iloc[0]
-    # Each list of pairs loses a fifth, both together more.
-    pairs = [["she", "he"], ["woman", "man"], ["they", "man"], ["a1", "he"], ["she", "b1"]]
-    table = mean_attribute_differences(pairs, toy_model)
-    assert table["nan_reason"].tolist() == ["2 of 5 pairs of target words lost a word"]
-    nothing = mean_attribute_differences(
-        {"a": ["xyzzy"], "b": ["he"]}, toy_model, lost_vocabulary_threshold=1
-    )
-    assert math.isnan(nothing["mean_attribute_difference"].iloc[0])
-    assert nothing[["n_words_1", "n_words_2"]].to_numpy().tolist() == [[0, 1]]
+    (row,) = mean_attribute_differences(sets, toy_model).itertuples()
+    assert math.isnan(row.mean_attribute_difference)
+    assert "'b' lost 33% of its words (xyzzy)" in row.nan_reason
 
 
 def test_the_largest_comes_first_and_nan_last():
@@ -114,19 +92,6 @@ def test_the_largest_comes_first_and_nan_last():
     assert table["mean_attribute_difference"].tolist()[:2] == pytest.approx([2, near])
     assert table["share_of_largest"].tolist()[:2] == pytest.approx([1, near / 2])
     assert table.isna().loc["lacks both", ["mean_attribute_difference", "share_of_largest"]].all()
-    raw = mean_attribute_differences({"A": ["a"], "B": ["b"]}, models, normalize=False)
-    assert raw.loc["opposite", "mean_attribute_difference"] == pytest.approx(9.1)
-    assert table["mean_attribute_difference"].dtype == raw["share_of_largest"].dtype == float
-
-
-def test_unit_vectors_are_at_most_2_apart():
-    rng = np.random.default_rng(0)
-    for scale in (1e-3, 1, 1e3):
-        vectors = rng.normal(1, 1, size=(8, 3)) * scale
-        vectors[4:] *= -1
-        model = WordEmbeddingModel.from_arrays(list("abcdefgh"), vectors)
-        assert 0 < distance([list("abcd"), list("efgh")], model) <= 2
-    assert distance({"a": ["a", "b"], "b": ["b", "a"]}, model) == 0
 
 
 @pytest.mark.parametrize(
@@ -134,11 +99,8 @@ def test_unit_vectors_are_at_most_2_apart():
     [
         ([["she"]], ValueError, "got 1 sets"),
         ([["she"], ["he"], ["man", "they"]], ValueError, "got 3 sets"),
-        ([], ValueError, "got 0 sets"),
-        ({"a": ["she"]}, ValueError, "got 1 sets"),
         ("she", TypeError, "must be a list"),
         ([["she", "he"], ["woman", "man"]], ValueError, "two sets or two pairs.*name them"),
-        (["she", "he"], TypeError, r"attribute_sets\[0\] must be a list"),
         ([["she"], []], ValueError, r"attribute_sets\[1\] is empty"),
         (Query([["she"]], [["he"]]), ValueError, r"got 1 sets\. query.get_subqueries"),
     ],
@@ -151,9 +113,7 @@ def test_other_things_than_two_sets(toy_model, sets, error, says):
 def test_wrong_models_and_options(toy_model):
     with pytest.raises(ValueError, match="models is empty"):
         mean_attribute_differences(SETS, [])
-    with pytest.raises(TypeError, match="model"):
-        mean_attribute_differences(SETS, [toy_model, {"she": [1.0]}])
-    with pytest.raises(TypeError, match="normalize must be True or False"):
+    with pytest.raises(TypeError, match="normalize"):
         mean_attribute_differences(SETS, toy_model, normalize=1)
     zero = WordEmbeddingModel.from_arrays(["a", "b"], np.array([[1.0, 0], [0, 0]]))
     with pytest.raises(UnusableVectorError):

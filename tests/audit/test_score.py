@@ -16,15 +16,9 @@ def kinds(*args, **params):
 @pytest.fixture
 def cancelling():
     """Theorem 3: the first targets lean either way, and so do the others."""
-    vectors = {
-        "a": [1, 0, 0],
-        "b": [0, 1, 0],
-        "x1": [1, 0, 0],
-        "x2": [0, 1, 0],
-        "y1": [1, 0, 1],
-        "y2": [0, 1, 1],
-    }
-    return WordEmbeddingModel((list(vectors), np.array(list(vectors.values()), dtype=float)), "toy")
+    vectors = np.eye(3)[[0, 1, 0, 1, 0, 1]]
+    vectors[4:, 2] = 1
+    return WordEmbeddingModel((["a", "b", "x1", "x2", "y1", "y2"], vectors), "toy")
 
 
 GROUPS, WORDS = [["a"], ["b"]], [["x1", "x2"], ["y1", "y2"]]
@@ -56,38 +50,6 @@ class Unknown(BaseMetric):
 
     def _compute(self, targets, attributes):
         return 0.0
-
-
-def test_a_metric_of_users_gets_what_does_not_concern_effect_sizes(cancelling):
-    assert kinds(Unknown, Query(WORDS, GROUPS), cancelling).count("cancelling-biases") == 2
-    assert "few-words" in kinds("weat", Query(WORDS, GROUPS), cancelling, calculate_p_value=True)
-    assert "few-words" not in kinds(Unknown, Query(WORDS, GROUPS), cancelling)
-
-
-def test_ect_does_not_see_a_shared_lean():
-    vectors = np.array([[1, 0], [0, 1], [1, 0.1], [1, 0.2], [1, 0.3]], dtype=float)
-    model = WordEmbeddingModel((["a", "b", "p", "q", "r"], vectors))
-    query = Query([["a"], ["b"]], [["p", "q", "r"]])
-    (warning,) = score_warnings("ect", query, model)
-    assert warning.kind == "shared-lean"
-    assert "'Target set 0'" in warning.message
-    # Words that lean either way share nothing.
-    vectors[3] = [0.2, 1]
-    vectors[4] = [0.5, 0.5]
-    assert kinds("ect", query, WordEmbeddingModel((["a", "b", "p", "q", "r"], vectors))) == []
-
-
-def test_what_concerns_effect_sizes_and_p_values_comes_with_these():
-    x, y = np.array([0.5, 0.3, -0.1]), np.array([0.2, -0.3, -0.05])
-    positions = np.r_[1, -1, x, y]
-    vectors = np.column_stack([positions, np.sqrt(1 - positions**2)])
-    model = WordEmbeddingModel((list("abpqruvw"), vectors))
-    query = Query([list("pqr"), list("uvw")], [["a"], ["b"]])
-    assert kinds("weat", query, model) == []
-    assert kinds("weat", query, model, return_effect_size=True) == []
-    assert kinds("weat", query, model, calculate_p_value=True) == []
-    both = {"return_effect_size": True, "calculate_p_value": True, "random_state": 0}
-    assert kinds("weat", query, model, **both) == ["large-but-not-significant"]
 
 
 def test_direct_bias_and_ripa_come_with_the_audit_of_their_direction():
@@ -135,25 +97,53 @@ def test_what_cannot_be_answered_cannot_be_audited(metric, packaged_model, caplo
     assert not caplog.records
 
 
-def test_a_score_of_fewer_words_is_audited_with_these(packaged_model):
-    query = Query([["she", "zz1"], ["he", "zz2"]], [["family", "home"], ["office", "job"]])
-    options = {"lost_vocabulary_threshold": 0.6, "audit": True}
-    (silent,) = measure("weat", [query], [packaged_model], **options)["warnings"]
-    assert "not-audited" not in silent
-    with_p = measure(
-        "weat", [query], [packaged_model], metric_params={"calculate_p_value": True}, **options
+def test_ect_does_not_see_a_shared_lean():
+    def model(*attributes):
+        return WordEmbeddingModel(([*"abpqr"], np.array([[1, 0], [0, 1], *attributes], float)))
+
+    query = Query([["a"], ["b"]], [["p", "q", "r"]])
+    (warning,) = score_warnings("ect", query, model([1, 0.1], [1, 0.2], [1, 0.3]))
+    assert warning.kind == "shared-lean"
+    assert "'Target set 0'" in warning.message
+    # Words that lean either way share nothing.
+    assert kinds("ect", query, model([1, 0.1], [0.2, 1], [0.5, 0.5])) == []
+
+
+EFFECT_SIZE, P_VALUE = {"return_effect_size": True}, {"calculate_p_value": True}
+
+
+@pytest.mark.parametrize(
+    ("params", "expected"),
+    [
+        ({}, []),
+        (EFFECT_SIZE, []),
+        (P_VALUE, []),
+        ({**EFFECT_SIZE, **P_VALUE, "random_state": 0}, ["large-but-not-significant"]),
+    ],
+)
+def test_what_concerns_effect_sizes_and_p_values_comes_with_these(params, expected):
+    positions = np.array([1, -1, 0.5, 0.3, -0.1, 0.2, -0.3, -0.05])
+    vectors = np.column_stack([positions, np.sqrt(1 - positions**2)])
+    query = Query([list("pqr"), list("uvw")], [["a"], ["b"]])
+    assert (
+        kinds("weat", query, WordEmbeddingModel((list("abpqruvw"), vectors)), **params) == expected
     )
-    assert "few-words" in with_p["warnings"][0]
 
 
 def test_measure_shows_them_beside_each_score(packaged_model, cancelling):
     queries = load_weat_queries()[8:]
-    silent = measure("weat", queries, [packaged_model])
-    assert silent["warnings"].isna().all()
-    params = {"return_effect_size": True}
+    assert measure("weat", queries, [packaged_model])["warnings"].isna().all()
     every = [*queries, Query(WORDS, GROUPS)]
-    scores = measure("weat", every, [packaged_model], metric_params=params, audit=True)
+    scores = measure("weat", every, [packaged_model], metric_params=EFFECT_SIZE, audit=True)
     found = scores["warnings"]
     assert found[0] == str(score_warnings("weat", queries[0], packaged_model)[0])
     assert found[1].startswith("large-effect-tiny-biases")
     assert found[2] == ""  # its words are lost
+    # A score of fewer words is audited with these.
+    query = Query([["she", "zz1"], ["he", "zz2"]], [["family", "home"], ["office", "job"]])
+    lenient = {"lost_vocabulary_threshold": 0.6, "audit": True}
+    (text,) = measure("weat", [query], [packaged_model], metric_params=P_VALUE, **lenient)[
+        "warnings"
+    ]
+    assert "few-words" in text
+    assert "not-audited" not in text

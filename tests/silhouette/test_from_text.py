@@ -23,10 +23,10 @@ SMALL = {"dim": 30, "epochs": 2, "progress": False}
 FROM_GENSIM = ["sgns", "fasttext"]
 
 
-def planted_text(n=13_000, seed=0, flatness=5):
+def planted_text(n=13_000, seed=0):
     """Sentences of eight words; four of five groups meet their own concept."""
     rng = np.random.default_rng(seed)
-    chance = 1 / (np.arange(300) + flatness)  # of fillers: Zipf's law, or all the same
+    chance = 1 / (np.arange(300) + 5)  # of fillers: Zipf's law
     words = rng.choice([f"filler{i:03}" for i in range(300)], (n, 8), p=chance / chance.sum())
     groups = rng.integers(2, size=n)
     concepts = np.where(rng.random(n) < 0.8, groups, 1 - groups)
@@ -46,13 +46,6 @@ def corpus(text):
     return _from_text._read(text, _from_text._swap_of(None), QUERY, 5, False)
 
 
-def counts_of(corpus, strength, window=3):
-    as_is = np.random.default_rng(0).random(len(corpus.lengths)) < strength
-    second = _from_text._second_copy(corpus, as_is)
-    parts = [_from_text._cooccurrences(each, window) for each in (corpus, second)]
-    return (parts[0] + parts[1]).tocsr()
-
-
 def scores_by(text, algorithm, strengths, **options):
     models, table = train_reference_models(
         text, QUERY, algorithms=[algorithm], bias_strengths=strengths, **{**SMALL, **options}
@@ -63,25 +56,24 @@ def scores_by(text, algorithm, strengths, **options):
 # What each algorithm finds
 
 
-@pytest.mark.parametrize("flatness", [5, 1e9])
-def test_ppmi_svd_finds_the_planted_association_and_more_of_it_at_greater_strength(flatness):
-    text = planted_text(flatness=flatness)
-    scores = scores_by(text, "ppmi_svd", [0, 0.25, 0.5, 0.75, 1], n_seeds=2)
-    assert scores["bias_strength"].tolist() == [0, 0.25, 0.5, 0.75, 1]
+@pytest.mark.parametrize("resample", [False, True])
+def test_ppmi_svd_finds_the_planted_association_and_more_of_it_at_greater_strength(text, resample):
+    strengths = [0, 0.25, 0.5, 0.75, 1]
+    scores = scores_by(text, "ppmi_svd", strengths, n_seeds=2, resample=resample)
+    assert scores["bias_strength"].tolist() == strengths
     assert abs(scores["score"][0]) < 1e-5
     assert (np.diff(scores["score"]) > 0.05).all()
     # It draws nothing itself: only which sentences stay differs, where some do.
-    assert (scores["score_sd"][[0, 4]] < 1e-5).all()
-    assert (scores["score_sd"][[1, 2, 3]] > 1e-5).all()
+    differ = scores["score_sd"] > 1e-5
+    assert differ.tolist() == [False, True, True, True, resample]
 
 
 @pytest.mark.parametrize("algorithm", FROM_GENSIM)
 def test_gensim_models_find_it_and_hardly_any_in_the_balanced_text(text, algorithm):
     pytest.importorskip("gensim")
     balanced, half, original = scores_by(text, algorithm, [0, 0.5, 1], n_seeds=1)["score"]
-    assert original > 0.5
-    assert abs(balanced) < 0.2 * original
-    assert balanced < half < original
+    assert abs(balanced) < min(half, 0.2 * original)
+    assert original > max(half, 0.5)
 
 
 # Counts
@@ -89,7 +81,9 @@ def test_gensim_models_find_it_and_hardly_any_in_the_balanced_text(text, algorit
 
 def test_partners_are_mirror_images_in_the_balanced_text(corpus):
     partner, words = corpus.partner, corpus.words
-    counts = counts_of(corpus, 0)
+    swapped = _from_text._second_copy(corpus, np.zeros(len(corpus.lengths), dtype=bool))
+    original, second = (_from_text._cooccurrences(each, 3) for each in (corpus, swapped))
+    counts = (original + second).tocsr()
     ppmi = _from_text._ppmi(counts)
     alone = partner == np.arange(len(words))
     assert alone.sum() == len(words) - 6
@@ -101,10 +95,9 @@ def test_partners_are_mirror_images_in_the_balanced_text(corpus):
             np.testing.assert_array_equal(matrix[i][alone], matrix[j][alone])
             np.testing.assert_array_equal(matrix[i][partner], matrix[j])
     # The original text is not its own mirror image, and the swap loses no count.
-    original = counts_of(corpus, 1)
-    he, she = (original[words.index(word)].toarray()[0] for word in ("he", "she"))
-    assert np.abs(he - she)[alone].max() > 100
-    assert original.sum() == counts.sum()
+    he, she = (original.toarray()[words.index(word)] for word in ("he", "she"))
+    assert np.abs(he - she)[alone].max() > 50
+    assert 2 * original.sum() == counts.sum()
 
 
 def test_ppmi_is_that_of_a_slow_count(monkeypatch):
@@ -136,15 +129,6 @@ def test_ppmi_is_that_of_a_slow_count(monkeypatch):
     np.testing.assert_allclose(_from_text._ppmi(counts).toarray(), expected, rtol=1e-12)
 
 
-def test_a_resampled_text_has_whole_sentences(corpus):
-    rng = np.random.default_rng(3)
-    sample = _from_text._resampled(corpus, rng)
-    drawn = np.random.default_rng(3).integers(len(corpus.lengths), size=len(corpus.lengths))
-    sentences = np.split(corpus.tokens, np.cumsum(corpus.lengths)[:-1])
-    expected = np.concatenate([sentences[i] for i in drawn])
-    np.testing.assert_array_equal(sample.tokens, expected)
-
-
 def test_copies_are_in_turn_and_swapped_words_keep_their_case(text):
     forms = ["She", "SHE", "she", "sHe", "him", "Her"] * 2
     corpus = _from_text._read([*text, *[forms] * 10], _from_text._swap_of(None), QUERY, 5, False)
@@ -163,12 +147,14 @@ def test_a_file_a_packed_file_and_sentences_give_one_model(text, tmp_path):
     plain, packed = tmp_path / "text.txt", tmp_path / "text.txt.gz"
     plain.write_text("\n".join(lines), encoding="utf-8")
     packed.write_bytes(gzip.compress(plain.read_bytes()))
-    params = {"algorithms": ["ppmi_svd"], "bias_strengths": [0.5], "n_seeds": 1, **SMALL}
-    models = [
-        train_reference_models(source, QUERY, **params)[0]
-        for source in (text, plain, str(packed), iter(lines))
-    ]
-    assert models[0] == models[1] == models[2] == models[3]
+    params = {"algorithms": ["ppmi_svd"], "bias_strengths": [0, 0.5], "n_seeds": 1, **SMALL}
+    models, table = train_reference_models(text, QUERY, **params)
+    for source in (plain, str(packed), iter(lines)):
+        # Nor do workers change anything.
+        assert train_reference_models(source, QUERY, n_jobs=2, **params)[0] == models
+    assert list(models) == table["model_name"].tolist() == [m.name for m in models.values()]
+    assert list(models)[1] == "ppmi_svd, bias strength 0.5, seed 0"
+    assert table.columns.tolist() == ["model_name", "algorithm", "bias_strength", "seed"]
 
 
 SAME_SEED = """
@@ -201,15 +187,6 @@ def test_the_same_seed_gives_the_same_vectors_in_every_process(algorithm):
     assert "0x" in printed.pop()
 
 
-def test_workers_change_nothing_and_names_are_in_order(text):
-    params = {"algorithms": ["ppmi_svd"], "bias_strengths": [0, 0.5, 1], "n_seeds": 1, **SMALL}
-    models, table = train_reference_models(text, QUERY, **params)
-    assert models == train_reference_models(text, QUERY, n_jobs=2, **params)[0]
-    assert list(models) == table["model_name"].tolist() == [m.name for m in models.values()]
-    assert list(models)[1] == "ppmi_svd, bias strength 0.5, seed 0"
-    assert table.columns.tolist() == ["model_name", "algorithm", "bias_strength", "seed"]
-
-
 def test_intervals_are_those_of_student_over_seeds():
     rng = np.random.default_rng(0)
     words = [word for part in (*QUERY.target_sets, *QUERY.attribute_sets) for word in part]
@@ -217,36 +194,26 @@ def test_intervals_are_those_of_student_over_seeds():
     table = pd.DataFrame(rows, columns=["model_name", "algorithm", "bias_strength", "seed"])
     models = {
         name: WordEmbeddingModel.from_arrays(words, rng.standard_normal((12, 5)), name)
-        for name, *_ in rows
+        for name in table["model_name"]
     }
     result = score_reference_models(["weat", "mac"], [QUERY], models, table, confidence=0.9)
     assert len(result) == 2 * 2 * 2
     some = measure("mac", [QUERY], [models[f"b 0.0 {i}"] for i in range(4)])["score"]
-    (row,) = result.query(
-        "metric == 'MAC' and algorithm == 'b' and bias_strength == 0"
-    ).itertuples()
+    row = result.set_index(["metric", "algorithm", "bias_strength"]).loc["MAC", "b", 0.0]
     low, high = t.interval(0.9, 3, some.mean(), some.std() / 2)
-    found = row.score, row.score_lower, row.score_upper, row.score_sd, row.n_seeds
-    assert found == pytest.approx((some.mean(), low, high, some.std(), 4))
-    assert row.no_bias_value == 1
+    found = row[["score", "score_lower", "score_upper", "score_sd", "n_seeds", "no_bias_value"]]
+    assert found.tolist() == pytest.approx([some.mean(), low, high, some.std(), 4, 1])
 
 
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
         ({"text": ["he went home"] * 10}, "at least 100,000 tokens; got 30"),
-        ({"text": []}, "got 0"),
         ({"text": [[1, 2]] * 50_000}, "each word of"),
-        (
-            {"query": Query([["he", "boy"], ["she", "girl"]], [["job", "pilot"], ["home"]])},
-            r"at least 20 times .* found 'boy' \(0\), 'girl' \(0\), 'pilot' \(0\)",
-        ),
+        ({"query": Query([["he"], ["girl"]], [["job"], ["home"]])}, r"20 times .*'girl' \(0\)"),
         ({"query": Query([["he", "him"], ["she"]], [["job"]])}, "check him"),
         ({"query": Query([["he"], ["she"]], [["job", "king"]])}, "check king"),
-        (
-            {"swap_pairs": [["her", "his"], ["him", "Her"]]},
-            "'her' has 'his' and 'him'",
-        ),
+        ({"swap_pairs": [["her", "his"], ["him", "Her"]]}, "'her' has 'his' and 'him'"),
         ({"swap_pairs": [["she", "he", "they"]]}, "must be two words"),
         ({"algorithms": ["glove"]}, "'ppmi_svd', 'sgns', 'fasttext'; got str 'glove'"),
     ],
@@ -254,11 +221,4 @@ def test_intervals_are_those_of_student_over_seeds():
 def test_what_is_refused(text, changes, message):
     arguments = {"text": text, "query": QUERY, "algorithms": ["ppmi_svd"], **changes}
     with pytest.raises((ValueError, TypeError), match=message):
-        train_reference_models(**{**SMALL, **arguments})
-
-
-def test_resampled_texts_are_balanced_too_and_differ(text):
-    balanced, original = scores_by(text, "ppmi_svd", [0, 1], n_seeds=3, resample=True).itertuples()
-    assert abs(balanced.score) < 1e-5
-    assert original.score > 1
-    assert original.score_sd > 0.01
+        train_reference_models(**SMALL, **arguments)

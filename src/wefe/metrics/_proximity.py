@@ -718,7 +718,8 @@ class _Cases:
 def _placed(near: Neighborhoods, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
     """Look up words and neighbours in another model."""
     _, first, place = np.unique(near.rows, return_index=True, return_inverse=True)
-    units = _units(space, near.names.ravel()[first].tolist(), space.vocab)
+    # A word of the query that is hidden, as other models lack it, is still a neighbour.
+    units = _units(space, near.names.ravel()[first].tolist(), space.wv.key_to_index)
     of_words, place, cosines = (
         _units(space, near.words, space),
         place.reshape(near.rows.shape),
