@@ -71,7 +71,7 @@ def said(claim: Claim) -> dict[str, Any]:
 def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
     """Return the claims of a study in reading order: at most 3 in the verdict, 5 in the summary."""
     parts = (
-        *(_verdict, _retrieval, _gaps, _tests, _agreement, _mitigation, _warnings),
+        *(_verdict, _retrieval, _gaps, _left_out, _tests, _agreement, _mitigation, _warnings),
         *(_rankings, _scores),
     )
     return [claim for part in parts for claim in part(summary, scores)]
@@ -368,11 +368,17 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         models = tuple(model["label"] for model in summary["models"])
         place: Place = "gaps" if len(without) else "summary"
         yield Claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
+
+
+def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     parts: dict[str, list[dict[str, Any]]] = {}
-    for metric, part in ((m["label"], part) for m in summary["metrics"] for part in m["parts"]):
-        if part["left_out"]:
-            counted = {"metric": metric, "n": len(part["left_out"]), "of": len(part["queries"])}
-            parts.setdefault(part["query_set"], []).append(counted)
+    for metric in summary["metrics"]:
+        for part in metric["parts"]:
+            if part["left_out"]:
+                n, of = len(part["left_out"]), len(part["queries"])
+                counted = {"metric": metric["label"], "n": n, "of": of}
+                parts.setdefault(part["query_set"], []).append(counted)
+    without = scores[scores["score"].isna()]
     for name, own in parts.items():
         lacking = _names(without["model_name"][without["query_set"] == name])
         evidence = Evidence(lacking, max(part["n"] for part in own))
