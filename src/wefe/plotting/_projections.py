@@ -167,11 +167,10 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     table = pd.DataFrame({"group": "", "chance": 0.0} | dict(table.items()))
     models, sets, groups = (table[key].unique().tolist() for key in ("model", "set", "group"))
     by_group, by_model = len(groups) > 1, len(models) > 1
-    toward = list(map(str, frame.attrs.get("groups", ())))
+    noted = list(map(str, frame.attrs.get("groups", ())))
     if by_group:
-        groups = check_groups(None, frame)
-    if by_group or len(toward) != 2:
-        toward = ["", ""]
+        groups, noted = check_groups(None, frame), []
+    first, second = noted if len(noted) == 2 else ("", "")
     table, lost = with_values(table, ["projection"], "projection")
     table = table.sort_values("projection", kind="stable")
     # Panels are groups, and word lists if rows are models.
@@ -183,7 +182,8 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     labels = [wrap(row, 26) for row in rows]
     panel_px = max(52, height_px(labels) + 26) * len(rows) + 8
     panels = Panels(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
-    axis, meaning = _axis_title(panels.n_columns, *toward, " towards the group →" * by_group)
+    end = " towards the group →" * by_group
+    axis, meaning = _axis_title(panels.n_columns, first, second, end)
     figure = panels.figure()
     for position, (group, name) in enumerate(keys):
         place = panels.place(position)

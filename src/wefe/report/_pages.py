@@ -71,12 +71,8 @@ def page_html(
     """
     from wefe import __version__
 
-    given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
-    for page in given:
-        if not isinstance(page, WordPage | ModelPage):
-            raise TypeError(f"pages must be of words or models; got {found(page)}.")
-    words = _by_word([page for page in given if isinstance(page, WordPage)])
-    models, pairs = [page for page in given if isinstance(page, ModelPage)], dict(analogies or {})
+    given, pairs = _checked(pages), dict(analogies or {})
+    words, models = _by_word(given), [page for page in given if isinstance(page, ModelPage)]
     if not (words or models or pairs or correlations):
         raise ValueError("there is nothing to show: pages is empty.")
     directions = {(d.model_name, d.name): d for d in (page.directions for page in given)}
@@ -130,10 +126,19 @@ def write_page(
     write(path, lambda: page_html(pages, **options))
 
 
-def _by_word(pages: Sequence[WordPage]) -> list[WordPage]:
-    """Group the pages of each word, in the order of the first ones."""
-    order = list(dict.fromkeys(page.word for page in pages))
-    return sorted(pages, key=lambda page: order.index(page.word))
+def _checked(pages: Any) -> list[WordPage | ModelPage]:
+    given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
+    for page in given:
+        if not isinstance(page, WordPage | ModelPage):
+            raise TypeError(f"pages must be of words or models; got {found(page)}.")
+    return list(given)
+
+
+def _by_word(pages: Sequence[Any]) -> list[WordPage]:
+    """Return the pages of words, those of one word side by side."""
+    words = [page for page in pages if isinstance(page, WordPage)]
+    order = list(dict.fromkeys(page.word for page in words))
+    return sorted(words, key=lambda page: order.index(page.word))
 
 
 def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
