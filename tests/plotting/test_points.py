@@ -60,8 +60,8 @@ def test_rings_are_for_indirect_bias_above_theta(theta):
 
 def test_the_nearest_words_are_named_where_there_is_room_and_the_centre_always():
     table = hood(60, x=np.arange(60.0) % 4, y=np.arange(60.0) // 4)
-    around, *_, centre = plot_neighborhood(table, word="nurse", n_labels=5).data
-    assert labels(around) == [f"word{number}" for number in range(1, 6)]
+    around, *_, centre = plot_neighborhood(table, word="nurse").data
+    assert labels(around) == [f"word{number}" for number in range(1, 31)]
     assert centre.text == ("<b>nurse</b>",)
     around, *_, centre = plot_neighborhood(hood(60, x=0.0, y=0.0), word="nurse").data
     assert labels(around) == []
@@ -136,7 +136,7 @@ def test_the_line_runs_over_the_words_and_the_band_there_and_back(words):
 def test_the_words_farthest_from_the_line_or_from_the_middle_are_named(words):
     words.loc[4, "bias"] = 1.0
     words.loc[[9, 17], "bias"] -= 0.5
-    points = statistic(words, fit=(0.4, -0.2), n_labels=3).data[-1]
-    assert labels(points) == ["word4", "word9", "word17"]
+    points = statistic(words, fit=(0.4, -0.2)).data[-1]
+    assert {"word4", "word9", "word17"} <= {*labels(points)}
     words.loc[7, "statistic"] = 9.0
-    assert labels(statistic(words, n_labels=1).data[-1]) == ["word7"]
+    assert "word7" in labels(statistic(words).data[-1])

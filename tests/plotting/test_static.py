@@ -75,9 +75,9 @@ def test_many_scores_are_boxes_and_many_models_are_panels_of_the_first(everythin
     ((_, figure),) = _static._biases({"q": {f"m{i}": {"A": [0.1]} for i in range(20)}})
     assert [axes.get_title() for axes in figure.axes if axes.axison] == [f"m{i}" for i in range(12)]
     # Two figures of one name are two files.
-    biases = {name: {"m": {"A": [0.1]}} for name in ("a/b", "a b")}
+    biases = {name: {"m": {"A": [0.1]}} for name in ("a/1", "a 1")}
     written = write_figures(tmp_path, biases=biases, formats=["svg"])
-    names = ["individual-biases-a-b.svg", "individual-biases-a-b_2.svg"]
+    names = ["individual-biases-a-1.svg", "individual-biases-a-1_2.svg"]
     assert [path.name for path in written] == names
 
 

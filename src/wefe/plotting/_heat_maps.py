@@ -11,7 +11,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from wefe._checks import check_bool
 from wefe._visible import count
 from wefe.plotting._axes import at, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
@@ -178,23 +177,19 @@ def add_cells(
 _HEADING_PX = 30
 
 
-def plot_direction_correlations(
-    audit: DirectionAudit, *, without_outliers: bool = True
-) -> go.Figure:
+def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     """Plot how the directions of defining sets correlate (Schröder et al. 2024, figure 3).
 
     Parameters
     ----------
     audit : DirectionAudit
         Result of :func:`wefe.audit.audit_direction`.
-    without_outliers : bool, default=True
-        Whether to add a second panel without the outliers, if there are any.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        A heat map from -1 to 1. The last row and column, behind a line, are the first principal
-        component (PC1). A star marks outliers.
+        A heat map from -1 to 1, and one without the outliers, which a star marks. The last row and
+        column, behind a line, are the first principal component (PC1).
 
     Raises
     ------
@@ -210,9 +205,7 @@ def plot_direction_correlations(
     ('PC1', 11)
     """
     check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
-    check_bool("without_outliers", without_outliers)
-    rest = [audit.without(audit.outliers)] if without_outliers and audit.outliers else []
-    audits = [audit, *rest]
+    audits = [audit, audit.without(audit.outliers)][: 1 + bool(audit.outliers)]
     n_rows = audit.n_sets + 1
     cell_px, font_px = cell_size(n_rows)
     labels = {

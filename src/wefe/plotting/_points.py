@@ -27,6 +27,9 @@ from wefe.plotting._table import check_frame, check_groups, check_result, parts_
 if TYPE_CHECKING:
     from wefe.retrieval import RankingAudit
 
+# Maximum number of words to label: nearest to a centre, farthest from a line.
+_MOST_NEAR, _MOST_FAR = 30, 16
+
 
 def plot_neighborhood(
     frame: pd.DataFrame,
@@ -36,7 +39,6 @@ def plot_neighborhood(
     groups: Sequence[str] = (),
     method: str = "PCA",
     theta: float = 0.05,
-    n_labels: int = 30,
 ) -> go.Figure:
     """Plot a map of the neighbourhood of a word.
 
@@ -56,14 +58,12 @@ def plot_neighborhood(
         Method of the map, for the note: 'PCA', 't-SNE', 'UMAP'.
     theta : float, default=0.05
         Points with a larger indirect bias get a ring.
-    n_labels : int, default=30
-        Maximum number of nearest words to label, where there is room.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per group, a grey one for no clear direction, one for the centre. Words without
-        position or projection are named below.
+        One trace per group, a grey one for no clear direction, one for the centre. The nearest
+        words have labels where there is room. Words without position or projection are named below.
 
     Raises
     ------
@@ -86,7 +86,7 @@ def plot_neighborhood(
     table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
     table, lost = with_values(table, ["x", "y", "projection"], "place or projection")
     order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
-    table["text"] = spaced(table, order[: n_labels + 1])
+    table["text"] = spaced(table, order[: _MOST_NEAR + 1])
     table["ring"] = np.where(table["indirect_bias"] > theta, 2.0, 0.4)
     template = (
         "<b>{word}</b><br>projection: {projection:.3f}<br>cosine with the centre: {cosine:.3f}<br>"
@@ -197,7 +197,6 @@ def plot_statistic(
     fit: tuple[float, float] | None = None,
     band: pd.DataFrame | None = None,
     notes: Sequence[str] = (),
-    n_labels: int = 16,
 ) -> go.Figure:
     """Plot the bias of words against a statistic, such as the share of women in an occupation.
 
@@ -215,13 +214,12 @@ def plot_statistic(
         Interval around the line: 'statistic', 'low', 'high'.
     notes : sequence of str, default=()
         Lines below the title: correlation, interval, number of words.
-    n_labels : int, default=16
-        Maximum number of words to label, farthest from the line (or the median) first.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Points, with line and band if given. Words without a value are named below.
+        Points, with line and band if given. Words farthest from the line (or the median) have
+        labels. Words without a value are named below.
 
     Raises
     ------
@@ -263,7 +261,7 @@ def plot_statistic(
     table[["x name", "y name"]] = statistic_name, bias_name
     template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
     order = away.sort_values(ascending=False, kind="stable").index
-    table["text"] = spaced(table, order[:n_labels])
+    table["text"] = spaced(table, order[:_MOST_FAR])
     marker = {"color": PALETTE[0], "size": 8, "opacity": 0.75}
     add_points(figure, table, "words", template, marker)
     figure.update_xaxes(title_text=wrap(statistic_name, 70))

@@ -128,13 +128,7 @@ def plot_extremes(
     )
 
 
-def plot_projections(
-    frame: pd.DataFrame,
-    *,
-    title: str | None = None,
-    toward_first: str = "",
-    toward_second: str = "",
-) -> go.Figure:
+def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Figure:
     """Plot the distribution of the projections of word lists onto a bias direction.
 
     Parameters
@@ -142,11 +136,10 @@ def plot_projections(
     frame : DataFrame
         One row per word: 'model', 'set' (the word list), 'word', and 'projection' (cosine with the
         bias direction, in [-1, 1]). For more than two groups also 'group', whose direction it is.
-        Optional 'chance': words no farther from 0 are grey.
+        Optional 'chance': words no farther from 0 are grey. `frame.attrs['groups']` names the
+        groups of positive and negative projections.
     title : str, optional
         Title of the figure.
-    toward_first, toward_second : str, default=''
-        Groups of positive and negative projections. Default: from `frame.attrs['groups']`.
 
     Returns
     -------
@@ -165,7 +158,8 @@ def plot_projections(
     --------
     >>> rows = [("w2v", "jobs", "nurse", 0.4), ("w2v", "jobs", "pilot", -0.3)]
     >>> table = pd.DataFrame(rows, columns=["model", "set", "word", "projection"])
-    >>> plot_projections(table, toward_first="female", toward_second="male").layout.xaxis.title.text
+    >>> table.attrs["groups"] = ["female", "male"]
+    >>> plot_projections(table).layout.xaxis.title.text
     '← male    cosine with the bias direction    female →'
     """
     columns = ("model", "set", "word")
@@ -173,22 +167,23 @@ def plot_projections(
     table = pd.DataFrame({"group": "", "chance": 0.0} | dict(table.items()))
     models, sets, groups = (table[key].unique().tolist() for key in ("model", "set", "group"))
     by_group, by_model = len(groups) > 1, len(models) > 1
-    groups = check_groups(None, frame) if by_group else groups
     noted = list(map(str, frame.attrs.get("groups", ())))
+    if by_group:
+        groups, noted = check_groups(None, frame), []
     first, second = noted if len(noted) == 2 else ("", "")
-    toward = (toward_first or first, toward_second or second) if not by_group else ("", "")
     table, lost = with_values(table, ["projection"], "projection")
     table = table.sort_values("projection", kind="stable")
     # Panels are groups, and word lists if rows are models.
-    rows, what = (models, "model") if by_model else (sets, "set")
+    rows, what, across = (models, "model", sets) if by_model else (sets, "set", [""])
     table["row"] = table[what].map(rows.index).astype(int)
     table["panel"] = table["set"] if by_model else ""
-    keys = list(product(groups, sets if by_model else [""]))
+    keys = list(product(groups, across))
     names = [_joined(f"towards {group}" * by_group, name * (len(sets) > 1)) for group, name in keys]
     labels = [wrap(row, 26) for row in rows]
     panel_px = max(52, height_px(labels) + 26) * len(rows) + 8
     panels = Panels(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
-    axis, meaning = _axis_title(panels.n_columns, *toward, " towards the group →" * by_group)
+    end = " towards the group →" * by_group
+    axis, meaning = _axis_title(panels.n_columns, first, second, end)
     figure = panels.figure()
     for position, (group, name) in enumerate(keys):
         place = panels.place(position)
@@ -201,8 +196,8 @@ def plot_projections(
         empty = [{"x": 0, "y": row, "text": "  no projection"} for row in sizes.index[sizes == 0]]
         write(figure, empty, **place)
     # Room for the words at both ends.
-    largest = float(table["projection"].abs().max()) if len(table) else 1.0
-    limit = (1.45 if panels.n_columns == 1 else 1.8) * largest or 0.1
+    largest = np.abs(table["projection"].to_numpy()).max(initial=0)
+    limit = (1.1 + 0.35 * panels.n_columns) * largest or 0.1
     figure.update_yaxes(range=[len(rows) - 0.45, -0.55], showgrid=False, showticklabels=True)
     figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
     figure.update_xaxes(zeroline=True, title_text=axis)

@@ -8,6 +8,7 @@ import math
 import os
 import re
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -107,7 +108,7 @@ def write_figures(
     mpl = check_matplotlib()
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    written: list[Path] = []
+    written, used = list[Path](), Counter[str]()
     with mpl.rc_context(_STYLE):
         tables = (scores, ranking, correlations, negative_sentiment, silhouettes, biases)
         draw = (_scores, _ranking, _correlations, _sentiment, _silhouettes, _biases)
@@ -115,8 +116,8 @@ def write_figures(
         given = (draw(table) for table, draw in drawn if table is not None)
         for name, figure in itertools.chain.from_iterable(given):
             slug = re.sub(r"\W+", "-", name).strip("-")[:80]
-            taken = sum(path.stem.rstrip("0123456789").rstrip("_") == slug for path in written)
-            stem = f"{slug}_{taken // len(formats) + 1}" if taken else slug
+            used[slug] += 1
+            stem = slug if used[slug] == 1 else f"{slug}_{used[slug]}"
             written += [_save(figure, folder / f"{stem}.{kind}", kind) for kind in formats]
     return written
 

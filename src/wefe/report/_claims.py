@@ -71,7 +71,7 @@ def said(claim: Claim) -> dict[str, Any]:
 def claims(summary: Summary, scores: pd.DataFrame) -> list[Claim]:
     """Return the claims of a study in reading order: at most 3 in the verdict, 5 in the summary."""
     parts = (
-        *(_verdict, _retrieval, _gaps, _tests, _agreement, _mitigation, _warnings),
+        *(_verdict, _retrieval, _gaps, _left_out, _tests, _agreement, _mitigation, _warnings),
         *(_rankings, _scores),
     )
     return [claim for part in parts for claim in part(summary, scores)]
@@ -132,16 +132,20 @@ def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         first = {name for names in _first_on(ranks) for name in names}
         if len(own) > 1 and not first <= set(own.index):
             yield from _leader(summary, own, n_queries, aside)
-        sums = ranks.dropna().sum(axis=1).sort_values(kind="stable")
-        if len(sums) > 1 and len(ranks.columns) > 1:
-            after = sums[sums > sums.iloc[0]]
-            facts = {
-                "models": list(sums.index[sums == sums.iloc[0]]),
-                "sum": sums.iloc[0],
-                "n_metrics": len(ranks.columns),
-                "next": list(after[:1].items()),
-            }
-            yield Claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
+        yield from _lowest_sum(ranks, n_queries)
+
+
+def _lowest_sum(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
+    sums = ranks.dropna().sum(axis=1).sort_values(kind="stable")
+    if len(sums) > 1 and len(ranks.columns) > 1:
+        after = sums[sums > sums.iloc[0]]
+        facts = {
+            "models": list(sums.index[sums == sums.iloc[0]]),
+            "sum": sums.iloc[0],
+            "n_metrics": len(ranks.columns),
+            "next": list(after[:1].items()),
+        }
+        yield Claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
 
 
 def _leader(
@@ -320,24 +324,28 @@ def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim
         for row in part["distribution"]
         if row["set"] == "vocabulary" and row["group"] in (None, part["groups"][0])
     }
-    words = []
+    spreads = [(spread[model], spread[base])] if {model, base} <= spread.keys() else []
+    words = list(_neighbors_left(part, model, base))
+    if spreads or words:
+        facts = {
+            "model": model,
+            "criterion": part["criterion"],
+            "group": part["groups"][0] if len(part["groups"]) > 2 else None,
+            "spread": spreads,
+            "words": words[:3],
+        }
+        evidence = Evidence((model, base), len(words) + len(spreads), "comparison")
+        yield Claim("left_over", "mitigation", evidence, facts)
+
+
+def _neighbors_left(part: Mapping[str, Any], model: str, base: str) -> Iterator[tuple[Any, ...]]:
+    """Return words that leant to a group, and its share of their neighbours after and before."""
     for each in part["words"]:
         rows = {row["model"]: row for row in each["rows"]}
         after, before = rows.get(model, {}), rows.get(base, {})
         if before.get("is_clear") and before["shares"] and after.get("shares"):
             at = part["groups"].index(before["leans_to"])
-            words.append((each["word"], after["shares"][at], before["shares"][at]))
-    has_spread = {model, base} <= spread.keys()
-    if has_spread or words:
-        facts = {
-            "model": model,
-            "criterion": part["criterion"],
-            "group": part["groups"][0] if len(part["groups"]) > 2 else None,
-            "spread": [(spread[model], spread[base])] if has_spread else [],
-            "words": words[:3],
-        }
-        evidence = Evidence((model, base), len(words) + has_spread, "comparison")
-        yield Claim("left_over", "mitigation", evidence, facts)
+            yield each["word"], after["shares"][at], before["shares"][at]
 
 
 # Who is ranked first
@@ -368,11 +376,17 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         models = tuple(model["label"] for model in summary["models"])
         place: Place = "gaps" if len(without) else "summary"
         yield Claim("unfinished", place, Evidence(models, gaps["n_tasks"], "task"), gaps)
+
+
+def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     parts: dict[str, list[dict[str, Any]]] = {}
-    for metric, part in ((m["label"], part) for m in summary["metrics"] for part in m["parts"]):
-        if part["left_out"]:
-            counted = {"metric": metric, "n": len(part["left_out"]), "of": len(part["queries"])}
-            parts.setdefault(part["query_set"], []).append(counted)
+    for metric in summary["metrics"]:
+        for part in metric["parts"]:
+            if part["left_out"]:
+                n, of = len(part["left_out"]), len(part["queries"])
+                counted = {"metric": metric["label"], "n": n, "of": of}
+                parts.setdefault(part["query_set"], []).append(counted)
+    without = scores[scores["score"].isna()]
     for name, own in parts.items():
         lacking = _names(without["model_name"][without["query_set"] == name])
         evidence = Evidence(lacking, max(part["n"] for part in own))

@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -35,7 +35,7 @@ _ACROSS_PX = 600
 _HEAD_SIZE = 13
 # Maximum number of RNSB queries with figures; the table has all of them.
 _MOST_QUERIES = 8
-_LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 # Lines that appear when you hover over a cell, if their value is known.
 _SAID = {
     "score": "score = {:.4g}",
@@ -132,28 +132,32 @@ def write_figures(
     """
     from wefe.plotting import write_figures as write
 
-    ranks, tidy = results.rankings(), results.to_frame()
+    ranks = results.rankings()
     sentiment: dict[str, dict[str, Any]] = defaultdict(dict)
     for (_, query_set, query), by_model in sentiment_by_query(results).items():
         sentiment[f"{query_set} {query}"] |= by_model
-    biases: dict[str, dict[str, Any]] = defaultdict(dict)
-    for task, outcome in results.of_kind("words"):
-        audit = (outcome.value or {}).get("audit")
-        if audit:
-            names = [use["name"] for use in audit["targets"]]
-            values = [pd.Series(part, dtype=float).tolist() for part in audit["positions"]]
-            of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
-            of_query[task.model] = dict(zip(names, values, strict=True))
     return write(
         folder,
-        scores=None if tidy.empty else tidy,
+        scores=results.to_frame(),
         ranking=ranks if ranks.notna().to_numpy().any() and len(ranks) > 1 else None,
         correlations=results.correlations() if len(ranks) > 2 and ranks.shape[1] > 1 else None,
         negative_sentiment=sentiment,
         silhouettes=[replace(each, model_name=task.model) for task, each in results.silhouettes()],
-        biases=biases,
+        biases=_biases(results),
         formats=formats,
     )
+
+
+def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
+    """Return individual biases by query, model and target set."""
+    biases: dict[str, dict[str, Any]] = defaultdict(dict)
+    for task, outcome in results.of_kind("words"):
+        if audit := (outcome.value or {}).get("audit"):
+            names = [use["name"] for use in audit["targets"]]
+            values = [pd.Series(part, dtype=float).tolist() for part in audit["positions"]]
+            of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
+            of_query[task.model] = dict(zip(names, values, strict=True))
+    return biases
 
 
 # Ranks
@@ -212,7 +216,7 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
                 **place,
             )
     figure.update_yaxes(title_text="Models", col=1)
-    figure.update_layout(showlegend=bool(shown), legend=_LEGEND_BELOW)
+    figure.update_layout(showlegend=bool(shown), legend=LEGEND_BELOW)
     return apply_layout(figure, "", {}, panels.height, panels.title_px, 80)
 
 
@@ -245,57 +249,60 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     """Draw queries by models, with the names of query sets above their queries."""
     import plotly.graph_objects as go
 
-    from wefe.plotting._labels import escape, height_px, width_px, wrap
+    from wefe.plotting._labels import escape, height_px, wrap
     from wefe.plotting._style import apply_layout
 
-    models, is_large = metric["models"], len(metric["models"]) > MOST_MODELS
-    names, rows = [], []
+    models, names, rows = metric["models"], list[str](), list[Any]()
     for part in metric["parts"]:
         names += [f"<b>{escape(part['query_set'])}</b>", *(wrap(q, 44) for q in part["queries"])]
         rows += [[{}] * len(models), *zip(*part["cells"], strict=True)]
     cells = pd.DataFrame(rows)
+    figure = go.Figure()
+    on_hover = "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"
+    figure.add_heatmap(
+        z=_each(cells, _from_no_bias), coloraxis="coloraxis", ygap=1, hovertemplate=on_hover
+    )
+    below_px = _name_models(figure, models)
+    if len(models) > MOST_MODELS:
+        below_px = 0
+        figure.update_xaxes(title_text="Models", showticklabels=False)
+    else:
+        on_hover = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
+        texts = _each(cells, _hover)
+        figure.update_traces(xgap=1, hovertext=texts, hovertemplate=on_hover)
+    if len(models) <= _MOST_WITH_NUMBERS:
+        texts = _each(cells, _in_cell)
+        figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
+    positions = list(range(len(names)))
+    figure.update_yaxes(tickvals=positions, ticktext=names, autorange="reversed", showgrid=False)
+    title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
+    scale = {"cmin": -largest or -1, "cmax": largest or 1, "autocolorscale": True}
+    figure.update_layout(coloraxis={**scale, "colorbar": {"title": title, "thickness": 14}})
+    # The longest name determines the height of a row.
+    plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
+    return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
+
+
+def _each(cells: pd.DataFrame, what: Callable[[Mapping[str, Any]], Any]) -> list[Any]:
+    values: list[Any] = cells.map(what).to_numpy().tolist()
+    return values
+
+
+def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
+    """Write the names of models below a heat map; return the pixels that they need."""
+    from wefe.plotting._labels import height_px, width_px, wrap
+
     narrow, wide = ([wrap(name, most) for name in models] for most in (18, 24))
     is_upright = width_px(narrow) > _ACROSS_PX / len(models)
     shown = wide if is_upright else narrow
-    on_hover = "%{z:.4g} from no bias" if is_large else "%{hovertext}"
-    figure = go.Figure()
     # plotly merges equal categories, so the axis has positions instead of names.
-    figure.add_heatmap(
-        z=cells.map(_from_no_bias).to_numpy().tolist(),
-        coloraxis="coloraxis",
-        xgap=int(not is_large),
-        ygap=1,
-        hovertext=None if is_large else cells.map(_hover).to_numpy().tolist(),
-        hovertemplate=f"<b>%{{x}}</b><br>%{{y}}<br>{on_hover}<extra></extra>",
-    )
-    if len(models) <= _MOST_WITH_NUMBERS:
-        texts = cells.map(_in_cell).to_numpy().tolist()
-        figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
     figure.update_xaxes(
         tickvals=list(range(len(models))),
         ticktext=shown,
-        tickangle=-90 if is_upright else 0,
-        ticks="",
-        showticklabels=not is_large,
-        title_text="Models" if is_large else "",
+        tickangle=-90 * is_upright,
         showgrid=False,
     )
-    figure.update_yaxes(
-        tickvals=list(range(len(names))), ticktext=names, autorange="reversed", showgrid=False
-    )
-    title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
-    figure.update_layout(
-        coloraxis={
-            "cmin": -largest or -1,
-            "cmax": largest or 1,
-            "autocolorscale": True,
-            "colorbar": {"title": title, "thickness": 14},
-        },
-    )
-    # The longest name determines the height of a row.
-    plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
-    below_px = 0 if is_large else width_px(shown) if is_upright else height_px(shown)
-    return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
+    return width_px(shown) if is_upright else height_px(shown)
 
 
 def _from_no_bias(cell: Mapping[str, Any]) -> float:
@@ -455,6 +462,6 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     if len(groups) == 2:
         title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
     figure.update_xaxes(title_text=title, row=panels.n_rows)
-    figure.update_layout(boxmode="group", legend=_LEGEND_BELOW)
+    figure.update_layout(boxmode="group", legend=LEGEND_BELOW)
     below_px = 94 if len(colours) > 1 else 64
     return apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)

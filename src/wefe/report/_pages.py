@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +15,7 @@ from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, WordPage
 from wefe.explore._directions import BiasDirections
 from wefe.explore._maps import METHODS
-from wefe.report._figures import Figure, drawn
+from wefe.report._figures import LEGEND_BELOW, Figure, drawn
 from wefe.report._render import html_page, write
 
 if TYPE_CHECKING:
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
     from wefe.explore import StatisticCorrelation
 
 _Page = TypeVar("_Page", ModelPage, WordPage)
-
-# Height of a legend row, width of an entry without its name, of a letter, of narrow figures.
-_LEGEND_PX, _ENTRY_PX, _LETTER_PX, _ACROSS_PX = 22, 42, 7, 520
 
 
 def page_html(
@@ -75,13 +71,8 @@ def page_html(
     """
     from wefe import __version__
 
-    given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
-    of_kind: dict[type, list[Any]] = {WordPage: [], ModelPage: []}
-    for page in given:
-        if type(page) not in of_kind:
-            raise TypeError(f"pages must be of words or models; got {found(page)}.")
-        of_kind[type(page)].append(page)
-    words, models, pairs = _by_word(of_kind[WordPage]), of_kind[ModelPage], dict(analogies or {})
+    given, pairs = _checked(pages), dict(analogies or {})
+    words, models = _by_word(given), [page for page in given if isinstance(page, ModelPage)]
     if not (words or models or pairs or correlations):
         raise ValueError("there is nothing to show: pages is empty.")
     directions = {(d.model_name, d.name): d for d in (page.directions for page in given)}
@@ -135,10 +126,19 @@ def write_page(
     write(path, lambda: page_html(pages, **options))
 
 
-def _by_word(pages: Sequence[WordPage]) -> list[WordPage]:
-    """Group the pages of each word, in the order of the first ones."""
-    order = list(dict.fromkeys(page.word for page in pages))
-    return sorted(pages, key=lambda page: order.index(page.word))
+def _checked(pages: Any) -> list[WordPage | ModelPage]:
+    given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
+    for page in given:
+        if not isinstance(page, WordPage | ModelPage):
+            raise TypeError(f"pages must be of words or models; got {found(page)}.")
+    return list(given)
+
+
+def _by_word(pages: Sequence[Any]) -> list[WordPage]:
+    """Return the pages of words, those of one word side by side."""
+    words = [page for page in pages if isinstance(page, WordPage)]
+    order = list(dict.fromkeys(page.word for page in words))
+    return sorted(words, key=lambda page: order.index(page.word))
 
 
 def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
@@ -196,17 +196,11 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
 
 
 def _with_legend_below(figure: go.Figure) -> go.Figure:
-    """Move the legend below the figure, so that narrow pages also show it."""
-    layout = figure.layout
-    names = [str(trace.name or "") for trace in figure.data if trace.showlegend is not False]
-    # The first entry stands beside the title of the legend.
-    abreast = max(1, _ACROSS_PX // (_ENTRY_PX + _LETTER_PX * max(map(len, names), default=0)))
-    room = 16 + _LEGEND_PX * math.ceil((len(names) + 1) / abreast)
-    place = {"orientation": "h", "x": 0, "xref": "container", "xanchor": "left"}
+    """Move the legend below the figure, where plotly makes room, so that narrow pages show it."""
+    n_entries = sum(trace.showlegend is not False for trace in figure.data)
     return figure.update_layout(
-        margin_b=(layout.margin.b or 0) + room,
-        height=layout.height + room,
-        legend={**place, "y": 0, "yref": "container", "yanchor": "bottom"},
+        height=figure.layout.height + 40 + 11 * n_entries,
+        legend={**LEGEND_BELOW, "xref": "container"},
     )
 
 
