@@ -283,7 +283,6 @@ def check_changing(reader: str, seed: int, folder: Path) -> Verdict:
         "slice": lambda: _bits(words[row:], table.rows(slice(row, None))),
         "word": lambda: _bits([words[row]], model[words[row]][np.newaxis]),
         "blocks": lambda: _bits(*next(table.blocks())),
-        "select": lambda: _bits(*table.select({words[row]})),
         "vectors": lambda: _bits(words, np.array(model.vectors)),
         "words": lambda: dict.fromkeys(table.key_to_index),
         "copy": lambda: _bits(words, table.portable().vectors),
