@@ -27,6 +27,7 @@ import json
 import logging
 import multiprocessing
 import pkgutil
+import re
 import resource
 import shutil
 import signal
@@ -39,7 +40,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path[:0] = [str(TESTS / "helpers"), str(TESTS / "oracles")]
 
 import fuzz_checks
 import fuzz_files
@@ -80,7 +82,6 @@ class Slice:
         self.target, self.seconds, self.finds = target, seconds, finds
         # The seed, how many are done and were accepted, and when the one at hand began.
         self.state = _FORK.RawArray("d", [seed, 0, 0, time.monotonic()])
-        self.stage = _FORK.RawArray("c", 60)
         self.folder = Path(tempfile.mkdtemp(prefix="fuzz-", dir=_memory_folder()))
         self.receiver, sender = _FORK.Pipe(duplex=False)
         self.started = time.monotonic()
@@ -100,27 +101,23 @@ class Slice:
                 break
             signal.alarm(STOP_SECONDS)
             try:
-                verdict = fuzz_checks.check_seed(self.target, seed, self.folder, self._set_stage)
+                verdict = fuzz_checks.check_seed(self.target, seed, self.folder)
             except fuzz_checks.Stop:
-                stage = self.stage.value.decode()
-                verdict = fuzz_checks.Verdict(problems=[f"{stage}: more than {STOP_SECONDS} s"])
+                verdict = fuzz_checks.Verdict(problems=[f"more than {STOP_SECONDS} s"])
             signal.alarm(0)
             self.state[1] += 1
             self.state[2] += verdict.accepted
             for problem in verdict.problems:
-                key = fuzz_checks.normal_form(problem)
+                key = normal_form(problem)
                 problems[key] += 1
                 examples.setdefault(key, (seed, problem))
                 if problems[key] <= MAX_KEPT:
                     save_find(self.finds, self.target, seed, problem)
             for note in verdict.notes:
-                key = f"note: {fuzz_checks.normal_form(note)}"
+                key = f"note: {normal_form(note)}"
                 notes[key] += 1
                 examples.setdefault(key, (seed, note))
         sender.send((problems, notes, examples))
-
-    def _set_stage(self, name: str) -> None:
-        self.stage.value = name.encode()[:59]
 
     def is_over(self) -> bool:
         """Tell whether the process has ended, for whatever reason; kill it if it hangs."""
@@ -138,7 +135,7 @@ class Slice:
         self.process.join(5)
         seed = int(self.state[0])
         if self.process.exitcode != 0:
-            what = f"the process died ({self.process.exitcode}) in: {self.stage.value.decode()}"
+            what = f"the process died ({self.process.exitcode})"
             totals.problems[what] += 1
             totals.examples.setdefault(what, (seed, what))
             save_find(self.finds, self.target, seed, what)
@@ -148,6 +145,12 @@ class Slice:
         totals.seconds += time.monotonic() - self.started
         shutil.rmtree(self.folder, ignore_errors=True)
         return seed
+
+
+def normal_form(problem: str) -> str:
+    """Return what a problem has in common with others of its kind."""
+    problem = re.sub(r"'[^']*'|\"[^\"]*\"|/\S*/", "'...'", problem)
+    return re.sub(r"[-+]?[0-9][0-9,.e+-]*|\[[^]]*\]", "N", problem)[:110]
 
 
 def _memory_folder() -> str | None:

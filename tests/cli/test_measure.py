@@ -102,13 +102,6 @@ def test_words_of_sc_weat_are_in_json_with_their_p_values(asked):
     assert "chess" in wefe(*call).stdout.partition("Effect sizes of single words")[2]
 
 
-def test_without_network_what_ships_is_asked_and_the_rest_named(no_network):
-    call = ["measure", "--model", "demo", "--queries", "gender", "--format", "json"]
-    done = wefe(*call, environment=no_network)
-    assert len(json.loads(done.stdout)["results"]) == 6
-    assert "1 of 7 queries are left out" in done.stderr
-
-
 def test_intervals_stand_beside_the_scores():
     output = wefe(*WEAT, "--bootstrap", "1000").stdout
     assert "1.2195  [0.7485, 1.6168]" in output

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import os
 import re
 import time
@@ -17,6 +16,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import readers
 from fuzz_files import Files, good_files, make_files
 
 from wefe import load
@@ -31,33 +31,20 @@ MAX_SECONDS = 3.0
 MAX_EXPANSION, SMALL_BYTES, CONSTANT_BYTES = 100, 64 << 20, 96 << 20
 
 
-def _oracles() -> Any:
-    path = Path(__file__).parents[1] / "oracles" / "readers.py"
-    specification = importlib.util.spec_from_file_location("readers", path)
-    assert specification is not None
-    assert specification.loader is not None
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-oracles = _oracles()
-
-
 ORACLES: dict[str, Callable[[Path], Any]] = {
-    "glove": oracles.read_text,
-    "word2vec": oracles.read_text,
-    "word2vec-binary": oracles.read_word2vec_binary,
-    **dict.fromkeys(["gz", "bz2", "xz", "zst", "zip"], oracles.read_packed),
-    "csv": functools.partial(oracles.read_csv, sep=","),
-    "tsv": functools.partial(oracles.read_csv, sep="\t"),
-    "parquet": oracles.read_parquet,
-    "npy": oracles.read_npy,
-    "npz": oracles.read_npz,
-    **dict.fromkeys(["native-float32", "native-int8", "safetensors"], oracles.read_native),
-    "tokens": oracles.read_token_table,
-    "gensim": oracles.read_gensim,
-    "fasttext": oracles.read_fasttext,
+    "glove": readers.read_text,
+    "word2vec": readers.read_text,
+    "word2vec-binary": readers.read_word2vec_binary,
+    **dict.fromkeys(["gz", "bz2", "xz", "zst", "zip"], readers.read_packed),
+    "csv": functools.partial(readers.read_csv, sep=","),
+    "tsv": functools.partial(readers.read_csv, sep="\t"),
+    "parquet": readers.read_parquet,
+    "npy": readers.read_npy,
+    "npz": readers.read_npz,
+    **dict.fromkeys(["native-float32", "native-int8", "safetensors"], readers.read_native),
+    "tokens": readers.read_token_table,
+    "gensim": readers.read_gensim,
+    "fasttext": readers.read_fasttext,
 }
 READERS = tuple(ORACLES)
 # What a person has looked at: files that wefe may read, and the stricter reference does not.
@@ -119,55 +106,45 @@ def write(folder: Path, files: Files) -> Path:
     return folder / next(iter(files))
 
 
+def attempt(verdict: Verdict, what: str, read: Callable[[], Any], *named: str) -> Any:
+    """Return what is read, or the message of an error, which must have one of the names."""
+    try:
+        return read()
+    except (Stop, KeyboardInterrupt):
+        raise
+    # Panics of libraries are no exceptions.
+    except BaseException as error:
+        if not isinstance(error, ALLOWED) or not any(name in str(error) for name in named):
+            kind = type(error).__name__
+            verdict.problems.append(f"{what}: {kind}, or without the file: {error}")
+        return str(error)
+
+
 def check_files(
-    reader: str,
-    files: Files,
-    folder: Path,
-    lenient: bool = False,
-    stage: Any = None,
-    compare_refused: bool = True,
+    reader: str, files: Files, folder: Path, lenient: bool = False, compare_refused: bool = True
 ) -> Verdict:
     """Read files in every way, and compare with the reference."""
-    stage = stage or (lambda _: None)
     path = write(folder, files)
     verdict = Verdict()
     size = sum(map(len, files.values()))
     started, memory = time.thread_time(), PeakMemory()
-    stage("open")
     options: dict[str, Any] = {"n_jobs": 1, "progress": False}
     if lenient:
         options["on_error"] = "skip"
-
-    def attempt(what: str, read: Callable[[], Any]) -> Any:
-        """Return what is read, or the message of an error."""
-        try:
-            return read()
-        except (Stop, KeyboardInterrupt):
-            raise
-        except ALLOWED as error:
-            message = str(error)
-            named = [path.name, path.stem, *files] if reader == "tokens" else [path.name, path.stem]
-            if not any(name in message for name in named):
-                verdict.problems.append(f"{what}: {type(error).__name__} without the file: {error}")
-            return message
-        # Panics of libraries are no exceptions.
-        except BaseException as error:
-            verdict.problems.append(f"{what}: {type(error).__name__}: {error}")
-            return str(error)
-
-    opened = attempt("open", lambda: open_source(path, Reading(lenient=lenient, progress=False)))
-    if isinstance(opened, VectorSource):
-        stage("whole")
-        whole = attempt("whole", lambda: _read_whole(load(path, hold="memory", **options)))
-        stage("words")
-        some = attempt(
-            "words", lambda: _read_words(load(path, words=ASKED, hold="selected", **options))
-        )
-        stage("rows")
-        rows = attempt("rows", lambda: _read_rows(opened.table))
-    else:
-        # `load` begins with opening, too.
-        whole = some = rows = opened
+    named = [path.name, path.stem, *(files if reader == "tokens" else ())]
+    ways: dict[str, Callable[[], Any]] = {
+        "whole": lambda: _read_whole(load(path, hold="memory", **options)),
+        "words": lambda: _read_words(load(path, words=ASKED, hold="selected", **options)),
+        "rows": lambda: _read_rows(opened.table),
+    }
+    opened = attempt(
+        verdict, "open", lambda: open_source(path, Reading(lenient=lenient, progress=False)), *named
+    )
+    # `load` begins with opening, too.
+    is_open = isinstance(opened, VectorSource)
+    whole, some, rows = (
+        attempt(verdict, way, read, *named) if is_open else opened for way, read in ways.items()
+    )
     verdict.accepted = isinstance(whole, dict)
     if isinstance(whole, dict):
         asked = {word: whole[word] for word in ASKED if word in whole}
@@ -195,7 +172,6 @@ def check_files(
     if (grown := memory.grown()) > budget:
         verdict.problems.append(f"memory: {grown / 1e6:.0f} MB")
     if not lenient and (verdict.accepted or compare_refused):
-        stage("reference")
         _compare(reader, path, whole, verdict)
     return verdict
 
@@ -282,9 +258,8 @@ def _compare(reader: str, path: Path, whole: Any, verdict: Verdict) -> None:
 CHANGING = ("native-float32", "native-int8", "npy", "fasttext", "tokens", "gensim")
 
 
-def check_changing(reader: str, seed: int, folder: Path, stage: Any = None) -> Verdict:
+def check_changing(reader: str, seed: int, folder: Path) -> Verdict:
     """Change a file while a model of it is open: old vectors, or an error that names it."""
-    stage = stage or (lambda _: None)
     random = Random(f"changing {reader} {seed}")
     good = random.choice(good_files(reader))
     path = write(folder, good)
@@ -308,23 +283,13 @@ def check_changing(reader: str, seed: int, folder: Path, stage: Any = None) -> V
         "slice": lambda: _bits(words[row:], table.rows(slice(row, None))),
         "word": lambda: _bits([words[row]], model[words[row]][np.newaxis]),
         "blocks": lambda: _bits(*next(table.blocks())),
-        "select": lambda: _bits(*table.select({words[row]})),
         "vectors": lambda: _bits(words, np.array(model.vectors)),
         "words": lambda: dict.fromkeys(table.key_to_index),
         "copy": lambda: _bits(words, table.portable().vectors),
     }
     for way in random.sample([*ways], 4):
-        stage(f"changed: {way}")
-        try:
-            found = ways[way]()
-        except (Stop, KeyboardInterrupt):
-            raise
-        except ALLOWED as error:
-            if not any(each in str(error) for each in (path.name, name)):
-                verdict.problems.append(f"{way}: error without the file: {error}")
-            continue
-        except BaseException as error:
-            verdict.problems.append(f"{way}: {type(error).__name__}: {error}")
+        found = attempt(verdict, way, ways[way], path.name, name)
+        if isinstance(found, str):
             continue
         expected = dict.fromkeys(old) if way == "words" else {w: old.get(w) for w in found}
         if found != expected:
@@ -382,20 +347,14 @@ class PeakMemory:
         return self._peak() - self._start if self._start else 0
 
 
-def check_seed(reader: str, seed: int, folder: Path, stage: Any = None) -> Verdict:
+def check_seed(reader: str, seed: int, folder: Path) -> Verdict:
     """Check one input, made from a seed; every fourth also where damage is to be skipped."""
     if reader.startswith("changing-"):
-        return check_changing(reader.removeprefix("changing-"), seed, folder, stage)
+        return check_changing(reader.removeprefix("changing-"), seed, folder)
     files = make_files(reader, seed)
     # A reader may refuse more than the reference; whether it does costs time.
-    verdict = check_files(reader, files, folder, stage=stage, compare_refused=seed % 8 == 0)
+    verdict = check_files(reader, files, folder, compare_refused=seed % 8 == 0)
     if seed % 4 == 0:
-        lenient = check_files(reader, files, folder, lenient=True, stage=stage)
+        lenient = check_files(reader, files, folder, lenient=True)
         verdict.problems += [f"skip: {problem}" for problem in lenient.problems]
     return verdict
-
-
-def normal_form(problem: str) -> str:
-    """Return what a problem has in common with others of its kind."""
-    problem = re.sub(r"'[^']*'|\"[^\"]*\"|/\S*/", "'...'", problem)
-    return re.sub(r"[-+]?[0-9][0-9,.e+-]*|\[[^]]*\]", "N", problem)[:110]

@@ -353,23 +353,13 @@ def _npy_header(random: Random, content: bytes) -> bytes:
     """Say something else of an array."""
     length = int.from_bytes(content[8:10], "little")
     header = ast.literal_eval(content[10 : 10 + length].decode("latin-1"))
-    kind, body = random.randrange(6), content[10 + length :]
-    if kind == 0:
-        header["fortran_order"] = not header["fortran_order"]
-    elif kind == 1:
-        codes = ["<f2", ">f4", "<f8", "<i4", "|O", "<U3", "|S4", "<c8", "<f16", "|V3", "<f4,<i4"]
-        header["descr"] = random.choice([*codes, [("a", "<f4")], "<f0", "<U0", "<M8", "é"])
-    elif kind < 5:
-        shape = [*header["shape"]]
-        shape[random.randrange(len(shape))] = random.choice([*LIMITS, 3, 6, True, 2.0, "3"])
-        shapes = [tuple(shape), tuple(shape[:1]), (), (*shape, 1), (0, 3), (18,), (3, 6), (0, 0)]
-        header["shape"] = random.choice([shapes[0], shapes[0], *shapes])
-    else:
-        body = body[: random.randrange(len(body) + 1)] * random.randrange(3)
-    text = repr(header).encode("latin-1").ljust(random.choice([length - 1, 0])) + b"\n"
+    header = _json(random, {**header, "shape": [*header["shape"]]})
+    if isinstance(header, dict) and isinstance(header.get("shape"), list):
+        header["shape"] = tuple(header["shape"])
+    text = repr(header).encode("latin-1", "replace").ljust(random.choice([length - 1, 0])) + b"\n"
     version = random.choice([b"\1\0", b"\1\0", b"\2\0", b"\3\0"])
     size = len(text).to_bytes(2 if version[0] == 1 else 4, "little")
-    return content[:6] + version + size + text + body
+    return content[:6] + version + size + text + content[10 + length :]
 
 
 def _safetensors_header(random: Random, content: bytes) -> bytes:
@@ -401,5 +391,6 @@ def _json(random: Random, value: Any) -> Any:
     if isinstance(value, int) and random.random() < 0.5:
         return random.choice([value + 1, value - 1, 4 * value, value // 2, value + 4])
     texts = ["F16", "F32", "F64", "BF16", "I8", "U8", "I64", "F4", "C64", "BOOL", "she", "\n", "▁"]
+    texts += ["<f2", ">f4", "<f8", "|O", "<U3", "<c8", "<f16", "<f4,<i4", "<f0", "<U0", "<M8"]
     others = [None, True, 0.5, [], {}, "", [1], [0, 12], "\0", "[UNK]"]
     return random.choice([*LIMITS, *texts, *others])

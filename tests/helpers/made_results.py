@@ -5,8 +5,9 @@ import random
 
 from wefe import Query
 from wefe.metrics._base import Scale
-from wefe.study import Outcome, Plan, StudyResults, Task
+from wefe.study import Outcome, Plan, Study, StudyResults, Task
 from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet, digest
+from wefe.study._planning import settings_of
 
 SCALES = {
     "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
@@ -16,6 +17,17 @@ SCALES = {
     "RNSB": Scale("RNSB", (0.0, math.inf), 0.0),
     "WEAT-ES": Scale("WEAT-ES", (-2.0, 2.0), 0.0),
 }
+
+
+# Of a study that says nothing of the kind.
+_STUDY = {
+    "name": "By hand",
+    "models": [{"source": "demo"}],
+    "queries": [{"set": "weat"}],
+    "metrics": [{"metric": "rnd"}],
+    "lookup": {"preprocessors": [{}]},
+}
+SETTINGS = settings_of(Study(_STUDY).declaration)
 
 
 def _query(name):
@@ -101,27 +113,7 @@ def results_of(
         ),
         tuple(tasks),
         {name: _query(name) for queries in sets.values() for name in queries},
-        {
-            "aggregation": {
-                "function": "bias_avg",
-                "missing": "queries",
-                "ties": "min",
-                "correlation": "spearman",
-            },
-            "lookup": {
-                "preprocessors": [{}],
-                "strategy": "first",
-                "normalize": False,
-                "lost_vocabulary_threshold": 0.2,
-            },
-            "intervals": {"n_bootstrap": 0, "confidence": 0.95},
-            "audit": {"scores": False, "criteria": []},
-            "mitigations": [],
-            "external": [],
-            "quality": None,
-            "limits": {"max": {}, "max_increase": None},
-            **(settings or {}),
-        },
+        SETTINGS | (settings or {}),
     )
     return StudyResults(plan, tuple(outcomes), {label: {} for label in labels} | (about or {}))
 
@@ -136,14 +128,7 @@ def many(n_models, n_queries=25, n_metrics=5, seed=0):
         return {"score": generator.gauss(0.3, 0.2), "words_used": 16, "words_lost": 0}
 
     # Models that lack a word must not take the queries from all others.
-    settings = {
-        "aggregation": {
-            "function": "bias_avg",
-            "missing": "models",
-            "ties": "min",
-            "correlation": "spearman",
-        }
-    }
+    settings = {"aggregation": {**SETTINGS["aggregation"], "missing": "models"}}
     sets = {"Gender": range(n_queries // 2), "Age": range(n_queries // 2, n_queries)}
     names = [f"model {number}" for number in range(n_models)]
     return results_of(

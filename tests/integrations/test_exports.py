@@ -53,17 +53,14 @@ def test_model_index_is_what_huggingface_hub_makes_of_the_same_scores(scores, pa
 
 
 def test_a_card_with_scores_is_read_by_huggingface_hub(results, tmp_path):
-    hub, yaml = pytest.importorskip("huggingface_hub"), pytest.importorskip("yaml")
+    hub = pytest.importorskip("huggingface_hub")
     names = write_cards(results, tmp_path)
     assert names == ["minilm-words.yaml", "minilm-words-hard-debias-gender.yaml"]
-    models = "minilm-words", "minilm-words (hard-debias, gender)"
-    for name, model in zip(names, models, strict=True):
-        text = (tmp_path / name).read_text(encoding="utf-8")
-        assert "&id" not in text  # of YAML's references, which few people can read
-        card = hub.ModelCard(f"---\nlicense: mit\n{text}---\n# A model\n")
-        assert card.data.model_name == model
-        assert [each.metric_name for each in card.data.eval_results] == ["WEAT-ES", "ECT", "ECT"]
-        assert yaml.safe_load(text)["model-index"] == to_model_index(results, model)
+    text = (tmp_path / names[1]).read_text(encoding="utf-8")
+    assert "&id" not in text  # of YAML's references, which few people can read
+    card = hub.ModelCard(f"---\nlicense: mit\n{text}---\n# A model\n")
+    model = "minilm-words (hard-debias, gender)"
+    assert card.data.to_dict()["model-index"] == to_model_index(results, model)
 
 
 def test_eval_results_are_read_by_huggingface_hub(scores):

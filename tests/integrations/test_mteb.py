@@ -65,18 +65,6 @@ def test_a_model_known_to_mteb_runs_all_subsets_which_are_in_their_languages(mte
     assert result.get_score() < 0.4
 
 
-def test_results_are_kept_and_read_by_mteb(mteb, ours, prompted, tmp_path):
-    task = ours.WordAssociations().filter_languages(None, hf_subsets=["gender_it"])
-    cache = mteb.cache.ResultCache(tmp_path)
-    first = mteb.evaluate(prompted, task, cache=cache, show_progress_bar=False)
-    again = mteb.evaluate(
-        prompted, task, cache=cache, show_progress_bar=False, overwrite_strategy="only-cache"
-    )
-    kept, made = (each.task_results[0].scores["test"][0] for each in (again, first))
-    assert kept["effect_sizes"] == pytest.approx(made["effect_sizes"], abs=1e-6)
-    assert kept["prompt"] == "similar: "
-
-
 @pytest.mark.parametrize(
     ("task", "prompt_type", "prompt"),
     [

@@ -124,7 +124,6 @@ def test_a_model_may_be_a_file_a_dict_or_an_encoder(encoder, tmp_path, toy_model
     [
         ({}, ValueError, "max nor p_value"),
         ({"max": -1}, ValueError, "at least 0"),
-        ({"p_value": 1}, ValueError, "between 0 and 1"),
         ({"p_value": 0.05, "metric": "mac"}, ValueError, "MAC computes no p-value"),
         ({"max": 1, "queries": 3}, TypeError, "3"),
     ],
