@@ -5,7 +5,7 @@ import pytest
 
 from wefe import Query, WordEmbeddingModel, compare_models, measure
 from wefe._evaluation import Evaluation
-from wefe._wordset import FractionalWeightsError, Weights, WordSet
+from wefe._wordset import FractionalWeightsError, Weights
 from wefe.comparison import _weights
 from wefe.metrics import RIPA, WEAT
 from wefe.metrics._base import BaseMetric
@@ -193,14 +193,6 @@ def test_random_metrics_and_metrics_without_repeated_words_say_what_to_do():
 
     with pytest.raises(ValueError, match="has its own run_query"):
         compare_models(Own(), QUERIES[:1], ONE, OTHER, 40)
-
-
-def test_fractions_of_words_are_never_cut_off():
-    part = WordSet("X", ("a", "b"), np.eye(2))
-    halves = part.weighted(Weights([[0.5, 1.5]]))
-    with pytest.raises(FractionalWeightsError, match="a whole number of times"):
-        halves.resample(0)
-    assert part.weighted(Weights([[2.0, 0.0]])).resample(0).words == ("a", "a")
 
 
 @pytest.mark.parametrize("name", sorted({*metric_names()} - {"ceat", "seat"}))

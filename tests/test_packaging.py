@@ -263,29 +263,6 @@ def test_a_release_is_a_commit_of_the_main_branch(step, tmp_path):
     assert "not on the main branch" in done.stdout
 
 
-ADDRESS = "https://example.org/wefe"
-
-
-@pytest.mark.parametrize(
-    ("page", "dead"),
-    [
-        (f"[a]({ADDRESS}) [b](#here) <img src='{ADDRESS}/a.png'>\n", ""),
-        ("[a](docs/a.md#b) ![c](docs/a.png)\n", "docs/a.md#b, docs/a.png"),
-        ("[a][1]\n\n[1]: docs/a.md\n", "docs/a.md"),
-        ("<img src='docs/a.png'>\n", "docs/a.png"),
-        ("```python\nf[0](x)\n```\n", ""),
-    ],
-)
-def test_links_that_lead_nowhere_on_the_package_index_stop_a_release(step, tmp_path, page, dead):
-    head = f"Metadata-Version: 2.4\nName: wefe\nProject-URL: Home, {ADDRESS}\n"
-    (tmp_path / "dist").mkdir()
-    with zipfile.ZipFile(tmp_path / "dist/wefe-2.0.0-py3-none-any.whl", "w") as archive:
-        archive.writestr("wefe-2.0.0.dist-info/METADATA", f"{head}\n{page}")
-    done = step(NO_DEAD_LINKS)
-    assert done.returncode == bool(dead), done.stdout + done.stderr
-    assert done.stdout.rstrip().endswith(dead)
-
-
 def test_what_is_uploaded_was_tested_and_checked(workflows):
     jobs = workflows["publish"]["jobs"]
     assert jobs["tests"]["uses"] == "./.github/workflows/tests.yml"

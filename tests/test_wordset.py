@@ -61,23 +61,6 @@ def test_sums_of_nested_subsets(shape):
     assert nested.totals.tolist() == [2, 5, 9] * 3
 
 
-def test_numbers_of_cases_must_agree():
-    part, four, three = words_of(3), Weights(np.ones((4, 3))), Weights(np.ones((3, 3)))
-    assert n_cases_of([part, part.weighted(four)]) == 4
-    assert n_cases_of([part, part]) == 1
-    with pytest.raises(ValueError, match=r"different numbers of cases: \[3, 4\]"):
-        n_cases_of([part.weighted(three), part.weighted(four)])
-
-
-def test_sets_that_do_not_vary_are_the_same_in_each_case():
-    drawn = words_of(3).weighted(Weights([[2, 0, 1], [0, 1, 0]]))
-    cases = list(each_case([words_of(2), drawn]))
-    assert [[part.words for part in sets] for sets in cases] == [
-        [("w0", "w1"), ("w0", "w0", "w2")],
-        [("w0", "w1"), ("w1",)],
-    ]
-
-
 def test_taking_words_leaves_weights_and_losses_behind():
     part = words_of(3).weighted(Weights([[2, 0, 1]])).take([2, 0, 2])
     assert part.words == ("w2", "w0", "w2")
@@ -94,7 +77,14 @@ def test_a_pair_that_lost_a_word_is_left_out():
     assert [part.words for part in paired(targets)] == [("she",), ("he",)]
 
 
-def test_dimensions_must_agree():
+def test_numbers_of_cases_and_dimensions_must_agree():
+    part, drawn = words_of(3), words_of(3).weighted(Weights([[2, 0, 1], [0, 1, 0]]))
+    assert n_cases_of([part, drawn]) == 2
+    # Sets that do not vary are the same in each case.
+    cases = [[each.words for each in sets] for sets in each_case([part, drawn])]
+    assert cases == [[part.words, ("w0", "w0", "w2")], [part.words, ("w1",)]]
+    with pytest.raises(ValueError, match=r"different numbers of cases: \[2, 4\]"):
+        n_cases_of([drawn, part.weighted(Weights(np.ones((4, 3))))])
     with pytest.raises(ValueError, match="same number of dimensions; x has 2, y has 3"):
         word_sets(x=np.ones((1, 2)), y=np.ones((1, 3)))
 

@@ -91,12 +91,16 @@ def _score(
         result = result_of(metric, query, model, **options)
     except UnanswerableError as error:
         return Answer(math.nan, nan_reason=str(error))
+    return _answer(metric, result)
+
+
+def _answer(metric: BaseMetric, result: Mapping[str, Any]) -> Answer:
+    """Return the answer of a result; a user's own run_query may return a plain dictionary."""
     facts: dict[str, Any] = {"score": _number(metric, result, "result")}
     if result.get("p_value") is not None:
         facts["p_value"] = _number(metric, result, "p_value")
     if math.isnan(facts["score"]):
         facts["nan_reason"] = getattr(result, "nan_reason", None) or "the metric returned NaN"
-    # A user's own run_query may return a plain dictionary.
     if isinstance(result, MetricResult):
         facts |= _facts_of(result)
     return Answer(**facts)

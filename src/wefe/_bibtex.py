@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 from wefe.metrics._registry import as_metric, metric_names
@@ -32,7 +33,7 @@ ADJUSTED = (
     "Society B 57, 1995."
 )
 _REFERENCE = re.compile(r'([^".]+(?:et al\.)?), "([^"]+)",(?: ([^"]*?),?)? ((?:19|20)\d\d)\b')
-_SOURCE = re.compile(r"([\w-]+).*\b((?:19|20)\d\d)")
+_SOURCE = re.compile(r"^([\w-]+).*\b((?:19|20)\d\d)", re.MULTILINE)
 
 
 def bibtex(metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[str]) -> str:
@@ -42,10 +43,9 @@ def bibtex(metrics: Iterable[str], query_sets: Iterable[str], others: Iterable[s
     entries = _entries([*(as_metric(name).reference for name in metrics), *others])
     known = _entries([RANKING, *(as_metric(name).reference for name in metric_names())])
     sources = {entry["name"]: str(entry["source"]) for entry in list_query_sets()}
-    for name in query_sets:
-        source = _SOURCE.match(sources.get(name, ""))
-        key = _key(*source.groups()) if source else ""
-        entries |= {key: known[key]} if key in known else {}
+    cited = "\n".join(sources.get(name, "") for name in query_sets)
+    keys = starmap(_key, _SOURCE.findall(cited))
+    entries |= {key: known[key] for key in keys if key in known}
     return "\n".join(entries.values())
 
 

@@ -146,16 +146,7 @@ def bootstrap(
         reason = f"{n_undefined} of {len(samples)} resamples have no score, {share}"
         return replace(result, nan_reason=reason)
     result = replace(result, standard_error=float(defined.std(ddof=1)))
-    tail = (1 - wanted.confidence) / 2
-    levels: tuple[float, float] | str = (tail, 1 - tail)
-    if wanted.method != "percentile":
-        score = evaluation.of_all_words()
-        below = float((defined < score).mean() + (defined <= score).mean()) / 2
-    if wanted.method == "expanded":
-        sizes = [len(evaluation.sets[stratum[0]]) for stratum in drawn]
-        levels = _expanded_levels(below, len(defined), sizes, tail)
-    elif wanted.method == "bca":
-        levels = _bca_levels(evaluation, drawn, below, tail)
+    levels = _levels(evaluation, wanted, drawn, defined)
     if isinstance(levels, str):
         return replace(result, nan_reason=levels)
     lower, upper = np.quantile(defined, levels).tolist()
@@ -258,6 +249,21 @@ def _cases_at_once(evaluation: Evaluation) -> int:
     return max(1, min(_MOST_CASES, _BLOCK_NUMBERS // int(width)))
 
 
+def _levels(
+    evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]], samples: Vectors
+) -> tuple[float, float] | str:
+    """Return the quantiles that bound an interval, or the reason why there are none."""
+    tail = (1 - wanted.confidence) / 2
+    if wanted.method == "percentile":
+        return tail, 1 - tail
+    score = evaluation.of_all_words()
+    below = float((samples < score).mean() + (samples <= score).mean()) / 2
+    if wanted.method == "bca":
+        return _bca_levels(evaluation, drawn, below, tail)
+    sizes = [len(evaluation.sets[stratum[0]]) for stratum in drawn]
+    return _expanded_levels(below, len(samples), sizes, tail)
+
+
 def _expanded_levels(
     below: float, n_samples: int, sizes: Sequence[int], tail: float
 ) -> tuple[float, float]:
@@ -277,7 +283,6 @@ def _expanded_levels(
 def _bca_levels(
     evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], below: float, tail: float
 ) -> tuple[float, float] | str:
-    """Return the quantiles that bound a BCa interval, or the reason why there are none."""
     if not 0 < below < 1:
         return "all resamples lie on one side of the score, so bca cannot correct them"
     influences = [np.zeros(1)]

@@ -54,7 +54,7 @@ def write(
             tell(title)
             print(f"{as_text(frame)}\n")
     else:
-        write_one = as_markdown if format == "markdown" else as_latex
+        write_one = {"markdown": as_markdown, "latex": as_latex}[format]
         for title, frame in shown:
             print(write_one(title, frame))
 

@@ -24,6 +24,7 @@ class progress_bar:  # noqa: N801 - used like a function
 
     def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
         self._total, self._what, self._unit, self._show = total, what, unit, show
+        self._of = "" if total is None else f" of {total:,}"
         self._done = 0
         self._bar: Any = None
 
@@ -39,23 +40,25 @@ class progress_bar:  # noqa: N801 - used like a function
             self._bar.update(n)
             if self._bar.disable and now - self._last_line > _LINE_S:
                 self._last_line = now
-                of = "" if self._total is None else f" of {self._total:,}"
-                line = f"{self._what}: {self._done:,}{of} {_plural(self._unit)}"
+                line = f"{self._what}: {self._done:,}{self._of} {_plural(self._unit)}"
                 print(line, file=sys.stderr, flush=True)
         elif self._show and now - self._start > _DELAY_S:
-            from tqdm.auto import tqdm
+            self._show_bar(now - self._start)
 
-            self._bar = tqdm(
-                total=self._total,
-                desc=self._what,
-                unit=self._unit,
-                unit_scale=self._unit == "B",
-                initial=self._done,
-                disable=None,  # no bar if standard error is not a terminal
-                leave=False,
-            )
-            if not self._bar.disable:
-                self._bar.start_t -= now - self._start
+    def _show_bar(self, elapsed: float) -> None:
+        from tqdm.auto import tqdm
+
+        self._bar = tqdm(
+            total=self._total,
+            desc=self._what,
+            unit=self._unit,
+            unit_scale=self._unit == "B",
+            initial=self._done,
+            disable=None,  # no bar if standard error is not a terminal
+            leave=False,
+        )
+        if not self._bar.disable:
+            self._bar.start_t -= elapsed
 
     def __exit__(self, *error: object) -> None:
         if self._bar is not None:

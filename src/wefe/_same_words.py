@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import logging
 from collections import UserDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from wefe._checks import listed
@@ -32,7 +32,7 @@ def on_same_words(
     """
     how, threshold = lookup.get("preprocessors"), lookup.get("lost_vocabulary_threshold", 0.2)
     by_query = {query: [lacking(model, query, how) for model in models] for query in queries}
-    lost = sorted({w for q, own in by_query.items() for w in left_out(q, own, threshold)})
+    lost = sorted(set[str]().union(*(left_out(q, own, threshold) for q, own in by_query.items())))
     tell_left_out(lost)
     return [hiding(model, queries, lost, how) for model in models] if lost else models
 
@@ -76,18 +76,24 @@ def hiding(
     preprocessors: Preprocessors | None,
 ) -> WordEmbeddingModel:
     """Return a model that behaves as if it lacked some words of queries."""
-    forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
     words = {word for query in queries for part in _sets(query) for word in part}
-    kept = {form for word in words - set(lost) for form in variants(word, forms, prefix)}
+    kept = _forms(words - set(lost), model, preprocessors)
     if type(model) is WordEmbeddingModel:
-        forms_of_lost = {form for word in lost for form in variants(word, forms, prefix)}
-        return _WithoutWords(model, frozenset(forms_of_lost - kept))
+        return _WithoutWords(model, frozenset(_forms(lost, model, preprocessors) - kept))
     # An encoder has no vocabulary.
     return with_only(model, {form for form in kept if form in model}, queries, preprocessors)
 
 
 def _sets(query: Query) -> list[list[str]]:
     return [*query.target_sets, *query.attribute_sets]
+
+
+def _forms(
+    words: Iterable[str], model: WordEmbeddingModel, preprocessors: Preprocessors | None
+) -> set[str]:
+    """Return every form in which words are looked up."""
+    forms = check_preprocessors(preprocessors)
+    return {form for word in words for form in variants(word, forms, model.vocab_prefix)}
 
 
 def with_only(

@@ -186,9 +186,8 @@ def _total(
                 "the value for no bias. If it means something else, rank it with score_column(..., "
                 "best=...)"
             )
-        if answered.empty:
-            return pd.Series(math.nan, index=answered.index), mean, _CUSTOM
-        return _check_column(function(answered), answered), mean, _CUSTOM
+        column = np.full(len(answered), math.nan) if answered.empty else function(answered)
+        return _check_column(column, answered), mean, _CUSTOM
     way = DESCRIPTIONS[function]
     if function == "bias_avg":
         return (answered - no_bias[answered.columns]).abs().mean(axis=1), 0.0, way
@@ -231,9 +230,13 @@ def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
     if isinstance(column, np.ndarray) and column.shape == (len(answered),):
         column = pd.Series(column, index=answered.index)
     # pandas would align another index and fill in NaN.
-    fits = isinstance(column, pd.Series) and set(column.index) == set(answered.index)
-    numeric = fits and pd.api.types.is_numeric_dtype(column)
-    if not numeric or len(column) != len(answered) or pd.api.types.is_bool_dtype(column):
+    if not (
+        isinstance(column, pd.Series)
+        and len(column) == len(answered)
+        and set(column.index) == set(answered.index)
+        and pd.api.types.is_numeric_dtype(column)
+        and not pd.api.types.is_bool_dtype(column)
+    ):
         raise TypeError(
             "aggregation_function must return one number per model: a Series with the index of "
             "its argument, for example lambda scores: scores.median(axis=1), or an array; it "

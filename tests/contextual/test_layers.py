@@ -9,7 +9,6 @@ from fake_encoder import FakeEncoder
 from wefe import Query
 from wefe.contextual import CEAT, SEAT, layer_scores, load_encoder
 from wefe.metrics import WEAT, list_metrics
-from wefe.running import measure
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
 OTHER = Query([["Ann", "Eve"], ["Bob", "Max"]], [["art", "poem"], ["math", "logic"]])
@@ -70,29 +69,17 @@ def test_models_and_queries_keep_their_order_and_their_names():
     ]
 
 
-def test_p_values_intervals_and_seeds():
-    options = {"calculate_p_value": True, "p_value_iterations": 99}
-    params = {**options, "random_state": np.random.default_rng(1)}
-    curves = layer_scores(WEAT, QUERY, FakeEncoder(), metric_params=params, n_bootstrap=40)
-    params = {**options, "random_state": int(np.random.default_rng(1).integers(2**32))}
-    for score in curves.scores:
-        at_layer = FakeEncoder(layer=score.layer)
-        table = measure(WEAT, [QUERY], [at_layer], metric_params=params, n_bootstrap=40)
-        for name in ("p_value", "score_lower", "score_upper"):
-            assert getattr(score, name) == table[name].item()
-
-
 def test_table_and_json():
     lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
-    curves = layer_scores("weat", [QUERY, lossy], FakeEncoder())
+    curves = layer_scores("weat", [QUERY, lossy], FakeEncoder(), n_bootstrap=40)
     table = curves.to_frame()
-    assert table["score"].tolist()[:4] == [score.score for score in curves.scores[:4]]
     assert table["score"].isna().tolist() == [False] * 4 + [True] * 4
     assert all("lost 50%" in score.nan_reason for score in curves.scores[4:])
     content = json.loads(curves.to_json())
-    assert content["scores"][3]["score"] == curves.scores[3].score
+    assert content["scores"][3]["score"] == table["score"][3] == curves.scores[3].score
     assert content["scores"][4]["score"] is None
-    assert len(curves.plot().data) == 2
+    assert table["score_lower"][3] < table["score"][3] < table["score_upper"][3]
+    assert len(curves.plot().data) == 3  # a band, and a curve per query
 
 
 # --- real encoders
