@@ -475,7 +475,7 @@ def test_a_study_file_is_read_and_trust_in_pickles_is_logged(read, caplog, tmp_p
     ("text", "says"),
     [
         (b'name = "x"\nmodels = \n', r"is not TOML: .* \(at line 2, column 10\)"),
-        (b"name = '\xff'", "is not UTF-8 text"),
+        (b"name = '\xff'", "utf-8"),
         (b"[metrics]\nmetric='a'\n[metrics]", r"have double brackets: \[\[models\]\]"),
         (TEXT.replace(b"limit", b"limt"), "^study.toml: key 'models', number 1, key 'limt'"),
         pytest.param(b"a = " + b"[" * 20000, "nested too deeply", id="nested"),
