@@ -89,7 +89,6 @@ def test_other_ways_to_aggregate_and_rank_are_a_difference_although_no_score_is(
     assert [title for title, *_ in found.tables()] == ["Settings"]
     weighted = diff(before, study(0.125, weights={"gender": 9.0}))
     assert weighted.settings["setting"].tolist() == ["weight: gender"]
-    assert "weights" in weighted.notes[0]
     tied = {"RND": {"s": {"q": {"a": 0.5, "b": -0.5}}}}
     ranked = diff(results_of(tied), results_of(tied, aggregation(ties="max")))
     assert ranked.changed("ranks")["after"].tolist() == [2.0] * 4

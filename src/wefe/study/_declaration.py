@@ -259,8 +259,6 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
         raise FileNotFoundError(f"there is no study file {path}. Create one with 'wefe init'.")
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
     except RecursionError:
         raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
     except ValueError as error:

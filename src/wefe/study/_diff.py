@@ -28,6 +28,8 @@ KEYS = ["model_name", "query_set", "query_name", "metric"]
 _SAME = {"equal", "NaN in both", "within tolerance"}
 _NUMBERS = ["value", "bias", "p_value", "lower", "upper"]
 _STATE = ["details", "state", "identity", "key", "version"]
+# Sections of a study file that decide nothing, or whose differences the tables show.
+_NOT_NOTED = ("name", "description", "models", "limits")
 _LONGEST_LIST = 40
 _TABLES = {
     "aggregated": "Aggregated scores",
@@ -91,11 +93,12 @@ class StudyDiff:
     def is_empty(self) -> bool:
         """Whether nothing differs. False if nothing could be compared."""
         is_same = self.table["status"].isin(_SAME).all() and self.settings.empty
-        return bool(is_same) and self._n_compared > 0
+        return bool(is_same) and bool(self._n_compared)
 
     @property
-    def _n_compared(self) -> int:
-        return sum(len(self.rows(name)) for name in ("scores", "quality", "audits"))
+    def _n_compared(self) -> dict[str, int]:
+        counts = {name: len(self.rows(name)) for name in ("scores", "quality", "audits")}
+        return {name: n for name, n in counts.items() if n}
 
     def rows(self, table: str = "scores") -> pd.DataFrame:
         """Return the rows of one table, without the column 'table'.
@@ -144,11 +147,9 @@ class StudyDiff:
             For example 'no difference in 6 scores'.
         """
         if self.is_empty:
-            counts = {name: len(self.rows(name)) for name in ("scores", "quality", "audits")}
             listed = [
                 f"{n:,} {'scores' if name == 'scores' else f'of {name}'}"
-                for name, n in counts.items()
-                if n
+                for name, n in self._n_compared.items()
             ]
             return f"no difference in {'; nor in '.join(listed)}"
         parts = []
@@ -260,19 +261,17 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     tolerance = check_number("tolerance", tolerance, 0)
     labels = {model.label for model in after.plan.models}
     models = [model.label for model in before.plan.models if model.label in labels]
-    return StudyDiff(
-        before=before.plan.name,
-        after=after.plan.name,
-        tolerance=tolerance,
-        table=_compared(
-            _tidy(before, models),
-            _tidy(after, models),
-            tolerance,
-            _on_the_same_vectors(before, after),
-        ),
-        settings=_settings(before, after),
-        notes=tuple(notes_of(before, after)),
-    )
+    same_vectors = _on_the_same_vectors(before, after)
+    table = _compared(_tidy(before, models), _tidy(after, models), tolerance, same_vectors)
+    declared = before.plan.settings, after.plan.settings
+    parts = [
+        key
+        for key in dict.fromkeys([*declared[0], *declared[1]])
+        if key not in _NOT_NOTED and declared[0].get(key) != declared[1].get(key)
+    ]
+    notes = (f"the study files differ in: {', '.join(parts)}",) if parts else ()
+    names = before.plan.name, after.plan.name
+    return StudyDiff(*names, tolerance, table, _settings(before, after), notes)
 
 
 def scores_of(results: StudyResults) -> pd.DataFrame:
@@ -307,23 +306,6 @@ def rankings_of(results: StudyResults, *, by_query: bool = False) -> Iterator[di
             yield {**about, "query_name": attribute, "metric": IMPACT, "bias": 1 - least}
             for name, gap in gaps.items():
                 yield {**about, "query_name": name, "metric": GAP, "bias": gap}
-
-
-def notes_of(before: StudyResults, after: StudyResults) -> Iterator[str]:
-    """List the sections of the declarations that differ, except models and limits."""
-    one, other = before.plan.settings, after.plan.settings
-    parts = [
-        key
-        for key in dict.fromkeys([*one, *other])
-        if key not in ("name", "description", "models", "limits") and one.get(key) != other.get(key)
-    ]
-    if parts:
-        yield f"the study files differ in: {', '.join(parts)}"
-    weights = [
-        {part.name: part.weight for part in results.plan.query_sets} for results in (before, after)
-    ]
-    if weights[0] != weights[1] and "queries" not in parts:
-        yield "the query sets differ in their weights or in their number of queries"
 
 
 # One tidy table of each study, and the two side by side

@@ -8,7 +8,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    field_validator,
+    model_validator,
+)
 
 from wefe.datasets._opened import open_query_set
 from wefe.datasets._queries import shipped_word_set
@@ -141,6 +149,12 @@ class TableEntry(_OpenedEntry):
         return short.split("@")[0] or short
 
 
+def _check_gap(text: str) -> str:
+    if text.count("{}") != 1:
+        raise ValueError(f"must have one {{}} for the word; got {text!r}")
+    return text
+
+
 class EncoderEntry(_OpenedEntry):
     """An encoder."""
 
@@ -152,7 +166,7 @@ class EncoderEntry(_OpenedEntry):
     #: How to combine the token vectors of an encoder.
     pooling: Literal["auto", "mean", "first", "cls", "sentence"] = "auto"
     #: Sentences with one {} for the word, in which to embed it.
-    templates: list[str] | None = Field(default=None, min_length=1)
+    templates: list[Annotated[str, AfterValidator(_check_gap)]] | None = Field(None, min_length=1)
     #: 'cpu', 'cuda', 'cuda:1'; default: a GPU if there is one.
     device: str | None = None
     #: Type of the encoder's weights; default: the model's own.
@@ -167,16 +181,6 @@ class EncoderEntry(_OpenedEntry):
     is_encoder = True
     called = "models with an 'encoder'"
     paths = ("encoder",)
-
-    @field_validator("templates")
-    @classmethod
-    def _have_gaps(cls, value: list[str] | None) -> list[str] | None:
-        refuse(
-            ((position,), f"must have one {{}} for the word; got {text!r}")
-            for position, text in enumerate(value or ())
-            if text.count("{}") != 1
-        )
-        return value
 
     def _short(self) -> str:
         # These options distinguish two entries of the same encoder.
@@ -226,13 +230,20 @@ class InlineQuery(Part):
         )
 
 
+def _check_published(name: str) -> str:
+    from wefe.datasets._queries import QUERY_SETS
+
+    check_name(name, list(QUERY_SETS), "no published query set")
+    return name
+
+
 class QuerySetEntry(Part):
     """Queries that are aggregated together, as one bias criterion."""
 
     #: Name in tables and plots; default: the set or the file.
     name: Name | None = Field(default=None, min_length=1)
     #: A published query set; 'wefe datasets' lists them.
-    set: str | None = None
+    set: Annotated[str, AfterValidator(_check_published)] | None = None
     #: A JSON file of queries, in the format of Query.dict().
     file: Name | None = Field(default=None, min_length=1)
     #: Queries written in the study file: [[queries.query]].
@@ -241,15 +252,6 @@ class QuerySetEntry(Part):
     weight: float | None = Field(default=None, ge=0)
     #: Names of queries to leave out.
     leave_out: list[str] = Field(default=[])
-
-    @field_validator("set")
-    @classmethod
-    def _is_published(cls, value: str | None) -> str | None:
-        from wefe.datasets._queries import QUERY_SETS
-
-        if value is not None:
-            check_name(value, list(QUERY_SETS), "no published query set")
-        return value
 
     @model_validator(mode="after")
     def _is_one_kind(self) -> QuerySetEntry:
@@ -300,11 +302,24 @@ class QuerySetEntry(Part):
         return asked, list(lost.items())
 
 
+def metric_name(value: str) -> str:
+    """Return the registered name of a metric, ignoring case and punctuation."""
+    known, plain = metric_names(), plain_name(value)
+    for name, kind in known.items():
+        if plain in (plain_name(name), plain_name(kind.__name__)):
+            return name
+    raise ValueError(no_such(value, list(known), "no metric"))
+
+
+#: The name of a metric; case and punctuation do not matter.
+MetricName: TypeAlias = Annotated[str, AfterValidator(metric_name)]
+
+
 class MetricEntry(Part):
     """A metric with its parameters."""
 
     #: Name of a metric; weat-es is the effect size of weat, seat and ceat are for encoders.
-    metric: str
+    metric: MetricName
     #: Name in tables and plots; default: the name of the score, such as 'WEAT-ES'.
     label: Name = ""
     #: Its parameters, as in run_query.
@@ -313,11 +328,6 @@ class MetricEntry(Part):
     queries: list[str] | None = Field(default=None, min_length=1)
     #: For ceat: a text file with one sentence per line.
     contexts: str | None = Field(default=None, min_length=1)
-
-    @field_validator("metric")
-    @classmethod
-    def _is_known(cls, value: str) -> str:
-        return metric_name(value)
 
     @model_validator(mode="after")
     def _params_fit(self) -> MetricEntry:
@@ -416,15 +426,6 @@ _NOT_OF_METRICS = {
     *("contexts", "estimator", "print_model_evaluation"),
     *("p_value_verbose", "warn_not_found_words"),
 }
-
-
-def metric_name(value: str) -> str:
-    """Return the registered name of a metric, ignoring case and punctuation."""
-    known, plain = metric_names(), plain_name(value)
-    for name, kind in known.items():
-        if plain in (plain_name(name), plain_name(kind.__name__)):
-            return name
-    raise ValueError(no_such(value, list(known), "no metric"))
 
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:

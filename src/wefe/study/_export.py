@@ -22,8 +22,6 @@ Format: TypeAlias = Literal["csv", "json", "parquet"]
 
 # A file name has at most 255 bytes and combines two names of a study.
 _LONGEST_PART = 80
-#: Of what is explored, a file for each kind of table.
-EXPLORED = ("models", "distribution", "extremes", "words", "neighbors")
 # Names of exported files; what else stands in a folder is never removed.
 _TABLE = re.compile(
     r"(results|failures|quality|aggregated|rankings|correlations|scores|explore_[a-z]+"

@@ -11,13 +11,13 @@ import re
 import typing
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
-from wefe.study._entries import check_metric_params, metric_name
+from wefe.study._entries import MetricName, check_metric_params
 from wefe.study._schema import (
     Name,
     Part,
@@ -27,6 +27,7 @@ from wefe.study._schema import (
     check_params,
     existing_file,
     no_such,
+    plain_name,
     refuse,
     shown,
     unknown,
@@ -47,24 +48,34 @@ def _are_criteria(names: list[str]) -> list[str]:
     return check_once(names)
 
 
+#: Names of criteria that ship with the package: gender, ...
+Criteria: TypeAlias = Annotated[list[str], AfterValidator(_are_criteria)]
+
+
 class AuditEntry(Part):
     """Which scores and bias directions to audit."""
 
     #: Show warnings beside each score.
     scores: bool = False
     #: Criteria whose bias direction to audit in each model: gender, ...
-    criteria: list[str] = Field(default=[])
+    criteria: Criteria = Field(default=[])
 
-    _are_known = field_validator("criteria")(_are_criteria)
+
+def _check_word(word: str) -> str:
+    if not word or word != word.strip():
+        raise ValueError(f"{word!r} has blanks around it, or is empty")
+    return word
 
 
 class ExploreEntry(Part):
     """Which words to project onto the bias directions of each model."""
 
     #: Criteria along whose directions to show words: gender, ...
-    criteria: list[str] = Field(default=[])
+    criteria: Criteria = Field(default=[])
     #: Words whose neighbours to show.
-    words: list[str] = Field(default=[])
+    words: Annotated[
+        list[Annotated[str, AfterValidator(_check_word)]], AfterValidator(check_once)
+    ] = Field(default=[])
     #: Number of extreme words per group.
     n_extremes: int = Field(default=10, ge=1)
     #: How many words from the start of a vocabulary count as frequent.
@@ -73,18 +84,6 @@ class ExploreEntry(Part):
     k: int = Field(default=100, ge=1)
     #: A neighbour counts as biased if its indirect bias is above this.
     theta: float = Field(default=0.05, ge=0, le=1)
-
-    _are_known = field_validator("criteria")(_are_criteria)
-
-    @field_validator("words")
-    @classmethod
-    def _are_words(cls, value: list[str]) -> list[str]:
-        refuse(
-            ((at,), f"{word!r} has blanks around it, or is empty")
-            for at, word in enumerate(value)
-            if not word or word != word.strip()
-        )
-        return check_once(value)
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:
@@ -121,14 +120,13 @@ class MitigationEntry(Part):
     @field_validator("method")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        from wefe.debias import get_debias_method, list_debias_methods
+        from wefe.debias import list_debias_methods
         from wefe.debias._registry import debias_method_name
 
-        names = [debias_method_name(method) for method in list_debias_methods()]
-        try:
-            return debias_method_name(get_debias_method(value))
-        except ValueError:
-            raise ValueError(no_such(value, names, "no mitigation method")) from None
+        known = {plain_name(m.__name__): debias_method_name(m) for m in list_debias_methods()}
+        if plain_name(value) not in known:
+            raise ValueError(no_such(value, list(known.values()), "no mitigation method"))
+        return known[plain_name(value)]
 
     @field_validator("criterion")
     @classmethod
@@ -206,7 +204,7 @@ class SilhouetteEntry(Part):
     """A silhouette: how a score depends on which words of its lists are available."""
 
     #: A metric, as in [[metrics]].
-    metric: str
+    metric: MetricName
     #: Name of a query set of this study.
     query_set: str
     #: Name of a query, or of a subquery; default: every query.
@@ -228,8 +226,7 @@ class SilhouetteEntry(Part):
 
     @field_validator("metric")
     @classmethod
-    def _is_known(cls, value: str) -> str:
-        name = metric_name(value)
+    def _has_silhouettes(cls, name: str) -> str:
         if name == "ceat":
             raise ValueError("ceat has no silhouette; use seat or a metric of words")
         return name
@@ -387,21 +384,13 @@ class Limits(Part):
 
     #: For a metric or its label: the largest mean distance from no bias of a model over a query
     #: set.
-    max: dict[str, float] = Field(default={})
+    max: dict[str, Annotated[float, Field(ge=0)]] = Field(default={})
     #: Largest increase of a score over the baseline: '10%' of it, or 0.05 more.
     max_increase: str | float | None = None
     #: Lowest impact ratio of a group in [[retrieval]]: 0.8 is the four-fifths rule.
     min_impact_ratio: float | None = Field(default=None, ge=0, le=1)
     #: Largest gap between mean scores of two groups in [[retrieval]].
     max_gap: float | None = Field(default=None, ge=0)
-
-    @field_validator("max")
-    @classmethod
-    def _are_positive(cls, value: dict[str, float]) -> dict[str, float]:
-        refuse(
-            ((name,), f"must be at least 0; got {most}") for name, most in value.items() if most < 0
-        )
-        return value
 
     @field_validator("max_increase", mode="before")
     @classmethod

@@ -263,7 +263,7 @@ class Plan:
                     part["name"],
                     tuple(queries[key] for key in part["queries"]),
                     part["weight"],
-                    tuple((name, why) for name, why in part["left_out"]),
+                    tuple(map(tuple, part["left_out"])),
                 )
                 for part in data["query_sets"]
             ),

@@ -30,7 +30,7 @@ from wefe.ranking import (
 )
 from wefe.running import rows_of, scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
-from wefe.study._export import EXPLORED, Format, write_tables
+from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
     OVERALL,
     Kind,
@@ -195,11 +195,10 @@ class StudyResults:
         DataFrame
             Columns 'model_name', 'reason' and 'n_tasks'.
         """
+        columns = ["model_name", "reason"]
         reasons = [(task.model, outcome.reason) for task, outcome in self.failed]
-        return pd.DataFrame(
-            [(*pair, reasons.count(pair)) for pair in dict.fromkeys(reasons)],
-            columns=["model_name", "reason", "n_tasks"],
-        )
+        grouped = pd.DataFrame(reasons, columns=columns).groupby(columns, sort=False)
+        return grouped.size().rename("n_tasks").reset_index()
 
     # Scores
 
@@ -375,8 +374,7 @@ class StudyResults:
             None) and 'not_audited' (the reason). None if not computed.
         """
         for task, outcome in self.of_kind("words"):
-            place = task.model, task.place["query_set"], task.place["query"]
-            if place == (model, query_set, query):
+            if _place_of(task) == (model, query_set, query):
                 value = outcome.value
                 if value is None or value["audit"] is None:
                     return value
@@ -418,10 +416,9 @@ class StudyResults:
         """
         from wefe.retrieval import RankingAudit
 
-        pairs = self.of_kind("retrieval")
         return [
             (task, RankingAudit.from_dict(outcome.value["audit"]))
-            for task, outcome in pairs
+            for task, outcome in self.of_kind("retrieval")
             if outcome.value is not None
         ]
 
@@ -533,8 +530,8 @@ class StudyResults:
         if self.of_kind("quality"):
             yield {"table": "quality"}, self._quality_table()
         explored = self.explore()
-        for name in EXPLORED if explored is not None else ():
-            yield {"table": f"explore_{name}"}, getattr(explored, name)
+        for name, table in ({} if explored is None else explored._asdict()).items():
+            yield {"table": f"explore_{name}"}, table
         for name, table in self.retrieval_tables().items():
             yield {"table": f"retrieval_{name}"}, table
         asked = [name for metric in self.plan.metrics for name in metric.query_sets]
