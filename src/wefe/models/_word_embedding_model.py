@@ -489,18 +489,22 @@ class WordEmbeddingModel:
         if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
             items = [items]
         for position, item in enumerate(() if items is None else check_sequence(name, items)):
-            is_pair = isinstance(item, tuple) and len(item) == 2
-            word, weight = item if is_pair else (item, sign)
+            word, weight = item if isinstance(item, tuple) and len(item) == 2 else (item, sign)
             vector = self[word] if isinstance(word, str) else word
             what = f"{name}: element {position} ({found(word)})"
-            if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
-                raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
-            if vector.shape != (self.dim,):
-                raise ValueError(f"{what} must have shape ({self.dim},); it has {vector.shape}.")
-            unit, directed = directions(vector[None])
-            if not directed[0]:
-                raise ValueError(no_direction(what))
-            yield word, weight * (unit[0] if isinstance(word, str) else vector.astype(np.float64))
+            unit = self._unit(what, vector)
+            yield word, weight * (unit if isinstance(word, str) else vector.astype(np.float64))
+
+    def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
+        """Scale a vector to unit length; an error names it as `what`."""
+        if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
+            raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
+        if vector.shape != (self.dim,):
+            raise ValueError(f"{what} must have shape ({self.dim},); it has {vector.shape}.")
+        units, directed = directions(vector[None])
+        if not directed[0]:
+            raise ValueError(no_direction(what))
+        return units[0]  # type: ignore[no-any-return]
 
     def whole_table(self, purpose: str) -> VectorTable:
         """Return the table, unless the model was opened for some words only.
