@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from wefe.models.formats._source import Reading, TableSource, VectorSource
 logger = logging.getLogger(__name__)
 
 _UNNAMED = "Unnamed model"
-_SPACY = {"spacy.language.Language", "spacy.vocab.Vocab", "spacy.vectors.Vectors"}
 
 
 def open_object(source: Any, reading: Reading) -> VectorSource:
@@ -27,18 +27,17 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
 
     The name of its class identifies it, so no library is imported.
     """
-    names = class_names(source)
-    label = f"the {type(source).__name__}"
+    classes = " ".join(class_names(source))
+    label, name = f"the {type(source).__name__}", _UNNAMED
     if isinstance(source, tuple) and len(source) == 2:
         return TableSource(ArrayVectors(*source), "the pair (vocabulary, vectors)", _UNNAMED)
     if isinstance(source, Mapping):
         return open_dict(source)
-    if any(name.startswith("pandas.") and name.endswith(".DataFrame") for name in names):
+    if re.search(r"\bpandas\.\S*DataFrame\b", classes):
         return open_frame(source)
-    if _SPACY.intersection(names):
+    if re.search(r"\bspacy\.(language\.Language|vocab\.Vocab|vectors\.Vectors)\b", classes):
         return _open_spacy(source, label, reading)
-    name = _UNNAMED
-    if any(each.startswith("flair.embeddings.") for each in names):
+    if re.search(r"\bflair\.embeddings\.", classes):
         # flair calls them by the path of their file, if that was given.
         name = Path(getattr(source, "name", _UNNAMED)).stem
         source = flair_to_gensim(source)

@@ -41,7 +41,7 @@ _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 # What model2vec keeps beside a table, and the kinds of its numbers: the row of each token, and its
 # weight.
-_EXTRAS = {"mapping": "IU", "weights": "F"}
+_EXTRAS = {"mapping": ("I", "U"), "weights": ("F",)}
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
@@ -237,7 +237,7 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         )
     parts = {key: tensors[key] for key in {*_EXTRAS} & {*tensors} if name == "embeddings"}
     for key, tensor in parts.items():
-        if tensor.dtype[0] not in _EXTRAS[key] or len(tensor.shape) != 1:
+        if not str(tensor.dtype).startswith(_EXTRAS[key]) or len(tensor.shape) != 1:
             raise ValueError(
                 f"{weights}: expected {key!r} to be of one dimension and of "
                 f"{' or '.join(_EXTRAS[key])}; found {tensor.dtype} of shape {tensor.shape}."
