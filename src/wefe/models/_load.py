@@ -300,8 +300,7 @@ def open_cut(
     opened = open_vectors(source, reading, revision, token)
     if reading.subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
-            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
-            "way. Leave subwords out: words that it lacks count as lost."
+            f"subwords={reading.subwords!r}: {opened.label} builds no vectors in this way."
         )
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))
@@ -325,8 +324,7 @@ def _frequent_words(
         counts = opened.counts()
     if counts is None:
         raise ValueError(
-            f"min_count needs the number of occurrences of each word, which {opened.label} lacks. "
-            "Give counts: a mapping, or a file with a word and its count per line."
+            f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
     return {word for word, n in counts.items() if n >= least}
 
@@ -356,9 +354,8 @@ def _take(
     table = opened.table if cut == VocabularyCut() else None
     if hold == "mapped" and (table is None or table.held != "mapped"):
         raise ValueError(
-            f"{opened.label} cannot be mapped, or not with another vocabulary. Convert it once to "
-            "a file that can be mapped: wefe.convert(source, 'vectors.safetensors'), or 'wefe "
-            "convert'."
+            f"{opened.label} cannot be mapped, or not with another vocabulary. Convert it once: "
+            "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
     if hold == "selected" or (hold is None and table is None and requested is not None):
         return _select(opened, cut, requested or frozenset(), lenient)
@@ -438,8 +435,7 @@ def finite(
         bad = [words[row] for row in np.flatnonzero(~good)]
         if not lenient:
             raise ValueError(
-                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity; expected finite "
-                f"numbers. {hint}"
+                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity. {hint}"
             )
         opened.n_skipped += len(bad)
         rows = np.flatnonzero(good)

@@ -42,8 +42,8 @@ class CsvSource(VectorSource):
         is_whole = b"\n" in head.strip() or len(head) < _MAX_FIRST_BYTES
         if sep is None or not is_whole:
             raise ValueError(
-                f"{path} is not CSV: expected lines of a word and numbers with commas, tabs or "
-                f"semicolons between; found {head[:60]!r}."
+                f"{path} is not CSV: expected words and numbers separated by commas, tabs or "
+                f"semicolons; found {head[:60]!r}."
             )
         fields = _fields(_lines(head)[0], sep)
         self._sep, self._n_fields = sep, len(fields)

@@ -68,9 +68,8 @@ class FrameLayout:
         if (len(words), n_kinds) != (1, 1) or self.dim == 0:
             raise ValueError(
                 f"{label}: expected words in the index or in one column (of several, name one "
-                "'word'), and one column of lists of numbers, or columns of numbers that are all "
-                f"floating-point or all whole; found {dict(zip(names[:20], kinds, strict=False))} "
-                f"and {len(frame)} rows. Leave out or convert the other columns."
+                "'word'), and one column of lists or columns of numbers of one kind; found "
+                f"{dict(zip(names[:20], kinds, strict=False))} and {len(frame)} rows."
             )
         self.word = words[0]
         log_left_out(label, names, {self.word, *self.vectors})

@@ -80,11 +80,10 @@ class TokenVectors(StoredVectors):
         fits = 0 <= rows.min() <= rows.max() < table.shape[0]
         if not fits or any(len(each) < n_tokens for each in parts):
             raise ValueError(
-                f"{label}: expected a row, and a weight, for each of {n_tokens:,} tokens; found "
-                f"a table of shape {table.shape}, mapping {mapping}, weights {weights}. Use the "
-                "tokenizer that was saved with this table."
+                f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
+                f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
             )
-        self._table, self._tokenizer, self.policy, self._label = table, tokenizer, policy, label
+        self._table, self._tokenizer, self.policy = table, tokenizer, policy
         self._static, self._normalize = static, normalize
         self._mapping = None if mapping is None else mapping.astype(np.intp, casting="same_kind")
         self._weights = None if weights is None else np.array(weights)
@@ -158,14 +157,8 @@ class TokenVectors(StoredVectors):
     def has_subwords(self, word: str) -> bool:
         return self.policy != "refuse" and bool(self._tokens_of(word))
 
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, built from subwords if necessary; KeyError without one."""
-        if word in self.key_to_index:
-            return self[word]
-        tokens = [] if self.policy == "refuse" else self._tokens_of(word)
-        if not tokens:
-            raise KeyError(f"{word!r} has no vector in {self._label}")
-        vectors = self._of_tokens(np.array(tokens, dtype=np.intp))
+    def _build(self, word: str) -> FloatArray:
+        vectors = self._of_tokens(np.array(self._tokens_of(word), dtype=np.intp))
         return self._finish(vectors.mean(axis=0, keepdims=True))[0]  # type: ignore[no-any-return]
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:

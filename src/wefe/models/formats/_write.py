@@ -236,8 +236,7 @@ def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
     reason = f"it contains {match.group()!r}" if match else _misleads(word, format, place)
     if reason:
         raise ValueError(
-            f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose another "
-            "format, for example 'native'."
+            f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose 'native'."
         )
 
 
