@@ -109,8 +109,8 @@ PAIR = ["she", "he"]
     [
         (["she", "they"], [ONE, ONE], ValueError, "'they'"),
         ({"she", "he"}, [ONE, ONE], TypeError, "words .* set"),
-        (PAIR, [ONE], ValueError, "2 words and 1 embeddings"),
-        (PAIR, [ONE, ONE.tolist()], TypeError, "embeddings .* list"),
+        (PAIR, [ONE], ValueError, "2 words, 1 embeddings"),
+        (PAIR, [ONE, ONE.tolist()], TypeError, "list"),
         (PAIR, [ONE, ONE[:3]], ValueError, r"'he' .*\(4,\).*\(3,\)"),
         (PAIR, [ONE, ONE.astype("f8")], ValueError, "'he' .*float64"),
     ],

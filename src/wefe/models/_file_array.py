@@ -44,10 +44,7 @@ class OpenFile:
     def check(self) -> None:
         """Refuse a file that has changed since it was opened."""
         if self._stamp() != self.stamp:
-            raise ValueError(
-                f"{self.path} changed while it was open, so its vectors could be those of two "
-                "files. Load it again."
-            )
+            raise ValueError(f"{self.path} changed while it was open. Load it again.")
 
     def read_into(self, buffer: Any, offset: int) -> None:
         """Fill a buffer with the bytes from `offset` on; call `check` afterwards."""
@@ -63,8 +60,7 @@ class OpenFile:
         # Never more than the file has: what a header promises is not to fill the memory.
         if not 0 <= offset <= offset + n_bytes <= self.size:
             raise ValueError(
-                f"{self.path} is damaged or cut short: it has {self.size:,} bytes, and bytes "
-                f"{offset:,} to {offset + n_bytes:,} are asked for."
+                f"{self.path} is damaged or cut short: it has no {n_bytes:,} bytes at {offset:,}."
             )
         buffer = bytearray(n_bytes)
         self.read_into(buffer, offset)
@@ -103,9 +99,8 @@ class FileArray:
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         if offset + self.nbytes > file.size:
             raise ValueError(
-                f"{file.path} is damaged or cut short: an array of shape {self.shape} of "
-                f"{self.dtype} needs {self.nbytes:,} bytes from byte {offset:,} on; the file has "
-                f"{file.size:,}."
+                f"{file.path} is damaged or cut short: {self.dtype} of shape {self.shape} from "
+                f"byte {offset:,} on end behind its {file.size:,} bytes."
             )
 
     def __len__(self) -> int:

@@ -218,19 +218,14 @@ def words_of(
     The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
     that a preprocessor can produce. The form as written and its lower case are always included.
     """
-    if isinstance(words, Query):
-        words = [words]
-    if isinstance(words, str) or not isinstance(words, Iterable):
+    entries = [words] if isinstance(words, Query) else words
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
         raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    given = None
-    if preprocessors is not None:
-        # As they are written and in lower case they are always asked for.
-        given = (*check_preprocessors(preprocessors), {}, {"lowercase": True})
     asked: set[str] = set()
-    for entry in words:
+    for entry in entries:
         if isinstance(entry, Query):
             for word in itertools.chain(*entry.target_sets, *entry.attribute_sets):
-                asked.update(variants(word, given or _all_forms(word), vocab_prefix))  # type: ignore[arg-type]
+                asked.update(variants(word, _forms(word, preprocessors), vocab_prefix))
         elif isinstance(entry, str):
             asked.add(str(entry))
         else:
@@ -238,7 +233,10 @@ def words_of(
     return frozenset(asked)
 
 
-def _all_forms(word: str) -> tuple[dict[str, Any], ...]:
+def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
+    if preprocessors is not None:
+        # As they are written and in lower case they are always asked for.
+        return (*check_preprocessors(preprocessors), {}, {"lowercase": True})
     return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
 
 
@@ -302,8 +300,7 @@ def open_cut(
     opened = open_vectors(source, reading, revision, token)
     if reading.subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
-            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
-            "way. Leave subwords out: words that it lacks count as lost."
+            f"subwords={reading.subwords!r}: {opened.label} builds no vectors in this way."
         )
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))
@@ -327,8 +324,7 @@ def _frequent_words(
         counts = opened.counts()
     if counts is None:
         raise ValueError(
-            f"min_count needs the number of occurrences of each word, which {opened.label} lacks. "
-            "Give counts: a mapping, or a file with a word and its count per line."
+            f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
     return {word for word, n in counts.items() if n >= least}
 
@@ -355,23 +351,25 @@ def _take(
     lenient: bool,
 ) -> VectorTable:
     """Return the table of vectors of a model, stored as `hold` says."""
-    keeps_all = cut == VocabularyCut()
-    table = opened.table if keeps_all else None
+    table = opened.table if cut == VocabularyCut() else None
     if hold == "mapped" and (table is None or table.held != "mapped"):
-        why = "as it is" if keeps_all else "with another vocabulary"
         raise ValueError(
-            f"{opened.label} cannot be mapped {why}. Convert it once to a file that can be mapped: "
+            f"{opened.label} cannot be mapped, or not with another vocabulary. Convert it once: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if table is not None and hold != "selected":
-        if hold != "memory":
-            return table
+    if hold == "selected" or (hold is None and table is None and requested is not None):
+        return _select(opened, cut, requested or frozenset(), lenient)
+    if table is not None and hold == "memory":
         table.load()
-        if all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
-            return table
-    if requested is None or hold == "memory":
-        return collect(opened, cut, lenient)
-    if keeps_all and not lenient:
+        if not all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
+            table = None
+    return collect(opened, cut, lenient) if table is None else table
+
+
+def _select(
+    opened: VectorSource, cut: VocabularyCut, requested: frozenset[str], lenient: bool
+) -> ArrayVectors:
+    if cut == VocabularyCut() and not lenient:
         blocks: Iterator[Block] = iter([opened.select(requested)])
     else:
         # A word that is left out may come again with another vector: all are looked at.
@@ -437,8 +435,7 @@ def finite(
         bad = [words[row] for row in np.flatnonzero(~good)]
         if not lenient:
             raise ValueError(
-                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity; expected finite "
-                f"numbers. {hint}"
+                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity. {hint}"
             )
         opened.n_skipped += len(bad)
         rows = np.flatnonzero(good)

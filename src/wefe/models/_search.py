@@ -268,8 +268,7 @@ def complete(rows: Rows) -> Rows:
     if short.any():
         query, k = int(short.argmax()), rows.shape[1]
         raise ValueError(
-            f"k={k} is more than the {(rows[query] >= 0).sum()} neighbours that query {query} can "
-            "have: vectors that have a direction and are not excluded."
+            f"k={k} is more than the {(rows[query] >= 0).sum()} neighbours that query {query} has."
         )
     return rows
 

@@ -270,8 +270,7 @@ class ArrayVectors(VectorTable):
         self.vectors = check_vectors(vectors)
         if len(check_sequence("vocabulary", vocabulary)) != len(self.vectors):
             raise ValueError(
-                f"vocabulary and vectors must have the same length; got {len(vocabulary)} words "
-                f"and {len(self.vectors)} rows."
+                f"every row needs a word; got {len(vocabulary)} words and {len(self.vectors)} rows."
             )
         index: dict[str, int] = {}
         for row, word in enumerate(vocabulary):
@@ -280,8 +279,7 @@ class ArrayVectors(VectorTable):
             # A plain string, also where an array of words holds numpy's.
             if index.setdefault(str(word), row) != row:
                 raise ValueError(
-                    f"vocabulary: {word!r} stands at {index[word]} and again at {row}; "
-                    "every word has one vector."
+                    f"vocabulary: {word!r} stands at {index[word]} and again at {row}."
                 )
         self.key_to_index = index
         if requested is not None:
@@ -384,6 +382,18 @@ class StoredVectors(VectorTable):
     @abstractmethod
     def stored_nbytes(self) -> int:
         """Size of what is stored, in bytes."""
+
+    def get_vector(self, word: str) -> FloatArray:
+        """Return the vector of a word, built from subwords if necessary."""
+        if word in self.key_to_index:
+            return self[word]
+        if not self.has_subwords(word):
+            raise KeyError(f"{word!r} has no vector")
+        return self._build(word)
+
+    def _build(self, word: str) -> FloatArray:
+        """Return the vector of a word outside the vocabulary, of which `has_subwords` is true."""
+        raise NotImplementedError
 
     def rows(self, rows: RowsLike) -> FloatArray:
         if isinstance(rows, slice):
@@ -562,13 +572,9 @@ def check_vectors(vectors: npt.ArrayLike) -> FloatArray:
     """Return a 2-d array of floating-point numbers; refuse anything else."""
     array = np.asarray(vectors)
     if array.ndim != 2:
-        raise ValueError(
-            f"vectors must be 2-d, one row per word; got {array.ndim} dimensions, "
-            f"shape {array.shape}."
-        )
+        raise ValueError(f"vectors must be 2-d, one row per word; got shape {array.shape}.")
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
-            f"vectors must hold floating-point numbers; got {array.dtype}. "
-            "Convert them, for example with .astype('float32')."
+            f"vectors must hold floating-point numbers; got {array.dtype}. Use .astype('float32')."
         )
     return array

@@ -84,8 +84,7 @@ class WordEmbeddingModel:
             wv = ArrayVectors(*wv)
         if not is_table(wv):
             raise TypeError(
-                "wv must be a gensim KeyedVectors (version 4 or newer; the .wv of a model) or a "
-                f"pair (vocabulary, 2-d array); got {found(wv)}."
+                f"wv must be a gensim 4 KeyedVectors or a pair (words, 2-d array); got {found(wv)}."
             )
         if not isinstance(wv, VectorTable):
             check_vectors(wv.vectors)
@@ -94,8 +93,7 @@ class WordEmbeddingModel:
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
         if check_bool("use_subwords", use_subwords) and not as_table(wv).knows_subwords:
             raise TypeError(
-                "use_subwords=True needs vectors that know subwords (fastText's, or a table with "
-                f"a tokenizer); got {type(wv).__name__}."
+                f"use_subwords=True needs vectors of subwords (fastText); got {type(wv).__name__}."
             )
         self.wv: Any = wv.wv if isinstance(wv, ForeignVectors) else wv
         self.name = "Unnamed model" if name is None else name
@@ -325,14 +323,12 @@ class WordEmbeddingModel:
         check_sequence("embeddings", embeddings)
         if len(words) != len(embeddings):
             raise ValueError(
-                "words and embeddings must have the same length; got "
-                f"{len(words)} words and {len(embeddings)} embeddings."
+                f"every word needs a vector; got {len(words)} words, {len(embeddings)} embeddings."
             )
         for word, embedding in zip(words, embeddings, strict=True):
             if not isinstance(word, str) or not isinstance(embedding, np.ndarray):
                 raise TypeError(
-                    f"words must be strings and embeddings arrays; got {found(word)} and "
-                    f"{found(embedding)}."
+                    f"expected words and their embeddings; got {found(word)}, {found(embedding)}."
                 )
             if word not in self.vocab:
                 raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
@@ -472,8 +468,7 @@ class WordEmbeddingModel:
         # What is left of vectors that cancel each other out is rounding noise.
         if not vectors or np.linalg.norm(query) <= 1e-12 * np.linalg.norm(vectors, axis=1).sum():
             raise ValueError(
-                "positive and negative are empty, or cancel each other out: give a word or a "
-                "vector."
+                "positive and negative are empty or cancel each other out; give a word or vector."
             )
         words = [word for word, _ in weighted if isinstance(word, str)]
         given = [row for word in words if (row := self.vocab.get(word, n_words)) < n_words]
@@ -489,18 +484,22 @@ class WordEmbeddingModel:
         if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
             items = [items]
         for position, item in enumerate(() if items is None else check_sequence(name, items)):
-            is_pair = isinstance(item, tuple) and len(item) == 2
-            word, weight = item if is_pair else (item, sign)
+            word, weight = item if isinstance(item, tuple) and len(item) == 2 else (item, sign)
             vector = self[word] if isinstance(word, str) else word
             what = f"{name}: element {position} ({found(word)})"
-            if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
-                raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
-            if vector.shape != (self.dim,):
-                raise ValueError(f"{what} must have shape ({self.dim},); it has {vector.shape}.")
-            unit, directed = directions(vector[None])
-            if not directed[0]:
-                raise ValueError(no_direction(what))
-            yield word, weight * (unit[0] if isinstance(word, str) else vector.astype(np.float64))
+            unit = self._unit(what, vector)
+            yield word, weight * (unit if isinstance(word, str) else vector.astype(np.float64))
+
+    def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
+        """Scale a vector to unit length; an error names it as `what`."""
+        if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
+            raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
+        if vector.shape != (self.dim,):
+            raise ValueError(f"{what} must have shape ({self.dim},); it has {vector.shape}.")
+        units, directed = directions(vector[None])
+        if not directed[0]:
+            raise ValueError(no_direction(what))
+        return units[0]  # type: ignore[no-any-return]
 
     def whole_table(self, purpose: str) -> VectorTable:
         """Return the table, unless the model was opened for some words only.

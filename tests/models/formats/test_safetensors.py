@@ -36,7 +36,7 @@ def test_every_type_that_the_library_writes_is_read_back_the_same(tmp_path):
 
 def test_numbers_of_other_types_are_listed_but_not_mapped(write):
     tensor = read_header(write(raw(entry("F4", [2, 4], [0, 4]), b"\0" * 4)))[0]["a"]
-    with pytest.raises(ValueError, match="has the type F4; expected one"):
+    with pytest.raises(ValueError, match="type F4"):
         tensor.array  # noqa: B018 - refused
 
 
@@ -61,7 +61,7 @@ DEFECTS = {
 @pytest.mark.parametrize("content", DEFECTS.values(), ids=DEFECTS)
 def test_damage_is_an_error_that_names_the_file(write, content):
     path = write(content)
-    with pytest.raises(ValueError, match=r"vectors\.any is a damaged safetensors file") as caught:
+    with pytest.raises(ValueError, match=r"vectors\.any is damaged") as caught:
         read_header(path)
     assert len(str(caught.value)) < 1000
 

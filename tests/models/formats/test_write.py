@@ -117,7 +117,7 @@ def test_a_number_that_cannot_be_read_back_is_refused_with_its_word(old, kind):
 @pytest.mark.parametrize(
     ("kinds", "word", "reason"),
     [
-        (FILES, "", "is empty"),
+        (FILES, "", "empty"),
         (["glove", "word2vec"], " she", "' '"),
         (["glove", "word2vec"], "s\nhe", r"'\\n'"),
         (FILES, "s\0he", r"'\\x00'"),

@@ -46,9 +46,8 @@ def check_budget(label: str, promised: int, size: int) -> None:
     """Refuse a file that promises, or unpacks to, implausibly many bytes for its size."""
     if promised > max(SMALL_BYTES, MAX_EXPANSION * size):
         raise ValueError(
-            f"{label} grows to {promised:,} bytes or more from {size:,}. No file of vectors does "
-            "this, so it is damaged or built to fill the memory. Unpack it yourself if you trust "
-            "it."
+            f"{label} grows to {promised:,} bytes or more from {size:,}: it is damaged, or built "
+            "to fill the memory. Unpack it yourself if you trust it."
         )
 
 
@@ -74,7 +73,7 @@ def naming_errors(label: str, what: str) -> Iterator[None]:
         if isinstance(error, ValueError) and str(error).startswith(label):
             raise
         raise ValueError(
-            f"{label} is damaged, or no {what} ({type(error).__name__}: {error})."
+            f"{label} is damaged, or no {what} ({type(error).__name__}: {error!s:.300})."
         ) from error
 
 
@@ -191,16 +190,8 @@ class _Unpacking(io.RawIOBase):
     def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         source = self._source
         while not self._left:
-            try:
+            with naming_errors(source.label, f"whole {source.packing} file"):
                 part = next(self._parts, None)
-            except ImportError:
-                raise
-            # zstandard's own error has no class unless the library is there.
-            except Exception as error:
-                raise ValueError(
-                    f"{source.label} is damaged or cut short ({source.packing}): after "
-                    f"{self._n_bytes:,} unpacked bytes: {error}"
-                ) from error
             if part is None:
                 return 0
             self._left = memoryview(part)
@@ -223,8 +214,7 @@ def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterat
         end = rest.rfind(b"\n") + 1
         if len(rest) - end > MAX_RECORD_BYTES:
             raise ValueError(
-                f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes; expected a word and "
-                "its numbers per line."
+                f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes: no word and numbers."
             )
         if end:
             yield rest[:end]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
-import logging
 from array import array
 from collections.abc import Iterator, Set
 from pathlib import Path
@@ -15,11 +14,9 @@ import numpy as np
 from wefe._progress import progress_bar
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._bytes import HEAD_BYTES, MAX_WORD_BYTES, line_blocks
-from wefe.models.formats._frame import OTHER_NAMES, WORD_NAMES
+from wefe.models.formats._frame import OTHER_NAMES, WORD_NAMES, log_left_out
 from wefe.models.formats._sniff import is_number
 from wefe.models.formats._source import Reading, VectorSource, select
-
-logger = logging.getLogger(__name__)
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 18
@@ -45,16 +42,14 @@ class CsvSource(VectorSource):
         is_whole = b"\n" in head.strip() or len(head) < _MAX_FIRST_BYTES
         if sep is None or not is_whole:
             raise ValueError(
-                f"{path} is not CSV: expected lines of a word and numbers with commas, tabs or "
-                f"semicolons between; found {head[:60]!r}."
+                f"{path} is not CSV: expected words and numbers separated by commas, tabs or "
+                f"semicolons; found {head[:60]!r}."
             )
         fields = _fields(_lines(head)[0], sep)
         self._sep, self._n_fields = sep, len(fields)
         self._has_header, self._word, self._numbers = _columns(fields)
         self.dim = len(self._numbers)
-        if left_out := {*range(len(fields))} - {self._word, *self._numbers}:
-            names = [fields[column] for column in sorted(left_out)]
-            logger.info("%s: the columns %s are not used as dimensions", path, names)
+        log_left_out(self.label, fields, {self._word, *self._numbers})
 
     def blocks(self) -> Iterator[Block]:
         return self._blocks(None)
@@ -118,21 +113,24 @@ class CsvSource(VectorSource):
 def looks_like_csv(head: bytes) -> str | None:
     """Return the separator if `head` (the first 4096 bytes) is CSV or TSV, otherwise None."""
     is_cut = len(head) >= HEAD_BYTES and head.count(b"\n") < 2
-    for sep in "\t,;":
-        rows = [_fields(line, sep) for line in _lines(head)[:2]]
-        if is_cut and rows:
-            rows[-1].pop()  # it may not be whole
-        if not rows or len(rows[0]) < 2:
-            continue
-        has_header, word, numbers = _columns(rows[0])
-        row = [*rows, [], []][has_header]
-        seen = [row[column] for column in numbers if column < len(row)]
+    lines = _lines(head)[:2]
+    return next((sep for sep in "\t,;" if _is_csv(lines, sep, is_cut)), None)
+
+
+def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
+    rows = [_fields(line, sep) for line in lines]
+    if is_cut and rows:
+        rows[-1].pop()  # it may not be whole
+    first = rows[0] if rows else []
+    if len(first) < 2:
+        return False
+    has_header, word, numbers = _columns(first)
+    row = [*rows, []][has_header]
+    seen = [row[column] for column in numbers if column < len(row)]
+    if not seen:
         # Names of columns are believed without a number only if one of them says 'word'.
-        is_named = has_header and rows[0][word].strip().lower() in WORD_NAMES
-        is_whole = is_cut or len(row) == len(rows[0])
-        if all(map(is_number, seen)) and (is_whole if seen else is_named):
-            return sep
-    return None
+        return has_header and first[word].strip().lower() in WORD_NAMES
+    return (is_cut or len(row) == len(first)) and all(map(is_number, seen))
 
 
 def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
@@ -141,12 +139,12 @@ def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
     telling = [names.index(name) for name in WORD_NAMES if name in names]
     word = telling[0] if telling else 0
     numbers = [c for c, name in enumerate(names) if c != word and name not in OTHER_NAMES]
+    headings = [names[c] for c in numbers]
+    has_header = bool(headings) and not any(map(is_number, headings))
     # pandas numbers its columns from 0; so might be a vector, if it is short.
-    is_counted = [names[c] for c in numbers] == [str(i) for i in range(len(numbers))]
-    is_named = bool(telling) or names[word] in OTHER_NAMES or len(numbers) > 3
-    if numbers and ((is_counted and is_named) or not any(is_number(names[c]) for c in numbers)):
-        return True, word, numbers
-    return False, 0, list(range(1, len(fields)))
+    if headings == list(map(str, range(len(headings)))):
+        has_header = bool(telling) or names[word] in OTHER_NAMES or len(headings) > 3
+    return (True, word, numbers) if has_header else (False, 0, list(range(1, len(fields))))
 
 
 def _lines(head: bytes) -> list[str]:

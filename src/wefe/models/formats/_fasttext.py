@@ -75,9 +75,8 @@ class FastTextVectors(StoredVectors):
             raise ValueError(
                 f"{path}: expected a whole fastText model, found version {version} with "
                 f"{n_words:,} words, {n_labels:,} labels, {bucket:,} buckets of n-grams and {dim} "
-                f"dims, which do not fit {file.size:,} bytes. It may be damaged, cut short, "
-                "quantised (.ftz) or from floret, which wefe does not read. Use the whole .bin, or "
-                "write the vectors as text with the tool's save_vectors and open those."
+                f"dims, which do not fit {file.size:,} bytes. It may be damaged, quantised (.ftz) "
+                "or from floret: write the vectors as text with the tool's save_vectors."
             )
         self.key_to_index, self._text, self._bounds = index, text, np.append(-10, ends)
         self.counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
@@ -94,13 +93,8 @@ class FastTextVectors(StoredVectors):
     def has_subwords(self, word: str) -> bool:
         return self._ngrams([word.encode("utf-8", "surrogatepass")])[0].size > 0
 
-    def get_vector(self, word: str) -> FloatArray:
-        if word in self.key_to_index:
-            return self[word]
-        ngrams, counts = self._ngrams([word.encode("utf-8", "surrogatepass")])
-        if not ngrams.size:
-            raise KeyError(f"{word!r} has no vector in {self._matrix.file.path}")
-        return self._means(ngrams, counts)[0]  # type: ignore[no-any-return]
+    def _build(self, word: str) -> FloatArray:
+        return self._means(*self._ngrams([word.encode("utf-8", "surrogatepass")]))[0]  # type: ignore[no-any-return]
 
     def _make(self, rows: _Ints) -> FloatArray:
         vectors = np.empty((len(rows), self.vector_size), dtype=np.float32)

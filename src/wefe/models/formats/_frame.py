@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
@@ -50,34 +50,29 @@ class FrameLayout:
     def __init__(self, label: str, frame: Any) -> None:
         self.label = label
         names = list(map(str, frame.columns))
-        kinds = [_kind(frame.iloc[:, position]) for position in range(len(names))]
-
-        def of_kind(kind: str) -> list[int]:
-            return [place for place, each in enumerate(kinds) if each == kind]
-
-        words, lists, floats = of_kind("text"), of_kind("list"), of_kind("float")
-        integers = [place for place in of_kind("int") if names[place].lower() not in OTHER_NAMES]
-        if len(words) > 1:
-            words = [place for place in words if names[place].lower() in WORD_NAMES]
+        kinds = [_kind(frame.iloc[:, place]) for place in range(len(names))]
+        words, lists, floats, integers = (
+            [place for place, each in enumerate(kinds) if each == kind]
+            for kind in ("text", "list", "float", "int")
+        )
         if _kind(frame.index.to_series()) == "text":
             words = [-1]
-        vectors = lists or floats or integers
-        self.is_list, self.dim = bool(lists), len(vectors)
+        elif len(words) > 1:
+            words = [place for place in words if names[place].lower() in WORD_NAMES]
+        self.vectors = lists or floats or integers
+        self.is_list, self.dim = bool(lists), len(self.vectors)
         if lists:
-            self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if len(lists) == 1 else 0
+            self.dim = len(_as_vector(frame.iloc[0, lists[0]]))
         # A count must not become a dimension.
-        is_mixed = floats and integers and not lists
-        if len(words) != 1 or self.dim == 0 or is_mixed:
+        n_kinds = len(lists) or bool(floats) + bool(integers)
+        if (len(words), n_kinds) != (1, 1) or self.dim == 0:
             raise ValueError(
                 f"{label}: expected words in the index or in one column (of several, name one "
-                "'word'), and one column of lists of numbers, or columns of numbers that are all "
-                f"floating-point or all whole; found {dict(zip(names[:20], kinds, strict=False))} "
-                f"and {len(frame)} rows. Leave out or convert the other columns."
+                "'word'), and one column of lists or columns of numbers of one kind; found "
+                f"{dict(zip(names[:20], kinds, strict=False))} and {len(frame)} rows."
             )
-        self.word, self.vectors = words[0], vectors
-        if left_out := {*range(len(names))} - {self.word, *vectors}:
-            others = [names[position] for position in sorted(left_out)]
-            logger.info("%s: the columns %s are not used as dimensions", label, others)
+        self.word = words[0]
+        log_left_out(label, names, {self.word, *self.vectors})
 
     def read(self, frame: Any) -> Block:
         words = frame.index if self.word < 0 else frame.iloc[:, self.word]
@@ -90,6 +85,12 @@ class FrameLayout:
         # As objects, so that a category is one string however many rows have it.
         words = words.astype(object).tolist()
         return stack(self.label, words, values, self.dim, range(len(frame)))
+
+
+def log_left_out(label: str, names: Sequence[str], used: Set[int]) -> None:
+    """Log the names of the columns that are not used."""
+    if others := [name for place, name in enumerate(names) if place not in used]:
+        logger.info("%s: the columns %s are not used as dimensions", label, others)
 
 
 def stack(
@@ -149,13 +150,13 @@ def _floating(dtype: Any) -> np.dtype[Any]:
 
 
 def _kind(column: Any) -> str:
-    """Return what a column holds: 'text', 'float', 'int', 'list' or '' for anything else."""
+    """Return what a column holds: 'text', 'float', 'int', 'list', or '' for counts and the like."""
     import pandas as pd
 
     if pd.api.types.is_float_dtype(column.dtype):
         return "float"
     if pd.api.types.is_integer_dtype(column.dtype):
-        return "int"
+        return "" if str(column.name).lower() in OTHER_NAMES else "int"
     first = next(iter(column.dropna().iloc[:1]), None)
     if isinstance(first, str):
         return "text"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from wefe._checks import import_library
 from wefe.models._file_array import FileArray
 from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, check_vectors
+from wefe.models.formats._bytes import naming_errors
 from wefe.models.formats._numpy import open_array
 from wefe.models.formats._source import Reading, TableSource
 
@@ -43,14 +44,9 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
 
 def _open_with_gensim(path: Path) -> Any:
     library = import_library("gensim.utils", "gensim", str(path))
-    try:
+    with naming_errors(str(path), "file of gensim"):
         # gensim takes a string with '://' for an address; an absolute path never is one.
         loaded = library.SaveLoad.load(str(path.absolute()), mmap="c")
-    except Exception as error:
-        raise ValueError(
-            f"{path}, or a file that belongs to it, is missing, damaged or not gensim's "
-            f"({type(error).__name__}: {error})."
-        ) from error
     table = gensim_table(loaded)
     return loaded if table is None else table
 

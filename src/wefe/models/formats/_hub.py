@@ -71,8 +71,8 @@ def split_repo_id(text: str, revision: str | None) -> tuple[str, str | None]:
     match = _REPO_ID.fullmatch(text)
     if match is None or (revision and match["revision"] not in (None, revision)):
         raise ValueError(
-            "expected the name of a model on Hugging Face, as 'org/name' or 'org/name@revision', "
-            f"with one revision; found {found(text)}, revision={revision!r}."
+            "expected a model on Hugging Face, as 'org/name' or 'org/name@revision', and one "
+            f"revision; found {found(text)}, revision={revision!r}."
         )
     return match["repo"], revision or match["revision"]
 

@@ -32,6 +32,7 @@ from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import Block, FloatArray
+from wefe.models.formats._bytes import naming_errors
 from wefe.models.formats._safetensors import DTYPES, Tensor, read_header
 from wefe.models.formats._source import Reading, TableSource, VectorSource, cast_finite
 
@@ -105,12 +106,8 @@ class FileVocabulary(Mapping[str, int]):
         return dict(_Items(self)).values()
 
     def _text(self, start: int, stop: int) -> str:
-        try:
+        with naming_errors(self._label, "vocabulary in UTF-8"):
             return self._bytes(start, stop).decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"{self._label} is damaged: its vocabulary is not UTF-8 ({error})."
-            ) from error
 
     def _bytes(self, start: int, stop: int) -> bytes:
         if stop <= len(self):
@@ -151,11 +148,8 @@ def _open_native(
         index = FileVocabulary(str(path), *parts)
         n_rows = len(index)
     else:
-        letters = arrays["vocabulary"]
-        try:
-            words = letters[:].tobytes().decode("utf-8").split("\n")
-        except UnicodeDecodeError as error:
-            raise ValueError(f"{path} is damaged: its vocabulary is not UTF-8.") from error
+        with naming_errors(str(path), "vocabulary in UTF-8"):
+            words = arrays["vocabulary"][:].tobytes().decode("utf-8").split("\n")
         index = dict(zip(words, itertools.count()))
         # Words that come twice shift the rows of those behind them.
         n_rows = len(words)

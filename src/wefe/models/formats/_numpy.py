@@ -62,6 +62,30 @@ def open_array(path: Path, reading: Reading) -> Any:
 
 def open_npz(path: Path, reading: Reading) -> TableSource:
     """Read an archive of a 2-d floating-point array and a 1-d array of words, of any names."""
+    label, headers = str(path), _headers(path)
+
+    def read(n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
+        """Read the only array that fits, or the one with a preferred name."""
+        fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
+        names = [name for name in preferred if name in fit] or fit
+        if len(fit) > 1 and names[0] not in preferred:
+            raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
+        if not names:
+            return None
+        return _load(path, f"{label}, array {names[0]!r}", reading, headers[names[0]][1], names[0])
+
+    vectors = read(2, "f", ("vectors", "embeddings", "matrix", "W"))
+    if vectors is None:
+        raise ValueError(f"{label}: expected a 2-d array of floats, found {headers}.")
+    vocabulary = reading.vocabulary
+    if vocabulary is None:
+        words = read(1, "USO", ("vocabulary", "vocab", "words", "tokens"))
+        vocabulary = None if words is None else _strings(words, f"{label}, the array of words")
+    return _join(path, reading, vectors, vocabulary)
+
+
+def _headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
+    """Return the shape and dtype of each array of an archive."""
     label, headers = str(path), {}
     with naming_errors(label, "archive"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
@@ -73,26 +97,7 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
                 where = f"{label}, array {name!r}"
                 shape, _, dtype, _ = _read_header(file, member.file_size, where)
             headers[name] = shape, dtype
-
-    def read(n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
-        """Read the only array that fits, or the one with a preferred name."""
-        fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
-        names = [name for name in preferred if name in fit] or fit
-        if not names:
-            return None
-        if len(fit) > 1 and names[0] not in preferred:
-            raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
-        where = f"{label}, array {names[0]!r}"
-        return _load(path, where, reading, headers[names[0]][1], names[0])
-
-    vectors = read(2, "f", ("vectors", "embeddings", "matrix", "W"))
-    if vectors is None:
-        raise ValueError(f"{label}: expected a 2-d array of floats, found {headers}.")
-    vocabulary = reading.vocabulary
-    if vocabulary is None:
-        words = read(1, "USO", ("vocabulary", "vocab", "words", "tokens"))
-        vocabulary = None if words is None else _strings(words, f"{label}, the array of words")
-    return _join(path, reading, vectors, vocabulary)
+    return headers
 
 
 # ---- Arrays ------------------------------------------------------------------------------------

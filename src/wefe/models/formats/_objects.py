@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,6 @@ from wefe.models.formats._source import Reading, TableSource, VectorSource
 logger = logging.getLogger(__name__)
 
 _UNNAMED = "Unnamed model"
-_SPACY = {"spacy.language.Language", "spacy.vocab.Vocab", "spacy.vectors.Vectors"}
 
 
 def open_object(source: Any, reading: Reading) -> VectorSource:
@@ -27,18 +27,17 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
 
     The name of its class identifies it, so no library is imported.
     """
-    names = class_names(source)
-    label = f"the {type(source).__name__}"
+    classes = " ".join(class_names(source))
+    label, name = f"the {type(source).__name__}", _UNNAMED
     if isinstance(source, tuple) and len(source) == 2:
         return TableSource(ArrayVectors(*source), "the pair (vocabulary, vectors)", _UNNAMED)
     if isinstance(source, Mapping):
         return open_dict(source)
-    if any(name.startswith("pandas.") and name.endswith(".DataFrame") for name in names):
+    if re.search(r"\bpandas\.\S*DataFrame\b", classes):
         return open_frame(source)
-    if _SPACY.intersection(names):
+    if re.search(r"\bspacy\.(language\.Language|vocab\.Vocab|vectors\.Vectors)\b", classes):
         return _open_spacy(source, label, reading)
-    name = _UNNAMED
-    if any(each.startswith("flair.embeddings.") for each in names):
+    if re.search(r"\bflair\.embeddings\.", classes):
         # flair calls them by the path of their file, if that was given.
         name = Path(getattr(source, "name", _UNNAMED)).stem
         source = flair_to_gensim(source)
@@ -47,8 +46,7 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
         return gensim_source(table, label, name, reading)
     if not is_table(source):
         raise TypeError(
-            "source must be a path, a name, 'demo', or an object that holds vectors (of gensim, "
-            f"spaCy, flair, pandas, a dict); got {found(source)}."
+            f"source must be a path, a name or an object with vectors; got {found(source)}."
         )
     return TableSource(source, label, name)
 
@@ -58,9 +56,8 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     vectors = getattr(vocabulary, "vectors", vocabulary)
     if "floret" in str(getattr(vectors, "mode", "")) or not len(vectors.key2row):
         raise ValueError(
-            f"{label} lists no words with vectors of their own, as the small pipelines (..._sm) "
-            "and floret vectors do not. For floret, give the words and their vectors as a dict: "
-            "{word: nlp.vocab[word].vector for word in words}."
+            f"{label} lists no words with vectors, as small pipelines (..._sm) and floret do not. "
+            "For floret, give a dict: {word: nlp.vocab[word].vector for word in words}."
         )
     # Row -1 is spaCy's mark of a word that lost its vector.
     rows = {key: row for key, row in vectors.key2row.items() if row >= 0}
@@ -69,9 +66,8 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
     unnamed = len(rows) - len(known)
     if (unnamed and not reading.lenient) or not known:
         raise ValueError(
-            f"{label}: {unnamed:,} of its {len(rows):,} vectors belong to hashes whose words its "
-            "StringStore does not know. Pass the pipeline or its vocab, or leave these vectors out "
-            "with on_error='skip'."
+            f"{label}: {unnamed:,} of its {len(rows):,} vectors have no word in its StringStore. "
+            "Pass the pipeline or its vocab, or leave them out with on_error='skip'."
         )
     data = vectors.data
     # On a GPU it is an array of cupy.

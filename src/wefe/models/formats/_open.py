@@ -41,14 +41,12 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
         if row.matches(head):
             if not row.packed and file.packing is not None:
                 raise ValueError(
-                    f"{file.label} is packed ({file.packing}); unpack it first, as files of the "
-                    f"format {row.name!r} are read in place."
+                    f"{file.label} is packed ({file.packing}); unpack it to read {row.name!r}."
                 )
             return function(row.reader)(file if row.packed else path, reading)  # type: ignore[no-any-return]
     known = ", ".join(row.name for row in _registry.FORMATS)
     raise ValueError(
-        f"{file.label} is in no known format; expected one of {known}, found bytes that start with "
-        f"{head[:16]!r}."
+        f"{file.label} is in no known format; expected one of {known}, found {head[:16]!r}."
     )
 
 
@@ -70,7 +68,6 @@ def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None
     if text.startswith("hf://") or (not local and _hub.looks_like_repo_id(text)):
         return _hub.fetch_from_hugging_face(text, revision, token)
     raise FileNotFoundError(
-        f"there is no file {text!r}. A model is a file of vectors, the name of one in gensim-data "
-        "('glove-twitter-25'), a repository of Hugging Face ('org/name'), or 'demo' for the "
-        f"packaged vectors.{nearest(text, _hub.GENSIM_DATA_NAMES)}"
+        f"there is no file {text!r}. Give a file of vectors, a name of gensim-data, a repository "
+        f"of Hugging Face ('org/name'), or 'demo'.{nearest(text, _hub.GENSIM_DATA_NAMES)}"
     )

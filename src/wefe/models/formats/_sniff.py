@@ -45,34 +45,40 @@ def is_text(head: bytes) -> bool:
     At least half of the first lines must fit, because some may be damaged.
     """
     header = parse_header(head)
-    body = head.partition(b"\n")[2] if header is not None else head
-    if header is not None:
-        # Where the first vector would be in binary there are digits; or letters, if the first line
-        # has no space, which may yet be a word with a line end.
-        n_bytes = min(4 * header[1], 64)
-        digits = rb"\n?[^ ]+ [-+.0-9eE\s]{%d}" % n_bytes
-        letters = rb"\n?[^ \n]+\n[^ ]* [!-~\s]{%d}" % n_bytes
-        if re.match(digits + b"|" + letters, body):
-            return True
-        # A line end may stand before a word in binary, never in text.
-        if body.startswith(b"\n"):
-            return False
+    if header is None:
+        return _is_regular(_counts(head, head))
+    body = head.partition(b"\n")[2]
+    # Where the first vector would be in binary there are digits; or letters, if the first line has
+    # no space, which may yet be a word with a line end.
+    n_bytes = min(4 * header[1], 64)
+    digits = rb"\n?[^ ]+ [-+.0-9eE\s]{%d}" % n_bytes
+    letters = rb"\n?[^ \n]+\n[^ ]* [!-~\s]{%d}" % n_bytes
+    if re.match(digits + b"|" + letters, body):
+        return True
+    # A line end may stand before a word in binary, never in text.
+    if body.startswith(b"\n"):
+        return False
+    # A line of binary may end with a digit, too. It has other bytes, though, than text with a
+    # wrong header.
+    counts = _counts(body, head)
+    if counts.count(header[1]) * 2 >= max(len(counts), 1):
+        return True
+    has_tabs = re.match(rb"[^\t ]+\t[-+.0-9]", body) is not None
+    return is_clean(head) and (has_tabs or _is_regular(counts))
+
+
+def _counts(body: bytes, head: bytes) -> list[int]:
+    """Count the numbers at the end of each of the first lines."""
     lines = body.removeprefix(codecs.BOM_UTF8).split(b"\n")
     if len(head) >= HEAD_BYTES:
         # The last line is cut, within its last number.
         last = lines.pop()
-        if not lines:
-            return b"\0" not in last and numbers_at_end(last.rpartition(b" ")[0]) > 0
-    lines = [line for line in lines if line.strip()][:SAMPLE_LINES]
-    counts = [numbers_at_end(line) for line in lines]
-    is_regular = any(counts) and counts.count(0) * 2 <= len(lines)
-    if header is None:
-        return is_regular
-    # A line of binary may end with a digit, too. It has other bytes, though, than text with a
-    # wrong header.
-    if counts.count(header[1]) * 2 >= max(len(lines), 1):
-        return True
-    return is_clean(head) and (is_regular or bool(re.match(rb"[^\t ]+\t[-+.0-9]", body)))
+        lines = lines or [last.rpartition(b" ")[0] * (b"\0" not in last)]
+    return [numbers_at_end(line) for line in lines if line.strip()][:SAMPLE_LINES]
+
+
+def _is_regular(counts: list[int]) -> bool:
+    return any(counts) and counts.count(0) * 2 <= len(counts)
 
 
 def is_word2vec_binary(head: bytes) -> bool:

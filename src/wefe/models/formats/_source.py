@@ -139,8 +139,7 @@ def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike)
     finite = np.isfinite(cast).all(axis=1)
     if not finite.all():
         raise ValueError(
-            f"the vector of {words[int(finite.argmin())]!r} has a number that is not finite in "
-            f"{cast.dtype}; only finite numbers can be read back."
+            f"the vector of {words[int(finite.argmin())]!r} has numbers not finite in {cast.dtype}."
         )
     return cast
 

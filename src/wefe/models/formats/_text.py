@@ -210,8 +210,7 @@ def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
     if not np.isfinite(vector).all():
         place = int(np.flatnonzero(~np.isfinite(vector))[0])
         raise LineError(
-            f"number {place + 1} of {fields[0]!r} is {fields[1 + place].decode()}; expected finite "
-            "numbers (in float32)."
+            f"number {place + 1} of {fields[0]!r} is {fields[1 + place].decode()}, not finite."
         )
     return fields[0], vector
 

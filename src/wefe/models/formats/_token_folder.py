@@ -133,9 +133,8 @@ def choose_table(label: str, names: Iterable[str]) -> str:
             if f".{name}".endswith(table) and tied.issuperset(candidates):
                 return name
     raise ValueError(
-        f"{label}: expected one table with a vector per token, with a name like {_TABLE.pattern}; "
-        f"found {_some(candidates or names)}. Save the table that you mean in a file of its own, "
-        "beside the tokenizer.json."
+        f"{label}: expected one table with a name like {_TABLE.pattern}; found "
+        f"{_some(candidates or names)}. Save the table that you mean in a file of its own."
     )
 
 

@@ -39,11 +39,9 @@ UNSPACED = re.compile(
 # A byte of what no token spells, as byte fallback writes it.
 _BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
-# What model2vec keeps beside a table: the row of each token, and its weight.
-_EXTRAS = {
-    "mapping": ("I64", "I32", "I16", "U64", "U32", "U16"),
-    "weights": ("F64", "F32", "F16"),
-}
+# What model2vec keeps beside a table, and the kinds of its numbers: the row of each token, and its
+# weight.
+_EXTRAS = {"mapping": ("I", "U"), "weights": ("F",)}
 
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
@@ -82,11 +80,10 @@ class TokenVectors(StoredVectors):
         fits = 0 <= rows.min() <= rows.max() < table.shape[0]
         if not fits or any(len(each) < n_tokens for each in parts):
             raise ValueError(
-                f"{label}: expected a row, and a weight, for each of {n_tokens:,} tokens; found "
-                f"a table of shape {table.shape}, mapping {mapping}, weights {weights}. Use the "
-                "tokenizer that was saved with this table."
+                f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
+                f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
             )
-        self._table, self._tokenizer, self.policy, self._label = table, tokenizer, policy, label
+        self._table, self._tokenizer, self.policy = table, tokenizer, policy
         self._static, self._normalize = static, normalize
         self._mapping = None if mapping is None else mapping.astype(np.intp, casting="same_kind")
         self._weights = None if weights is None else np.array(weights)
@@ -131,17 +128,16 @@ class TokenVectors(StoredVectors):
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each word as inside a sentence."""
-        unspaced = [not self._static and UNSPACED.match(word) is not None for word in words]
-        texts = [
-            f" {word}" if self._add_space and not bare else word
-            for word, bare in zip(words, unspaced, strict=True)
-        ]
+        bare = [not self._static and UNSPACED.match(word) is not None for word in words]
+        space = " " if self._add_space else ""
+        texts = [word if b else space + word for word, b in zip(words, bare, strict=True)]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        ids = [each.ids for each in encoded]
         # Some tokenizers put a space before every text. Inside a sentence it is not there.
-        return [
-            ids[1:] if bare and len(ids) > 1 and ids[0] in self._lone_spaces else ids
-            for ids, bare in zip([each.ids for each in encoded], unspaced, strict=True)
-        ]
+        for n in np.flatnonzero(bare):
+            if len(ids[n]) > 1 and ids[n][0] in self._lone_spaces:
+                del ids[n][0]
+        return ids
 
     def _tokens_of(self, word: str) -> list[int]:
         """Return the tokens that build the vector of a word; none if it has no vector."""
@@ -161,14 +157,8 @@ class TokenVectors(StoredVectors):
     def has_subwords(self, word: str) -> bool:
         return self.policy != "refuse" and bool(self._tokens_of(word))
 
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, built from subwords if necessary; KeyError without one."""
-        if word in self.key_to_index:
-            return self[word]
-        tokens = [] if self.policy == "refuse" else self._tokens_of(word)
-        if not tokens:
-            raise KeyError(f"{word!r} has no vector in {self._label}")
-        vectors = self._of_tokens(np.array(tokens, dtype=np.intp))
+    def _build(self, word: str) -> FloatArray:
+        vectors = self._of_tokens(np.array(self._tokens_of(word), dtype=np.intp))
         return self._finish(vectors.mean(axis=0, keepdims=True))[0]  # type: ignore[no-any-return]
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
@@ -238,15 +228,13 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
             f"{weights}: expected numbers of {', '.join(dtypes)} in the table {name!r}; found "
             f"{tensors[name].dtype}. Use the model in another precision."
         )
-    parts = {}
-    for key in {*_EXTRAS} & {*tensors} if name == "embeddings" else ():
-        if tensors[key].dtype not in _EXTRAS[key] or len(tensors[key].shape) != 1:
+    parts = {key: tensors[key] for key in {*_EXTRAS} & {*tensors} if name == "embeddings"}
+    for key, tensor in parts.items():
+        if not str(tensor.dtype).startswith(_EXTRAS[key]) or len(tensor.shape) != 1:
             raise ValueError(
                 f"{weights}: expected {key!r} to be of one dimension and of "
-                f"{', '.join(_EXTRAS[key])}; found {tensors[key].dtype} of shape "
-                f"{tensors[key].shape}."
+                f"{' or '.join(_EXTRAS[key])}; found {tensor.dtype} of shape {tensor.shape}."
             )
-        parts[key] = tensors[key].array[:]
     tokens = TokenVectors(
         tensors[name].array,
         _read_tokenizer(tokenizer),
@@ -254,7 +242,7 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         static=static,
         normalize=static and "Normalize" in steps,
         label=str(path),
-        **parts,
+        **{key: tensor.array[:] for key, tensor in parts.items()},
     )
     layers = ["the layers of a language model (wefe.contextual.load_encoder runs them)"]
     left_out = sorted({*steps} - {"Normalize"}) if static else layers

@@ -116,8 +116,7 @@ class Word2VecBinarySource(VectorSource):
                 rest = rest if number <= n_words else b""
         if number <= n_words and not self._reading.lenient:
             raise ValueError(
-                f"{self.label} ends within word {number} of {n_words}, after byte {offset:,}; the "
-                "file is cut short."
+                f"{self.label} is cut short in word {number} of {n_words}, after byte {offset:,}."
             )
         self.n_skipped += n_words + 1 - number
 

@@ -27,7 +27,7 @@ from wefe._progress import progress_bar
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
-from wefe.models.formats._sniff import SAMPLE_LINES, is_number
+from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end
 from wefe.models.formats._source import cast_finite
 
 logger = logging.getLogger(__name__)
@@ -233,21 +233,22 @@ def _checked(
 def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
     """Refuse a word that a format cannot store, or that would hide which format it is."""
     match = (_NOT_IN_BINARY if format == "word2vec-binary" else _NOT_IN_TEXT).search(word)
-    reason = ""
-    if match or not word:
-        reason = f"it contains {match.group()!r}" if match else "it is empty"
-    elif len(word.encode()) > _MAX_WORD_BYTES:
-        reason = f"it has more than {_MAX_WORD_BYTES:,} bytes"
-    elif format != "glove":
-        # Readers take that for text with tabs.
-        if place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word):
-            reason = "it is the first word and has a tab before a number"
-    elif place < SAMPLE_LINES and " " in word and is_number(word.rpartition(" ")[2]):
-        reason = "it ends with a number, and the first words tell the dimensions"
-    elif place == 0 and word.startswith(_MAGIC):
-        reason = "the file would start with the mark of another format"
+    reason = f"it contains {match.group()!r}" if match else _misleads(word, format, place)
     if reason:
         raise ValueError(
-            f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose another "
-            "format, for example 'native'."
+            f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose 'native'."
         )
+
+
+def _misleads(word: str, format: str, place: int) -> str:  # noqa: A002
+    """Return why readers would not find the word at this place, or ''."""
+    if not 0 < len(word.encode()) <= _MAX_WORD_BYTES:
+        return f"it is empty or has more than {_MAX_WORD_BYTES:,} bytes"
+    if format == "glove" and place < SAMPLE_LINES and numbers_at_end(word.encode()):
+        return "it ends with a number, and the first words tell the dimensions"
+    if format == "glove" and place == 0 and word.startswith(_MAGIC):
+        return "the file would start with the mark of another format"
+    # Readers take that for text with tabs.
+    if place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word):
+        return "it is the first word and has a tab before a number"
+    return ""
