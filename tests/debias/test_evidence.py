@@ -264,19 +264,6 @@ def test_neighbours_are_those_of_a_loop_over_words(vectors, before, moved):
     assert (math.isnan(alone.after), alone.note[:20]) == (True, "fewer than two words")
 
 
-def test_invariances_of_neighbours(vectors, before, moved):
-    rotation, _ = np.linalg.qr(np.random.default_rng(2).normal(size=(8, 8)))
-    assert kept(before, model(vectors @ rotation)).after == 1
-    shuffled = np.random.default_rng(3).permutation(vectors)
-    # By chance 10 of 299.
-    assert kept(before, model(shuffled)).after == pytest.approx(10 / 299, abs=0.02)
-    after, order = model(moved), np.random.default_rng(4).permutation(300)
-    other = model(moved[order], words=[f"w{i}" for i in order])
-    assert kept(before, other, 50) == kept(before, after, 50)
-    assert kept(before, after, 50) != kept(before, after, 50, seed=1)
-    assert values(before, other) == pytest.approx(values(before, after), rel=1e-12)
-
-
 # Quality
 
 

@@ -323,18 +323,6 @@ def test_where_the_closed_form_is_not_positive(seed, k, monkeypatch):
     assert np.linalg.eigvalsh(gradient).max() > 1e-4 * size
 
 
-def test_fewer_words_than_dims(toy_model):
-    """What no word has stays as it is; the rest is as without these dims."""
-    wide = np.zeros((13, 20))
-    rotation = np.linalg.qr(np.random.default_rng(1).normal(size=(20, 20)))[0]
-    wide[:, :3] = toy_model.vectors
-    model = WordEmbeddingModel.from_arrays(list(toy_model.vocab), wide @ rotation)
-    t = SoftDebias().fit(model, PAIRS).transformation_
-    expected = np.eye(20)
-    expected[:3, :3] = SoftDebias().fit(toy_model, PAIRS).transformation_
-    np.testing.assert_allclose(t, rotation.T @ expected @ rotation, atol=1e-8)
-
-
 def test_neutral_words_are_all_but_definitional_and_ignored_ones(toy_model, caplog):
     rest = [word for word in toy_model if word not in {*FOUR, "kids"}]
     vectors = np.vstack([toy_model.vectors, np.zeros(3), np.full(3, np.inf)])

@@ -1,10 +1,7 @@
 """Tests of the logistic regressions that are fitted together."""
 
-import threading
-
 import numpy as np
 import pytest
-import threadpoolctl
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
@@ -100,39 +97,6 @@ def test_hostile_data_reach_the_optimum(name, caplog):
     uneven = np.where(np.arange(200) == 0, 200.0, 1.0)
     assert_optimal(HOSTILE[name](x), signs, np.vstack([np.ones(200), uneven, drawn(4, 200)]))
     assert not caplog.records
-
-
-# Threads of BLAS
-
-
-def blas_threads():
-    every = threadpoolctl.threadpool_info()
-    return [each["num_threads"] for each in every if each["user_api"] == "blas"]
-
-
-def set_blas_threads(number):
-    """Set it in a thread that ends, since threadpoolctl lets a living one keep the control."""
-    thread = threading.Thread(target=threadpoolctl.threadpool_limits, args=(number, "blas"))
-    thread.start()
-    thread.join()
-
-
-@pytest.fixture
-def two_blas_threads():
-    before = blas_threads()
-    set_blas_threads(2)
-    if 2 not in blas_threads():
-        pytest.skip("the BLAS of this machine cannot be told how many threads to use")
-    yield blas_threads()
-    set_blas_threads(max(before))
-
-
-def test_fits_use_one_thread_of_blas_each_and_leave_it_as_it_was_if_they_fail(two_blas_threads):
-    seen = []
-    with pytest.raises(ZeroDivisionError):
-        fit_cases(*data(), lambda part: seen.append(set(blas_threads())) or 1 / 0, 4)
-    assert seen[0] == {1}
-    assert blas_threads() == two_blas_threads
 
 
 def test_fits_that_do_not_end_are_reported(monkeypatch, caplog):

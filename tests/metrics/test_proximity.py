@@ -13,7 +13,6 @@ from wefe.metrics import (
     ProximityBias,
     bias_subspace,
     gipe,
-    group_directions,
     neighbor_group_shares,
     neighborhoods,
     proximity_bias,
@@ -123,17 +122,6 @@ def test_all_scores_agree_with_loops(literal, seed, before):
     assert result["result"] == pytest.approx(np.mean(eta))
     result = NeighborPercentage().run_query(query, model, **options)
     assert result["result"] == pytest.approx(100 * np.mean(along > 0))
-
-
-def test_groups_beyond_two_are_those_of_the_largest_cosine(literal, toy_model, vectors):
-    towards = group_directions([vectors(words) for words in (T1, T2, "they folk")])
-    basis = np.linalg.svd(towards, full_matrices=False)[2][:2]
-    words = ["home", "boss", "tree"]
-    near = neighborhoods(toy_model, words, basis, towards, 4)
-    names, _, _ = literal.neighborhoods(toy_model, words, towards[0], 4)
-    every = [toy_model[name] @ towards.T for of_word in names for name in of_word]
-    counts = np.bincount(np.argmax(every, axis=1), minlength=3)
-    np.testing.assert_allclose(neighbor_group_shares(near.along).mean(axis=0), counts / 12)
 
 
 # The side of the groups
@@ -275,17 +263,6 @@ def test_mapped_models_answer_and_those_of_some_words_only_are_refused(metric, t
     assert "was opened for 20 words only" in result.nan_reason
     with pytest.raises(ValueError, match="was opened for 20 words only"):
         metric().run_query(query, model, original=some)
-
-
-def test_small_models_give_the_neighbours_that_they_have(six, toy_model):
-    result = ProximityBias().run_query(six, toy_model, exclude=OUTSIDE)
-    assert result.details["neighborhoods"].k == 8
-    toy_model.update("tree", np.zeros(3))
-    near = NeighborPercentage().run_query(six, toy_model, exclude=OUTSIDE).details["neighborhoods"]
-    assert near.k == 7
-    assert "tree" not in near.names
-    with pytest.raises(UnanswerableError, match="toy has no words that could be neighbours"):
-        ProximityBias().run_query(six, toy_model, exclude=list(toy_model.vocab))
 
 
 # In the framework

@@ -238,21 +238,6 @@ def test_an_estimator_gives_its_own_numbers_to_the_digit(options, holdout, run, 
         assert result.details["test_accuracy"] == [trained.score(test, y_test)]
 
 
-def test_instance_is_neither_fitted_nor_seeded_and_a_seed_that_it_has_stays(run):
-    classifier = RandomForestClassifier(n_estimators=3)
-    run(estimator=classifier, random_state=4)
-    assert classifier.random_state is None
-    assert not hasattr(classifier, "classes_")
-
-    def forest(seed=None, **options):
-        params = {"n_estimators": 3, "random_state": seed}
-        options |= {"estimator": RandomForestClassifier, "estimator_params": params}
-        return run(holdout=False, **options)["rnsb"]
-
-    assert forest(5) == forest(5) == forest(5, random_state=1)
-    assert len({forest() for _ in range(5)}) > 1
-
-
 @pytest.mark.parametrize("estimator", [LinearSVC, LinearSVC(), SVC(), dict], ids=repr)
 def test_classifier_without_probabilities_is_refused(estimator, run):
     with pytest.raises(TypeError, match="estimator must be .* with predict_proba"):
@@ -364,11 +349,3 @@ def test_joint_negative_sentiment_is_an_outer_product(three_repetitions):
     matrix = joint_negative_sentiment(three_repetitions)
     assert list(matrix.columns) == ["she", "woman", "he", "man"]
     assert matrix.to_numpy() == pytest.approx(np.outer(p, p))
-
-
-def test_correlation_needs_predictions_that_vary(query, toy_model):
-    result = RNSB().run_query(query, toy_model, holdout=False)
-    with pytest.raises(ValueError, match="n_iterations"):
-        negative_sentiment_correlation(result)
-    result = RNSB().run_query(query, toy_model, holdout=False, n_iterations=3)
-    assert negative_sentiment_correlation(result).isna().to_numpy().all()

@@ -113,21 +113,7 @@ def test_no_direction_is_nan_with_a_reason(direction, reason, toy_model):
     assert not result.by_question()["picked"].any()
 
 
-# Frames and questions
-
-
-def test_frames_hold_shares_and_questions(toy_model):
-    result = sembias(toy_model, [QUESTION, OTHER], n_subset=1)
-    frame = result.to_frame()
-    assert list(frame["part"]) == ["all"] * 3 + ["subset"] * 3
-    assert tuple(frame["share"][:3]) == shares_of(result)
-    assert (frame["lower"] <= frame["share"]).all()
-    assert (frame["share"] <= frame["upper"]).all()
-    pairs = result.by_question()
-    assert list(pairs["pair"][:4]) == ["man:woman", "boss:home", "job:tree", "pilot:nurse"]
-    assert pairs["picked"].sum() == 2
-    assert pairs["picked"][0]
-    assert len(sembias(toy_model, [QUESTION]).to_frame()) == 3
+# Questions
 
 
 def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model, literal):

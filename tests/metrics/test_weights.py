@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from wefe import Query, WordEmbeddingModel
 from wefe._evaluation import Evaluation
@@ -16,7 +15,6 @@ from wefe.metrics import (
     RNSB,
     SAME,
     WEAT,
-    BaseMetric,
     get_metric,
     list_metrics,
     weat_effect_size,
@@ -190,24 +188,6 @@ def test_cases_of_rnsb_without_a_score_are_nan():
     # Probabilities that are all zero.
     far = set_of("far", 1e6 * X.vectors[:3])
     assert np.isnan(RNSB(holdout=False)._scores([far, far], [X, Y])).all()
-
-
-@pytest.mark.parametrize(
-    "params",
-    [
-        {"random_state": 3},
-        {"holdout": False, "estimator": LogisticRegression},
-        {"holdout": False, "estimator_params": {"C": 0.1}},
-    ],
-    ids=["holdout", "estimator", "parameters"],
-)
-def test_other_classifiers_of_rnsb_are_trained_for_each_case(params):
-    growing = X.weighted(Nested([rng(run).permutation(8) for run in range(2)], [4, 8]))
-    scores, slow = (
-        formula(RNSB(**params), [A, B], [growing, Y]).tolist()
-        for formula in (RNSB._scores, BaseMetric._scores)
-    )
-    assert scores == slow
 
 
 def test_words_of_nearly_one_direction_do_not_lose_their_deviation_to_rounding():
