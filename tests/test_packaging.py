@@ -243,26 +243,6 @@ def test_only_a_release_that_is_ready_is_published(step, tmp_path, version, tag,
     assert said in done.stdout
 
 
-def test_a_release_is_a_commit_of_the_main_branch(step, tmp_path):
-    if not shutil.which("git"):
-        pytest.skip("git is not installed")
-    who = ("-c", "user.name=x", "-c", "user.email=x@example.org", "-c", "commit.gpgsign=false")
-
-    def git(words):
-        subprocess.run(["git", *who, *words.split()], cwd=tmp_path, check=True, capture_output=True)
-
-    git("init -q")
-    git("commit -q --allow-empty -m one")
-    git("commit -q --allow-empty -m two")
-    git("update-ref refs/remotes/origin/main HEAD")
-    git("checkout -q HEAD~1")
-    assert step(ON_MAIN).returncode == 0
-    git("commit -q --allow-empty -m elsewhere")
-    done = step(ON_MAIN)
-    assert done.returncode == 1
-    assert "not on the main branch" in done.stdout
-
-
 def test_what_is_uploaded_was_tested_and_checked(workflows):
     jobs = workflows["publish"]["jobs"]
     assert jobs["tests"]["uses"] == "./.github/workflows/tests.yml"

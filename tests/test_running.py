@@ -245,18 +245,6 @@ def test_nothing_depends_on_n_jobs(models, queries, metric, params, n_bootstrap,
     assert len(messages) == 1
 
 
-def test_tables_have_one_row_per_answer(models, queries):
-    params = {"calculate_p_value": True, "p_value_method": "exact"}
-    tidy = measure(WEAT, queries, models, metric_params=params)
-    assert len(tidy) == 6
-    first = tidy.iloc[0]
-    assert first["p_value"] == pytest.approx(1 / 6)
-    assert (first["words_used"], first["words_lost"]) == (8, 0)
-    lost = tidy[(tidy.model_name == "gaps") & tidy.score.isna()].iloc[0]
-    assert lost["words_lost"] == 1
-    assert "kids" in lost["nan_reason"]
-
-
 def test_several_metrics_and_query_sets_are_one_table(models, queries):
     sets = {"both": queries, "first": queries[:1]}
     scores = measure(["weat-es", MAC(average="words")], sets, models)
@@ -301,20 +289,6 @@ def test_query_that_a_metric_cannot_answer_does_not_stop_the_others(toy_model):
     assert "paired by position" in scores["nan_reason"][0]
 
 
-@pytest.mark.parametrize(
-    "function",
-    [
-        lambda scores: pd.Series(scores.to_numpy().mean(axis=1)),
-        lambda scores: scores.mean(axis=1).astype(str),
-        lambda scores: scores.mean(axis=0),
-        lambda scores: 3.0,
-    ],
-)
-def test_custom_aggregation_must_fit_the_table(models, queries, function):
-    with pytest.raises(TypeError, match="one number per model"):
-        run_queries(WEAT, queries, models, aggregate_results=True, aggregation_function=function)
-
-
 def test_warnings_and_reasons_are_logged_once(toy_model, queries, caplog):
     def logged():
         messages = caplog.messages[:]
@@ -335,21 +309,6 @@ def test_warnings_and_reasons_are_logged_once(toy_model, queries, caplog):
     run_queries(RIPA, [lost], [toy_model], lost_vocabulary_threshold=0.5)
     (message,) = logged()
     assert "2 of 3 pairs" in message
-
-
-@pytest.mark.parametrize(
-    "result", [None, {"query_name": "q"}, {"result": "high"}, {"result": 1.0, "p_value": "low"}]
-)
-def test_metric_that_returns_something_else_is_named(toy_model, queries, result):
-    class Odd(BaseMetric):
-        metric_template = (2, 2)
-        metric_name = metric_short_name = "Odd"
-
-        def run_query(self, query, model, **lookup):
-            return result
-
-    with pytest.raises(TypeError, match=r"Odd.run_query must return a dict with a number under"):
-        run_queries(Odd, queries, [toy_model])
 
 
 def test_intervals_are_those_of_the_scores_shown(toy_model, queries):

@@ -87,12 +87,7 @@ def test_results_go_beside_the_study_file(tmp_path):
         ),
         ({"models": [{"source": "a", "on_error": "skp"}]}, "Did you mean 'skip'?"),
         ({"queries": [{"set": "gendre"}]}, "'gendre' is no published query set. Did you mean"),
-        ({"queries": [{"set": "gender", "file": "x.json"}]}, "found set and file"),
         ({"queries": [{"query": [AGE]}]}, "key 'queries', number 1, key 'name': missing"),
-        (
-            {"queries": [{"name": "x", "query": [{**AGE, "targets": {"a\u2028": ["x"]}}]}]},
-            "key 'query', number 1, key 'targets', key 'a\\u2028': must not hold the control",
-        ),
         (
             {"queries": [{"name": "x", "query": [AGE, AGE]}]},
             "number 2: number 1 is also called 'Young and Old wrt Good and Bad'",
@@ -107,29 +102,16 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"metrics": [{"metric": "rnd", "params": {"distanc": "cos"}}]},
             "key 'params', key 'distanc': unknown to rnd. Did you mean 'distance'?",
         ),
-        (
-            {"metrics": [{"metric": "weat", "params": {"return_effect_size": True}}]},
-            "key 'return_effect_size': is not a parameter here; choose the metric",
-        ),
         ({"metrics": [{"metric": "ceat"}]}, "key 'contexts': missing"),
-        ({"metrics": [{"metric": "weat", "contexts": "x.txt"}]}, "is for ceat, and this is weat"),
         ({"metrics": [{"metric": "seat"}]}, "'metric': seat measures encoders only, and 'demo'"),
         ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "files cannot contain code"),
-        ({"lookup": {"preprocessors": [{"upper": True}]}}, "upper"),
         ({"intervals": {"n_bootstrap": 39}}, "key 'intervals', key 'n_bootstrap': must be 0"),
-        ({"audit": {"criteria": ["gender", "gender"]}}, "number 2: 'gender' occurs twice"),
         ({"explore": {"criteria": ["gendre"]}}, "'gendre' is no criterion. Did you mean 'gender'"),
         ({"explore": {"criteria": ["gender"], "words": ["a", " b"]}}, "number 2: ' b' has blanks"),
-        ({"explore": {"words": ["nurse"]}}, "key 'criteria': is empty, so there is nothing"),
         ({"models": [ENCODER], "explore": {"criteria": ["gender"]}}, "all models are encoders"),
-        (
-            {"mitigations": [{**INLP, "method": "hard-debia"}]},
-            "'hard-debia' is no mitigation method. Did you mean 'hard-debias'?",
-        ),
         ({"silhouettes": [{"metric": "ceat", "query_set": "gender"}]}, "ceat has no silhouette"),
         ({"limits": {"max": {"weat": -1}}}, "key 'max', key 'weat': must be greater than or equal"),
         ({"results": ":memory:"}, "key 'results': must be a file"),
-        ({"random_state": 10**4000}, "key 'random_state': must be less than 4294967296"),
         # What must fit together.
         (
             {"models": [{"source": "a/x.txt"}, {"source": "b/x.vec.gz"}]},
@@ -142,20 +124,11 @@ def test_results_go_beside_the_study_file(tmp_path):
             "key 'mitigations', number 1, key 'name': a model is called 'demo (HD)'",
         ),
         (
-            {"quality": {"name": "WEAT", "benchmarks": ["x"]}},
-            "key 'quality', key 'name': another column is called 'WEAT'",
-        ),
-        (
             {"models": [{"source": "demo"}, ENCODER], "mitigations": [{**INLP, "models": ["b"]}]},
             "key 'mitigations', number 1, key 'models': 'b' is an encoder",
         ),
         ({"models": [ENCODER], "mitigations": [INLP]}, "key 'models': 'b' is an encoder; mitig"),
-        ({"metrics": [{"metric": "rnd", "queries": ["gendr"]}]}, "'gendr' is no query set. Did"),
         ({"mitigations": [{**INLP, "models": ["dem"]}]}, "key 'models', number 1: 'dem' is no"),
-        (
-            {"silhouettes": [{"metric": "weat", "query_set": "gendr", "models": ["dem"]}]},
-            "key 'query_set': 'gendr' is no query set. Did you mean 'gender'",
-        ),
         (
             {"external": [{"name": "Q", "best": "higher", "scores": {"dem": 1}}]},
             "key 'scores', key 'dem': 'dem' is no model. Did you mean 'demo'? Known:",

@@ -1,10 +1,8 @@
 """word2vec binary: every byte counts, wherever a block ends, and a cut file is no model."""
 
-import random
-
 import numpy as np
 import pytest
-from model_files import first_of_each, read_all
+from model_files import read_all
 
 from wefe import load
 from wefe.models.formats import _word2vec
@@ -25,40 +23,6 @@ def binary(words, vectors, newline=b"", promised=None):
 
 def source(path, lenient=False):
     return Word2VecBinarySource(PackedFile(path), Reading(lenient=lenient, progress=False))
-
-
-# Vectors made of what ends words and lines, of digits, and of anything that is finite.
-BITS = [0x20202020, 0x0A0A0A0A, 0x0A20310A, 0x20310A20, 0x31203120, 0, 1 << 31, 0x3F8CCCCD]
-LETTERS = [*"ab15\n\t\r", "é", "\u2028", "語"]
-
-
-@pytest.mark.parametrize("newline", [b"", b"\n"])
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 8, 21, 1 << 20])
-def test_words_and_vectors_of_any_bytes_are_read_wherever_a_block_ends(
-    write, monkeypatch, size, newline
-):
-    # A few bytes at a time, so that every boundary is met.
-    monkeypatch.setattr(_word2vec, "READ_BYTES", size)
-    monkeypatch.setattr(_word2vec, "MAX_WORD_BYTES", 8)
-    for seed in range(30):
-        rng = random.Random(seed)
-        words = ["".join(rng.choices(LETTERS, k=1 + n % 2)) for n in range(8)]
-        # One line end before a word belongs to the vector before it.
-        words = [word for word in words if word != "\n"]
-        bits = rng.choices(BITS, k=len(words) * (1 + seed % 4))
-        vectors = np.array(bits, np.uint32).view("<f4").reshape(len(words), -1)
-        path = write(binary([word.encode() for word in words], vectors, newline))
-        # With line ends behind the vectors, these are taken off and no others.
-        start = 1 if newline else len(words)
-        expected = [word.removeprefix("\n") for word in words[:start]] + words[start:]
-        read, numbers = read_all(source(path))
-        assert read == expected
-        assert np.array(numbers).tobytes() == vectors.tobytes()
-        found, numbers = source(path).select(frozenset(words[::2]))
-        once, first = first_of_each(expected, vectors)
-        rows = [row for row, word in enumerate(once) if word in words[::2]]
-        assert found == [once[row] for row in rows]
-        assert numbers.tobytes() == first[rows].tobytes()
 
 
 HE = np.full((2, 2), 0.1)
