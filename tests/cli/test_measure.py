@@ -7,10 +7,9 @@ import json
 import pytest
 from command_line import wefe
 
-from wefe import Query, WordEmbeddingModel, compare_models, load, load_test_model
+from wefe import Query, WordEmbeddingModel, compare_models, load_test_model
 from wefe.cli._options import split_name
 from wefe.datasets import load_query_set, load_weat_queries
-from wefe.metrics import SCWEAT
 
 WEAT = ["measure", "--model", "demo", "--queries", "weat"]
 LOWER = {"preprocessors": [{}, {"lowercase": True}]}
@@ -74,32 +73,6 @@ def test_p_values_take_the_side_asked_for_and_the_other_is_noted(asked):
     (noted,) = [line for line in lines[1:4] if line.endswith("strong in the opposite direction")]
     assert noted.startswith("Insects")
     assert "strong" not in wefe(*call).stdout
-
-
-def test_words_of_sc_weat_are_in_json_with_their_p_values(asked):
-    groups = [["she", "her", "woman"], ["he", "him", "man"]]
-    queries = [
-        Query([["nurse", "pilot", "xyzzy", "Teacher", "dancer", "clerk"]], groups),
-        Query([["xyzzy"]], groups, ["lost"]),
-        Query([["art"], ["math", "chess"]], groups, ["arts", "science"]),  # two subqueries
-        Query([["art"]], [["she"]], ["too"], ["small"]),
-    ]
-    call = [*asked(*queries), "demo", "--model", "b=demo", "--metric", "sc-weat"]
-    call += ["--p-value-test", "two-sided", "--param", "sc-weat.ddof=1"]
-    data = json.loads(wefe(*call, "--format", "json").stdout)
-    words = {(row["model_name"], row["word"]): row for row in data["words"]}
-    assert len(words) == len(data["words"]) == 16
-    assert words["b", "chess"]["query_name"] == "science wrt Attribute set 0 and Attribute set 1"
-    tests = {"calculate_p_value": True, "p_value_test_type": "two-sided", "ddof": 1}
-    result = SCWEAT().run_query(queries[0], load("demo"), **LOWER, **tests)
-    for word, effect_size in result["effect_sizes"].items():
-        row = words["demo", word]
-        assert (row["effect_size"], row["p_value"]) == (effect_size, result["p_values"][word])
-    tested = [words["demo", word]["p_value_holm"] for word in result["effect_sizes"]]
-    assert min(tested) == pytest.approx(len(tested) * min(result["p_values"].values()))
-    # The score has a p-value of its own.
-    assert data["results"][0]["p_value"] == result["p_value"]
-    assert "chess" in wefe(*call).stdout.partition("Effect sizes of single words")[2]
 
 
 def test_intervals_stand_beside_the_scores():
