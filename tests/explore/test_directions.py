@@ -43,21 +43,16 @@ def test_directions_found_before_are_taken_as_they_are(toy_model):
 
 def test_of_three_groups_each_has_a_direction_and_the_subspace_is_their_span(toy_model):
     found = bias_directions(toy_model, TRIPLES)
-    units = {w: toy_model[w] / np.linalg.norm(toy_model[w]) for t in TRIPLES for w in t}
-    expected = []
-    for group in range(3):
-        offsets = [
-            units[words[group]] - sum(units[word] for word in words) / 3 for words in TRIPLES
-        ]
-        mean = sum(offsets) / len(offsets)
-        expected.append(mean / np.linalg.norm(mean))
+    units = np.array([[toy_model[word] for word in words] for words in TRIPLES])
+    units /= np.linalg.norm(units, axis=2, keepdims=True)
+    means = (units - units.mean(axis=1, keepdims=True)).mean(axis=0)
+    expected = means / np.linalg.norm(means, axis=1, keepdims=True)
     np.testing.assert_allclose(found.towards, expected, atol=1e-12)
     assert found.subspace.shape == (2, 3)
     np.testing.assert_allclose(found.subspace @ found.subspace.T, np.eye(2), atol=1e-12)
     # Nothing of the directions is outside of the subspace.
-    np.testing.assert_allclose(
-        found.towards @ found.subspace.T @ found.subspace, found.towards, atol=1e-12
-    )
+    inside = found.towards @ found.subspace.T @ found.subspace
+    np.testing.assert_allclose(inside, found.towards, atol=1e-12)
 
 
 @pytest.mark.parametrize("sets", [PAIRS, TRIPLES])

@@ -18,14 +18,14 @@ def test_the_table_is_that_of_a_loop(toy_model, prefix):
     table = indirect_bias_along(model, "nurse", "pilot", PAIRS, n=3)
     unit = {w: toy_model[w] / np.linalg.norm(toy_model[w]) for w in toy_model}
     line = unit["nurse"] - unit["pilot"]
-    line /= np.linalg.norm(line)
     g = bias_directions(toy_model, PAIRS).subspace
     for end, sign in (("nurse", 1), ("pilot", -1)):
-        order = sorted(OTHERS, key=lambda w: -sign * (unit[w] @ line))[:3]
-        part = table[table["end"] == end]
-        assert part["word"].tolist() == [w for w in order if sign * (unit[w] @ line) > 0]
-        for row in part.itertuples():
-            assert row.projection == pytest.approx(sign * (unit[row.word] @ line))
-            assert row.cosine == pytest.approx(unit[row.word] @ unit[end])
-            expected = indirect_bias(toy_model[end], [toy_model[row.word]], g)
-            assert row.indirect_bias == pytest.approx(expected[0])
+        along = {w: sign * (unit[w] @ line) / np.linalg.norm(line) for w in OTHERS}
+        part = table[table["end"] == end].set_index("word")
+        order = sorted(OTHERS, key=along.get, reverse=True)[:3]
+        assert part.index.tolist() == [w for w in order if along[w] > 0]
+        for word, row in part.iterrows():
+            assert row["projection"] == pytest.approx(along[word])
+            assert row["cosine"] == pytest.approx(unit[word] @ unit[end])
+            (expected,) = indirect_bias(toy_model[end], [toy_model[word]], g)
+            assert row["indirect_bias"] == pytest.approx(expected)

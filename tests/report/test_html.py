@@ -4,6 +4,7 @@ import json
 import re
 from dataclasses import replace
 
+import numpy as np
 import pytest
 from made_results import many, results_of
 from pages import Page, check_drawn, chromium_opens
@@ -11,7 +12,7 @@ from pages import Page, check_drawn, chromium_opens
 from wefe.report import to_html, to_markdown, write_html, write_markdown
 from wefe.report._figures import figures
 from wefe.report._summarize import summarize
-from wefe.report._text import environment
+from wefe.report._text import TEMPLATES, environment
 from wefe.study import Outcome
 
 
@@ -107,6 +108,22 @@ def test_it_is_written_whole_or_not_at_all(example, tmp_path, write, text):
     assert [each.name for each in tmp_path.iterdir()] == ["report"]
     with pytest.raises(FileNotFoundError, match="no such folder"):
         write(example, tmp_path / "nowhere" / "report")
+
+
+@pytest.mark.parametrize("theme", [0, 1], ids=["light", "dark"])
+def test_texts_can_be_read_in_every_theme(theme):
+    def light(colour):
+        parts = np.frombuffer(bytes.fromhex(colour[1:]), np.uint8) / 255
+        linear = np.where(parts <= 0.04045, parts / 12.92, ((parts + 0.055) / 1.055) ** 2.4)
+        return linear @ [0.2126, 0.7152, 0.0722] + 0.05
+
+    css = (TEMPLATES / "report.css").read_text(encoding="utf-8")
+    found = re.findall(r"--([\w-]+): light-dark\((#\w{6}), (#\w{6})\)", css)
+    colours = {name: light(pair[theme]) for name, *pair in found}
+    pairs = [(text, ground) for text in ("text", "faint", "link") for ground in ("page", "panel")]
+    for pair in [*pairs, ("good-text", "good"), ("note-text", "note")]:
+        low, high = sorted(colours[name] for name in pair)
+        assert high / low >= 4.5, pair
 
 
 # In a browser

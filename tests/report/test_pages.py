@@ -119,19 +119,15 @@ def test_a_direction_that_is_not_twice_the_second_one_is_weak(packaged_model, se
 
 
 def test_two_directions_of_three_groups_are_weak_together(packaged_model):
-    noise = np.random.default_rng(0).normal(size=(12, 40))
-    words = [f"w{letter}" for letter in "bcdfghjklmnp"]
-    model = WordEmbeddingModel.from_arrays(words, noise, name="noise")
-    page = word_page(model, "wb", [tuple(words[i : i + 3]) for i in range(0, 12, 3)], k=4)
-    taken = page.directions.explained
-    text = Page(page_html(page)).text
-    assert f"has {100 * taken:.0f} % of the variance of its 4 definitional sets, so it" in text
     after = WordEmbeddingModel(packaged_model.wv, "after")
-    own = word_page(after, "nurse", "religion", k=4, original=packaged_model)
-    text = Page(page_html(own)).text
+    page = word_page(after, "nurse", "religion", k=4, original=packaged_model)
+    text = Page(page_html(page)).text
     assert "Read with care" not in text
     assert "Directions and indirect bias are those of minilm-words." in text
-    assert f"Cosines with the direction of each group: jew {own.projection['jew']:+.3f}" in text
+    assert f"Cosines with the direction of each group: jew {page.projection['jew']:+.3f}" in text
+    found = replace(page.directions, explained_variance_ratio=np.array([0.25, 0.2, 0.1]))
+    text = Page(page_html(replace(page, directions=found))).text
+    assert f"has 45 % of the variance of its {len(found.sets)} definitional sets, so it" in text
 
 
 def test_a_long_name_is_cut_and_whole_where_it_is_pointed_at(packaged_model):

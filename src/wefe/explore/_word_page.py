@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,6 +62,9 @@ class WordPage:
         The word in the form of the vocabulary, and the model.
     directions : BiasDirections
         The directions, those of the original model if there is one.
+    leans_to : str
+        The group whose direction is closest to the word, if three quarters of the frequent words
+        have less direct bias; otherwise 'no clear direction'.
     projection : pandas.Series
         Cosine of the word with the direction towards each group, in [-1, 1].
     direct_bias, percentile : float
@@ -105,6 +108,7 @@ class WordPage:
     word: str
     model_name: str
     directions: BiasDirections = field(repr=False)
+    leans_to: str = field(repr=False)
     projection: pd.Series[float] = field(repr=False)
     direct_bias: float
     percentile: float = field(repr=False)
@@ -116,14 +120,6 @@ class WordPage:
     map_method: str = field(repr=False)
     theta: float = field(repr=False)
     nan_reason: str | None = field(repr=False, default=None)
-
-    @property
-    def leans_to(self) -> str:
-        """The group whose direction is closest to the word, or 'no clear direction'.
-
-        A word leans to a group if three quarters of the frequent words have less direct bias.
-        """
-        return str(self.projection.idxmax()) if self.percentile >= CLEAR else NO_CLEAR_DIRECTION
 
     def plot(self) -> Figure:
         """Plot the map of the neighbourhood with :func:`wefe.plotting.plot_neighborhood`.
@@ -162,8 +158,8 @@ class WordPage:
         Returns
         -------
         dict
-            The attributes by name (tables as rows), 'model', 'leans_to', 'n_neighbors', and the
-            keys of :meth:`BiasDirections.to_dict`.
+            The attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
+            :meth:`BiasDirections.to_dict`.
         """
         names = (
             *("leans_to", "projection", "direct_bias", "percentile", "theta", "nan_reason"),
@@ -272,6 +268,7 @@ def word_page(
     if strength > ROUNDING:
         of_others = np.linalg.norm(_frequent(model, directions.subspace), axis=1)
         smaller = float((of_others < strength).mean())
+    leans_to = str(projection.idxmax()) if smaller >= CLEAR else NO_CLEAR_DIRECTION
     least = chance(_frequent(before, directions.towards), directions)
     found = places(along, least, directions)
     random = _random_words(model, form, np.random.default_rng(as_seed(random_state)))
@@ -287,10 +284,19 @@ def word_page(
             "biased": beta > theta,
         }
     )
-    page = WordPage(
-        word=bare_words(model, [form])[0],
+    (bare,) = bare_words(model, [form])
+    vectors = np.concatenate([vector, model.rows(around.rows[0])])
+    x, y = in_two_dimensions(vectors, map_method, random_state).T
+    (own,) = _shown(directions.cosines(vector), directions)
+    centre = pd.DataFrame([(bare, 1.0, leans_to, own, 0.0)], columns=_ON_MAP)
+    names = {"neighbor": "word", "leans_to": "group"}
+    both = pd.concat([centre, neighbors[_ON_MAP]], ignore_index=True)
+    both = both.rename(columns=names).assign(x=x, y=y, is_center=both.index == 0)
+    return WordPage(
+        word=bare,
         model_name=model.name,
         directions=directions,
+        leans_to=leans_to,
         projection=projection,
         direct_bias=strength,
         percentile=smaller,
@@ -298,19 +304,11 @@ def word_page(
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
         shares=_shares(found, places(of_random, least, directions), directions.labels),
         indirect_bias=_indirect(before, form, others, directions, preprocessors),
-        map=pd.DataFrame(),
+        map=both,
         map_method=map_method,
         theta=theta,
         nan_reason=_why_missing(before, form, along),
     )
-    vectors = np.concatenate([vector, model.rows(around.rows[0])])
-    x, y = in_two_dimensions(vectors, map_method, random_state).T
-    (own,) = _shown(directions.cosines(vector), directions)
-    centre = pd.DataFrame([(page.word, 1.0, page.leans_to, own, 0.0)], columns=_ON_MAP)
-    names = {"neighbor": "word", "leans_to": "group"}
-    both = pd.concat([centre, neighbors[_ON_MAP]], ignore_index=True)
-    both = both.rename(columns=names).assign(x=x, y=y, is_center=both.index == 0)
-    return replace(page, map=both)
 
 
 def _shown(cosines: Vectors, directions: BiasDirections) -> Vectors:
