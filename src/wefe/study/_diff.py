@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import itertools
 import json
 import math
 import re
@@ -26,8 +25,8 @@ KEYS = ["model_name", "query_set", "query_name", "metric"]
 
 # Statuses that count as no difference.
 _SAME = {"equal", "NaN in both", "within tolerance"}
-_NUMBERS = ["value", "bias", "p_value", "lower", "upper"]
-_STATE = ["details", "state", "identity", "key", "version"]
+_NUMBERS = ["score", "bias", "p_value", "score_lower", "score_upper"]
+_STATE = ["details", "status", "identity", "key", "wefe_version"]
 # Sections of a study file that decide nothing, or whose differences the tables show.
 _NOT_NOTED = ("name", "description", "models", "limits")
 _LONGEST_LIST = 40
@@ -274,9 +273,10 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     return StudyDiff(*names, tolerance, table, _settings(before, after), notes)
 
 
-def scores_of(results: StudyResults) -> pd.DataFrame:
-    """Return the tidy table with 'bias', the distance from no bias, and 'identity' of the tasks."""
-    return with_bias(results._tidy)
+def measured(results: StudyResults, *, by_query: bool = False) -> list[dict[Any, Any]]:
+    """Return the scores and audited rankings of a study, with 'bias' and 'identity'."""
+    scores = with_bias(results._tidy).to_dict("records")
+    return [*scores, *_rankings(results, by_query=by_query)]
 
 
 def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
@@ -284,7 +284,7 @@ def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
     return tidy.assign(bias=(tidy["score"] - tidy["no_bias_value"]).abs())
 
 
-def rankings_of(results: StudyResults, *, by_query: bool = False) -> Iterator[dict[str, Any]]:
+def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, Any]]:
     """Yield the distance from no bias of each attribute of a ranking audit, by both measures."""
     from wefe.retrieval import RankingAudit
     from wefe.retrieval._audit import groups_of
@@ -313,52 +313,51 @@ def rankings_of(results: StudyResults, *, by_query: bool = False) -> Iterator[di
 
 def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     """Return everything to compare, one row per score, total, rank, benchmark and audit."""
-    names = {"score": "value", "score_lower": "lower", "score_upper": "upper"}
-    names |= {"status": "state", "wefe_version": "version"}
-    scores = scores_of(results).rename(columns=names).assign(table="scores")
-    rows: list[dict[Any, Any]] = scores.to_dict("records")
+    rows = [
+        {"table": "audits", "score": row["bias"], **row}
+        if row["metric"] in (IMPACT, GAP)
+        else {"table": "scores", **row}
+        for row in measured(results)
+    ]
     ties = results.plan.settings["aggregation"]["ties"]
     asked = {name for metric in results.plan.metrics for name in metric.query_sets}
     for place in (OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)):
-        for label, totals in results.totals(place).items():
-            about: dict[Any, Any] = {"table": "aggregated", "query_set": place, "metric": label}
-            for row in totals[totals["model_name"].isin(models)].to_dict("records"):
-                bias = abs(row["score"] - row["best"])
-                rows.append({**about, **row, "value": row["score"], "bias": bias})
-        for column, ranks in results.rankings(place).loc[models].rank(method=ties).items():
-            about = {"table": "ranks", "query_set": place, "metric": column}
-            rows += ({**about, "model_name": name, "value": rank} for name, rank in ranks.items())
-    kinds = results.of_kind("quality"), results.of_kind("silhouette"), results.of_kind("direction")
-    for task, outcome in itertools.chain(*kinds):
-        about = {"model_name": task.model, "state": outcome.status, "identity": task.identity}
-        about |= {"key": outcome.key, "version": outcome.version}
-        rows.append({**about, **_measured(task, outcome.value or {})})
-    for audited in rankings_of(results):
-        state = {"state": audited["status"], "version": audited["wefe_version"]}
-        rows.append({**audited, **state, "table": "audits", "value": audited["bias"]})
+        about: dict[Any, Any] = {"table": "aggregated", "query_set": place}
+        for totals in results.totals(place).values():
+            totals = totals[totals["model_name"].isin(models)]
+            totals = totals.assign(bias=(totals["score"] - totals["best"]).abs())
+            rows += ({**row, **about} for row in totals.to_dict("records"))
+        about = {"table": "ranks", "query_set": place}
+        for metric, ranks in results.rankings(place).loc[models].rank(method=ties).items():
+            about |= {"metric": metric}
+            rows += ({**about, "model_name": name, "score": rank} for name, rank in ranks.items())
+    for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
+        if task.kind in ("quality", "silhouette", "direction"):
+            about = {"model_name": task.model, "identity": task.identity, **provenance(outcome)}
+            rows.append({**about, **_described(task, outcome.value or {})})
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
     return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])
 
 
-def _measured(task: Task, value: Mapping[str, Any]) -> dict[str, Any]:
+def _described(task: Task, value: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that describe the result of a benchmark or an audit."""
     about: dict[str, Any]
     if task.kind == "quality":
-        details = [value["n_used"]] if value else None
         about = {"table": "quality", "metric": task.place["benchmark"]}
-        return about | {"value": value.get("score"), "details": details}
+        details = [value["n_used"]] if value else None
+        return about | {"score": value.get("score"), "details": details}
     about = {"table": "audits", "query_name": ", ".join(task.place.values())}
     if task.kind == "direction":
         shares = (value.get("audit") or {}).get("explained_variance_ratio", [])
         about["metric"] = "variance of the first component"
-        return about | {"value": next(iter(shares), None), "details": shares}
+        return about | {"score": next(iter(shares), None), "details": shares}
     about["metric"] = "robustness of the silhouette"
     if value.get("silhouette") is None:
         return about
     from wefe.silhouette import Silhouette
 
     found = Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": ""}))
-    return about | {"value": found.robustness, "details": list(np.ravel(found.curves))}
+    return about | {"score": found.robustness, "details": list(np.ravel(found.curves))}
 
 
 def _compared(
@@ -368,12 +367,12 @@ def _compared(
     index = one.index.append(other.index[~other.index.isin(one.index)])
     only = {"before": ~index.isin(other.index), "after": ~index.isin(one.index)}
     one, other = one.reindex(index), other.reindex(index)
-    table = pd.DataFrame({"before": one["value"], "after": other["value"]})
-    table["change"] = change = other["value"] - one["value"]
+    table = pd.DataFrame({"before": one["score"], "after": other["score"]})
+    table["change"] = change = other["score"] - one["score"]
     table["bias_before"], table["bias_after"] = one["bias"], other["bias"]
     table["bias_change"] = other["bias"] - one["bias"]
     table["relative_change"] = (table["bias_change"] / one["bias"]).where(one["bias"] > 0)
-    widths = [side["upper"] - side["lower"] for side in (one, other)]
+    widths = [side["score_upper"] - side["score_lower"] for side in (one, other)]
     half = pd.concat(widths, axis=1).max(axis=1) / 2
     beyond = (change.abs() > half).astype("boolean")
     table["beyond_interval"] = beyond.mask(half.isna() | change.isna())
@@ -408,14 +407,14 @@ def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Se
     # Later assignments take precedence.
     pairs = zip(one["details"], other["details"], strict=True)
     status[[not _alike(*pair, tolerance) for pair in pairs]] = "details changed"
-    status[differ("lower", "upper")] = "interval changed"
+    status[differ("score_lower", "score_upper")] = "interval changed"
     status[differ("p_value")] = "p-value changed"
     # Equal aggregated values may have different distances from no bias.
-    status[differ("value", "bias")] = "changed"
-    nan = one["value"].isna(), other["value"].isna()
+    status[differ("score", "bias")] = "changed"
+    nan = one["score"].isna(), other["score"].isna()
     status[nan[0]], status[nan[1]] = "NaN before", "NaN after"
     status[nan[0] & nan[1]] = "NaN in both"
-    done = [side["state"].fillna("done") == "done" for side in (one, other)]
+    done = [side["status"].fillna("done") == "done" for side in (one, other)]
     status[~done[1]], status[~done[0]] = "computed before only", "computed after only"
     status[~done[0] & ~done[1]] = "computed in neither"
     return status
@@ -440,9 +439,9 @@ def _what_differs(
         yield "query"
     if {**what[0], "query": None} != {**what[1], "query": None}:
         yield "parameters"
-    if one["state"] != "done" or other["state"] != "done":
+    if one["status"] != "done" or other["status"] != "done":
         return
-    if one["version"] != other["version"]:
+    if one["wefe_version"] != other["wefe_version"]:
         # The key contains the version, so it cannot show whether the vectors differ.
         yield "version" if has_same_vectors else "version, perhaps vectors"
     # The key is a hash of these, the vectors, and the words that other models lack.

@@ -19,8 +19,7 @@ from wefe.study._diff import (
     KEYS,
     markdown_table,
     markdown_text,
-    rankings_of,
-    scores_of,
+    measured,
 )
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
@@ -241,7 +240,9 @@ def check(
     limits = limits_by_label(max_bias or {}, results.plan)
     limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = checked_increase(max_increase, limits, baseline)
-    now, before = _rows_of(results, on), [] if baseline is None else _rows_of(baseline, on)
+    by_query = on == "scores"
+    now = measured(results, by_query=by_query)
+    before = [] if baseline is None else measured(baseline, by_query=by_query)
     gone = _match(now, before)
     rows = [
         {**dict(zip_longest(_NAMES, place)), **row}
@@ -334,12 +335,6 @@ def check_each(scores: pd.DataFrame, most: float) -> list[str | None]:
 
 _NAMES = ("metric", "query_set", "model_name", "query_name")
 _Row: TypeAlias = dict[Any, Any]
-
-
-def _rows_of(results: StudyResults, on: On) -> list[_Row]:
-    """Return the scores and audited rankings of a study."""
-    scores = scores_of(results).to_dict("records")
-    return [*scores, *rankings_of(results, by_query=on == "scores")]
 
 
 def _match(now: list[_Row], before: list[_Row]) -> list[_Row]:

@@ -256,13 +256,10 @@ class StudyResults:
         ValueError
             If there is no such query set.
         """
-        columns = {
-            label: totals.set_index("model_name")["score"]
-            for label, totals in self.totals(query_set).items()
-        }
-        if not columns:
-            return pd.DataFrame(index=pd.Index([], name="model_name"))
-        return pd.DataFrame(columns)
+        totals = self.totals(query_set).items()
+        return pd.DataFrame(
+            {label: each.set_index("model_name")["score"] for label, each in totals}
+        )
 
     def rankings(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the ranks of the models by each metric; rank 1 is the least bias measured.

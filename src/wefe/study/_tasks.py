@@ -269,11 +269,8 @@ class OpenedUnit:
 
 
 def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
-    fingerprints = Fingerprints(base)
-    needed = _needed(unit)
-    of_words = {place: fingerprints.of(words) for place, words in needed.items()}
-    tasks = unit.tasks.values()
-    prints = {task.id: of_words[_place(task)] for task in tasks}
+    fingerprint = cache(Fingerprints(base).of)
+    prints = {task: fingerprint(words) for task, words in _needed(unit).items()}
     about = {
         "n_words_read": None if unit.entry.is_encoder else len(base),
         "dim": base.dim,
@@ -282,8 +279,8 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
         "prompt": getattr(base, "prompt", None),
     }
     info = {}
-    for label in dict.fromkeys(task.model for task in tasks):
-        own = {prints[task.id] for task in tasks if task.model == label}
+    for label in dict.fromkeys(task.model for task in unit.tasks.values()):
+        own = {prints[task.id] for task in unit.tasks.values() if task.model == label}
         info[label] = {**about, "fingerprint": digest(sorted(own))}
     # An encoder has a vector for every word.
     queries = {} if unit.entry.is_encoder else unit.queries
@@ -328,24 +325,18 @@ class Place:
 # Which words are needed
 
 
-def _needed(unit: Unit) -> dict[Any, frozenset[str] | None]:
-    """Return the words to look up by task group; None for the whole vocabulary."""
+def _needed(unit: Unit) -> dict[str, frozenset[str] | None]:
+    """Return the words to look up by id of the task; None for the whole vocabulary."""
     prefix = unit.entry.load_options().get("vocab_prefix")
     to_fit = {label: how.needed_words() for label, how in unit.mitigations.items()}
-    needed: dict[Any, frozenset[str] | None] = {}
-    for place, task in {_place(task): task for task in unit.tasks.values()}.items():
+    needed: dict[str, frozenset[str] | None] = {}
+    for task in unit.tasks.values():
         fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix)
         if fitted is None or asked is None:
-            needed[place] = None
+            needed[task.id] = None
         else:
-            needed[place] = asked.union((prefix or "") + word for word in fitted)
+            needed[task.id] = asked | {(prefix or "") + word for word in fitted}
     return needed
-
-
-def _place(task: Task) -> Any:
-    """Return a hashable key of what determines the words of a task."""
-    about = [task.identity.get(key) for key in ("query", "criterion", "benchmark", "preprocessors")]
-    return task.model, _needs_vocabulary(task), json.dumps(about)
 
 
 def _needs_vocabulary(task: Task) -> bool:
