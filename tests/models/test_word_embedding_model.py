@@ -261,7 +261,7 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
         ({"wv": ("abcde", VECTORS)}, TypeError, "vocabulary .* str"),
         ({"name": 3}, TypeError, "name"),
         ({"use_subwords": "no"}, TypeError, "use_subwords"),
-        ({"use_subwords": True}, TypeError, "use_subwords=True .* ArrayVectors"),
+        ({"use_subwords": True}, TypeError, "use_subwords=True"),
     ],
 )
 def test_what_makes_no_model_is_refused(changes, error, culprit):

@@ -113,8 +113,6 @@ def most_associated(
     best: list[tuple[Rows, Vectors]] = [(np.empty(0, np.intp), np.empty(0)) for _ in directions]
     for block_rows, vectors in vocabulary_blocks(model):
         here = allowed[block_rows]
-        if not here.any():
-            continue
         wide = vectors.astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
         reach = (wide @ directions.T)[here] / lengths[here, None]

@@ -543,11 +543,19 @@ class ForeignVectors(VectorTable):
         return bool(self.wv.bucket > 0 and shortest <= min(self.wv.max_n, len(word) + 2))
 
 
-def is_table(value: object) -> bool:
-    """Tell whether an object has words and vectors, like gensim's `KeyedVectors`."""
-    return isinstance(value, VectorTable) or (
-        hasattr(value, "key_to_index") and hasattr(value, "vectors")
-    )
+def table_of(name: str, value: Any) -> VectorTable:
+    """Return a table of an object with words and vectors, or of a pair (words, vectors)."""
+    if isinstance(value, tuple) and len(value) == 2:
+        return ArrayVectors(*value)
+    if isinstance(value, VectorTable):
+        return value
+    if not hasattr(value, "key_to_index") or not hasattr(value, "vectors"):
+        raise TypeError(
+            f"{name} must be vectors, as gensim 4 KeyedVectors or a pair (words, 2-d array); got "
+            f"{found(value)}."
+        )
+    check_vectors(value.vectors)
+    return ForeignVectors(value)
 
 
 def as_table(wv: Any) -> VectorTable:

@@ -19,9 +19,8 @@ from wefe.models._tables import (
     RowsLike,
     VectorTable,
     as_table,
-    check_vectors,
     chunks,
-    is_table,
+    table_of,
 )
 from wefe.models._types import CHUNK_ROWS, FloatArray, Held
 
@@ -80,22 +79,13 @@ class WordEmbeddingModel:
         *,
         use_subwords: bool = False,
     ) -> None:
-        if isinstance(wv, tuple) and len(wv) == 2:
-            wv = ArrayVectors(*wv)
-        if not is_table(wv):
-            raise TypeError(
-                f"wv must be a gensim 4 KeyedVectors or a pair (words, 2-d array); got {found(wv)}."
-            )
-        if not isinstance(wv, VectorTable):
-            check_vectors(wv.vectors)
+        table = table_of("wv", wv)
         for what, text in (("name", name), ("vocab_prefix", vocab_prefix)):
-            if text is not None and not isinstance(text, str):
+            if not isinstance(text, str | None):
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
-        if check_bool("use_subwords", use_subwords) and not as_table(wv).knows_subwords:
-            raise TypeError(
-                f"use_subwords=True needs vectors of subwords (fastText); got {type(wv).__name__}."
-            )
-        self.wv: Any = wv.wv if isinstance(wv, ForeignVectors) else wv
+        if check_bool("use_subwords", use_subwords) and not table.knows_subwords:
+            raise TypeError("use_subwords=True needs vectors of subwords, such as fastText's.")
+        self.wv: Any = table.wv if isinstance(table, ForeignVectors) else table
         self.name = "Unnamed model" if name is None else name
         self.vocab_prefix = vocab_prefix
         self.use_subwords = use_subwords
@@ -326,9 +316,9 @@ class WordEmbeddingModel:
                 f"every word needs a vector; got {len(words)} words, {len(embeddings)} embeddings."
             )
         for word, embedding in zip(words, embeddings, strict=True):
-            if not isinstance(word, str) or not isinstance(embedding, np.ndarray):
+            if not isinstance(embedding, np.ndarray):
                 raise TypeError(
-                    f"expected words and their embeddings; got {found(word)}, {found(embedding)}."
+                    f"the embedding of {word!r} must be an array; got {found(embedding)}."
                 )
             if word not in self.vocab:
                 raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from wefe._checks import found
 from wefe.models._flair import flair_to_gensim
-from wefe.models._tables import ArrayVectors, RowVectors, is_table
+from wefe.models._tables import RowVectors, table_of
 from wefe.models.formats._frame import open_dict, open_frame
 from wefe.models.formats._gensim import class_names, gensim_source, gensim_table
 from wefe.models.formats._source import Reading, TableSource, VectorSource
@@ -29,8 +28,6 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
     """
     classes = " ".join(class_names(source))
     label, name = f"the {type(source).__name__}", _UNNAMED
-    if isinstance(source, tuple) and len(source) == 2:
-        return TableSource(ArrayVectors(*source), "the pair (vocabulary, vectors)", _UNNAMED)
     if isinstance(source, Mapping):
         return open_dict(source)
     if re.search(r"\bpandas\.\S*DataFrame\b", classes):
@@ -44,11 +41,7 @@ def open_object(source: Any, reading: Reading) -> VectorSource:
     table = gensim_table(source)
     if table is not None:
         return gensim_source(table, label, name, reading)
-    if not is_table(source):
-        raise TypeError(
-            f"source must be a path, a name or an object with vectors; got {found(source)}."
-        )
-    return TableSource(source, label, name)
+    return TableSource(table_of("source", source), label, name)
 
 
 def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
@@ -60,18 +53,17 @@ def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
             "For floret, give a dict: {word: nlp.vocab[word].vector for word in words}."
         )
     # Row -1 is spaCy's mark of a word that lost its vector.
-    rows = {key: row for key, row in vectors.key2row.items() if row >= 0}
+    keys = [key for key, row in vectors.key2row.items() if row >= 0]
     strings = vocabulary.strings
-    known = {strings[key]: row for key, row in rows.items() if key in strings}
-    unnamed = len(rows) - len(known)
+    known = {strings[key]: vectors.key2row[key] for key in keys if key in strings}
+    unnamed = len(keys) - len(known)
     if (unnamed and not reading.lenient) or not known:
         raise ValueError(
-            f"{label}: {unnamed:,} of its {len(rows):,} vectors have no word in its StringStore. "
+            f"{label}: {unnamed:,} of its {len(keys):,} vectors have no word in its StringStore. "
             "Pass the pipeline or its vocab, or leave them out with on_error='skip'."
         )
-    data = vectors.data
     # On a GPU it is an array of cupy.
-    data = np.asarray(data.get() if hasattr(data, "get") else data)
+    data = np.asarray(getattr(vectors.data, "get", lambda: vectors.data)())
     places = np.array(list(known.values()), dtype=np.intp)
     table = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
     opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, import_library
 from wefe.models._file_array import FileArray
-from wefe.models._tables import StoredVectors
+from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
 from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource
@@ -46,18 +46,88 @@ _EXTRAS = {"mapping": ("I", "U"), "weights": ("F",)}
 _PLACEHOLDER = re.compile(r"<[^<>]*>|\[[^\[\]]*\]")
 
 
+class _Words:
+    """The tokens of words as inside a sentence.
+
+    If the tokenizer writes the preceding space into the token, a space is added, so that 'he' is
+    the token of ' he' and not the end of 'the'. Words in scripts without spaces get none. In a
+    `static` table (model2vec), words are tokenized as they are, and unknown tokens are left out.
+    """
+
+    def __init__(self, tokenizer: Tokenizer, static: bool) -> None:
+        self._tokenizer, self._static = tokenizer, static
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        if getattr(tokenizer.model, "dropout", None):
+            tokenizer.model.dropout = None
+        self.vocabulary: dict[str, int] = tokenizer.get_vocab(with_added_tokens=True)
+        self._added = tokenizer.get_added_tokens_decoder()
+        self._unknown = _unknown_id(tokenizer)
+        self._special = {
+            token
+            for token, entry in self._added.items()
+            if entry.special or _PLACEHOLDER.fullmatch(entry.content)
+        } - {self._unknown}
+        self._space = "" if static or not marks_spaces(tokenizer) else " "
+        self._lone_spaces = {self.vocabulary.get(mark) for mark in SPACES}
+
+    def of_one_token(self) -> dict[str, int]:
+        """Return the words that are exactly one token; special tokens are not words."""
+        prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
+        suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
+        tokens = self._clear_tokens()
+        words = {}
+        for part in chunks(len(tokens), CHUNK_ROWS):
+            alone = [[token] for token in tokens[part]]
+            texts = self._tokenizer.decode_batch(alone, skip_special_tokens=False)
+            for place, (token,) in enumerate(alone):
+                text = self._added[token].content if token in self._added else texts[place]
+                texts[place] = text.replace("▁", " ").removesuffix(suffix).strip()
+            # The tokenizer has the last say on whether this is the word of the token.
+            for word, one, ids in zip(texts, alone, self._encode(texts), strict=True):
+                if one == ids and word and not word.startswith(prefix):
+                    words[word] = one[0]
+        return words
+
+    def _clear_tokens(self) -> list[int]:
+        """Return the tokens that stand for one text, and not for a byte or something special."""
+        bytes_ = {token for text, token in self.vocabulary.items() if _BYTE.fullmatch(text)}
+        # Which of several texts a number stands for changes from run to run.
+        times = Counter(self.vocabulary.values())
+        unclear = {token for token, n in times.items() if n > 1} - {*self._added}
+        return sorted({*times} - unclear - self._special - bytes_ - {self._unknown})
+
+    def _encode(self, words: Sequence[str]) -> list[list[int]]:
+        """Return the tokens of each word."""
+        bare = [not self._static and UNSPACED.match(word) is not None for word in words]
+        texts = [word if b else self._space + word for word, b in zip(words, bare, strict=True)]
+        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
+        ids = [each.ids for each in encoded]
+        # Some tokenizers put a space before every text. Inside a sentence it is not there.
+        for place in np.flatnonzero(bare):
+            if len(ids[place]) > 1 and ids[place][0] in self._lone_spaces:
+                del ids[place][0]
+        return ids
+
+    def tokens_of(self, word: str) -> list[int]:
+        """Return the tokens that build the vector of a word; none if it has no vector."""
+        # JSON can write half a letter (a surrogate), which no tokenizer takes.
+        if not word.strip() or re.search("[\ud800-\udfff]", word):
+            return []
+        tokens = self._encode([word])[0]
+        known = [token for token in tokens if token != self._unknown]
+        is_built = self._static or len(known) == len(tokens)
+        return known if is_built and self._special.isdisjoint(known) else []
+
+
 class TokenVectors(StoredVectors):
     """Words that are exactly one token, and vectors built from subwords for the others.
 
-    Special tokens are not words. A word is tokenized as inside a sentence: if the tokenizer writes
-    the preceding space into the token, a space is added, so that 'he' is the token of ' he' and not
-    the end of 'the'. Words in scripts without spaces get none.
-
     `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` decides about words
-    of several tokens, as `Subwords` says. In a `static` table (model2vec), words are tokenized as
-    they are, and means ignore unknown tokens; otherwise a word with an unknown token has no vector.
-    `mapping` and `weights` have the row of each token and a factor for it. `normalize` scales
-    vectors to unit length after the mean.
+    of several tokens, as `Subwords` says. Means ignore unknown tokens in a `static` table
+    (model2vec); otherwise a word with an unknown token has no vector. `mapping` and `weights` have
+    the row of each token and a factor for it. `normalize` scales vectors to unit length after the
+    mean.
     """
 
     def __init__(
@@ -73,92 +143,36 @@ class TokenVectors(StoredVectors):
         label: str = "the table",
     ) -> None:
         check_choice("subwords", policy, get_args(Subwords))
-        vocabulary = tokenizer.get_vocab(with_added_tokens=True)
-        n_tokens = max(vocabulary.values(), default=-1) + 1
-        rows = np.array([0, n_tokens - 1]) if mapping is None else mapping
-        parts = [each for each in (mapping, weights) if each is not None]
-        fits = 0 <= rows.min() <= rows.max() < table.shape[0]
-        if not fits or any(len(each) < n_tokens for each in parts):
+        self._words = _Words(tokenizer, static)
+        n_tokens = max(self._words.vocabulary.values(), default=-1) + 1
+        rows = np.arange(n_tokens) if mapping is None else mapping
+        factors = np.ones(n_tokens) if weights is None else weights
+        if min(len(rows), len(factors)) < n_tokens or not 0 <= rows.min() <= rows.max() < len(
+            table
+        ):
             raise ValueError(
                 f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
                 f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
             )
-        self._table, self._tokenizer, self.policy = table, tokenizer, policy
-        self._static, self._normalize = static, normalize
+        self._table, self.policy, self._normalize = table, policy, normalize
         self._mapping = None if mapping is None else mapping.astype(np.intp, casting="same_kind")
         self._weights = None if weights is None else np.array(weights)
         self.vector_size = int(table.shape[1])
         self.stored_held = "memory" if isinstance(table, np.ndarray) else "mapped"
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        if getattr(tokenizer.model, "dropout", None):
-            tokenizer.model.dropout = None
-        self._unknown = _unknown_id(tokenizer)
-        added = tokenizer.get_added_tokens_decoder()
-        self._special = {
-            token
-            for token, entry in added.items()
-            if entry.special or _PLACEHOLDER.fullmatch(entry.content)
-        } - {self._unknown}
-        self._add_space = not static and marks_spaces(tokenizer)
-        self._lone_spaces = frozenset(vocabulary[mark] for mark in SPACES if mark in vocabulary)
-        words = self._find_words(vocabulary, {n: entry.content for n, entry in added.items()})
+        words = self._words.of_one_token()
         self.key_to_index = dict(zip(words, range(len(words)), strict=True))
         self._tokens = np.array(list(words.values()), dtype=np.intp)
-
-    def _find_words(self, vocabulary: dict[str, int], added: dict[int, str]) -> dict[str, int]:
-        prefix = getattr(self._tokenizer.model, "continuing_subword_prefix", None) or " "
-        suffix = getattr(self._tokenizer.model, "end_of_word_suffix", None) or ""
-        bytes_ = {token for text, token in vocabulary.items() if _BYTE.fullmatch(text)}
-        # Which of several texts a number stands for changes from run to run.
-        times = Counter(vocabulary.values())
-        unclear = {token for token, n in times.items() if n > 1 and token not in added}
-        tokens = sorted({*times} - unclear - self._special - bytes_ - {self._unknown})
-        words = {}
-        for start in range(0, len(tokens), CHUNK_ROWS):
-            chunk = tokens[start : start + CHUNK_ROWS]
-            texts = self._tokenizer.decode_batch([[n] for n in chunk], skip_special_tokens=False)
-            texts = [added.get(n, text) for n, text in zip(chunk, texts, strict=True)]
-            guesses = [text.replace("▁", " ").removesuffix(suffix).strip() for text in texts]
-            # The tokenizer has the last say on whether this is the word of the token.
-            for n, word, ids in zip(chunk, guesses, self._encode(guesses), strict=True):
-                if ids == [n] and word and not word.startswith(prefix):
-                    words[word] = n
-        return words
-
-    def _encode(self, words: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each word as inside a sentence."""
-        bare = [not self._static and UNSPACED.match(word) is not None for word in words]
-        space = " " if self._add_space else ""
-        texts = [word if b else space + word for word, b in zip(words, bare, strict=True)]
-        encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        ids = [each.ids for each in encoded]
-        # Some tokenizers put a space before every text. Inside a sentence it is not there.
-        for n in np.flatnonzero(bare):
-            if len(ids[n]) > 1 and ids[n][0] in self._lone_spaces:
-                del ids[n][0]
-        return ids
-
-    def _tokens_of(self, word: str) -> list[int]:
-        """Return the tokens that build the vector of a word; none if it has no vector."""
-        # JSON can write half a letter (a surrogate), which no tokenizer takes.
-        if not word.strip() or any("\ud800" <= letter <= "\udfff" for letter in word):
-            return []
-        tokens = self._encode([word])[0]
-        known = [token for token in tokens if token != self._unknown]
-        if not self._special.isdisjoint(known) or (len(known) < len(tokens) and not self._static):
-            return []
-        return known[:1] if self.policy == "first" else known
 
     @property
     def knows_subwords(self) -> bool:
         return True
 
     def has_subwords(self, word: str) -> bool:
-        return self.policy != "refuse" and bool(self._tokens_of(word))
+        return self.policy != "refuse" and bool(self._words.tokens_of(word))
 
     def _build(self, word: str) -> FloatArray:
-        vectors = self._of_tokens(np.array(self._tokens_of(word), dtype=np.intp))
+        tokens = self._words.tokens_of(word)[: 1 if self.policy == "first" else None]
+        vectors = self._of_tokens(np.array(tokens, dtype=np.intp))
         return self._finish(vectors.mean(axis=0, keepdims=True))[0]  # type: ignore[no-any-return]
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
