@@ -21,6 +21,23 @@ DTYPE_TOLERANCE = {"RepulsionAttractionNeutralization": 0.05}
 IGNORE = list(GENDER.specific_words)
 TARGET = ["nurse", "doctor", "the", "table", "programmer", "she", "music"]
 
+# Parameters beside `verbose` and `criterion_name`.
+DEFAULTS = {
+    "DoubleHardDebias": "incremental_pca=True n_components=4 n_words=1000 pca_args=None "
+    "random_state=0",
+    "HalfSiblingRegression": "",
+    "HardDebias": "pca_args=None",
+    "INLP": "min_accuracy=None n_iterations=35 n_words=7500 neutral=True random_state=0",
+    "LEACE": "affine=True method=leace n_words=None shrinkage=True svd_tol=0.01",
+    "LinearProjection": "direction=means n_components=None pca_args=None",
+    "MulticlassHardDebias": "pca_args=None",
+    "MulticlassSoftDebias": "bias_weight=0.2 n_components=None pca_args=None scale=mean",
+    "OSCaR": "concept=pca direction=means pca_args=None",
+    "RepulsionAttractionNeutralization": "epochs=300 learning_rate=0.01 n_neighbours=100 "
+    "pca_args=None theta=0.05 weights=(0.33, 0.33, 0.33)",
+    "SoftDebias": "bias_weight=0.2 pca_args=None scale=mean",
+}
+
 every_method = pytest.mark.parametrize("method", METHODS, ids=NAMES)
 
 
@@ -59,7 +76,9 @@ def test_conventions_of_scikit_learn(method):
     names = [name for name in inspect.signature(method.__init__).parameters if name != "self"]
     assert vars(method(**dict.fromkeys(names, marker))) == dict.fromkeys(names, marker)
     new = method()
-    assert (new.verbose, new.criterion_name) == (False, None)
+    params = new.get_params()
+    assert (params.pop("verbose"), params.pop("criterion_name")) == (False, None)
+    assert " ".join(f"{n}={v}" for n, v in sorted(params.items())) == DEFAULTS[method.__name__]
     assert repr(new) == f"{method.__name__}()"
     made = small(method)
     assert len({made, clone(made)}) == 2
@@ -179,6 +198,19 @@ def test_dtype_stays(method, dtype):
     again = small(method).fit(model, criterion=GENDER)
     arrays = [value for value in vars(again).values() if isinstance(value, np.ndarray)]
     assert all(value.dtype == np.float64 for value in arrays if value.dtype.kind == "f")
+
+
+@every_method
+def test_vectors_without_a_direction_stay(method, caplog):
+    model = make()
+    rows = [model.vocab[word] for word in ("the", "table", "music")]
+    for row, value in zip(rows, (0, np.nan, np.inf), strict=True):
+        model.vectors[row] = value
+    before = model.copy()
+    result = small(method).fit_transform(model, ignore=IGNORE, criterion=GENDER)
+    assert result.vectors[rows].tobytes() == before.vectors[rows].tobytes()
+    assert "3 vectors do not change: they are zero, or contain NaN or infinity" in caplog.text
+    assert np.isfinite(np.delete(result.vectors, rows, axis=0)).all()
 
 
 @every_method

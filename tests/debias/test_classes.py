@@ -257,6 +257,8 @@ def test_guarantees_of_leace(shape, options):
         assert not erase.shift.any()
     if options["method"] == "orth":
         np.testing.assert_allclose(p, p.T, atol=1e-12)
+    short = leace_map(1e-4 * x, z, **options)(1e-4 * x)
+    np.testing.assert_allclose(short, 1e-4 * after, rtol=0, atol=1e-13)
     # No linear regression explains anything; the penalty is for directions that have no variance.
     assert Ridge(1e-3).fit(after, z).score(after, z) == pytest.approx(0, abs=1e-9)
 
@@ -318,6 +320,7 @@ def test_small_singular_values_are_noise(caplog):
 def test_matrices_that_do_not_do(x, z, culprit):
     with pytest.raises(ValueError, match=culprit):
         leace_map(x, z)
+    assert leace_map(np.eye(2), [0, 1]).rank == 1
 
 
 @pytest.mark.parametrize(("method", "most"), [(INLP(neutral=False), 0.1), (LEACE(), 0.05)])

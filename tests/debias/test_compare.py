@@ -77,6 +77,10 @@ def test_one_row_per_measure_query_and_model(evidence, packaged_model, debiased)
         assert set(table[table.measure == measure].better) == {f"nearer to {best}"}
     np.testing.assert_allclose(table.change, table.after - table.before)
     assert (evidence.before, evidence.criterion) == (packaged_model.name, "gender")
+    pd.testing.assert_frame_equal(evidence.to_frame(), table)
+    notes = table.set_index("subject")["note"]
+    assert "a sample of 1000 of them was asked" in notes["Google analogies"]
+    assert "sample" not in notes["WordSim-353"]
     numbers = ["before", "after", "change", "before_se", "after_se", "change_se"]
     lacking = table[table[numbers].isna().any(axis=1)]
     assert len(lacking) >= 4
@@ -228,6 +232,8 @@ def test_it_prints_and_plots_as_a_table(evidence, debiased):
     (row,) = [line for line in lines if "WEAT: Women and Men" in line]
     assert row.split()[-7:] == ["1.017", "0.481", "-0.536", "0.113", "nearer", "to", "0"]
     assert any(line.startswith("nan: projection correlation: gender") for line in lines)
+    n_lacking = evidence.table["change"].isna().sum()
+    assert sum(line.startswith("nan: ") for line in lines) == n_lacking
     assert max(map(len, lines)) <= 130
     assert "<table" in evidence._repr_html_()
     titles = {note.text for note in evidence.plot().layout.annotations}

@@ -10,6 +10,7 @@ from sklearn.decomposition import PCA
 from wefe import WordEmbeddingModel, load
 from wefe.debias import DoubleHardDebias, _double_hard
 from wefe.debias._double_hard import (
+    alignment,
     cleaned,
     principal_directions,
     two_means,
@@ -162,6 +163,7 @@ def test_two_means_is_as_good_as_that_of_scikit_learn(apart):
     theirs = KMeans(2, n_init=20, random_state=0).fit(points)
     assert within == pytest.approx(theirs.inertia_, rel=1e-6 if apart else 2e-3)
     assert two_means(np.ones((5, 3)), np.random.default_rng(0)).shape == (5,)
+    assert alignment([np.zeros((3, 2)), np.ones((6, 2))], np.random.default_rng(0)) == 1
 
 
 # Which words change, and which count

@@ -40,7 +40,7 @@ def toy(words=WORDS, seed=0):
 
 
 def test_words_that_one_model_lacks_are_left_out_of_both_and_counted(caplog):
-    words = [*WORDS[10:], "new"]
+    words = [*WORDS[10:14], "new", *WORDS[14:]]
     common = CommonWords([toy(), toy(words[::-1], 1)])
     assert common.words == WORDS[10:]
     assert "10 words only in m0 and 1 only in m1" in caplog.text
@@ -143,6 +143,7 @@ def test_of_more_classes_each_is_told_from_the_others(packaged_model):
     assert len(rows) == 15
     assert all(row.before > 0.9 for row in rows if row.measure == "classification accuracy")
     assert {(row.after - row.before, row.change_se) for row in rows} == {(0, 0)}
+    assert not any("rounding" in row.note for row in rows)
 
 
 def test_what_cannot_be_tested_is_nan_with_the_reason():
@@ -157,7 +158,7 @@ def test_what_cannot_be_tested_is_nan_with_the_reason():
         rows = rows_of(before, after)
         assert len(rows) == 5
         assert all(math.isnan(row.before) and math.isnan(row.after) for row in rows)
-        assert {row.note for row in rows} == {note}
+        assert {(row.note, row.n) for row in rows} == {(note, 0)}
 
 
 @pytest.mark.parametrize(
@@ -174,6 +175,7 @@ def test_ignored_words_and_what_is_not_plain_is_left_out(words, ignore, n_words)
     rows = rows_of(toy(words), toy(words, 1), criterion=criterion, ignore=ignore)
     assert f"a quarter of the {n_words}" in rows[0].note
     assert ("words of any case" in rows[0].note) is upper
+    assert "quarter" not in rows_of(toy(), toy(seed=1), n_words=6)[0].note
 
 
 def test_words_of_ones_own_are_looked_up_and_their_neighbours_are_as_many_as_there_are():
@@ -260,7 +262,9 @@ def test_neighbours_are_those_of_a_loop_over_words(vectors, before, moved):
     assert row.after == pytest.approx(np.mean(shares), rel=1e-12)
     assert row.change_se == pytest.approx(np.std(shares, ddof=1) / math.sqrt(300), rel=1e-12)
     assert (row.before, row.best_value, row.n, row.note) == (1, 1, 300, "")
-    alone = kept(model([[1.0, 0.0]], "before"), model([[1.0, 0.0]]))
+    two = np.eye(2)
+    assert kept(model(two, "before"), model(two)).after == 1
+    alone = kept(model(two[:1], "before"), model(two[:1]))
     assert (math.isnan(alone.after), alone.note[:20]) == (True, "fewer than two words")
 
 

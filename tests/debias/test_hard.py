@@ -180,7 +180,7 @@ def multiclass(model, n_components, sets=TRIPLES, equalize=None):
 )
 def test_multiclass_worked_example(toy_model, n_components, nurse, she, he, they, caplog):
     method = multiclass(toy_model, n_components)
-    assert ("1 components cannot separate 3 classes" in caplog.text) is (n_components == 1)
+    assert ("components cannot separate 3 classes" in caplog.text) is (n_components == 1)
     result = method.transform(toy_model, ignore=MEMBERS)
     found = result.get_vectors(["nurse", "she", "he", "they"])
     np.testing.assert_allclose(found, [nurse, she, he, they], atol=1e-6)
@@ -274,6 +274,9 @@ def test_soft_worked_example(toy_model):
     assert similarity + 0.2 * bias == pytest.approx(0.1056548, abs=1e-7)
     debiased = method.transform(toy_model)
     np.testing.assert_allclose(debiased.vectors, unit(words @ t.T), atol=1e-12)
+    for params, n_directions in (({}, 2), ({"n_components": 1}, 1)):
+        several = MulticlassSoftDebias(**params).fit(toy_model, TRIPLES)
+        assert len(several.bias_subspace_) == n_directions
     # A mean over 13 x 13 pairs of words, and over 3 neutral words.
     mean = SoftDebias(0.2).fit(toy_model, PAIRS, neutral_words=neutral_words)
     total = SoftDebias(0.2 * 13**2 / 3, "sum").fit(toy_model, PAIRS, neutral_words=neutral_words)

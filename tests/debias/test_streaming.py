@@ -95,6 +95,8 @@ def test_the_source_may_be_overwritten_and_have_a_prefix(model, tmp_path):
     hard_debias(path, path, ignore=IGNORE, vocab_prefix="/c/en/")
     expected = HardDebias().fit(model, criterion=GENDER).transform(model, ignore=IGNORE)
     np.testing.assert_allclose(read(path).vectors, expected.vectors, atol=1e-6)
+    hard_debias(generated(prefix="/c/en/"), path, ignore=IGNORE)
+    np.testing.assert_allclose(read(path).vectors, expected.vectors, atol=1e-6)
 
 
 def test_a_damaged_source_leaves_what_was_there(model, source, tmp_path):
