@@ -112,9 +112,7 @@ class LayerScores(Facts):
     def __repr__(self) -> str:
         names = [(each.model_name, each.query_name, each.layer) for each in self.scores]
         models, queries, layers = (len(set(own)) for own in zip(*names, strict=True))
-        parts = [count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")]
-        undefined = sum(math.isnan(score.score) for score in self.scores)
-        parts += [f"{undefined} of {len(self.scores)} scores undefined"] * (undefined > 0)
+        parts = count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")
         return f"<LayerScores of {self.metric}: {', '.join(parts)}>"
 
 
@@ -195,14 +193,10 @@ def layer_scores(
 
 def _at_layers(encoder: ContextualModel, layers: Sequence[int] | None) -> list[ContextualModel]:
     chosen = sorted(set(check_layers(layers, encoder.n_layers)))
-    source, pooling = _EveryLayer(encoder._source, chosen), encoder._hidden_pooling
-    views = [
-        ContextualModel(source, f"{encoder.name}, layer {layer}", layer, pooling, encoder.templates)
-        for layer in chosen
-    ]
-    for view in views:
-        view.vocab_prefix = encoder.vocab_prefix
-    return views
+    source, how = _EveryLayer(encoder._source, chosen), (encoder._hidden_pooling, encoder.templates)
+    shared = ContextualModel(source, encoder.name, encoder.layer, *how)
+    shared.vocab_prefix = encoder.vocab_prefix
+    return [shared.at_layer(layer) for layer in chosen]
 
 
 def _score(label: str, view: ContextualModel, row: Any) -> LayerScore:
