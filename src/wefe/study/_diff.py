@@ -170,7 +170,7 @@ class StudyDiff:
         Returns
         -------
         str
-            Markdown: a title, :meth:`summary`, `notes` and the tables that are not empty.
+            Markdown.
         """
         title = f"{markdown_name(self.before)} before, {markdown_name(self.after)} after"
         lines = [f"## {title}", "", self.summary()]
@@ -193,8 +193,7 @@ class StudyDiff:
         title : str
             Title of the table.
         table : DataFrame
-            The rows, without empty columns. Shares are formatted as percentages, whole ranks as
-            integers.
+            The rows, without empty columns.
         n_more : int
             Number of rows not shown.
         """
@@ -228,8 +227,8 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     before, after : StudyResults
         The results to compare.
     tolerance : float, default=0.0
-        Largest difference of scores, p-values and interval ends that counts as equal. Results from
-        one machine agree exactly; use 1e-6 for results from two machines.
+        Largest difference of two numbers that counts as equal. Results from one machine agree
+        exactly; use 1e-6 for results from two machines.
 
     Returns
     -------

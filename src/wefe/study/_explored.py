@@ -13,8 +13,8 @@ from wefe.study._plan import Outcome, Task, provenance
 class Explored(NamedTuple):
     """Words along the bias directions of each model, as tidy tables.
 
-    Each table begins with 'model_name' and 'criterion'. Projections are cosines in [-1, 1]. A
-    mitigated model is projected onto the directions of its original model.
+    Each table begins with 'model_name' and 'criterion'. Projections are cosines in [-1, 1], for a
+    mitigated model on the directions of its original.
 
     Attributes
     ----------

@@ -38,19 +38,15 @@ _LONGEST_LIST = 40
 
 @dataclass(frozen=True, eq=False, repr=False)
 class GateReport:
-    """Result of :func:`check`.
-
-    Passing means that no measured value exceeds its limit. It does not mean that a model has no
-    bias.
+    """Result of :func:`check`. Passing does not mean that a model has no bias.
 
     Attributes
     ----------
     table : DataFrame
         One row per limit, metric, query set and model (and query, if ``on="scores"``): 'limit'
-        ('max' or 'increase'), 'metric', 'query_set', 'query_name', 'model_name', 'n_scores' (scores
-        averaged in 'value'; for an increase, those that the baseline also has), 'value' (distance
-        from no bias), 'baseline', 'most' (largest value that passes), 'margin' ('most' minus
-        'value'), 'passed' and 'reason'.
+        ('max' or 'increase'), 'metric', 'query_set', 'query_name', 'model_name', 'n_scores' (number
+        of scores in 'value'), 'value' (distance from no bias), 'baseline', 'most' (largest value
+        that passes), 'margin' ('most' minus 'value'), 'passed' and 'reason'.
     notes : tuple of str
         Remarks that do not affect the outcome.
 
@@ -190,9 +186,8 @@ def check(
         four-fifths rule) and the largest gap between the mean scores of two groups. Default:
         [limits].
     max_increase : str or float, optional
-        How much a value may exceed the baseline, for every metric: relative ('10%') or absolute
-        (0.05). An increase below 1e-6 counts as rounding. Default: [limits], if no `max_bias` or if
-        a `baseline` is given.
+        How much a value may exceed the baseline: relative ('10%') or absolute (0.05). An increase
+        below 1e-6 counts as rounding. Default: [limits], if no `max_bias` or a `baseline` is given.
     baseline : StudyResults, optional
         Results to compare with, matched by model, query set, query and metric.
     on : {'aggregated', 'scores'}, default='aggregated'

@@ -227,9 +227,9 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            The last column is the aggregate, as in :func:`wefe.running.run_queries`. A query
-            without a score for some model is left out of the aggregate; with ``missing =
-            "models"``, that model is left out instead. A model with a failed task has no aggregate.
+            The last column is the aggregate. A query without a score for some model is left out of
+            it; with ``missing = "models"``, that model instead. A model with a failed task has no
+            aggregate.
         """
         metric, query_set = self._place(metric, query_set)
         matrix = scores_matrix(self._part(metric, query_set))
@@ -483,11 +483,9 @@ class StudyResults:
         Returns
         -------
         list of str
-            Names of the files: 'results' (the tidy table), 'failures', further tables such as
-            'quality', 'explore_models' and 'retrieval_groups', then 'aggregated', 'rankings',
-            'correlations' and 'scores' of each query set and overall. The last file,
-            'provenance.json', describes the others and contains the study with its models, versions
-            and words.
+            Names of the files: 'results' (the tidy table), 'failures', further tables, then
+            'aggregated', 'rankings', 'correlations' and 'scores' of each query set and overall. The
+            last file, 'provenance.json', describes the others, the models, versions and words.
 
         Raises
         ------

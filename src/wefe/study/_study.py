@@ -169,12 +169,11 @@ class Study:
         Parameters
         ----------
         results : path, optional
-            The results file, by default `results_path`; ':memory:' for none. Results in it are
-            reused if the vectors, the query, the metric, its parameters and the version of wefe are
-            the same.
+            The results file, by default `results_path`; ':memory:' for none. Its results are reused
+            where vectors, query, metric, parameters and the version of wefe are the same.
         n_jobs : int, optional
-            Number of worker processes; -1 for one per core, None for this process. Each opens one
-            model at a time; if a process dies, only its model fails.
+            Number of worker processes; -1 for one per core, None for this process. If a process
+            dies, only its model fails.
         engine : {'local', 'dask'}, default='local'
             Compute on this machine or on a Dask cluster (``wefe[dask]``).
         scheduler : str, optional
@@ -193,8 +192,7 @@ class Study:
         Raises
         ------
         ValueError
-            If an option or a name in the study is invalid, or the results file is damaged or of
-            another version.
+            If an option or a name is invalid, or the results file is damaged or of another version.
         FileNotFoundError, ImportError
             If a file or an optional package that the study needs does not exist.
         TimeoutError, OSError
