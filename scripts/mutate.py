@@ -1,7 +1,7 @@
 """Change one small thing in a package at a time, and see whether its quick tests notice.
 
     python scripts/mutate.py metrics [-n 300] [--seed 0] [--n-jobs 2] [--out survivors.txt]
-    python scripts/mutate.py metrics --again survivors.txt  # those only, with better tests
+    python scripts/mutate.py metrics --again survivors.txt  # those only, against all tests
 
 A mutant has one operator, comparison, condition, constant or returned value changed. A seed draws
 them from all that are possible, so that a run can be repeated. Each is run against the 100 tests
@@ -169,7 +169,9 @@ def run_tests(folder: Path, arguments: list[str]) -> bool:
     return False
 
 
-def tests_by_line(folder: Path, package: str, n_jobs: int) -> dict[tuple[str, int], list[str]]:
+def tests_by_line(
+    folder: Path, package: str, n_jobs: int, most: int | None
+) -> dict[tuple[str, int], list[str]]:
     """Return the tests that reach each line, those that reach the fewest lines first.
 
     The lines of a module's top level are reached by the tests of all its functions.
@@ -195,7 +197,7 @@ def tests_by_line(folder: Path, package: str, n_jobs: int) -> dict[tuple[str, in
     return {
         line: sorted(
             of_file[line[0]] if "" in tests else tests, key=lambda test: (n_lines[test], test)
-        )[:MOST_TESTS]
+        )[:most]
         for line, tests in found.items()
     }
 
@@ -242,7 +244,8 @@ def main() -> None:
         for i in range(given.n_jobs):
             folder = copy_of(Path(base).resolve() / f"{i}" / "main")
             folders.put(folder)
-        reached = tests_by_line(folder, given.package, given.n_jobs)
+        most = None if given.again else MOST_TESTS
+        reached = tests_by_line(folder, given.package, given.n_jobs, most)
         jobs = [(mutant, reached.get((mutant.path, mutant.line), [])) for mutant in drawn]
         survivors = []
         with context.Pool(given.n_jobs, start, [folders]) as pool:
