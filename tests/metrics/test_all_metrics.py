@@ -1,6 +1,7 @@
 """Every registered metric against every property, and every formula against its definition."""
 
 import copy
+import inspect
 import json
 import math
 import pickle
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 import wefe.metrics
 from wefe import MetricResult, Query, WordEmbeddingModel
 from wefe.embeddings import UnusableVectorError
-from wefe.metrics import list_metrics
+from wefe.metrics import BaseMetric, list_metrics
 
 # Metrics that other tests or users have registered are none of our business.
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
@@ -145,6 +146,80 @@ def with_vectors(model, vectors):
 
 def test_the_table_knows_every_metric():
     assert list(FACTS) == [metric.__name__ for metric in METRICS]
+
+
+# Defaults: if one changes, so do numbers of users
+
+# The widest range of scores, and what a metric adds to the parameters of all or changes of them.
+DEFAULTS = {
+    "DirectBias": "0 1 c=1.0 direction=pca n_components=1",
+    "ECT": "-1 1 p_value_test_type=two-sided",
+    "EQT": "0 1 both_directions=False k=1 p_value_test_type=two-sided",
+    "GeneralizedWEAT": "-inf inf",
+    "GIPE": "0 1 direction=pca exclude=() k=100 n_components=1 "
+    "p_value_iterations=999 p_value_test_type=two-sided theta=0.05",
+    "MAC": "0 2 average=sets",
+    "NeighborPercentage": "0 100 direction=pca exclude=() k=100 n_components=1 "
+    "p_value_iterations=999 p_value_test_type=two-sided",
+    "ProximityBias": "0 1 direction=pca exclude=() k=100 n_components=1 "
+    "p_value_iterations=999 p_value_test_type=two-sided theta=0.05",
+    "RIPA": "-inf inf relation=pairs",
+    "RND": "-inf inf distance=norm reduce=mean",
+    "RNSB": "0 inf holdout=True n_iterations=1 p_value_iterations=199 "
+    "p_value_test_type=two-sided print_model_evaluation=False",
+    "SAME": "0 inf combine=sum p_value_test_type=two-sided",
+    "SCWEAT": "-inf inf ddof=0 reduce=mean",
+    "WEAT": "-inf inf ddof=0 p_value_method=approximate return_effect_size=False",
+}
+OF_FUNCTIONS = """
+    bias_by_neighbors: k=100
+    bias_subspace: n_components=1 normalize=True
+    classification_accuracy: gamma=scale kernel=rbf
+    classification_test: train_share=0.2 kernel=rbf gamma=scale n_repeats=20 n_permutations=1000
+    confidence_level=0.95 random_state=0 balanced=False
+    cluster_alignment: random_state=0
+    cluster_test: n_permutations=1000 confidence_level=0.95 random_state=0
+    direct_bias: c=1.0
+    eqt: k=1 both_directions=False
+    eqt_by_question: k=1 both_directions=False
+    gipe: theta=0.05
+    mac: average=sets
+    negative_sentiment_probabilities: holdout=False
+    neighbor_correlation: k=100
+    neighbor_test: k=100 group=0 n_permutations=1000 confidence_level=0.95 random_state=0
+    neighborhoods: k=100 exclude=()
+    permutation_test: alternative=greater method=approximate n_iterations=10000
+    relative_gap=0.01
+    projection_test: n_permutations=1000 confidence_level=0.95 random_state=0
+    proximity_bias: theta=0.05
+    ripa: relation=pairs
+    ripa_by_pair: relation=pairs
+    rnd: distance=norm reduce=mean
+    rnd_by_word: distance=norm
+    same: combine=sum
+    same_by_word: combine=sum
+    sc_weat: ddof=0
+    sc_weat_by_word: ddof=0
+    sembias: normalize=False direction=('he', 'she') confidence=0.95
+    weat_effect_size: ddof=0
+"""
+
+
+@each_metric
+def test_defaults_and_ranges_of_metrics(metric):
+    low, high = metric().scale().value_range
+    values = {name: getattr(metric, name) for name in sorted(metric.parameters())}
+    own = [f"{k}={v}" for k, v in values.items() if v != getattr(BaseMetric, k, None)]
+    assert " ".join([f"{low:g} {high:g}", *own]) == DEFAULTS[metric.__name__]
+
+
+def test_defaults_of_functions():
+    found = []
+    for name, function in inspect.getmembers(wefe.metrics, inspect.isfunction):
+        parameters = inspect.signature(function).parameters.items()
+        own = [f"{k}={v.default}" for k, v in parameters if v.default not in (v.empty, None)]
+        found += [f"{name}:", *own] * bool(own)
+    assert " ".join(found).split() == OF_FUNCTIONS.split()
 
 
 # Formulas

@@ -119,6 +119,7 @@ def test_the_p_value_counts_all_exchanges(metric, query, side, model):
         assert test.null_mean == pytest.approx(scores.mean(), abs=5 * error)
         assert min(scores) - 1e-9 <= test.null_quantiles[0]
         assert test.null_quantiles[2] <= max(scores) + 1e-9
+        assert test.null_quantiles[2] >= np.quantile(scores, 0.9) - 1e-9
     # An exchange that changes nothing could test nothing.
     assert len(set(scores.round(9))) > 1
 
@@ -255,4 +256,11 @@ def test_auto_counts_where_a_first_look_may_not_be_enough(paired, alternative):
     assert 0 < sum(counted) < len(counted)
 
 
-# Validity
+@each_alternative
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [([1.0], [0.0]), ([1.0, 1.0], [1.0, 1.0, 1.0]), ([5.0, 5.0, 5.0], [0.0, 0.0, 0.0])],
+)
+def test_saddlepoint_p_values_of_odd_values_are_p_values(x, y, alternative):
+    p_value = permutation_test(x, y, alternative=alternative, method="saddlepoint").p_value
+    assert (p_value == 1) if len({*x, *y}) == 1 else (0 < p_value <= 1)

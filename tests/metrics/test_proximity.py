@@ -244,6 +244,12 @@ def test_neighbours_of_which_nothing_is_known_are_left_out():
     assert (weights.tolist(), score) == ([2, 1, 2], 0.5)
 
 
+def test_shares_split_what_stands_between_groups_and_what_is_rounding_leans_to_none():
+    along = [[[0.2, 0.2, 0.1], [0.1, 0.2, 0.3]], [[0.0, 1e-18, 0.3], [0.3, 0.1, 0.0]]]
+    expected = [[0.25, 0.25, 0.5], [0.5, 0, 0.5]]
+    np.testing.assert_allclose(neighbor_group_shares(along), expected)
+
+
 # Models
 
 

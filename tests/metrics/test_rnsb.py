@@ -167,6 +167,8 @@ def test_details_tell_every_iteration(sentiment, run):
     assert [rnsb(row) for row in probabilities] == result.details["scores"]
     assert result["rnsb"] == pytest.approx(np.mean(result.details["scores"]))
     assert probabilities_of(result) == pytest.approx(probabilities.mean(axis=0))
+    first, again = (run(n_iterations=2, random_state=np.random.default_rng(3)) for _ in range(2))
+    assert first == again
     for share in ("train_accuracy", "test_accuracy"):
         assert len(result.details[share]) == 6
         assert all(0.5 <= accuracy <= 1 for accuracy in result.details[share])
