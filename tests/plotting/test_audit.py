@@ -6,7 +6,6 @@ import pytest
 from wefe import Query
 from wefe.audit import audit_query
 from wefe.datasets import load_weat_queries
-from wefe.plotting import plot_individual_biases
 
 
 @pytest.fixture(scope="module")
@@ -46,16 +45,6 @@ def test_what_is_attainable_is_a_line_or_a_note(audits, said):
     relative = audits[0].plot(relative=True, full_range=True)
     assert lines(relative) == [-1, 0, 1]
     np.testing.assert_allclose(relative.data[0].x, audits[0].positions[0])
-
-
-@pytest.mark.parametrize(("shared", "n_ranges"), [(True, 1), (False, 4)])
-def test_several_audits_share_the_axis_unless_each_has_its_own(audits, shared, n_ranges, said):
-    figure = plot_individual_biases(audits, shared_axis=shared)
-    assert [trace.xaxis for trace in figure.data[::2]] == ["x", "x2", "x3", "x4"]
-    assert len({axis.range for axis in figure.select_xaxes()}) == n_ranges
-    assert "minilm 64d" in said(figure, "Male names and Female names")[0].text
-    # The attributes differ, so no end of the axis has a name.
-    assert figure.layout.xaxis.title.text == "s(w, A, B)"
 
 
 @pytest.mark.parametrize("options", [{}, {"relative": True}, {"full_range": True}])

@@ -182,20 +182,6 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
     assert drawn(figure)["data"][1]["x"] == [1.0, 3.0, None]
 
 
-@pytest.mark.parametrize(
-    ("columns", "expected"),
-    [
-        # What differs stays, also where only the weights do.
-        ("W: a average score, W: Overall weighted average score", "W: a, W: Overall weighted"),
-        ("W: a sum score, W: a sum score (2), web", "W: a, W: a (2), web"),
-        ("W: a sum score, W: a", "W: a sum score, W: a"),
-    ],
-)
-def test_headings_are_shortened_where_the_rest_is_the_same(columns, expected):
-    figure = plot_ranking(pd.DataFrame(1.0, ["m"], columns.split(", ")))
-    assert ", ".join(bar.name for bar in figure.data) == expected
-
-
 @pytest.mark.parametrize("wrong", [0, 4, 1.25])
 def test_scores_are_no_ranks(ranking, wrong):
     ranking.iloc[1, 1] = wrong

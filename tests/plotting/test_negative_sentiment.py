@@ -1,7 +1,5 @@
 """Figures of RNSB's negative sentiment."""
 
-import math
-
 import pytest
 
 from wefe.metrics import RNSB
@@ -25,30 +23,9 @@ def test_each_model_has_a_panel_with_the_same_words_and_range(rnsb_results, said
     assert [note.text[0] for note in said(named)] == ["a", "b", "c"]
 
 
-def test_a_word_that_one_model_lacks_is_marked_there(said):
-    shares = ({"irish": 0.5, "cuban": 0.5}, {"irish": 1.0})
-    figure = plot_negative_sentiment(
-        [{"rnsb": 0.0, "negative_sentiment_distribution": each} for each in shares]
-    )
-    (note,) = said(figure, "no value")
-    assert (note.x, note.xref) == (1, "x2")
-    assert math.isnan(figure.data[1].y[1])
-    assert [line.y0 for line in figure.layout.shapes] == [0.5, 1.0]
-
-
 def test_a_result_that_is_nan_says_why(models, drawn, said):
     query = Query([["xyzzy"], ["irish"]], ATTRIBUTES)
     figure = plot_negative_sentiment(RNSB().run_query(query, models[0], holdout=False))
     drawn(figure)
     (note,) = said(figure, "no value: ")
     assert "lost 100% of its words" in note.text.replace("<br>", " ")
-
-
-def test_colours_tell_target_sets_apart_and_a_word_in_two_sets_counts_twice(models):
-    query = Query([["she", "her", "woman"], ["he", "she"]], ATTRIBUTES, ["Female", "Male"])
-    results = [RNSB().run_query(query, model, holdout=False) for model in models[:2]]
-    figure = plot_negative_sentiment(results)
-    assert [bar.name for bar in figure.data] == ["Female", "Male"] * 2
-    assert [bar.showlegend for bar in figure.data] == [True, True, False, False]
-    assert len({bar.marker.color for bar in figure.data}) == 2
-    assert [line.y0 for line in figure.layout.shapes] == [pytest.approx(1 / 5)] * 2

@@ -58,16 +58,6 @@ def test_rings_are_for_indirect_bias_above_theta(theta):
     assert "indirect bias" not in trace.hovertext[2]
 
 
-def test_the_nearest_words_are_named_where_there_is_room_and_the_centre_always():
-    table = hood(60, x=np.arange(60.0) % 4, y=np.arange(60.0) // 4)
-    around, *_, centre = plot_neighborhood(table, word="nurse").data
-    assert labels(around) == [f"word{number}" for number in range(1, 31)]
-    assert centre.text == ("<b>nurse</b>",)
-    around, *_, centre = plot_neighborhood(hood(60, x=0.0, y=0.0), word="nurse").data
-    assert labels(around) == []
-    assert centre.text == ("<b>nurse</b>",)
-
-
 def test_more_groups_are_told_apart_by_their_colours():
     names = ["asian", "black", "caucasian", "other"]
     table = hood(13, group=[names[i % 4] for i in range(13)])
@@ -131,12 +121,3 @@ def test_the_line_runs_over_the_words_and_the_band_there_and_back(words):
     assert area.y == (-0.1, 0.3, 0.1, -0.3)
     assert line.x == (words["statistic"].min(), words["statistic"].max())
     assert line.y == pytest.approx([0.4 * end - 0.2 for end in line.x])
-
-
-def test_the_words_farthest_from_the_line_or_from_the_middle_are_named(words):
-    words.loc[4, "bias"] = 1.0
-    words.loc[[9, 17], "bias"] -= 0.5
-    points = statistic(words, fit=(0.4, -0.2)).data[-1]
-    assert {"word4", "word9", "word17"} <= {*labels(points)}
-    words.loc[7, "statistic"] = 9.0
-    assert "word7" in labels(statistic(words).data[-1])

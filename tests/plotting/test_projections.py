@@ -1,6 +1,5 @@
 """Figures of words on a bias direction: extremes and distributions."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -87,20 +86,6 @@ def test_a_group_has_one_colour_in_all_figures():
     assert trace.marker.color == (PALETTE[1], PALETTE[0])
 
 
-def test_of_many_words_those_at_both_ends_have_a_point_and_a_box_shows_all():
-    values = np.random.default_rng(0).normal(0.05, 0.1, 3000)
-    (few,) = points(plot_projections(projections(values[:60])))
-    assert few.x == tuple(sorted(values[:60]))
-    assert words_of(few) == [f"word{values[:60].argmin()}", f"word{values[:60].argmax()}"]
-    figure = plot_projections(projections(values))
-    (box,) = traces(figure, "box")
-    shares = [box.lowerfence, box.q1, box.median, box.q3, box.upperfence]
-    np.testing.assert_allclose(np.ravel(shares), np.quantile(values, [0.05, 0.25, 0.5, 0.75, 0.95]))
-    (ends,) = points(figure)
-    ordered = sorted(values)
-    assert ends.x == (*ordered[:5], *ordered[-5:])
-
-
 @pytest.mark.parametrize(
     ("values", "median"), [([0.3] * 100, (0.3,)), ([1e-9] * 99 + [0.9], (1e-9,)), ([0.5, 0.1], ())]
 )
@@ -109,36 +94,12 @@ def test_a_box_is_of_five_words_or_more_even_if_equal(values, median):
     assert box.median == median
 
 
-def test_rows_are_word_lists_of_one_model_or_models_of_each_word_list(said):
-    figure = plot_projections(projections([0.1, 0.2], sets=("jobs", "a <b>&")))
-    rows = [text.split("<br>") for text in figure.layout.yaxis.ticktext]
-    assert [row[0] for row in rows] == ["jobs", "a &lt;b&gt;&amp;"]
-    assert "2 words" in rows[0][1]
-    models = [f"model {number}" for number in range(7)]
-    figure = plot_projections(projections([0.1, 0.2], models, ("jobs", "names", "colours")))
-    assert [note.text for note in said(figure)] == ["jobs", "names", "colours"]
-    assert [len(trace.x) for trace in points(figure)] == [14] * 3
-    for axis in figure.select_yaxes():
-        assert [text.partition("<br>")[0] for text in axis.ticktext] == models
-    assert len({axis.range for axis in figure.select_xaxes()}) == 1
-
-
 def test_the_axis_says_towards_which_group_each_side_leans():
     table = projections([0.1])
     assert plot_projections(table).layout.xaxis.title.text == "cosine with the bias direction"
     table.attrs["groups"] = ["<f>", "m"]
     wanted = "← m    cosine with the bias direction    &lt;f&gt; →"
     assert plot_projections(table).layout.xaxis.title.text == wanted
-
-
-def test_long_names_of_groups_are_cut_and_stand_in_a_note(heading):
-    groups = ["women in the labour market of Chile <>", "men who were born before the year 1950"]
-    figure = plot_extremes(extremes(groups, [f"model {number}" for number in range(7)]))
-    title = figure.layout.xaxis.title.text
-    assert title.startswith("← men ")
-    assert title.endswith("… →")
-    wanted = "Left: towards men who were born before the year 1950, right: towards women in the"
-    assert wanted in heading(figure)
 
 
 def test_more_groups_have_a_panel_each_in_their_colour(said):

@@ -1,7 +1,5 @@
 """Figures of the report: what they show and say, and their form for many models."""
 
-import re
-
 import pytest
 from made_results import many, results_of
 
@@ -88,22 +86,3 @@ def test_above_forty_models_the_report_changes_form():
     html = to_html(sixty)
     assert len(html.encode()) < 10e6
     assert html.count('<tr class="named">') == 3 * len(summary["shown"])
-
-
-def test_names_are_no_markup_in_figures(nasty):
-    allowed = re.compile(r"</?b>|<br>|</?i>|<extra></extra>|</?span( style=\"[^\"]*\")?>")
-
-    def texts(value):
-        if isinstance(value, dict):
-            # Positions of bars are not shown; what stands at them is `ticktext`.
-            hidden = ("y", "x", "tickvals", "categoryarray")
-            value = [part for key, part in value.items() if key not in hidden]
-        if isinstance(value, list):
-            for part in value:
-                yield from texts(part)
-        elif isinstance(value, str):
-            yield value
-
-    found = [text for figure in drawn(nasty).values() for text in texts(figure.data)]
-    assert any("&lt;img src=x" in text for text in found)
-    assert not [text for text in found if "<" in allowed.sub("", text)]

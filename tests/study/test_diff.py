@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_results import results_of
 
-from wefe.study import Outcome, Study
+from wefe.study import Outcome
 from wefe.study._diff import diff, markdown_name, markdown_table, markdown_text
 
 QUALITY = {"quality": {"name": "Quality"}}
@@ -195,32 +195,6 @@ def test_quality_that_collapses_is_a_difference(after, status, change):
     (row,) = found.changed("quality").to_dict("records")
     assert (row["model_name"], row["metric"], row["status"]) == ("w2v", "pairs", status)
     np.testing.assert_equal(row["change"], change)
-
-
-def test_silhouettes_and_bias_directions_are_compared():
-    def audited(*words):
-        sets = {
-            "targets": {"F": ["she", "woman", "girl"], "M": ["he", "man", "boy"]},
-            "attributes": {"A": [*words], "B": ["office", "salary", "business"]},
-        }
-        data = {
-            **Study.example().declaration.canonical(),
-            "queries": [{"name": "Gender", "query": [sets]}],
-            "silhouettes": [{"metric": "weat", "query_set": "Gender", "n_runs": 3}],
-            "audit": {"criteria": ["gender"]},
-            "mitigations": [],
-        }
-        return Study(data).run(":memory:", progress=False)
-
-    before = audited("home", "children", "parents")
-    assert diff(before, before).is_empty
-    rows = diff(before, audited("home", "children", "wedding")).rows("audits")
-    metrics = ["variance of the first component", "robustness of the silhouette"]
-    assert rows["metric"].tolist() == metrics
-    assert rows["before"][1] == before.silhouettes()[0][1].robustness
-    # The direction has no word of the query.
-    assert rows["status"].tolist() == ["equal", "changed"]
-    assert rows["differs"].dropna().tolist() == ["query"]
 
 
 def test_nothing_to_compare_is_not_the_same_as_no_difference():
