@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
@@ -18,7 +19,6 @@ from wefe.audit._theorems import (
     Property,
     Side,
     Theorem,
-    attainable,
     groups_of,
     theorems_of,
 )
@@ -472,42 +472,29 @@ def _design(
 
 
 def _counterexample(
-    name: Property,
-    probe: _search.Probe,
-    n_trials: int,
-    rng: np.random.Generator,
-    *,
-    proven: bool,
+    name: Property, probe: _search.Probe, n_trials: int, rng: np.random.Generator, *, proven: bool
 ) -> Counterexample | None:
-    more: dict[str, Any] = {}
-    cases: Sequence[_search.Case | None]
-    if name == "comparable":
-
-        def closed_form(groups: Vectors) -> tuple[float, float] | None:
-            # Only for built-in metrics, and not if only the search is wanted.
-            return attainable(probe.metric, probe.params, groups, probe.sizes) if proven else None
-
-        different = _search.search_comparable(probe, n_trials, rng, closed_form)
-        side, *cases, extremes, known = different or (None, None, None, False)
-        more = {"side": side, "extremes": extremes, "proven": known}
-    elif name == "trustworthy":
-        cases = [_search.search_trustworthy(probe, n_trials, rng)]
-    else:
-        cases = [_search.search_false_alarm(probe, n_trials, rng)]
-    found = [case for case in cases if case]
-    if not found:
+    search: Any = {
+        "comparable": partial(_search.search_comparable, proven=proven),
+        "trustworthy": _search.search_trustworthy,
+        "no_false_alarm": _search.search_false_alarm,
+    }[name]
+    if (finding := search(probe, n_trials, rng)) is None:
         return None
+    cases, side, extremes, is_known = finding
     return Counterexample(
         property=name,
         metric=probe.metric,
         params=dict(probe.params),
         query=probe.query,
-        vectors=tuple(probe.vectors(case.groups, case.words) for case in found),
-        scores=tuple(case.score for case in found),
-        biases=tuple(probe.biases(case.groups, case.words) for case in found),
+        vectors=tuple(probe.vectors(case.groups, case.words) for case in cases),
+        scores=tuple(case.score for case in cases),
+        biases=tuple(probe.biases(case.groups, case.words) for case in cases),
         b_0=probe.b_0,
-        how=" against ".join(case.how for case in found),
-        **more,
+        how=" against ".join(case.how for case in cases),
+        side=side,
+        extremes=extremes,
+        proven=is_known,
     )
 
 

@@ -9,14 +9,14 @@ from __future__ import annotations
 import contextlib
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 
 from wefe._checks import found
 from wefe._progress import progress_bar
-from wefe.audit._theorems import Design
+from wefe.audit._theorems import Design, attainable
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._direction import bias_subspace
@@ -37,6 +37,7 @@ CLEAR_GAP: Final = 0.02
 UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID: Final = 12
+_SIDES: Final[dict[int, Literal["maximum", "minimum"]]] = {1: "maximum", -1: "minimum"}
 
 
 class Case(NamedTuple):
@@ -46,6 +47,16 @@ class Case(NamedTuple):
     words: Vectors
     score: float
     how: str
+
+
+class Finding(NamedTuple):
+    """A counterexample of one case, or of two whose extremes of the score differ."""
+
+    cases: tuple[Case, ...]
+    side: Literal["maximum", "minimum"] | None = None
+    extremes: tuple[float, float] | None = None
+    #: False if the extremes rest on a search.
+    proven: bool = True
 
 
 class Probe:
@@ -93,6 +104,10 @@ class Probe:
             return math.nan
         self.lowest, self.highest = min(self.lowest, score), max(self.highest, score)
         return score - self.b_0
+
+    def attainable(self, groups: Vectors) -> tuple[float, float] | None:
+        """Return the smallest and largest score for these groups, if known in closed form."""
+        return attainable(self.metric, self.params, groups, self.sizes)
 
     def check_answers(self) -> None:
         """Raise the metric's error if it answered no query, because its parameters may be wrong."""
@@ -266,13 +281,18 @@ def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
 # Trustworthy: a biased word, but the score is b_0
 
 
-def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> Case | None:
+def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> Finding | None:
     """Search for words of which one is clearly biased although the score is b_0."""
-    for name, groups in constructed_groups(probe.design):
-        for words_name, words in constructed_words(probe.design, groups):
-            case = _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
-            if case is not None:
-                return case
+    constructed = (
+        _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
+        for name, groups in constructed_groups(probe.design)
+        for words_name, words in constructed_words(probe.design, groups)
+    )
+    tried = itertools.chain(constructed, _random_trials(probe, n_trials, rng))
+    return next((Finding((case,)) for case in tried if case), None)
+
+
+def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Case | None]:
     shape = probe.design.n_targets, probe.design.dim
     with progress_bar(n_trials, f"trustworthiness of {probe.metric}", "trial") as bar:
         for trial in range(n_trials):
@@ -281,12 +301,9 @@ def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) ->
             u, v = rng.normal(size=(2, *shape))
             if trial % 2:
                 u[:], v[:] = u[0], v[0]  # all words equal
-            case = _on_path(probe, groups, u, v)
-            if case is None and trial % 25 == 0:
-                case = _by_minimising(probe, groups, u, all_equal=trial % 50 == 0)
-            if case is not None:
-                return case
-    return None
+            yield _on_path(probe, groups, u, v)
+            if trial % 25 == 0:
+                yield _by_minimising(probe, groups, u, all_equal=trial % 50 == 0)
 
 
 def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -> Case | None:
@@ -370,25 +387,24 @@ def _by_minimising(
 # No false alarm: no biased word, but the score is not b_0, or there is none
 
 
-def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) -> Case | None:
+def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) -> Finding | None:
     """Search for unbiased words with a score far from b_0, or undefined."""
     clearest: Case | None = None
     undefined: Case | None = None
+    least = CLEAR_SCORE
     for groups, words, how in _many_words(probe.design, n_trials, rng):
         neutral = _without_bias(groups, words)
         if neutral is None:
             continue
         score = probe.score(groups, neutral)
         case = Case(groups, neutral, score + probe.b_0, f"{how}, made neutral")
-        if math.isnan(score):
-            # Other words have a score with these groups.
-            if undefined is None and not math.isnan(probe.score(groups, words)):
-                undefined = case
-            continue
-        least = CLEAR_SCORE if clearest is None else abs(clearest.score - probe.b_0)
         if abs(score) > least and _is_stable(probe, groups, neutral, CLEAR_SCORE):
-            clearest = case
-    return clearest or undefined
+            clearest, least = case, abs(score)
+        # Other words have a score with these groups.
+        elif math.isnan(score) and not (undefined or math.isnan(probe.score(groups, words))):
+            undefined = case
+    found = clearest or undefined
+    return Finding((found,)) if found else None
 
 
 def _many_words(
@@ -419,43 +435,57 @@ def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
 
 
 def search_comparable(
-    probe: Probe,
-    n_trials: int,
-    rng: np.random.Generator,
-    closed_form: Callable[[Vectors], tuple[float, float] | None],
-) -> tuple[str, Case, Case, tuple[float, float], bool] | None:
+    probe: Probe, n_trials: int, rng: np.random.Generator, *, proven: bool
+) -> Finding | None:
     """Search for two sets of groups with different extremes of the score.
 
-    Returns the side, both cases, the extremes, and whether these are known in closed form.
+    With `proven`, the extremes are those of the closed form, if there is one.
     """
     candidates = list(constructed_groups(probe.design))
     candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
-    bounds = [closed_form(groups) for _, groups in candidates]
-    if None not in bounds:  # two of them are enough, and it is known which
-        sign, *chosen = _widest(bounds)
-        candidates = [candidates[i] for i in chosen]
+    bounds = [
+        attainable(probe.metric, probe.params, groups, probe.sizes) for _, groups in candidates
+    ]
+    known = proven and None not in bounds
+    if known:  # two of them are enough, and it is known which
+        candidates = [candidates[i] for i in _widest(bounds)[1:]]
     found: list[dict[int, Case]] = []
     with progress_bar(len(candidates), f"comparability of {probe.metric}", "groups") as bar:
         for name, groups in candidates:
             bar.update()
-            if extremes := _extremes(probe, name, groups, n_trials, rng):
-                found.append(extremes)
+            found += filter(None, [_extremes(probe, name, groups, n_trials, rng)])
     scores = [case.score for extremes in found for case in extremes.values()]
     margin = max(1e-6, CLEAR_GAP * float(np.ptp(scores))) if scores else 0.0
+    return (_proven if known else _confirmed)(probe, found, margin, n_trials, rng)
+
+
+def _proven(
+    probe: Probe, found: list[dict[int, Case]], margin: float, *_: object
+) -> Finding | None:
+    if len(found) < 2:
+        return None
+    sign, _worst, cases = _most_different(found)
+    bounds: Any = [probe.attainable(case.groups) for case in cases]
+    first, second = (limits[sign > 0] for limits in bounds)
+    is_clear = abs(first - second) > margin
+    return Finding(cases, _SIDES[sign], (first, second)) if is_clear else None
+
+
+def _confirmed(
+    probe: Probe,
+    found: list[dict[int, Case]],
+    margin: float,
+    n_trials: int,
+    rng: np.random.Generator,
+) -> Finding | None:
+    """Search longer until the extreme of the groups that fall behind is confirmed."""
     searched: set[tuple[float, ...]] = set()
     while len(found) > 1:
-        sign, best, worst = _widest([(extremes[-1].score, extremes[1].score) for extremes in found])
-        first, second = found[best][sign], found[worst][sign]
-        side = "maximum" if sign > 0 else "minimum"
-        known = [closed_form(case.groups) for case in (first, second)]
-        if None not in known:
-            low, high = (limits[sign > 0] for limits in known)  # type: ignore[index]
-            return (side, first, second, (low, high), True) if abs(low - high) > margin else None
+        sign, worst, (first, second) = _most_different(found)
         if sign * (first.score - second.score) <= margin:
             return None
         if (key := (sign, *second.groups.flat)) in searched:
-            return side, first, second, (first.score, second.score), False
-        # Search longer to confirm the extreme of the other groups.
+            return Finding((first, second), _SIDES[sign], (first.score, second.score), False)
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
@@ -469,6 +499,12 @@ def _widest(ranges: list[Any]) -> tuple[int, int, int]:
     if np.ptp(highs) >= np.ptp(lows):
         return 1, int(highs.argmax()), int(highs.argmin())
     return -1, int(lows.argmin()), int(lows.argmax())
+
+
+def _most_different(found: list[dict[int, Case]]) -> tuple[int, int, tuple[Case, Case]]:
+    """Return the side, which groups are behind on it, and the cases that differ most."""
+    sign, best, worst = _widest([(extremes[-1].score, extremes[1].score) for extremes in found])
+    return sign, worst, (found[best][sign], found[worst][sign])
 
 
 def _extremes(

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -124,11 +124,10 @@ def theorems_of(
     facts, name = _facts(metric, params, design), type(metric).__name__
     proven: dict[Property, Theorem] = {}
     for entry in read_texts("theorems.toml").get(name, ()):
-        if all(facts.get(fact) == value for fact, value in entry.get("when", {}).items()):
-            words = {key: entry[key] for key in ("short", "reason", "source") if key in entry}
-            for subject in get_args(Property):
-                if subject in entry:
-                    proven[subject] = Theorem(name, subject, entry[subject], **words)
+        if entry.get("when", {}).items() <= facts.items():
+            words = {key: entry[key] for key in entry.keys() & {"short", "reason", "source"}}
+            about = entry.keys() & set(get_args(Property))
+            proven |= {each: Theorem(name, each, entry[each], **words) for each in about}
     return proven
 
 
@@ -158,50 +157,6 @@ def groups_of(metric: BaseMetric) -> Side:
     return "attributes" if n == "n" or max(n, least) >= 2 else "targets"
 
 
-def attainable(
-    metric: BaseMetric, params: Mapping[str, Any], groups: Vectors, sizes: Sequence[int]
-) -> tuple[float, float] | None:
-    """Return the smallest and largest score for given groups; None without a theorem.
-
-    `groups` has shape (n_groups, group_size, dim); `sizes` are the numbers of neutral words.
-    """
-    means, n = groups.mean(axis=1), sum(sizes)
-    bound: Any
-    match metric:
-        case IndividualBias() | WEAT() | RND():
-            sums = isinstance(metric, WEAT) or params.get("reduce") == "sum"
-            cosines = params.get("distance", "norm") != "norm"
-            first, second = unit_rows(means) if cosines else means
-            bound = np.linalg.norm(first - second) * (n if sums else 1)
-        case GeneralizedWEAT():
-            bound = np.linalg.norm(means - means.mean(axis=0), axis=1).sum()
-        case RIPA():
-            bound = np.linalg.norm(unit_rows(groups[0] - groups[1]).mean(axis=0))
-        case SCWEAT():
-            bound, _, rank = best_of_sc_weat(groups, params.get("ddof", 0))
-            if params.get("reduce", "mean") != "mean":
-                return (0.0 if rank > 1 else bound), bound
-        case MAC():
-            # With groups of equal size, both averages are the same.
-            spread = float(np.linalg.norm(means.mean(axis=0)))
-            return 1 - spread, 1 + spread
-        case ECT():
-            bound, (first, second) = 1.0, unit_rows(means)
-            for sign in (1.0, -1.0):
-                if np.linalg.norm(first - sign * second) < ZERO_LENGTH:
-                    return sign, sign
-        case SAME():
-            sets = [WordSet("group", (), group) for group in groups]
-            lengths = [float(length[0, 0]) for length in _directions(sets)[1]]
-            kept = [length for length in lengths if length > 0]
-            return 0.0, math.sqrt(1 + sum(length**2 for length in kept[1:]))
-        case RNSB():
-            return 0.0, _largest_rnsb(groups, n)
-        case _:
-            return None
-    return -float(bound), float(bound)
-
-
 def best_of_sc_weat(groups: Vectors, ddof: int = 0) -> tuple[float, Vectors, int]:
     """Return the largest effect size of a word, such a word, and the rank of the covariance."""
     words = np.concatenate(list(groups))
@@ -213,7 +168,59 @@ def best_of_sc_weat(groups: Vectors, ddof: int = 0) -> tuple[float, Vectors, int
     return float(np.linalg.norm(difference)), word / np.linalg.norm(word), rank
 
 
-def _largest_rnsb(groups: Vectors, n_words: int) -> float:
+def attainable(
+    metric: BaseMetric, params: Mapping[str, Any], groups: Vectors, sizes: Sequence[int]
+) -> tuple[float, float] | None:
+    """Return the smallest and largest score for given groups; None without a theorem.
+
+    `groups` has shape (n_groups, group_size, dim); `sizes` are the numbers of neutral words.
+    """
+    closed_form = _CLOSED_FORMS.get(type(metric))
+    if closed_form is None:
+        return None
+    bounds = closed_form(groups, n=sum(sizes), params=params)
+    return bounds if isinstance(bounds, tuple) else (-float(bounds), float(bounds))
+
+
+def _largest_difference(groups: Vectors, n: int, params: Mapping[str, Any]) -> Any:
+    means = groups.mean(axis=1)
+    first, second = unit_rows(means) if params.get("distance", "norm") != "norm" else means
+    return np.linalg.norm(first - second) * (n if params.get("reduce") == "sum" else 1)
+
+
+def _of_gweat(groups: Vectors, **_: Any) -> Any:
+    means = groups.mean(axis=1)
+    return np.linalg.norm(means - means.mean(axis=0), axis=1).sum()
+
+
+def _of_sc_weat(groups: Vectors, params: Mapping[str, Any], **_: Any) -> Any:
+    best, _, rank = best_of_sc_weat(groups, params.get("ddof", 0))
+    if params.get("reduce", "mean") == "mean":
+        return best
+    return (0.0 if rank > 1 else best), best
+
+
+def _of_mac(groups: Vectors, **_: Any) -> Any:
+    # With groups of equal size, both averages are the same.
+    spread = float(np.linalg.norm(groups.mean(axis=(0, 1))))
+    return 1 - spread, 1 + spread
+
+
+def _of_ect(groups: Vectors, **_: Any) -> Any:
+    first, second = unit_rows(groups.mean(axis=1))
+    for sign in (1.0, -1.0):
+        if np.linalg.norm(first - sign * second) < ZERO_LENGTH:
+            return sign, sign
+    return 1.0
+
+
+def _of_same(groups: Vectors, **_: Any) -> Any:
+    lengths = _directions([WordSet("group", (), group) for group in groups])[1].ravel()
+    # Without a length are groups that add nothing; the first direction has length 1.
+    return 0.0, math.hypot(1, *lengths[lengths > 0][1:])
+
+
+def _of_rnsb(groups: Vectors, n: int, **_: Any) -> Any:
     # Logits are affine in the word, so their values at 0 and at the axes give the classifier.
     points = np.concatenate([np.zeros((1, groups.shape[-1])), np.eye(groups.shape[-1])])
     p = negative_sentiment_probabilities(points, groups[0], groups[1])
@@ -221,4 +228,19 @@ def _largest_rnsb(groups: Vectors, n_words: int) -> float:
     length = float(np.linalg.norm(logits[1:] - logits[0]))
     low, high = 1 / (1 + np.exp(-(logits[0] + length * np.array([-1.0, 1.0]))))
     # The divergence is quasi-convex in the probabilities, so its maximum is in a corner.
-    return max(rnsb([high] * k + [low] * (n_words - k)) for k in range(1, n_words))
+    return 0.0, max(rnsb([high] * k + [low] * (n - k)) for k in range(1, n))
+
+
+# The smallest and largest score, or the largest if the smallest is its negative.
+_CLOSED_FORMS: dict[type, Callable[..., Any]] = {
+    IndividualBias: _largest_difference,
+    WEAT: lambda groups, n, **_: n * _largest_difference(groups, n, {}),
+    RND: _largest_difference,
+    GeneralizedWEAT: _of_gweat,
+    RIPA: lambda groups, **_: np.linalg.norm(unit_rows(groups[0] - groups[1]).mean(axis=0)),
+    SCWEAT: _of_sc_weat,
+    MAC: _of_mac,
+    ECT: _of_ect,
+    SAME: _of_same,
+    RNSB: _of_rnsb,
+}
