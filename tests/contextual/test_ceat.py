@@ -21,7 +21,6 @@ from wefe import Query
 from wefe.contextual import CEAT, FoundContexts, _ceat, find_contexts, random_effects
 from wefe.contextual._encoder import Context
 from wefe.metrics import WEAT, weat_effect_size
-from wefe.running import measure
 
 
 @pytest.fixture
@@ -184,21 +183,6 @@ def test_a_corpus_is_searched_for_the_form_that_has_contexts(query, contexts):
     options = {"ignore_case": False, "preprocessors": [{}, {"uppercase": True}]}
     result = CEAT().run_query(query, FakeEncoder(), upper, 5, **options)
     assert result.targets[0].used == ("NURSE", "CLERK")
-
-
-def test_run_queries_takes_it(query, contexts):
-    swapped = Query(query.target_sets[::-1], query.attribute_sets)
-    params = {"contexts": contexts, "n_samples": 50}
-    options = {"metric_params": params, "n_bootstrap": 40}
-    rows = measure(CEAT, [query, swapped], [FakeEncoder()], **options)
-    # The same contexts are drawn for a word wherever it stands.
-    assert rows["score"][1] == pytest.approx(-rows["score"][0], abs=1e-12)
-    direct, row = CEAT().run_query(query, FakeEncoder(), **params), rows.iloc[0]
-    assert (row["p_value"], row["words_used"]) == (direct["p_value"], 9)
-    assert row["score_lower"] < row["score"] < row["score_upper"]
-    sizes = direct.details["effect_sizes"]
-    assert row["scale_min"] <= sizes.min() < sizes.max() <= row["scale_max"]
-    assert row["scale_max"] == pytest.approx(math.sqrt(5 * 4 / 6))
 
 
 def test_equal_associations_are_undefined(query, contexts):

@@ -10,7 +10,7 @@ from misuse import ANYTHING, complaint
 import wefe.metrics
 from wefe import Query, WordEmbeddingModel
 from wefe.embeddings import Lookup
-from wefe.metrics import BaseMetric, list_metrics
+from wefe.metrics import list_metrics
 
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
 
@@ -123,28 +123,3 @@ def test_metrics_refuse_what_is_no_query_or_model(metric):
         *complaints("subqueries", "query", ANYTHING, metric().subqueries),
     ]
     assert found == []
-
-
-def test_parameters_of_plain_types_are_checked():
-    class Plain(BaseMetric):
-        metric_template = (1, 1)
-        metric_name = metric_short_name = "Plain"
-        number: float = 0.5
-        times: int = 1
-        label: str = "label"
-        flag: bool = False
-
-        def _compute(self, targets, attributes):
-            return self.number
-
-    refused = {
-        "number": ["0.5", None, True, np.nan, np.inf],
-        "times": [0.5, "1", None, True],
-        "label": [1, None, b"label"],
-        "flag": [0, "no", None],
-    }
-    for parameter, values in refused.items():
-        for value in values:
-            with pytest.raises((TypeError, ValueError), match=f"^{parameter} must be "):
-                Plain(**{parameter: value})
-    assert Plain(number=1, times=3, label="", flag=np.True_).number == 1.0

@@ -114,23 +114,6 @@ def test_the_worked_example(toy_model, nine, bias):
 # What must not matter
 
 
-def test_rotations_lengths_and_exchanged_sides_change_signs_only(nine, bias, toy_model):
-    rotation = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
-    he, she = toy_model["he"], toy_model["she"]
-    longer = nine * np.linspace(0.1, 9, 9)[:, None]
-    for vectors, found in (
-        (nine, -bias_by_projection(nine, she, he)),
-        (longer, bias_by_projection(longer, 3 * he, she)),
-        (nine @ rotation, bias_by_projection(nine @ rotation, he @ rotation, she @ rotation)),
-    ):
-        np.testing.assert_allclose(found, bias, atol=1e-14)
-        for sign in (1, -1):
-            correlation = neighbor_correlation(vectors, sign * bias, range(9), 3)
-            assert correlation == pytest.approx(0.806600, abs=5e-7)
-        expected = cluster_alignment(nine[:4], nine[4:])
-        assert cluster_alignment(vectors[4:], vectors[:4]) == pytest.approx(expected)
-
-
 # Second implementations: values, chance and p-values
 
 
