@@ -125,8 +125,8 @@ def theorems_of(
     proven: dict[Property, Theorem] = {}
     for entry in read_texts("theorems.toml").get(name, ()):
         if entry.get("when", {}).items() <= facts.items():
-            words = {key: entry[key] for key in entry.keys() & {"short", "reason", "source"}}
-            about = entry.keys() & set(get_args(Property))
+            words = {key: entry[key] for key in ("short", "reason", "source") if key in entry}
+            about = [each for each in get_args(Property) if each in entry]
             proven |= {each: Theorem(name, each, entry[each], **words) for each in about}
     return proven
 
@@ -194,7 +194,7 @@ def _of_gweat(groups: Vectors, **_: Any) -> Any:
 
 
 def _of_sc_weat(groups: Vectors, params: Mapping[str, Any], **_: Any) -> Any:
-    best, _, rank = best_of_sc_weat(groups, params.get("ddof", 0))
+    best, _word, rank = best_of_sc_weat(groups, params.get("ddof", 0))
     if params.get("reduce", "mean") == "mean":
         return best
     return (0.0 if rank > 1 else best), best
