@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import found, nearest
+from wefe._checks import check_text, nearest
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import Vectors
 from wefe.models._passes import Rows, forms
@@ -20,8 +20,8 @@ from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
-# Number of words from the start of a vocabulary that are searched for similar spellings.
-_FREQUENT = 50_000
+#: Gonen and Goldberg (2019) look at that many words from the start of a vocabulary.
+FREQUENT = 50_000
 
 
 class Found(NamedTuple):
@@ -103,16 +103,14 @@ def every_form(words: Iterable[str], preprocessors: Preprocessors | None) -> fro
 
 def form_of(model: WordEmbeddingModel, word: str, preprocessors: Preprocessors | None) -> str:
     """Return a word as in the vocabulary; KeyError if it is missing or has no direction."""
-    if not isinstance(word, str):
-        raise TypeError(f"word must be a string; got {found(word)}.")
-    looked_up = look_up(model, [word], preprocessors)
+    looked_up = look_up(model, [check_text("word", word)], preprocessors)
     if looked_up.unusable:
         raise KeyError(
             f"the vector of {word!r} in {model.name} is zero or not finite, so it has no "
             "direction. Choose another word."
         )
     if looked_up.lost:
-        first = bare_words(model, itertools.islice(model.vocab, _FREQUENT))
+        first = bare_words(model, itertools.islice(model.vocab, FREQUENT))
         hint = nearest(word, [form for form in first if abs(len(form) - len(word)) < 3])
         raise KeyError(f"{model.name} has no word {word!r}{as_looked_up(preprocessors)}.{hint}")
     (form,) = forms(model, looked_up.forms)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import as_seed, check_choice
+from wefe._checks import as_seed, check_choice, import_library
 from wefe.metrics._geometry import Vectors, unit
 
 MapMethod: TypeAlias = Literal["pca", "t-sne", "umap"]
@@ -63,13 +62,7 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
         perplexity = min(30.0, (len(units) - 1) / 3)
         map_ = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, metric="cosine")
         return np.asarray(map_.fit_transform(units), dtype=np.float64)
-    try:
-        umap = importlib.import_module("umap")
-    except ImportError as error:
-        raise ImportError(
-            "'umap' maps need umap-learn. Install it with pip install 'wefe[umap]', or use 'pca' "
-            "or 't-sne'."
-        ) from error
+    umap = import_library("umap", "umap", "method='umap'")
     n_neighbors = min(15, len(units) - 1)
     map_ = umap.UMAP(n_neighbors=n_neighbors, metric="cosine", random_state=seed, n_jobs=1)
     return np.asarray(map_.fit_transform(units), dtype=np.float64)

@@ -17,9 +17,8 @@ from wefe.explore._directions import (
     chance,
     places,
 )
-from wefe.explore._lookup import bare_words, look_up
+from wefe.explore._lookup import FREQUENT, bare_words, look_up
 from wefe.explore._projections import (
-    FREQUENT,
     VOCABULARY,
     WordLists,
     extreme_words,

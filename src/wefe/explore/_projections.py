@@ -13,6 +13,7 @@ from wefe._visible import unique_labels
 from wefe.debias._base import check_words
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import (
+    FREQUENT,
     Found,
     as_looked_up,
     bare_words,
@@ -39,8 +40,6 @@ logger = logging.getLogger(__name__)
 WordLists: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]] | Query
 Models: TypeAlias = WordEmbeddingModel | Sequence[WordEmbeddingModel]
 
-#: Gonen and Goldberg (2019) look at that many words from the start of a vocabulary.
-FREQUENT = 50_000
 VOCABULARY = "vocabulary"
 
 

@@ -23,9 +23,8 @@ from wefe.explore._directions import (
     chance,
     places,
 )
-from wefe.explore._lookup import bare_words, form_of, look_up
+from wefe.explore._lookup import FREQUENT, bare_words, form_of, look_up
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
-from wefe.explore._projections import FREQUENT
 from wefe.explore._text import as_text
 from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._direction import ROUNDING

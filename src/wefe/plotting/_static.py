@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice, check_sequence
+from wefe._checks import check_choice, check_sequence, import_library
 from wefe._files import atomic_file
 from wefe.plotting._bars import best_first
 from wefe.plotting._labels import shorten
@@ -131,13 +131,7 @@ def _save(figure: Figure, path: Path, kind: str) -> Path:
 
 
 def check_matplotlib() -> Any:
-    try:
-        import matplotlib as mpl
-    except ImportError as error:
-        raise ImportError(
-            "writing figures needs matplotlib. Install it with pip install 'wefe[figures]'."
-        ) from error
-    return mpl
+    return import_library("matplotlib", "figures", "write_figures")
 
 
 def _figure(

@@ -36,6 +36,8 @@ _HEAD_SIZE = 13
 # Maximum number of RNSB queries with figures; the table has all of them.
 _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
+# Ends of a box, and the columns of quantiles.
+_BOX = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %", "upperfence": "95 %"}
 # Lines that appear when you hover over a cell, if their value is known.
 _SAID = {
     "score": "score = {:.4g}",
@@ -437,10 +439,8 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     figure = panels.figure()
     for (at, name), (group, colour) in itertools.product(enumerate(sets), colours.items()):
         some = table[(table["set"] == name) & (table["group"].isna() | (table["group"] == group))]
-        ends = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %"}
         figure.add_box(
-            **{key: some[column].tolist() for key, column in ends.items()},
-            upperfence=some["95 %"].tolist(),
+            **{key: some[column].tolist() for key, column in _BOX.items()},
             y=some["model_name"].map(models.index).tolist(),
             orientation="h",
             offsetgroup=str(list(colours).index(group)),

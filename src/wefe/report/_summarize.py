@@ -340,19 +340,14 @@ def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
 def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
     from wefe.retrieval._audit import largest_gap
 
+    names = ("k", "ndcg", "confidence", "groups", "gaps", "null", "decided", "lowest")
     for task, audit in results.retrieval():
-        yield {
-            **{
-                name: getattr(audit, name) for name in ("k", "ndcg", "confidence", "groups", "gaps")
-            },
+        yield {name: getattr(audit, name) for name in names} | {
             "audit": task.place["audit"],
             "model": task.model,
             "n_queries": audit.queries["query"].nunique(),
             "n_templates": audit.templates["template"].nunique(),
             "n_names": len(audit.names),
-            "null": audit.null,
-            "decided": audit.decided,
-            "lowest": audit.lowest,
             "largest": largest_gap(audit.gaps),
             "driver": largest_gap(audit.templates),
             "first_names": audit.names["name"].head(3).tolist(),
