@@ -174,7 +174,8 @@ def tests_by_line(
 ) -> dict[tuple[str, int], list[str]]:
     """Return the tests that reach each line, those that reach the fewest lines first.
 
-    The lines of a module's top level are reached by the tests of all its functions.
+    The lines of a module's top level are reached by the tests of all its functions; without a
+    limit (`most`), by all tests.
     """
     from coverage import CoverageData
 
@@ -198,6 +199,8 @@ def tests_by_line(
         line: sorted(
             of_file[line[0]] if "" in tests else tests, key=lambda test: (n_lines[test], test)
         )[:most]
+        if most or "" not in tests
+        else [f"tests/{package}"]
         for line, tests in found.items()
     }
 

@@ -111,7 +111,7 @@ def reach_of(model, axes):
     return dict(zip(model.vocab, unit(model.vectors) @ np.asarray(axes).T, strict=True))
 
 
-def test_words_of_two_classes(toy_model):
+def test_words_of_two_classes(toy_model, caplog):
     sets = [("she", "he"), ("woman", "man")]
     words = word_classes(toy_model, sets, ("female", "male"), 2, neutral=True)
     reach = reach_of(toy_model, (0.997742, -0.067150, -0.001556))
@@ -120,6 +120,10 @@ def test_words_of_two_classes(toy_model):
     assert words["male"] == ["he", "man", *free[:2]]
     rest = [word for word in free if word not in words["female"] + words["male"]]
     assert words["neutral"] == sorted(rest, key=lambda word: abs(reach[word]))[:2]
+    # A third of the 13 words.
+    for n_words, told in ((4, False), (5, True)):
+        word_classes(toy_model, sets, ("female", "male"), n_words, neutral=True)
+        assert ("4 words of each class are used, not 5" in caplog.text) is told
 
 
 def test_words_of_three_classes():

@@ -128,6 +128,9 @@ def test_neutral_words_are_equally_near_to_both_words_of_a_pair(packaged_model, 
     assert len(neutral) > 10_000
     np.testing.assert_allclose(neutral @ g, 0, atol=1e-12)
     np.testing.assert_allclose(np.linalg.norm(neutral, axis=1), 1)
+    words = list(packaged_model)[:24]
+    twelve = HardDebias().fit(packaged_model, list(zip(words[::2], words[1::2], strict=True)))
+    assert twelve.pca_.n_components_ == 10
     found = [pair for pair in gender.equalize_sets if all(word in result for word in pair)]
     assert len(found) > 30
     for words in found:

@@ -105,6 +105,11 @@ def test_a_damaged_source_leaves_what_was_there(model, source, tmp_path):
     out.write_bytes(b"precious")
     with pytest.raises(ValueError, match=r"in\.bin"):
         hard_debias(source, out)
+    words = np.array(["she"], dtype=object)
+    np.savez(tmp_path / "in.npz", vectors=np.ones((1, 3)), words=words)
+    with pytest.raises(ValueError, match="trust_pickle"):
+        hard_debias(tmp_path / "in.npz", out)
+    (tmp_path / "in.npz").unlink()
     model.vectors[900, 3] = np.nan
     with pytest.raises(ValueError, match="not finite"):
         hard_debias(model, out)
