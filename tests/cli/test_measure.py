@@ -7,7 +7,7 @@ import json
 import pytest
 from command_line import wefe
 
-from wefe import Query, WordEmbeddingModel, compare_models, load_test_model
+from wefe import Query
 from wefe.cli._options import split_name
 from wefe.datasets import load_query_set, load_weat_queries
 
@@ -119,24 +119,6 @@ def test_models_are_compared_on_the_words_that_all_of_them_have(
     # The vectors are the same, so on the same words the scores are, too.
     assert (len({row["score"] for row in same}), len({row["score"] for row in own})) == (1, 2)
     assert "needs two queries" in wefe(*call, "--compare").stdout
-
-
-def test_two_models_are_compared_with_an_interval_and_a_p_value(asked, tmp_path):
-    queries, model, half = load_weat_queries()[5:8], load_test_model(), tmp_path / "half.bin"
-    smaller = WordEmbeddingModel((list(model.vocab), model.vectors[:, :128].copy()), "half")
-    smaller.save(half)
-    call = [*asked(*queries), "demo", "--model", f"half={half}", "--compare", "--metric", "rnd"]
-    (row,) = results(*call, table="comparison")
-    forms = {**LOWER, "lost_vocabulary_threshold": 0.2}
-    found = compare_models("rnd", queries, model, smaller, metric_params=forms)
-    sign = -1 if found.difference < 0 else 1
-    assert row["less_bias"] == ("half" if sign < 0 else "demo")
-    numbers = [row[name] for name in ("difference", "difference_lower", "difference_upper")]
-    bounds = sorted([sign * found.lower, sign * found.upper])
-    assert numbers == pytest.approx([abs(found.difference), *bounds])
-    assert (row["p_value"], row["n_queries"]) == (found.p_value, found.n_queries)
-    printed = wefe(*call).stdout.partition("Which model is less biased?")[2]
-    assert "means that other words of the same kind could reverse the order" in printed
 
 
 def test_a_model_that_lacks_words_takes_a_line_and_no_ranking_of_others(tmp_path, packaged_model):

@@ -7,7 +7,7 @@ import command_line
 import numpy as np
 import pytest
 
-from wefe import Query, WordEmbeddingModel, load
+from wefe import WordEmbeddingModel, load
 from wefe.datasets import load_weat_queries
 from wefe.silhouette import accuracy_score, bias_silhouettes
 
@@ -115,26 +115,6 @@ def test_references_are_named_or_there_is_no_accuracy(folder):
     assert "Accuracy" not in wefe(*call, "--model", "demo", folder=folder).stdout
     # The file of the call before is not left.
     assert rows(folder / "named" / "accuracy.csv") == []
-
-
-def test_a_query_set_does_not_change_the_scores_of_another(folder):
-    # Nobody knows whether the targets of a file are pairs; those of religions are none.
-    targets, attributes = [["mary", "anna", "susan"], ["john", "paul", "peter"]], [["home", "job"]]
-    own = Query(targets, attributes, ["Women", "Men"], ["Work"])
-    (folder / "pairs.json").write_text(own.to_json())
-    call = ["--model", "demo", "--runs", "2", "--vary", "targets", "--metric", "direct-bias"]
-    call += ["--queries", "pairs.json", "--offline"]
-    wefe(*call, "--out", "one", folder=folder)
-    both = wefe(*call, "--queries", "religion", "--out", "both", folder=folder)
-    assert "the difference of their means is taken instead" in both.stderr
-    alone, together = (silhouettes(folder / name) for name in ("one", "both"))
-    assert together[own.query_name] == alone[own.query_name]
-    means = {"metric_params": {"direction": "means"}}
-    (by_means,) = bias_silhouettes("direct-bias", own, [load("demo")], n_runs=2, **means)
-    assert not np.allclose(by_means.value, together[own.query_name]["value"])
-    asked = list(dict.fromkeys(row["bias_type"] for row in rows(folder / "both/robustness.csv")))
-    assert asked[0] == own.query_name
-    assert len(asked) > 1
 
 
 @pytest.mark.parametrize(("key", "name"), [("weat", "weat-es"), ("weat-es", "weat")])

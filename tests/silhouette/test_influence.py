@@ -11,7 +11,6 @@ from lettered import ASKED, PAIRED, model_of, query_for, silhouette_of
 import wefe._bootstrap
 from wefe import Query, WordEmbeddingModel
 from wefe.metrics import (
-    ECT,
     MAC,
     RNSB,
     WEAT,
@@ -305,25 +304,6 @@ def test_seed_decides_and_n_jobs_and_blocks_do_not(monkeypatch):
     np.testing.assert_array_equal(samples(100, random_state=7), seeded[:100])
     monkeypatch.setattr(wefe._bootstrap, "_MOST_CASES", 7)
     np.testing.assert_allclose(samples(random_state=7), seeded, rtol=0, atol=1e-12)
-
-
-def test_undefined_resamples_are_counted():
-    # Two attribute words are the same one in every second resample: no rank correlation then.
-    two = Query([["a0", "a1"], ["b0", "b1"]], [["c0", "c1"]])
-    left_out = word_influence(ECT, two, model_of()).set_index("word")["nan_reason"].dropna()
-    assert left_out.to_dict() == dict.fromkeys(["c0", "c1"], "ECT is undefined without it")
-    interval = bootstrap_interval(ECT, two, model_of(), 200)
-    rows = drawn_rows([2, 2, 2], paired=False, seed=0, n=200)[2]
-    same = rows[:, 0] == rows[:, 1]
-    np.testing.assert_array_equal(np.isnan(interval.samples), same)
-    assert interval.n_undefined == same.sum()
-    assert np.isnan([interval.lower, interval.standard_error]).all()
-    assert f"{same.sum()} of 200 resamples have no score, more than 5%" in interval.nan_reason
-    # Four are one word in every 64th: few enough to be left out.
-    four = Query([["a0", "a1"], ["b0", "b1"]], [["c0", "c1", "c2", "c3"]])
-    interval = bootstrap_interval(ECT, four, model_of(), 1000)
-    assert 0 < interval.n_undefined < 50
-    assert interval.upper == pytest.approx(np.nanquantile(interval.samples, 0.975))
 
 
 def test_sets_of_one_word_have_no_interval():
