@@ -11,7 +11,7 @@ from wefe._checks import check_choice, found
 from wefe.models._load import VocabularyCut, collect, finite, load, log_skipped, open_cut
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, write_native
-from wefe.models.formats._source import TableSource
+from wefe.models.formats._source import TableSource, Writing
 
 logger = logging.getLogger(__name__)
 
@@ -77,16 +77,11 @@ def convert(
     if cut.lowercase == "mean":
         table = collect(opened, cut, reading.lenient)
         opened, cut = TableSource(table, opened.label, opened.name), VocabularyCut()
-    write_native(
-        target,
-        finite(opened, cut.apply(opened.blocks()), reading.lenient),
-        opened.n_words,
-        opened.dim,
-        dtype=dtype,
-        name=opened.name if name is None else name,
-        # Readers of rows show a bar of their own, in bytes.
-        progress=reading.progress and opened.table is not None,
-    )
+    blocks = finite(opened, cut.apply(opened.blocks()), reading.lenient)
+    name = opened.name if name is None else name
+    # Readers of rows show a bar of their own, in bytes.
+    shown = reading.progress and opened.table is not None
+    write_native(target, Writing(blocks, opened.n_words, opened.dim, "native", dtype, name, shown))
     log_skipped(opened)
     if opened.use_subwords:
         logger.warning(

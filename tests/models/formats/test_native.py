@@ -14,6 +14,7 @@ from safetensors.numpy import load_file
 from wefe import load
 from wefe.models.formats import _native
 from wefe.models.formats._native import write_native
+from wefe.models.formats._source import Writing
 
 WORDS = ["she", "he", "New York", "naïve", "語", "", "a\nb", "\x00", "🙂", ". . ."]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)
@@ -34,7 +35,7 @@ def write(path, words=WORDS, vectors=VECTORS, dtype="float32", block=3, name="")
     parts = [slice(start, start + block) for start in range(0, len(words), block)]
     blocks = [(words[part], np.asarray(vectors)[part]) for part in parts]
     dim = np.shape(vectors)[1]
-    return write_native(path, blocks, None, dim, dtype=dtype, name=name, progress=False)
+    return write_native(path, Writing(blocks, None, dim, "native", dtype, name, False))
 
 
 def check_close(read, vectors, dtype):

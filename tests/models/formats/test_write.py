@@ -12,6 +12,7 @@ from model_files import at_most
 from wefe import load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors
+from wefe.models.formats._source import Writing
 from wefe.models.formats._write import WRITTEN, write_blocks
 
 WORDS = ["she", "he", "naïve", ".", "語"]
@@ -175,13 +176,13 @@ def test_an_interrupted_writer_and_other_blocks_than_announced_leave_the_old_fil
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_blocks(old, kind, blocks(), 5, 3)
-    for n_words, dim in ((0, 3), (5, 0)):
+        write_blocks(old, Writing(blocks(), 5, 3, kind))
+    for shape in ((0, 3), (5, 0)):
         with pytest.raises(ValueError, match="nothing to write"):
-            write_blocks(old, kind, [], n_words, dim)
+            model_of(WORDS[: shape[0]], np.empty(shape)).save(old, kind)
     for n_words in (4, 6) if kind in FILES else ():
         with pytest.raises(ValueError, match=f"expected {n_words} words; got 5"):
-            write_blocks(old, kind, [(WORDS, VECTORS)], n_words, 3)
+            write_blocks(old, Writing([(WORDS, VECTORS)], n_words, 3, kind))
 
 
 @pytest.mark.parametrize("kind", ["glove", "word2vec-binary", "native"])
@@ -190,7 +191,8 @@ def test_memory_does_not_grow_with_the_model(tmp_path, kind):
     blocks = (([f"w{n}-{row}" for row in range(1000)], numbers) for n in itertools.count())
     # All vectors take 20 MB; the native format keeps its vocabulary until the end.
     with at_most(10e6):
-        write_blocks(tmp_path / "file", kind, itertools.islice(blocks, 20), 20_000, 256)
+        task = Writing(itertools.islice(blocks, 20), 20_000, 256, kind)
+        write_blocks(tmp_path / "file", task)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows replaces no mapped file")

@@ -21,7 +21,7 @@ import itertools
 import json
 import logging
 from array import array
-from collections.abc import ItemsView, Iterable, Iterator, Mapping, ValuesView
+from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias
 
@@ -31,10 +31,16 @@ import numpy.typing as npt
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe.models._tables import RowVectors, chunks
-from wefe.models._types import Block, FloatArray
+from wefe.models._types import FloatArray
 from wefe.models.formats._bytes import naming_errors
 from wefe.models.formats._safetensors import DTYPES, Tensor, read_header
-from wefe.models.formats._source import Reading, TableSource, VectorSource, cast_finite
+from wefe.models.formats._source import (
+    Reading,
+    TableSource,
+    VectorSource,
+    Writing,
+    cast_finite,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -185,31 +191,21 @@ def _check_layout(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor
     return {name: tensors[name] for name in expected}
 
 
-def write_native(
-    path: str | Path,
-    blocks: Iterable[Block],
-    n_words: int | None,
-    dim: int,
-    *,
-    dtype: npt.DTypeLike = np.float32,
-    name: str = "",
-    progress: bool = True,
-    **_: Any,
-) -> int:
+def write_native(path: str | Path, task: Writing) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
     A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8
     divides each vector by 1/127 of its largest absolute number and rounds. A number that does not
     fit is a ValueError; `path` is not replaced then.
     """
-    stored = np.dtype(dtype).name
+    stored, what = np.dtype(task.dtype).name, f"writing {Path(path).name}"
     with atomic_file(path) as file:
-        writer = _NativeWriter(file, dim, _DTYPES.get(stored, "<f4"))
-        with progress_bar(n_words, f"writing {Path(path).name}", "word", progress) as bar:
-            for words, vectors in blocks:
+        writer = _NativeWriter(file, task.dim, _DTYPES.get(stored, "<f4"))
+        with progress_bar(task.n_words, what, "word", task.progress) as bar:
+            for words, vectors in task.blocks:
                 writer.add(words, vectors)
                 bar.update(len(words))
-        return writer.finish({"format": "wefe", "version": "1", "name": name})
+        return writer.finish({"format": "wefe", "version": "1", "name": task.name})
 
 
 class _NativeWriter:

@@ -38,6 +38,22 @@ class Reading:
     progress: bool = True
 
 
+@dataclass(frozen=True)
+class Writing:
+    """What is written to a file: blocks of words and their vectors, and what they are together.
+
+    Formats with several dtypes use `dtype`, and the native one uses `name`.
+    """
+
+    blocks: Iterable[Block]
+    n_words: int | None
+    dim: int
+    format: str
+    dtype: npt.DTypeLike = np.float32
+    name: str = ""
+    progress: bool = True
+
+
 class VectorSource(ABC):
     """Vectors of a file or an object, ready to be read.
 

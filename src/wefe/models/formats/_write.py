@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import check_choice, found, import_library
 from wefe._files import atomic_file
@@ -28,7 +27,7 @@ from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end
-from wefe.models.formats._source import cast_finite
+from wefe.models.formats._source import Writing, cast_finite
 
 logger = logging.getLogger(__name__)
 
@@ -66,36 +65,24 @@ def save_table(
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
         )
-    n_words, dim, dtype, blocks = len(table), table.vector_size, table.dtype, table.blocks()
+    size = len(table), table.vector_size
+    task = Writing(table.blocks(), *size, chosen, table.dtype, name, progress)
     if chosen == "gensim" and isinstance(wv, _keyed_vectors()):
-        for _ in _checked(blocks, n_words, chosen, dtype):
+        for _ in _checked(task):
             pass
         _pickle(path, wv)
-        return
-    write_blocks(path, chosen, blocks, n_words, dim, dtype=dtype, name=name, progress=progress)
+    elif 0 in size:
+        raise ValueError(f"there is nothing to write: {size[0]} words of {size[1]} dims.")
+    else:
+        write_blocks(path, task)
 
 
-def write_blocks(
-    path: str | os.PathLike[str],
-    format: str,  # noqa: A002 - what it is
-    blocks: Iterable[Block],
-    n_words: int,
-    dim: int,
-    *,
-    dtype: npt.DTypeLike = np.float32,
-    name: str = "",
-    progress: bool = True,
-) -> None:
+def write_blocks(path: str | os.PathLike[str], task: Writing) -> None:
     """Write blocks of different words and their vectors; `path` is replaced only on success.
 
-    The suffixes '.gz', '.bz2' and '.xz' compress text and word2vec binary. `n_words` and `dim`
-    describe all blocks. Formats with several dtypes use `dtype`, and the native one uses `name`.
+    The suffixes '.gz', '.bz2' and '.xz' compress text and word2vec binary.
     """
-    if n_words < 1 or dim < 1:
-        raise ValueError(f"there is nothing to write: {n_words} words of {dim} dims.")
-    writer = function(BY_NAME[format].writer or "")
-    options = {"format": format, "dtype": np.dtype(dtype), "name": name, "progress": progress}
-    writer(path, blocks, n_words, dim, **options)
+    function(BY_NAME[task.format].writer or "")(path, task)
 
 
 def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
@@ -111,30 +98,20 @@ _ENCODE: dict[str, Callable[[list[str], FloatArray], Iterable[bytes]]] = {
 }
 
 
-def write_plain(
-    path: str | os.PathLike[str],
-    blocks: Iterable[Block],
-    n_words: int,
-    dim: int,
-    *,
-    format: str,  # noqa: A002 - what it is
-    dtype: npt.DTypeLike,
-    progress: bool,
-    **_: Any,
-) -> None:
+def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
     """Write a header 'n_words dim', unless it is GloVe's format, then each word and its numbers."""
-    n_spaced, name = 0, Path(path).name
-    if format == "word2vec-binary" and np.dtype(dtype).itemsize > 4:
+    n_spaced, what = 0, f"writing {Path(path).name}"
+    if task.format == "word2vec-binary" and np.dtype(task.dtype).itemsize > 4:
         logger.warning("numbers are rounded to float32, the only type in %s", path)
     with contextlib.ExitStack() as stack:
         file: Any = stack.enter_context(atomic_file(path))
         if pack := _PACKERS.get(Path(path).suffix.lower()):
             file = stack.enter_context(pack(file))
-        bar = stack.enter_context(progress_bar(n_words, f"writing {name}", "word", progress))
-        if format != "glove":
-            file.write(b"%d %d\n" % (n_words, dim))
-        for words, vectors in _checked(blocks, n_words, format):
-            file.writelines(_ENCODE[format](words, vectors))
+        bar = stack.enter_context(progress_bar(task.n_words, what, "word", task.progress))
+        if task.format != "glove":
+            file.write(f"{task.n_words} {task.dim}\n".encode())
+        for words, vectors in _checked(task):
+            file.writelines(_ENCODE[task.format](words, vectors))
             n_spaced += sum(" " in word for word in words)
             bar.update(len(words))
     if n_spaced:
@@ -146,22 +123,14 @@ def write_plain(
         )
 
 
-def write_gensim(
-    path: str | os.PathLike[str],
-    blocks: Iterable[Block],
-    n_words: int,
-    dim: int,
-    *,
-    dtype: npt.DTypeLike = np.float32,
-    progress: bool = True,
-    **_: Any,
-) -> None:
+def write_gensim(path: str | os.PathLike[str], task: Writing) -> None:
     """Write one pickle for ``gensim.models.KeyedVectors.load``; needs all vectors in memory."""
-    table = _keyed_vectors()(dim, dtype=dtype)
-    table.index_to_key, table.next_index = [], n_words
-    table.vectors = np.empty((n_words, dim), dtype=dtype)
-    with progress_bar(n_words, f"collecting {Path(path).name}", "word", progress) as bar:
-        for words, block in _checked(blocks, n_words, "gensim", dtype):
+    table = _keyed_vectors()(task.dim, dtype=task.dtype)
+    table.index_to_key, table.next_index = [], task.n_words
+    table.vectors = np.empty((task.n_words, task.dim), dtype=task.dtype)
+    what = f"collecting {Path(path).name}"
+    with progress_bar(task.n_words, what, "word", task.progress) as bar:
+        for words, block in _checked(task):
             start = len(table.index_to_key)
             table.vectors[start : start + len(words)] = block
             table.index_to_key += words
@@ -211,23 +180,18 @@ def format_of(path: Path, format: str | None) -> str:  # noqa: A002
     return format
 
 
-def _checked(
-    blocks: Iterable[Block],
-    n_words: int,
-    format: str,  # noqa: A002 - what it is
-    dtype: npt.DTypeLike = np.float32,
-) -> Iterator[Block]:
+def _checked(task: Writing) -> Iterator[Block]:
     """Pass on blocks; refuse what cannot be read back, and a wrong number of words."""
     n_done = 0
-    for words, vectors in blocks:
-        for place, word in enumerate(words, n_done):
-            if format in ("glove", "word2vec", "word2vec-binary"):
-                _check_word(word, format, place)
-        cast_finite(words, vectors, dtype)
+    is_plain = task.format in _ENCODE
+    for words, vectors in task.blocks:
+        for place, word in enumerate(words if is_plain else (), n_done):
+            _check_word(word, task.format, place)
+        cast_finite(words, vectors, np.float32 if is_plain else task.dtype)
         n_done += len(words)
         yield words, vectors
-    if n_done != n_words:
-        raise ValueError(f"expected {n_words} words; got {n_done}.")
+    if n_done != task.n_words:
+        raise ValueError(f"expected {task.n_words} words; got {n_done}.")
 
 
 def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
