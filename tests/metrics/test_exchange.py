@@ -23,7 +23,7 @@ from wefe.metrics import (
     permutation_test,
 )
 from wefe.metrics._exchange import all_orders
-from wefe.metrics._permutation import flip_test
+from wefe.metrics._permutation import PermutationTest, flip_test
 
 WORDS = [f"w{i}" for i in range(40)]
 SIDES = {
@@ -185,6 +185,32 @@ def test_too_many_splits_are_sampled(model):
     test = result.details["permutation_test"]
     assert (test.method, test.n_splits) == ("approximate", 99)
     assert all_orders((10, 10)) is None
+
+
+def test_another_method_than_the_one_asked_for_is_told():
+    for method, bounds, told in (
+        ("exact", (0.5, 0.5), ()),
+        ("bounds", (0.497, 0.5), ()),
+        (
+            *("bounds", (0.1, 0.5)),
+            ("the exact p-value lies between 0.1 and 0.5; the upper bound is returned",),
+        ),
+        (
+            *("approximate", (0.1, 0.5)),
+            ("too many words for an exact p-value; 99 random splits were drawn",),
+        ),
+    ):
+        test = PermutationTest(0.0, 0.5, bounds, method, "greater", 99)
+        assert WEAT(p_value_method="exact")._not_as_asked(test) == told
+        assert ECT(p_value_method="exact")._not_as_asked(test) == ()
+
+
+def test_defaults_of_reports_are_exact_or_without_chance():
+    exact = ECT().report_params({}, 3, "two-sided")
+    assert (exact["calculate_p_value"], exact["random_state"]) == (True, 3)
+    assert MAC().report_params({}, 3, "two-sided") == {}
+    assert RNSB().report_params({}, 3, "two-sided") == {"holdout": False, "random_state": 3}
+    assert RNSB().report_params({"n_iterations": 9}, 3, "two-sided")["holdout"]
 
 
 # Pairs

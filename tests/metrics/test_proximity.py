@@ -54,6 +54,10 @@ def test_toy_neighbours_and_their_indirect_bias(toy_model, g):
     positive = [[home, 0, 0], [0, home, 0], [0, 0.226520, 0], [0, 0, boss], [0, job, 0]]
     positive.append([job, boss, 0])
     assert np.maximum(near.indirect_bias, 0) == pytest.approx(np.array(positive), abs=1e-6)
+    frame = near.to_frame(["F", "M"])
+    assert frame["rank"].tolist() == [1, 2, 3] * 6
+    assert frame["neighbor"].tolist() == near.names.ravel().tolist()
+    assert frame["towards M"].tolist() == near.along[..., 1].ravel().tolist()
 
 
 @pytest.mark.parametrize(

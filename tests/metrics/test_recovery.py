@@ -174,7 +174,7 @@ def test_the_p_value_of_three_divisions_is_twice_their_median(apart):
             assert (given.n_words, given.chance) == (12, 0.5)
     options = {"train_share": 1 / 3, "random_state": seed}
     result = classification_test(sides, n_repeats=3, **options)
-    assert result.value == pytest.approx(np.mean(accuracies))
+    assert (result.value, result.n_words) == (pytest.approx(np.mean(accuracies)), 12)
     assert result.p_value == pytest.approx(min(1, 2 * sorted(p_values)[1]))
     # Neither the median itself nor always 1.
     assert (result.p_value < 1) == (apart == 0.7)
