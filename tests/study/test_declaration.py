@@ -105,6 +105,8 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"metrics": [{"metric": "ceat"}]}, "key 'contexts': missing"),
         ({"metrics": [{"metric": "seat"}]}, "'metric': seat measures encoders only, and 'demo'"),
         ({"lookup": {"preprocessors": [{"preprocessor": "os"}]}}, "files cannot contain code"),
+        ({"lookup": {"lost_vocabulary_threshold": 1.5}}, "must be less than or equal to 1"),
+        ({"models": [{**ENCODER, "dim": 0}]}, "key 'dim': must be greater than or equal to 1"),
         ({"intervals": {"n_bootstrap": 39}}, "key 'intervals', key 'n_bootstrap': must be 0"),
         ({"explore": {"criteria": ["gendre"]}}, "'gendre' is no criterion. Did you mean 'gender'"),
         ({"explore": {"criteria": ["gender"], "words": ["a", " b"]}}, "number 2: ' b' has blanks"),
@@ -138,6 +140,19 @@ def test_results_go_beside_the_study_file(tmp_path):
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
     assert line in complaint(**changes)
+
+
+def test_the_least_and_the_most_that_is_allowed():
+    study = declare(
+        models=[{"source": "demo", "name": "m"}, {**ENCODER, "dim": 1, "name": "e"}],
+        queries=[{"file": "q", "name": "f"}, {"set": "gender", "name": "g"}],
+        metrics=[{"metric": "weat", "queries": ["g"]}],
+        lookup={"lost_vocabulary_threshold": 1},
+        mitigations=[{**INLP, "name": "M", "models": ["m"]}],
+        quality={"name": "Q", "benchmarks": ["b"]},
+        silhouettes=[{"metric": "weat", "query_set": "g", "models": ["m"]}],
+    )
+    assert study.canonical()["lookup"]["lost_vocabulary_threshold"] == 1
 
 
 def test_all_mistakes_are_said_at_once_each_on_a_line():

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from made_results import results_of
 
-from wefe.study import Outcome
+from wefe.study import Outcome, Study
 from wefe.study._diff import diff, markdown_name, markdown_table, markdown_text
 
 QUALITY = {"quality": {"name": "Quality"}}
@@ -195,6 +195,34 @@ def test_quality_that_collapses_is_a_difference(after, status, change):
     (row,) = found.changed("quality").to_dict("records")
     assert (row["model_name"], row["metric"], row["status"]) == ("w2v", "pairs", status)
     np.testing.assert_equal(row["change"], change)
+
+
+def test_silhouettes_and_bias_directions_are_compared():
+    def audited(*words):
+        sets = {
+            "targets": {"F": ["she", "woman", "girl"], "M": ["he", "man", "boy"]},
+            "attributes": {"A": [*words], "B": ["office", "salary", "business"]},
+        }
+        data = {
+            **Study.example().declaration.canonical(),
+            "queries": [{"name": "Gender", "query": [sets]}],
+            "silhouettes": [{"metric": "weat", "query_set": "Gender", "n_runs": 3}],
+            "audit": {"criteria": ["gender"]},
+            "mitigations": [],
+        }
+        return Study(data).run(":memory:", progress=False)
+
+    before = audited("home", "children", "parents")
+    found = diff(before, audited("home", "children", "wedding"))
+    rows = found.rows("audits").set_index("metric")
+    silhouette = rows.loc["robustness of the silhouette"]
+    assert silhouette["before"] == before.silhouettes()[0][1].robustness
+    # The direction has no word of the query.
+    direction = rows.loc["variance of the first component"]
+    assert 0.5 < direction["before"] == direction["after"] < 1
+    assert (silhouette["status"], direction["status"]) == ("changed", "equal")
+    assert repr(found) == f"<StudyDiff: {found.summary()}>"
+    assert found.summary() in found._repr_html_()
 
 
 def test_nothing_to_compare_is_not_the_same_as_no_difference():

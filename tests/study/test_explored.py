@@ -78,7 +78,8 @@ def test_the_page_of_a_model_is_what_explore_makes_of_it(mitigated, packaged_mod
     assert np.allclose(extremes["projection"], page.extremes["projection"], rtol=0, atol=1e-12)
     spread = row(pages.distribution, **place)
     assert spread["set"].tolist() == ["vocabulary", "female stereotypes", "male stereotypes"]
-    columns = ["n", "mean", "std", "mean_abs", "1 %", "50 %", "99 %"]
+    columns = ["n", "mean", "std", "mean_abs"]
+    columns += ["1 %", "5 %", "25 %", "50 %", "75 %", "95 %", "99 %"]
     assert np.allclose(spread[columns].astype(float), page.distribution[columns], atol=1e-12)
     about = row(pages.models, **place).iloc[0]
     assert about["explained_variance"] == page.directions.explained_variance_ratio[0]
