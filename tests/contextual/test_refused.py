@@ -1,7 +1,5 @@
 """Calls of the metrics and functions that are refused, and the culprit that is named."""
 
-import math
-
 import pytest
 from fake_encoder import FakeEncoder
 
@@ -28,22 +26,15 @@ def layers(metric="weat", models=None, **options):
     [
         (lambda: random_effects([], []), "effect_sizes"),
         (lambda: random_effects([1.0], [0.0]), "above 0"),
-        (lambda: random_effects([math.nan], [1.0]), "effect_sizes"),
         (lambda: ceat("A nurse."), "must be a mapping"),
-        (lambda: ceat(iter(["A nurse."])), "read again.*find_contexts"),
         (lambda: ceat({"nurse": "A nurse."}), r"contexts\['nurse'\] must be a list"),
         (lambda: ceat({"nurse": ["A judge."]}), r"\['nurse'\]\[0\] lacks the word"),
         (lambda: find_contexts("nurse", ["A nurse."]), "words must be"),
         (lambda: find_contexts(["nurse"], "A nurse."), "sentences must be"),
-        (lambda: find_contexts(["nurse", ""], ["A nurse."]), "empty string"),
-        (lambda: find_contexts([], ["A nurse."]), "words is empty"),
         (lambda: seat(templates="nouns"), "Did you mean 'noun'"),
         (lambda: seat(templates=["{} and {}"]), "must hold one"),
-        (lambda: seat(templates=[]), "templates is empty"),
         (lambda: seat(permute="word"), "permute"),
         (lambda: layers(layers=[5]), "layer must be from 0 to 3"),
-        (lambda: layers(layers=[]), "layers is empty"),
-        (lambda: layers(models=[]), "models is empty"),
         (lambda: layers("rnd"), "needs 2 target and 1 attribute sets"),
     ],
 )
