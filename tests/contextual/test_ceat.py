@@ -272,15 +272,6 @@ def test_scripts_without_spaces():
     assert found_at(["AI"], "ที่AI") == {"AI": [(0, "AI")]}
 
 
-def test_the_capital_i_with_a_dot():
-    corpus = ["İstanbul", "I\u0307stanbul", "i\u0307stanbul", "ISTANBUL", "istanbul", "ıstanbul"]
-    # In this order sentences 0 and 1 are the same once composed.
-    places = [(0, "İstanbul"), (0, "İstanbul"), (2, corpus[2]), (3, corpus[3]), (4, corpus[4])]
-    for word in ("İstanbul", "istanbul", "ISTANBUL"):
-        assert found_at([word], *corpus) == {word: places}
-    assert found_at(["İstanbul"], *corpus, ignore_case=False) == {"İstanbul": places[:2]}
-
-
 def test_contexts_are_drawn_alike_in_their_order_whatever_the_other_words():
     corpus = [f"w {i} v" for i in range(5)]
     pairs = Counter()

@@ -11,7 +11,7 @@ from mitigation import METHODS, NAMES, small
 from wefe import WEAT, Query, load_test_model
 from wefe.contextual import load_encoder
 from wefe.datasets import load_weat
-from wefe.debias import LEACE, SoftDebias, debias_encoder
+from wefe.debias import LEACE, LinearProjection, SoftDebias, debias_encoder
 
 TEXTS = ["nurse", "engineer", "she", "The nurse asked the engineer for help."]
 WORDS = [*load_test_model().vocab][:400]
@@ -119,9 +119,15 @@ def test_prompts_stay_and_vectors_that_are_cut_stay_cut(pipeline, options, tmp_p
         np.testing.assert_allclose(opened.encode(TEXTS, **prompt), expected, atol=1e-6)
 
 
-def test_methods_say_whether_they_read_the_vocabulary():
-    for method, reads in ((LEACE(), False), (LEACE(n_words=5), True), (SoftDebias(), True)):
-        assert method._fit_reads_vocabulary is reads
+def test_only_methods_that_read_the_vocabulary_encode_it(encoder, gender, monkeypatch):
+    sizes, snapshot = [], type(encoder).snapshot
+    monkeypatch.setattr(
+        *(type(encoder), "snapshot"),
+        lambda self, asked: sizes.append(len(asked)) or snapshot(self, asked),
+    )
+    for method in (LEACE(), LinearProjection(), LEACE(n_words=5), SoftDebias()):
+        debias_encoder(method, encoder, criterion=gender, words=WORDS)
+    assert max(sizes[:2]) < 10 < len(WORDS) < min(sizes[2:])
 
 
 def test_what_is_no_method_or_no_whole_encoder_is_refused(pipeline, encoder, packaged_model):

@@ -182,13 +182,6 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
     assert drawn(figure)["data"][1]["x"] == [1.0, 3.0, None]
 
 
-@pytest.mark.parametrize("wrong", [0, 4, 1.25])
-def test_scores_are_no_ranks(ranking, wrong):
-    ranking.iloc[1, 1] = wrong
-    with pytest.raises(ValueError, match=rf"{wrong:g} in column 'RND: .*create_ranking"):
-        plot_ranking(ranking)
-
-
 # Shares of the neighbours of words
 
 
@@ -215,12 +208,6 @@ def test_bars_that_chance_explains_are_hollow_and_a_line_is_their_interval(headi
     assert "Hollow bars end within their line" in heading(figure)
     rows = figure.layout.yaxis.ticktext
     assert ["leans to female" in text for text in rows] == [True, False]
-
-
-def test_shares_that_are_none_are_refused():
-    for table in (shares(share=60), pd.concat([shares(), shares()])):
-        with pytest.raises(ValueError, match="'share'.*nurse, cook"):
-            plot_group_shares(table)
 
 
 def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
