@@ -1,0 +1,32 @@
+"""Hashes of vectors: they change with what a result is computed from, and with nothing else."""
+
+import numpy as np
+
+from wefe import WordEmbeddingModel
+from wefe.models._fingerprints import Fingerprints
+
+WORDS = ["she", "he", "nurse"]
+
+
+def hashed(words=WORDS, change=0.0, dtype=np.float32, of=None):
+    vectors = np.arange(9, dtype=dtype).reshape(3, 3)
+    vectors[2, 2] += change
+    return Fingerprints(WordEmbeddingModel((list(words), vectors), "m")).of(of)
+
+
+def test_all_words_and_some_words_have_a_hash_of_their_own():
+    some, other = {"she", "absent"}, {"he", "nurse"}
+    for of in (None, some, other):
+        assert hashed(of=of) == hashed(of=of)
+        assert (hashed(change=1.0, of=of) == hashed(of=of)) is (of is some)
+        assert hashed(dtype=np.float64, of=of) != hashed(of=of)
+    every = [hashed(), hashed(["she", "he", "Nurse"]), hashed(of=some), hashed(of=other)]
+    assert len({*every}) == 4
+    assert {(type(each), len(each)) for each in every} == {(str, 32)}
+
+
+def test_an_encoder_has_the_hash_of_its_weights():
+    class Encoder:
+        encoding = "weights"
+
+    assert Fingerprints(Encoder()).of(["she"]) == "weights"
