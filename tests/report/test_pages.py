@@ -109,15 +109,6 @@ def test_models_of_a_criterion_share_their_figures(packaged_model):
     assert page.text.count("Projections in other") == 2
 
 
-@pytest.mark.parametrize(("second", "weak"), [(0.45, True), (0.3, False)])
-def test_a_direction_that_is_not_twice_the_second_one_is_weak(packaged_model, second, weak):
-    page = word_page(packaged_model, "nurse", k=3)
-    found = replace(page.directions, explained_variance_ratio=np.array([1 - second, second]))
-    text = Page(page_html(replace(page, directions=found))).text
-    said = f"(the second component: {100 * second:.0f} %), so it hardly represents them"
-    assert (said in text) == ("Read with care:" in text) == weak
-
-
 def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     after = WordEmbeddingModel(packaged_model.wv, "after")
     page = word_page(after, "nurse", "religion", k=4, original=packaged_model)
@@ -128,20 +119,6 @@ def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     found = replace(page.directions, explained_variance_ratio=np.array([0.25, 0.2, 0.1]))
     text = Page(page_html(replace(page, directions=found))).text
     assert f"has 45 % of the variance of its {len(found.sets)} definitional sets, so it" in text
-
-
-def test_a_long_name_is_cut_and_whole_where_it_is_pointed_at(packaged_model):
-    names = model, word, group = "m" * 10_000, "w" * 9_000, "l" * 8_000
-    words = ["she", "he", "woman", "man", word]
-    vectors = packaged_model.get_vectors([*words[:4], "doctor"])
-    long = WordEmbeddingModel.from_arrays(words, vectors, name=model)
-    pairs = [("she", "he"), ("woman", "man")]
-    pages = [word_page(long, word, pairs, k=3), model_page(long, pairs, words={group: [word]}, n=3)]
-    page = Page(page_html(pages))
-    assert page.unclosed == []
-    text = page.text.partition("Provenance Software")[0]
-    assert max(map(len, re.findall(r"[mwl]+", text))) <= 300
-    assert {*names} <= {attrs.get("title") for _, attrs, _ in page.elements}
 
 
 def test_analogies_and_correlations_have_their_sections(packaged_model):
