@@ -48,6 +48,8 @@ def test_of_three_groups_each_has_a_direction_and_the_subspace_is_their_span(toy
     means = (units - units.mean(axis=1, keepdims=True)).mean(axis=0)
     expected = means / np.linalg.norm(means, axis=1, keepdims=True)
     np.testing.assert_allclose(found.towards, expected, atol=1e-12)
+    np.testing.assert_allclose(found.cosines(7 * units[0]), units[0] @ expected.T, atol=1e-12)
+    assert np.isnan(found.cosines([[0, 0, 0]])).all()
     assert found.subspace.shape == (2, 3)
     np.testing.assert_allclose(found.subspace @ found.subspace.T, np.eye(2), atol=1e-12)
     # Nothing of the directions is outside of the subspace.
