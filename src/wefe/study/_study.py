@@ -8,8 +8,9 @@ import platform
 import sys
 import time
 from collections.abc import Collection, Mapping
+from contextlib import ExitStack
 from dataclasses import replace
-from functools import cached_property
+from functools import cache, cached_property
 from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -321,13 +322,15 @@ def _compute(
         opened = _executors.here() if n_jobs is None else _executors.processes(n_processes)
     name = planned.plan.name
     run = Run(planned, store, only)
-    with opened as executors:
+    with ExitStack() as stack:
+        # A finished study needs neither processes nor a cluster.
+        executors = cache(lambda: stack.enter_context(opened))
         to_open = run.to_open(reopen=reopen)
         with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
-            run.open(to_open, executors, bar.update)
+            run.open(to_open, executors() if to_open else [], bar.update)
         missing = run.missing()
         with progress_bar(run.n_waiting, name, "task", progress) as bar:
-            run.compute(missing, executors, bar.update)
+            run.compute(missing, executors() if missing else [], bar.update)
     return run.n_computed
 
 
