@@ -64,6 +64,11 @@ def test_words_of_the_user_are_looked_at_in_any_form(packaged_model, debiased):
     assert "2 of 5 words not found" in as_written.note[3]
     lower = recovery_tests(debiased, GENDER, preprocessors=[{}, {"lowercase": True}], **options)
     assert (as_written.n_words[3], lower.n_words[3]) == (3, 4)
+    # A form that one model lacks gives way to one that both have.
+    options = {"words": ["A", "b", "c"], "preprocessors": [{}, {"lowercase": True}]}
+    found = recovery_tests(toy(WORDS, 1), PAIR, original=toy([*WORDS, "A"]), **options)
+    assert found.n_words[3] == 3
+    assert "not found" not in found.note[3]
 
 
 def test_few_words_are_enough_and_noted():

@@ -112,7 +112,9 @@ class LayerScores(Facts):
     def __repr__(self) -> str:
         names = [(each.model_name, each.query_name, each.layer) for each in self.scores]
         models, queries, layers = (len(set(own)) for own in zip(*names, strict=True))
-        parts = count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")
+        parts = [count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")]
+        undefined = sum(math.isnan(score.score) for score in self.scores)
+        parts += [f"{undefined} of {len(self.scores)} scores undefined"] * (undefined > 0)
         return f"<LayerScores of {self.metric}: {', '.join(parts)}>"
 
 

@@ -489,7 +489,7 @@ def residual_rows(
     specific = {*criterion.specific_words, *criterion.representatives, *ignore}
     vocabulary = common.usable(plain_words(common, specific, notes))
     per_side = min(n_words, len(vocabulary) // 4)
-    stand_for = numbers_of(common, criterion.representatives)
+    stand_for = _numbers(common, criterion.representatives)
     lost = [*itertools.compress(criterion.representatives, stand_for < 0)]
     if lost or per_side < _FEWEST_WORDS:
         nothing = f"no vector with a direction for {', '.join(lost)}, which represent a class"
@@ -504,7 +504,7 @@ def residual_rows(
     neighbor_notes = list(notes)
     asked = vocabulary[: 2 * n_words]
     if words is not None:
-        asked = np.unique(numbers_of(common, words))
+        asked = np.unique(_numbers(common, words))
         asked = asked[asked >= 0]
         n_lost = len(set(words)) - len(asked)
         neighbor_notes += [f"{n_lost} of {len(set(words))} words not found"] * bool(n_lost)
@@ -546,7 +546,7 @@ def without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
     return bias if np.abs(bias).max(initial=0) > noise else 0 * bias
 
 
-def numbers_of(common: CommonWords, words: Sequence[str]) -> Rows:
+def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
     """Return the numbers of words that have a direction in every model; -1 for others."""
     found = [common.find(form) for form in forms(common.models[0], words)]
     numbers = np.array([-1 if number is None else number for number in found], dtype=np.intp)

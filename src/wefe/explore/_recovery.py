@@ -12,7 +12,7 @@ import numpy as np
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import check_words
-from wefe.debias._evidence import CommonWords, numbers_of, plain_words, without_noise
+from wefe.debias._evidence import CommonWords, plain_words, without_noise
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
 from wefe.explore._lookup import bare_words, every_form, look_up
 from wefe.explore._maps import MapMethod, in_two_dimensions
@@ -28,7 +28,7 @@ from wefe.metrics._recovery import (
 from wefe.models._passes import Rows
 from wefe.models._search import nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.words import Preprocessors
+from wefe.words import Preprocessors, check_preprocessors, variants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,12 +130,7 @@ def recovery_tests(
         tests.append((f"classification ({kernel})", "", test, notes))
     asked, lost = vocabulary[: n_words * known.n_classes], list(notes)
     if words is not None:
-        given = set(check_word_set("words", words))
-        forms = look_up(common.models[0], sorted(given), preprocessors).forms
-        asked = np.unique(numbers_of(common, forms))
-        asked = asked[asked >= 0]
-        n_lost = len(given) - len(asked)
-        lost += [f"{n_lost} of {len(given)} words not found"] * bool(n_lost)
+        asked = _asked(common, check_word_set("words", words), preprocessors, lost)
     everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
     rows = np.flatnonzero(np.isin(everything, asked))
     bias = _bias(common, 0, axes, everything)
@@ -243,6 +238,22 @@ def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
         notes.append(f"{per_group} words per group, from {len(bias):,} candidates")
     order = np.argsort(np.where(belongs, -bias, math.inf), axis=0, kind="stable")
     return list(order[:per_group].T)
+
+
+def _asked(
+    common: CommonWords,
+    words: Sequence[str],
+    preprocessors: Preprocessors | None,
+    notes: list[str],
+) -> Rows:
+    """Return the numbers of words, each in its first form that all models have."""
+    checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
+    of_words = {word: map(common.find, variants(word, checked, prefix)) for word in words}
+    hits = [next((hit for hit in hits if hit is not None), -1) for hits in of_words.values()]
+    asked = common.usable(np.unique([hit for hit in hits if hit >= 0]).astype(np.intp))
+    if len(asked) < len(hits):
+        notes.append(f"{len(hits) - len(asked)} of {len(hits)} words not found")
+    return asked
 
 
 def _after(

@@ -60,7 +60,8 @@ class OpenFile:
         # Never more than the file has: what a header promises is not to fill the memory.
         if not 0 <= offset <= offset + n_bytes <= self.size:
             raise ValueError(
-                f"{self.path} is damaged or cut short: it has no {n_bytes:,} bytes at {offset:,}."
+                f"{self.path} is damaged or cut short: expected {n_bytes:,} bytes from byte "
+                f"{offset:,} on; the file has {self.size:,}. Fetch or save it again."
             )
         buffer = bytearray(n_bytes)
         self.read_into(buffer, offset)
@@ -99,8 +100,8 @@ class FileArray:
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
         if offset + self.nbytes > file.size:
             raise ValueError(
-                f"{file.path} is damaged or cut short: {self.dtype} of shape {self.shape} from "
-                f"byte {offset:,} on end behind its {file.size:,} bytes."
+                f"{file.path} is damaged or cut short: expected {self.dtype} of shape {self.shape} "
+                f"from byte {offset:,} on; it has {file.size:,} bytes. Fetch or save it again."
             )
 
     def __len__(self) -> int:

@@ -300,7 +300,8 @@ def open_cut(
     opened = open_vectors(source, reading, revision, token)
     if reading.subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
-            f"subwords={reading.subwords!r}: {opened.label} builds no vectors in this way."
+            f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
+            "way. Leave subwords out: words that it lacks count as lost."
         )
     if lowercase is not None:
         check_choice("lowercase", lowercase, ("first", "mean"))
