@@ -33,7 +33,6 @@ def layers(metric="weat", models=None, **options):
         (lambda: find_contexts(["nurse"], "A nurse."), "sentences must be"),
         (lambda: seat(templates="nouns"), "Did you mean 'noun'"),
         (lambda: seat(templates=["{} and {}"]), "must hold one"),
-        (lambda: seat(permute="word"), "permute"),
         (lambda: layers(layers=[5]), "layer must be from 0 to 3"),
         (lambda: layers("rnd"), "needs 2 target and 1 attribute sets"),
     ],

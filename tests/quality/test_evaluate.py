@@ -163,6 +163,7 @@ def test_similarity_agrees_with_gensim(packaged_model, of_gensim, name, lowercas
     assert 100 * (1 - score.n_used / score.n_items) == pytest.approx(lost)
 
 
+@pytest.mark.slow
 def test_analogies_agree_with_gensim_in_every_section(packaged_model, of_gensim):
     path = str(_gensim_file(_KNOWN["google-analogies"]["file"]))
     expected, sections = of_gensim.evaluate_word_analogies(path, dummy4unknown=False)

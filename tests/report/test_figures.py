@@ -65,6 +65,7 @@ def test_negative_sentiment_is_drawn_and_in_a_table():
     assert '<td class="number">80.0 %</td>' in to_html(results)
 
 
+@pytest.mark.slow
 def test_above_forty_models_the_report_changes_form():
     for n_models in (40, 41):
         html = to_html(many(n_models, n_queries=2, n_metrics=1))

@@ -129,6 +129,7 @@ def test_texts_can_be_read_in_every_theme(theme):
 # In a browser
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["rich", "nasty"])
 def test_all_figures_are_drawn_without_an_error(which, request, chromium, tmp_path):
     results, html = (request.getfixturevalue(name) for name in (which, f"{which}_html"))
@@ -146,6 +147,7 @@ def test_a_script_that_gets_into_the_page_does_not_run(rich_html, chromium, tmp_
     assert "script-src" in Page(document).all("html")[0][0]["data-errors"]
 
 
+@pytest.mark.slow
 def test_figures_follow_the_dark_theme(rich_html, chromium, tmp_path):
     flags = ("--dump-dom", "--blink-settings=preferredColorScheme=0")
     for each in ((), flags[1:]):
@@ -199,6 +201,7 @@ def tried(script, text, chromium, tmp_path):
     return {key.removeprefix("data-"): value for key, value in root.items()}
 
 
+@pytest.mark.slow
 def test_tables_sort_words_unfold_and_printing_opens_everything(
     rich, rich_html, chromium, tmp_path
 ):
@@ -210,6 +213,7 @@ def test_tables_sort_words_unfold_and_printing_opens_everything(
     assert (said["closed"], said["drawn"]) == ("0", str(len(figures(rich, summary))))
 
 
+@pytest.mark.slow
 def test_a_table_of_many_models_is_filtered(chromium, tmp_path):
     said = tried(_FILTER, to_html(many(60, n_queries=6)), chromium, tmp_path)
     left = json.loads(said["left"])
