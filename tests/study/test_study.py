@@ -12,7 +12,7 @@ from wefe._same_words import on_same_words
 from wefe.datasets import load_criterion
 from wefe.debias import HardDebias
 from wefe.silhouette import bias_silhouette
-from wefe.study import StudyResults, _run, _tasks, verify
+from wefe.study import Study, StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
 
 FORMS = {"preprocessors": [{}, {"lowercase": True}]}
@@ -96,6 +96,23 @@ def test_silhouettes_and_quality_are_tasks(folder):
     assert results.quality().shape == (2, 1)
     assert "Quality" in results.rankings()
     assert n_computed(declared(folder, random_state=3, **more)) == 0
+
+
+def test_subqueries_of_one_name_have_intervals_and_warnings_of_their_own():
+    attributes = {"A": ["home", "children", "parents"], "B": ["office", "salary", "business"]}
+    first = {"F": ["she", "woman", "girl"], "M": ["he", "man", "boy"], "N": ["we", "us", "people"]}
+    second = {"F": ["her", "mother", "lady"], "M": ["him", "father", "lord"]}
+
+    def scored(*targets):
+        queries = [{"targets": each, "attributes": attributes} for each in targets]
+        data = Study.example().declaration.canonical() | {"mitigations": []}
+        data |= {"queries": [{"name": "g", "query": queries}], "metrics": [{"metric": "weat-es"}]}
+        data |= {"intervals": {"n_bootstrap": 50}, "audit": {"scores": True}}
+        return run(Study(data), ":memory:").to_frame()
+
+    alone, both = scored(first), scored(first, second)
+    for name in ("score", "score_lower", "score_upper", "warnings"):
+        assert both[name][: len(alone)].tolist() == alone[name].tolist()
 
 
 def test_two_models_are_compared_as_by_compare_models(folder):

@@ -371,7 +371,7 @@ class StudyResults:
             None) and 'not_audited' (the reason). None if not computed.
         """
         for task, outcome in self.of_kind("words"):
-            if _place_of(task) == (model, query_set, query):
+            if (task.model, *task.place.values()) == (model, query_set, query):
                 value = outcome.value
                 if value is None or value["audit"] is None:
                     return value
@@ -614,7 +614,7 @@ class StudyResults:
         for column in provenance(Outcome()):
             tidy[column] = [provenance(outcome)[column] for _, outcome in pairs]
         tidy["identity"] = pd.Series([task.identity for task, _ in pairs], dtype=object)
-        intervals = [self._beside["interval"].get(_place_of(task), Outcome()) for task, _ in pairs]
+        intervals = [self._beside["interval"].get(_question(task), Outcome()) for task, _ in pairs]
         tidy["distances"] = [(interval.value or {}).get("distances") for interval in intervals]
         return tidy.astype({"seconds": float})
 
@@ -623,7 +623,7 @@ class StudyResults:
         if outcome.value is None:
             return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
         values = {name: outcome.value.get(name) for name in Answer._fields}
-        interval, warnings = (each.get(_place_of(task)) for each in self._beside.values())
+        interval, warnings = (each.get(_question(task)) for each in self._beside.values())
         if interval is not None:
             reason = interval.reason or "not computed yet"
             beside = interval.value or {"interval_nan_reason": reason}
@@ -634,9 +634,9 @@ class StudyResults:
 
     @cached_property
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
-        """Intervals and warnings of scores: kind -> model and place -> outcome."""
+        """Intervals and warnings of scores: kind -> model, place and query -> outcome."""
         return {
-            kind: {_place_of(task): found for task, found in self.of_kind(kind)}
+            kind: {_question(task): found for task, found in self.of_kind(kind)}
             for kind in ("interval", "warnings")
         }
 
@@ -737,8 +737,9 @@ def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
     return Outcome("done", row.value, None, row.key, row.seconds, row.finished, row.version)
 
 
-def _place_of(task: Task) -> tuple[str, ...]:
-    return task.model, *task.place.values()
+def _question(task: Task) -> tuple[str, ...]:
+    # Subqueries of two queries may have the same name.
+    return task.model, *task.place.values(), task.identity["query"]
 
 
 def _resampled(distances: str) -> np.ndarray:
