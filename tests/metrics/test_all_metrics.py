@@ -327,6 +327,9 @@ def test_pairs_that_lost_a_word_are_left_out_and_counted(metric):
     result = run(metric, few, model, lost_vocabulary_threshold=0.5)
     assert math.isnan(result["result"])
     assert result.nan_reason == "2 of 3 pairs of target words lost a word"
+    none = with_sets(query, [["xyzzy", *f[1:]], [m0, *["plugh"] * (len(m) - 1)]])
+    result = run(metric, none, model, lost_vocabulary_threshold=1.0)
+    assert result.nan_reason == f"{len(f)} of {len(f)} pairs of target words lost a word"
     with pytest.raises(ValueError, match="'F' has 4, 'M' has 3"):
         run(metric, with_sets(query, [f, m[:3]]), model)
 

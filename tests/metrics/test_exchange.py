@@ -187,6 +187,15 @@ def test_too_many_splits_are_sampled(model):
     assert all_orders((10, 10)) is None
 
 
+def test_counted_tests_have_the_same_null_distribution_in_every_call(model):
+    metric, query = WEAT(p_value_method="exact"), query_of(4, 4, 3, 3, n_targets=2)
+    tests = [
+        metric.run_query(query, model, calculate_p_value=True).details["permutation_test"]
+        for _ in range(2)
+    ]
+    assert tests[0] == tests[1]
+
+
 def test_another_method_than_the_one_asked_for_is_told():
     for method, bounds, told in (
         ("exact", (0.5, 0.5), ()),

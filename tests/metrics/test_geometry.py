@@ -1,12 +1,15 @@
 """Cosines, associations, correlations and ranks."""
 
+import itertools
+
 import numpy as np
 import pytest
 from scipy import stats
 
-from wefe._wordset import WordSet
+from wefe._wordset import Ones, WordSet
 from wefe.metrics import association
-from wefe.metrics._geometry import average_ranks, pearson
+from wefe.metrics._geometry import average_ranks, pearson, spearman
+from wefe.metrics._jackknife import deletion_groups
 
 
 def mean_unit(vectors):
@@ -33,6 +36,19 @@ def test_average_ranks_tie_within_a_tolerance():
     x = np.array([0.3, 0.1 + 0.2, 1.0, 0.0])
     assert average_ranks(x).tolist() == [2.0, 3.0, 4.0, 1.0]
     assert average_ranks(x, tolerance=1e-12).tolist() == [2.5, 2.5, 4.0, 1.0]
+
+
+def test_correlation_with_nan_is_nan():
+    x, y = np.array([[1.0, 3, 2]]), np.array([[1.0, np.nan, 3]])
+    assert spearman(x, x, Ones(3)) == [1.0]
+    assert np.isnan([spearman(x, y, Ones(3)), spearman(y, x, Ones(3))]).all()
+
+
+def test_words_are_left_out_one_by_one_up_to_twenty():
+    for n, sizes in ((1, []), (20, [1] * 20), (22, [2, 2] + [1] * 18)):
+        groups = deletion_groups(n)
+        assert [len(group) for group in groups] == sizes
+        assert sorted(itertools.chain(*groups)) == [*range(n)] * bool(sizes)
 
 
 @pytest.mark.parametrize(

@@ -230,6 +230,8 @@ def test_gipe_of_given_neighbours(words, rows, betas, weights, score):
     found, of_words = gipe(words, rows, betas)
     assert found == pytest.approx(score, nan_ok=True)
     assert weights is None or of_words.tolist() == weights
+    with pytest.raises(TypeError, match="neighbor_rows"):
+        gipe(words, np.add(rows, 0.5), betas)
 
 
 def test_neighbours_of_which_nothing_is_known_are_left_out():

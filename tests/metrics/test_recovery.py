@@ -111,7 +111,11 @@ def test_the_worked_example(toy_model, nine, bias):
     assert (classes.value, classes.p_value) == (1.0, pytest.approx(1 / 20))
 
 
-# What must not matter
+@pytest.mark.parametrize(("share", "n_learnt"), [(0.01, 1), (0.4, 2), (0.99, 3)])
+def test_every_group_has_words_to_learn_from_and_to_test_on(share, n_learnt):
+    sides = [np.ones((4, 2)), np.ones((4, 2))]
+    learnt, tested = recovery._divided(sides, share, np.random.default_rng(0))
+    assert [*map(len, learnt), *map(len, tested)] == [n_learnt] * 2 + [4 - n_learnt] * 2
 
 
 # Second implementations: values, chance and p-values

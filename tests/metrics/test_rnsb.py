@@ -290,6 +290,7 @@ def test_too_few_words_for_a_holdout_are_nan_with_the_way_out(attributes, found,
     assert math.isnan(result["rnsb"])
     assert result.nan_reason.endswith(f"{found}. Use holdout=False.")
     assert toy(RNSB, [T1, T2], attributes, holdout=False)["rnsb"] >= 0
+    assert toy(RNSB, [T1, T2], ("home kids", "boss job tree they"))["rnsb"] >= 0
 
 
 @pytest.mark.parametrize("length", [1e8, 1e20, 1e150])

@@ -132,6 +132,7 @@ MIXED = ["the", "The", "x1", "don't", "a" * 20, "a" * 19, "señor"]
         (MIXED, None, 6, [0, 5], True),
         (["THE", "X1", "Of"], None, None, [0, 2], False),
         (["/c/en/the", "the", "/c/en/"], "/c/en/", None, [0], True),
+        ([*"ABCDEFGHI", "a"], None, None, [9], True),
     ],
 )
 def test_plain_words_are_in_lower_case_short_and_made_of_letters(

@@ -164,6 +164,7 @@ def test_most_similar_gives_all_there_are_whatever_the_order_of_the_words():
     model = WordEmbeddingModel(table)
     assert [word for word, _ in model.most_similar("a", topn=99)] == ["b", "c"]
     assert model.most_similar("a", topn=5, restrict_vocab=1) == []
+    assert model.most_similar(vectors[0], topn=1) == [("a", 1.0)]
 
 
 SIX = random_vectors(6)

@@ -61,6 +61,7 @@ def test_every_kind_of_vectors_can_be_wrapped_and_not_be_changed_behind_its_back
     model = WordEmbeddingModel(wv, "name")
     assert model.wv is wv
     assert model.name == model.model_name == "name"
+    assert model.table.n_rows == len(WORDS)
     assert model.vectors is wv.vectors
     assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 5, DIM)
     words = ["math", "she", "math"]
@@ -246,6 +247,8 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
     other.vectors_ngrams = other.vectors_ngrams + np.float32(1)
     assert subword_model != WordEmbeddingModel(other, "subwords", use_subwords=True)
     assert WordEmbeddingModel(wv) == WordEmbeddingModel(other)
+    unknown = (WORDS, np.full_like(VECTORS, np.nan))
+    assert WordEmbeddingModel(unknown, "m") == WordEmbeddingModel(unknown, "m")
 
 
 @pytest.mark.parametrize(

@@ -122,9 +122,17 @@ def test_what_does_not_fit_is_refused(path):
             write(path, ["she", "he"], [[1, 2], [3, number]], dtype)
     with pytest.raises(ValueError, match=r"'\\ud800' .* UTF-8"):
         write(path, ["\ud800"], VECTORS)
-    with pytest.raises(ValueError, match="the name 'xxx.* is too long"):
-        write(path, name="x" * 5000)
     assert not [*path.parent.iterdir()]
+
+
+def test_a_name_may_be_as_long_as_there_is_room_in_the_header(path):
+    write(path)
+    size, header = int.from_bytes(path.read_bytes()[:8], "little"), path.read_bytes()[8:]
+    longest = "x" * (size - len(header[:size].rstrip()))
+    write(path, name=longest)
+    assert load(path).name == longest
+    with pytest.raises(ValueError, match="the name 'xxx.* is too long"):
+        write(path, name=longest + "x")
 
 
 def test_opening_a_large_file_reads_nothing_of_it(path):
