@@ -6,18 +6,20 @@
 A mutant has one operator, comparison, condition, constant or returned value changed. A seed draws
 them from all that are possible, so that a run can be repeated. Each is run against the 100 tests
 of the package that reach its line and the fewest others, until one fails. Survivors are printed:
-some are equivalent to the original, the others show what no test checks. It works on copies and
-runs on Linux and macOS only.
+they show what no test checks. Those that are equivalent to the original are listed in
+equivalent_mutants.txt, with a reason, and are not run. It works on copies and runs on Linux and
+macOS only.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import hashlib
 import importlib
+import itertools
 import multiprocessing
 import os
-import random
 import shutil
 import signal
 import subprocess
@@ -30,6 +32,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
+EQUIVALENT = Path(__file__).with_name("equivalent_mutants.txt")
 # A mutant that runs longer is noticed: it hangs.
 TIMEOUT_SECONDS = 300
 # A change that so many tests do not notice, is noticed by hardly any other.
@@ -58,10 +61,12 @@ class Mutant(NamedTuple):
     end: int
     before: str
     after: str
+    source: str
 
     def __str__(self) -> str:
+        """Return what identifies a mutant, also when its line has moved."""
         before, after = (" ".join(text.split())[:70] for text in (self.before, self.after))
-        return f"{self.path}:{self.line}: {before} -> {after}"
+        return f"{self.path}: {self.source} [{before} -> {after}]"
 
 
 def changed(node: ast.AST) -> ast.AST | None:
@@ -87,7 +92,8 @@ def changed(node: ast.AST) -> ast.AST | None:
 def without_effect(tree: ast.AST) -> Iterator[ast.AST]:
     """Yield the nodes that tests need not notice.
 
-    These are types, texts of errors and logs, progress, and whether an array is copied for nothing.
+    These are types, texts of errors and logs, progress, whether an array is copied for nothing, and
+    flags that guard against mistakes of programmers (`strict` of zip, `frozen` of a dataclass).
     """
     for node in ast.walk(tree):
         parts: list[ast.AST | None] = []
@@ -102,7 +108,7 @@ def without_effect(tree: ast.AST) -> Iterator[ast.AST]:
                 parts = [node]
             case ast.Call(func=ast.Name(id="progress_bar") | ast.Attribute(attr="_log")):
                 parts = [node]
-            case ast.keyword(arg="copy"):
+            case ast.keyword(arg="copy" | "strict" | "progress" | "frozen" | "eq" | "repr"):
                 parts = [node]
         for part in filter(None, parts):
             yield from ast.walk(part)
@@ -111,9 +117,8 @@ def without_effect(tree: ast.AST) -> Iterator[ast.AST]:
 def mutants_of(path: str) -> Iterator[Mutant]:
     """Yield all mutants of a file."""
     text = (ROOT / path).read_bytes()
-    starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line))
+    lines = text.splitlines(keepends=True)
+    starts = [0, *itertools.accumulate(map(len, lines))]
     tree = ast.parse(text)
     skipped = set(without_effect(tree))
     for node in ast.walk(tree):
@@ -123,7 +128,8 @@ def mutants_of(path: str) -> Iterator[Mutant]:
             end = starts[node.end_lineno - 1] + node.end_col_offset
             after = ast.unparse(ast.fix_missing_locations(new))
             after = after if isinstance(new, ast.Return) else f"({after})"
-            yield Mutant(path, node.lineno, start, end, text[start:end].decode(), after)
+            before, source = text[start:end].decode(), lines[node.lineno - 1].decode().strip()
+            yield Mutant(path, node.lineno, start, end, before, after, source)
 
 
 def copy_of(folder: Path) -> Path:
@@ -138,6 +144,11 @@ def copy_of(folder: Path) -> Path:
     if (ROOT.parent / "shared").is_dir():
         (folder.parent / "shared").symlink_to(ROOT.parent / "shared")
     return folder
+
+
+def digest(text: str) -> str:
+    """Return the hash of a text."""
+    return hashlib.blake2b(text.encode()).hexdigest()
 
 
 def run_tests(folder: Path, arguments: list[str]) -> bool:
@@ -237,9 +248,13 @@ def main() -> None:
     given = parser.parse_args()
     files = sorted((ROOT / "src/wefe" / given.package).rglob("*.py"))
     possible = [each for file in files for each in mutants_of(str(file.relative_to(ROOT)))]
-    drawn = random.Random(given.seed).sample(possible, min(given.n, len(possible)))
+    # In an order in which a change elsewhere moves no other mutant: samples stay comparable.
+    drawn = sorted(possible, key=lambda each: digest(f"{given.seed} {each}"))[: given.n]
+    listed = {*EQUIVALENT.read_text(encoding="utf-8").splitlines()}
+    different = [each for each in drawn if str(each) not in listed]
+    n_equivalent, drawn = len(drawn) - len(different), different
     if given.again:
-        listed = given.again.read_text(encoding="utf-8").splitlines()
+        listed = {*given.again.read_text(encoding="utf-8").splitlines()}
         drawn = [each for each in drawn if str(each) in listed]
     context = multiprocessing.get_context("fork")
     with tempfile.TemporaryDirectory() as base:
@@ -256,11 +271,11 @@ def main() -> None:
                 print(f"{i + 1} of {len(drawn)}", end="\r", file=sys.stderr, flush=True)
                 if not killed:
                     survivors.append(str(drawn[i]))
-                    print(survivors[-1], flush=True)
+                    print(f"line {drawn[i].line} of {survivors[-1]}", flush=True)
     n_killed = len(drawn) - len(survivors)
-    print(
-        f"{given.package}: {n_killed} of {len(drawn)} mutants killed ({n_killed / len(drawn):.0%})"
-    )
+    share = n_killed / max(1, len(drawn))
+    print(f"{given.package}: {n_killed} of {len(drawn)} mutants killed ({share:.0%}),")
+    print(f"besides {n_equivalent} that are equivalent")
     if given.out:
         given.out.write_text("".join(f"{line}\n" for line in survivors), encoding="utf-8")
 
