@@ -54,9 +54,10 @@ def test_both_forms_agree_with_the_definition(literal, seed, n_directions):
     assert indirect_bias(first, second, -turn @ basis) == beta
 
 
-def test_shapes_that_do_not_fit_are_named():
-    with pytest.raises(ValueError, match=r"must fit cosines; got shapes \(2, 2\), .* \(3,\)"):
-        indirect_bias_from_cosines(np.ones(3), np.ones((2, 2)), np.ones((2, 2)))
+@pytest.mark.parametrize("shapes", [((2, 2), (2,)), ((2,), (2, 2)), ((3, 2), (3, 1))])
+def test_shapes_that_do_not_fit_are_named(shapes):
+    with pytest.raises(ValueError, match=r"must fit cosines; got shapes .* \(3,\)"):
+        indirect_bias_from_cosines(np.ones(3), *map(np.ones, shapes))
 
 
 @pytest.mark.parametrize(
