@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import wefe.metrics
 from wefe import MetricResult, Query, WordEmbeddingModel
 from wefe.embeddings import UnusableVectorError
-from wefe.metrics import BaseMetric, list_metrics
+from wefe.metrics import RIPA, SCWEAT, BaseMetric, list_metrics
 
 # Metrics that other tests or users have registered are none of our business.
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
@@ -211,6 +211,11 @@ def test_defaults_and_ranges_of_metrics(metric):
     values = {name: getattr(metric, name) for name in sorted(metric.parameters())}
     own = [f"{k}={v}" for k, v in values.items() if v != getattr(BaseMetric, k, None)]
     assert " ".join([f"{low:g} {high:g}", *own]) == DEFAULTS[metric.__name__]
+
+
+def test_ranges_depend_on_parameters():
+    assert SCWEAT().scale(None, reduce="mean_abs").value_range == (0.0, np.inf)
+    assert RIPA().scale(None, normalize=True).value_range == (-1.0, 1.0)
 
 
 def test_defaults_of_functions():

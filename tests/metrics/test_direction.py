@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wefe.metrics import bias_subspace
+from wefe.metrics import bias_subspace, direct_bias_by_word, group_directions
 
 T1, T2, T3 = "she woman", "he man", "they folk"
 
@@ -24,6 +24,18 @@ def test_toy_directions_and_ratios(vectors):
     subspace = bias_subspace([vectors(T1), vectors(T2), vectors(T3)])
     assert len(subspace.explained_variance_ratio) == 3
     assert subspace.explained_variance_ratio.sum() == pytest.approx(1.0)
+
+
+def test_three_groups_have_a_direction_each():
+    found = group_directions([[[1.0, 0.0]], [[0.0, 2.0]], [[-1.0, 0.0]]])
+    assert found == pytest.approx(unit(np.array([[1, -1 / 3], [0, 2 / 3], [-1, -1 / 3]])))
+
+
+def test_one_direction_may_have_any_length_and_several_are_orthonormal():
+    words = [[1.0, 1.0], [0.0, 1.0]]
+    assert direct_bias_by_word(words, [[3.0, 0.0]]) == pytest.approx([0.5**0.5, 0])
+    with pytest.raises(ValueError, match="orthonormal"):
+        direct_bias_by_word(words, [[3.0, 0.0], [0.0, 1.0]])
 
 
 # A second implementation, and theorems

@@ -185,6 +185,13 @@ def test_too_many_splits_are_sampled(model):
     test = result.details["permutation_test"]
     assert (test.method, test.n_splits) == ("approximate", 99)
     assert all_orders((10, 10)) is None
+    few, sums = query_of(3, 3, 5, n_targets=2), query_of(10, 10, 5, 5, n_targets=2)
+    for metric, query, method in (
+        (ECT(p_value_method="approximate"), few, "approximate"),
+        (GeneralizedWEAT(p_value_method="exact"), sums, "exact"),
+    ):
+        result = metric.run_query(query, model, calculate_p_value=True)
+        assert result.details["permutation_test"].method == method
 
 
 def test_counted_tests_have_the_same_null_distribution_in_every_call(model):
@@ -217,7 +224,9 @@ def test_another_method_than_the_one_asked_for_is_told():
 def test_defaults_of_reports_are_exact_or_without_chance():
     exact = ECT().report_params({}, 3, "two-sided")
     assert (exact["calculate_p_value"], exact["random_state"]) == (True, 3)
-    assert MAC().report_params({}, 3, "two-sided") == {}
+    for metric in (MAC(), SCWEAT()):
+        assert metric.report_params({}, 3, "two-sided") == {}
+    assert ECT().params_for_unpaired({}, "queries", paired=False) == {}
     assert RNSB().report_params({}, 3, "two-sided") == {"holdout": False, "random_state": 3}
     assert RNSB().report_params({"n_iterations": 9}, 3, "two-sided")["holdout"]
 
@@ -229,6 +238,7 @@ def test_defaults_of_reports_are_exact_or_without_chance():
 @pytest.mark.parametrize("n", [1, 2, 5, 12])
 def test_exchanges_of_pairs_are_counted(n, alternative):
     d = np.random.default_rng(n).normal(size=n) + 0.3
+    d = d.round() if n == 5 else d  # sums that tie
     sums = np.array([np.dot(signs, d) for signs in itertools.product([1, -1], repeat=n)])
     side = {"greater": "right-sided", "less": "left-sided"}.get(alternative, "two-sided")
     expected = SIDES[side](sums, d.sum(), 0.0).mean()
@@ -299,3 +309,6 @@ def test_auto_counts_where_a_first_look_may_not_be_enough(paired, alternative):
 def test_saddlepoint_p_values_of_odd_values_are_p_values(x, y, alternative):
     p_value = permutation_test(x, y, alternative=alternative, method="saddlepoint").p_value
     assert (p_value == 1) if len({*x, *y}) == 1 else (0 < p_value <= 1)
+    if len(x) == 3:  # the most extreme of 20 splits
+        shares = {"greater": 1 / 20, "two-sided": 2 / 20, "less": 1}
+        assert p_value == pytest.approx(shares[alternative])

@@ -9,7 +9,7 @@ from scipy import stats
 from wefe._wordset import Ones, WordSet
 from wefe.metrics import association
 from wefe.metrics._geometry import average_ranks, pearson, spearman
-from wefe.metrics._jackknife import deletion_groups
+from wefe.metrics._jackknife import deletion_groups, jackknife_error
 
 
 def mean_unit(vectors):
@@ -49,6 +49,8 @@ def test_words_are_left_out_one_by_one_up_to_twenty():
         groups = deletion_groups(n)
         assert [len(group) for group in groups] == sizes
         assert sorted(itertools.chain(*groups)) == [*range(n)] * bool(sizes)
+    assert jackknife_error([[1.0, 3.0], [2.0, 2.0]]) == 1.0
+    assert np.isnan(jackknife_error([[1.0, 3.0], [2.0]]))
 
 
 @pytest.mark.parametrize(

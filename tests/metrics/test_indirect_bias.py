@@ -58,6 +58,9 @@ def test_both_forms_agree_with_the_definition(literal, seed, n_directions):
 def test_shapes_that_do_not_fit_are_named(shapes):
     with pytest.raises(ValueError, match=r"must fit cosines; got shapes .* \(3,\)"):
         indirect_bias_from_cosines(np.ones(3), *map(np.ones, shapes))
+    for rows in (3, 2):
+        with pytest.raises(ValueError, match="same number of rows"):
+            indirect_bias(np.ones((2, 3)), np.ones((rows, 3 + (rows == 2))), [1.0, 0, 0])
 
 
 @pytest.mark.parametrize(

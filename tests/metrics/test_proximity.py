@@ -224,6 +224,8 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
         # Weights reach from one to two, and repeated words share theirs.
         ([0, 1, 1], [[1], [0], [0]], [[0.2], [0.2], [0.04]], [1.5, 2, 2], (1.5 + 2) / 5.5),
         ([0], [[1]], [[math.nan]], None, math.nan),
+        # A bias of theta is not more than theta.
+        ([0, 1], [[1], [0]], [[0.2], [0.05]], [1, 2], 1 / 3),
     ],
 )
 def test_gipe_of_given_neighbours(words, rows, betas, weights, score):

@@ -109,13 +109,14 @@ def test_the_worked_example(toy_model, nine, bias):
     assert classification_accuracy(train, test, gamma="auto") == 1.0
     classes = classification_test(train, test=test, gamma="auto")
     assert (classes.value, classes.p_value) == (1.0, pytest.approx(1 / 20))
+    assert classes.p_method == "exact"
 
 
-@pytest.mark.parametrize(("share", "n_learnt"), [(0.01, 1), (0.4, 2), (0.99, 3)])
-def test_every_group_has_words_to_learn_from_and_to_test_on(share, n_learnt):
-    sides = [np.ones((4, 2)), np.ones((4, 2))]
-    learnt, tested = recovery._divided(sides, share, np.random.default_rng(0))
-    assert [*map(len, learnt), *map(len, tested)] == [n_learnt] * 2 + [4 - n_learnt] * 2
+@pytest.mark.parametrize(("n", "share", "learnt"), [(4, 0.01, 1), (4, 0.4, 2), (2, 0.99, 1)])
+def test_every_group_has_words_to_learn_from_and_to_test_on(n, share, learnt):
+    sides = [np.ones((n, 2)), np.ones((n, 2))]
+    parts = recovery._divided(sides, share, np.random.default_rng(0))
+    assert [[len(side) for side in part] for part in parts] == [[learnt] * 2, [n - learnt] * 2]
 
 
 # Second implementations: values, chance and p-values
@@ -129,6 +130,8 @@ def test_clusters_and_their_chance_are_those_of_all_groups_of_these_sizes(sizes)
     assert result.value == cluster_alignment(*groups) == best_share(clusters, labels)
     every = [best_share(clusters, order) for order in orders_of(labels)]
     assert result.p_method == ("exact" if len(sizes) == 2 else "permutation")
+    least = recovery.wilson(result.value, len(labels), 0.95)[0]
+    assert result.interval[0] == pytest.approx(max(least, 1 / len(sizes)))
     error = 1e-9 if len(sizes) == 2 else 0.02
     assert result.chance == pytest.approx(np.mean(every), abs=error)
     assert result.p_value == pytest.approx(p_of(every, result.value), abs=error)
@@ -196,7 +199,7 @@ def test_balanced_accuracy_is_that_of_scikit_learn_and_its_p_value_that_of_all_g
     result = classification_test(train, test=test, balanced=True, n_permutations=4000)
     seen = balanced_accuracy_score(labels, said)
     assert result.value == pytest.approx(seen)
-    assert result.chance == pytest.approx(1 / 3)
+    assert (result.chance, result.p_method) == (pytest.approx(1 / 3), "permutation")
     expected = p_of([balanced_accuracy_score(order, said) for order in orders_of(labels)], seen)
     assert 0.01 < expected < 0.6
     assert result.p_value == pytest.approx(expected, abs=0.03)

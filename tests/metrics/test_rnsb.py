@@ -154,6 +154,8 @@ def test_published_score_without_holdout(gender_family_career, word2vec):
 )
 def test_divergence_of_given_probabilities(p, expected):
     assert rnsb(p) == pytest.approx(expected, abs=1e-6)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        rnsb([*p, 1.1])
 
 
 def test_details_tell_every_iteration(sentiment, run):
@@ -344,6 +346,8 @@ def test_correlation_over_three_repetitions(three_repetitions):
     assert matrix["woman"].isna().all()
     assert matrix.loc["woman"].isna().all()
     assert matrix.drop(index="woman", columns="woman").notna().to_numpy().all()
+    three_repetitions.details["probabilities"] = three_repetitions.details["probabilities"][:2]
+    assert negative_sentiment_correlation(three_repetitions).loc["she", "he"] == pytest.approx(-1)
 
 
 def test_joint_negative_sentiment_is_an_outer_product(three_repetitions):
