@@ -461,7 +461,7 @@ def test_nan_result_has_the_same_keys_and_a_reason_and_results_can_be_copied(met
 
 
 @each_metric
-def test_lost_words_within_the_threshold_are_left_out(metric):
+def test_lost_words_within_the_threshold_are_left_out(metric, caplog):
     query, model = example(metric)
     # Both sides of a pair, as a metric that pairs words leaves out the whole pair.
     targets = [[*words, "xyzzy"] for words in query.target_sets]
@@ -469,6 +469,7 @@ def test_lost_words_within_the_threshold_are_left_out(metric):
     result = run(metric, with_sets(query, targets, attributes), model)
     assert result["result"] == close(metric, score_of(metric, query, model))
     assert result.lost_words["F"] == ["xyzzy"]
+    assert "xyzzy" not in caplog.text
     strict = run(metric, with_sets(query, targets), model, lost_vocabulary_threshold=0.1)
     assert math.isnan(strict["result"])
     assert strict.nan_reason.startswith("'F' lost 20% of its words (xyzzy), more than the 10%")

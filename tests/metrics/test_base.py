@@ -109,6 +109,7 @@ def test_measurement_has_the_last_word(query, toy_model):
 def test_metric_with_parameters_of_its_own(query, toy_model):
     class Powered(ShortMetric):
         power: Count = 1
+        label: str = ""
 
         def _compute(self, targets, attributes):
             return super()._compute(targets, attributes) ** self.power
@@ -121,6 +122,8 @@ def test_metric_with_parameters_of_its_own(query, toy_model):
     assert Powered().run_query(query, toy_model, 2)["result"] == squared
     assert Powered(power=2).run_query(query, toy_model, power=1)["result"] == plain
     assert repr(Powered(power=2)) == "Powered(power=2)"
+    with pytest.raises(TypeError, match="label must be of type str"):
+        Powered(label=3)
     with pytest.raises(TypeError, match="pwoer"):
         Powered().run_query(query, toy_model, pwoer=2)
     with pytest.raises(TypeError, match="got 9"):
