@@ -38,6 +38,8 @@ def test_linear_worked_example(
     # Directions do not depend on lengths.
     raw = LinearProjection(direction).fit(toy_model, PAIRS)
     np.testing.assert_allclose(raw.bias_subspace_, method.bias_subspace_, atol=1e-12)
+    turned = LinearProjection(direction).fit(toy_model, [pair[::-1] for pair in PAIRS])
+    np.testing.assert_allclose(turned.bias_direction_, -method.bias_direction_, atol=1e-12)
     projected = method.transform(unit_toy_model)
     if nurse is not None:
         np.testing.assert_allclose(projected["nurse"], nurse, atol=1e-6)
