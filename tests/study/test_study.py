@@ -1,5 +1,6 @@
 """What a study computes, what it computes again, and which words it compares models on."""
 
+import math
 import os
 import shutil
 
@@ -14,6 +15,7 @@ from wefe.debias import HardDebias
 from wefe.silhouette import bias_silhouette
 from wefe.study import Study, StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
+from wefe.study._verify import _difference
 
 FORMS = {"preprocessors": [{}, {"lowercase": True}]}
 HARD = {"method": "hard-debias", "criterion": "gender", "name": "hard", "models": ["whole"]}
@@ -343,7 +345,7 @@ def test_what_was_not_computed_is_missing_and_nan(folder, monkeypatch):
 def test_verify_computes_a_sample_again(folder):
     study = declared(folder)
     results = run(study)
-    found = verify(study, results, n=100, progress=False)
+    found = verify(study, results, n=100, tolerance=0.0, progress=False)
     assert len(found) == len(results.plan.tasks)
     assert found["passed"].all()
     assert (found["largest_difference"] == 0).all()
@@ -357,6 +359,16 @@ def test_verify_computes_a_sample_again(folder):
         verify(declared(folder, "whole"), results, progress=False)
     with pytest.raises(ValueError, match="n must be"):
         verify(study, results, n=0)
+
+
+def test_the_difference_of_results_is_that_of_their_numbers_if_nothing_else_differs():
+    for one, other, difference in (
+        ({"a": [1, 2.0], "b": None}, {"a": [1.5, 2.0], "b": None}, 0.5),
+        *((one, other, math.inf) for one, other in ((True, 1), (None, 0.0), ([1], [1, 1]))),
+        *((one, other, math.inf) for one, other in (("a", "b"), ("1", 1), ({"a": 1}, {"b": 1}))),
+    ):
+        assert _difference(one, other) == _difference(other, one) == difference
+        assert _difference(one, one) == 0
 
 
 def test_studies_compute_no_p_values_of_words(folder):
