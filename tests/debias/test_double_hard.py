@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 from mitigation import changed_words, unit
-from sklearn.base import clone
 from sklearn.cluster import KMeans
 from sklearn.decomposition import PCA
 
@@ -74,36 +73,6 @@ def test_vectors_of_the_worked_example(toy_model):
     method = DoubleHardDebias().fit(toy_model, PAIRS, BOTH)
     np.testing.assert_allclose(method.alignments_, [0.75, 0.625, 0.625])
     assert method.chosen_component_ == 1
-    mean, covariance = vocabulary_covariance(toy_model)
-    components = principal_directions(covariance, mean)
-    nurse = toy_model.get_vectors(["nurse"])
-    for u, clean, g, final in zip(
-        components,
-        [
-            (0.063069, -0.389395, 0.583807),
-            (0.385404, 0.000319, 0.126672),
-            (0.389988, -0.864770, 0.081828),
-        ],
-        [
-            (0.128941, -0.432549, 0.892343),
-            (0.993012, 0.040262, -0.110931),
-            (0.995775, -0.085741, -0.032876),
-        ],
-        [
-            (-0.026870, -0.087683, -0.038620),
-            (0.019308, -0.014525, 0.167569),
-            (-0.067866, -0.825346, 0.096944),
-        ],
-        strict=True,
-    ):
-        np.testing.assert_allclose(cleaned(nurse, mean, u)[0], clean, atol=1e-6)
-        pairs = [cleaned(toy_model.get_vectors(pair), mean, u) for pair in PAIRS]
-        found = method._identify_bias_subspace(pairs).components_[0]
-        np.testing.assert_allclose(found, g, atol=1e-6)
-        other = clone(method)
-        vars(other).update(dim_=3, mean_=mean, frequency_direction_=u, bias_direction_=found)
-        changed = other.transform(toy_model, ["nurse"])["nurse"]
-        np.testing.assert_allclose(changed, final, atol=1e-6)
     chosen = method.transform(toy_model, ignore=BOTH)["nurse"]
     np.testing.assert_allclose(chosen, (0.019308, -0.014525, 0.167569), atol=1e-6)
 
