@@ -3,6 +3,7 @@
 import copy
 import json
 import os
+import re
 
 import pydantic
 import pytest
@@ -10,7 +11,7 @@ import pytest
 from wefe.datasets import load_criterion
 from wefe.debias import list_debias_methods
 from wefe.study import Study
-from wefe.study._declaration import check_declaration, read_declaration
+from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
 from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
 
@@ -142,17 +143,34 @@ def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
     assert line in complaint(**changes)
 
 
-def test_the_least_and_the_most_that_is_allowed():
-    study = declare(
-        models=[{"source": "demo", "name": "m"}, {**ENCODER, "dim": 1, "name": "e"}],
-        queries=[{"file": "q", "name": "f"}, {"set": "gender", "name": "g"}],
-        metrics=[{"metric": "weat", "queries": ["g"]}],
-        lookup={"lost_vocabulary_threshold": 1},
-        mitigations=[{**INLP, "name": "M", "models": ["m"]}],
-        quality={"name": "Q", "benchmarks": ["b"]},
-        silhouettes=[{"metric": "weat", "query_set": "g", "models": ["m"]}],
-    )
-    assert study.canonical()["lookup"]["lost_vocabulary_threshold"] == 1
+# Keys with a default or a range: if one changes, so do studies of users.
+BOUNDS = """
+    Study.description = Study.random_state =0 <4294967296 >=0 Study.offline =False
+    Aggregation.function =bias_avg Aggregation.missing =queries Aggregation.ties =min
+    Aggregation.correlation =spearman Audit.scores =False Encoder.layer =-1 Encoder.pooling =auto
+    Encoder.max_length >=1 Encoder.dim >=1 Explore.n_extremes =10 >=1 Explore.among =50000 >=1
+    Explore.k =100 >=1 Explore.theta =0.05 <=1 >=0 Intervals.n_bootstrap =0 >=0 Intervals.confidence
+    =0.95 <1 >0 Limits.min_impact_ratio <=1 >=0 Limits.max_gap >=0 Lookup.strategy =first
+    Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
+    Metric.label = Mitigation.ignore =specific Quality.name =Quality Quality.mitigated =True
+    QuerySet.weight >=0 Retrieval.k =10 >=1 Retrieval.n_bootstrap =1000 >=40 Silhouette.vary
+    =targets Silhouette.n_runs =100 >=1 Silhouette.step >=1 Silhouette.k_min >=1 Silhouette.unequal
+    =exhaust Table.limit >=1 Table.min_count >=1 Table.trust_pickle =False Table.on_error =raise
+"""
+SIGNS = {"default": "=", "minimum": ">=", "exclusiveMinimum": ">"}
+SIGNS |= {"maximum": "<=", "exclusiveMaximum": "<"}
+
+
+def test_defaults_and_ranges():
+    found, schema = [], Declaration.model_json_schema()
+    for name, table in {"Study": schema, **schema["$defs"]}.items():
+        for part, value in table.get("properties", {}).items():
+            every = [item for each in (value, *value.get("anyOf", ())) for item in each.items()]
+            assert all(least == 1 for limit, least in every if re.match("min[A-Z]", limit))
+            plain = [(key, value) for key, value in every if isinstance(value, int | float | str)]
+            facts = [SIGNS[key] + str(value) for key, value in plain if key in SIGNS]
+            found += [f"{name.removesuffix('Entry')}.{part}", *facts] if facts else []
+    assert " ".join(found).split() == BOUNDS.split()
 
 
 def test_all_mistakes_are_said_at_once_each_on_a_line():

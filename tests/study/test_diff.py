@@ -260,6 +260,8 @@ def test_text_in_markdown_has_no_links_mentions_or_markup(text, expected):
     ("name", "expected"),
     [
         ("a`b @team", "``a`b @team``"),
+        ("`a", "`` `a ``"),
+        ("", ""),
         ("``", "``` `` ```"),
         ("a\n\u2066b\u202e", "`a \\u2066b\\u202e`"),
     ],

@@ -244,7 +244,9 @@ def test_what_does_not_decide_is_noted():
 
 def test_a_report_is_short_for_people_and_whole_for_programs(two_models):
     report = check(two_models, max_bias={"weat-es": 0.5, "ect": 1}, on="scores")
-    assert report.summary() == "failed: 2 of 8 checks"
+    assert (
+        repr(report) == f"<GateReport: {report.summary()}>" == "<GateReport: failed: 2 of 8 checks>"
+    )
     assert (len(report.short()), len(report.to_frame())) == (2, 8)
     text = report.to_markdown(limit=1)
     assert text.startswith("## Bias gate failed: 2 of 8 checks")
