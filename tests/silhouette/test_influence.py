@@ -148,8 +148,6 @@ def test_sufficient_size_of_a_worked_example():
     # The second run is near at first, and leaves again: it does not count.
     assert silhouette.sufficient_size(0.07, coverage=0.5) == 2
     assert silhouette.sufficient_size(0.07, coverage=0.75) is None
-    # A share of the range, which is 4 wide.
-    assert silhouette.sufficient_size(0.31 / 4, of_range=True) == 4
     with pytest.raises(ValueError, match="tolerance"):
         silhouette.sufficient_size(-1)
     with pytest.raises(ValueError, match="coverage"):

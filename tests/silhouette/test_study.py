@@ -183,7 +183,6 @@ def test_best_scores_are_marked_and_ties_at_the_printed_digits_with_them():
     study = study_of({(name, "m"): made(value, name) for name, value in values.items()})
     assert study.robustness.iloc[:, 0].tolist() == pytest.approx([0.75, 0.7498, 0.7, 0.65])
     assert study.best().iloc[:, 0].tolist() == [True, True, False, False]
-    assert study.best(digits=4).iloc[:, 0].tolist() == [True, False, False, False]
     assert "0.75*  0.75*" in repr(study)
     html = study._repr_html_()
     assert html.count(">0.75*<") == 2
@@ -406,8 +405,7 @@ def test_a_model_that_cannot_answer_is_a_note_and_hides_no_wrong_parameter(call,
         ({"queries": {}}, "queries is empty"),
         ({"vary": ()}, "vary is empty"),
         ({"vary": "both"}, "vary must be one of"),
-        ({"step": {"targets": 0}}, "step"),
-        ({"step": {"words": 1}}, "unknown option 'words'"),
+        ({"step": 0}, "step"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"unbiased": "left"}, "biased"),
         ({"unbiased": "left", "biased": "left"}, "'left'"),

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._answers import no_subquery, run_all
+from wefe._answers import no_subquery
 from wefe._checks import (
     as_seed,
     check_known,
@@ -23,16 +22,17 @@ from wefe._checks import (
     found,
     listed,
 )
+from wefe._progress import noted
+from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
+from wefe.running import measure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-logger = logging.getLogger(__name__)
 
 AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 
@@ -382,8 +382,6 @@ def dial_response(
     """
     import pandas as pd
 
-    from wefe._visible import unique_labels
-
     asked = _asked(metrics)
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
     if len(set(dial)) != len(dial) or len(dial) < 2:
@@ -393,52 +391,36 @@ def dial_response(
     small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
     rows = []
     for metric, params in asked:
+        if not (parts := metric.subqueries(query)):
+            rows.append([math.nan] * (len(dial) + 1) + [no_subquery(metric)])
+            continue
         # Whole models of one seed after the other: all at once may need gigabytes.
         whole = (_models(query, dial, seed, **model_params) for seed in seeds)
         by_seed = whole if metric.needs_vocabulary else small
-        rows.append(_response(metric, params, query, dial, by_seed, (n_jobs, progress)))
-    labels = unique_labels(_labels(asked), "metrics")
+        options: Any = {"metric_params": params, "n_jobs": n_jobs, "progress": progress}
+        with noted([]):  # the table has a note instead
+            tables = [measure(metric, parts, models, **options) for models in by_seed]
+        rows.append(_response(pd.concat(tables), np.array(dial), n_seeds))
+    names = [metric.scale(None, **params).label for metric, params in asked]
+    given = [", ".join(f"{key}={value}" for key, value in params.items()) for _, params in asked]
+    labels = [
+        f"{name} ({own})" if own and names.count(name) > 1 else name
+        for name, own in zip(names, given, strict=True)
+    ]
+    labels = unique_labels(labels, "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
 
 
-def _response(
-    metric: BaseMetric,
-    params: Mapping[str, Any],
-    query: Query,
-    dial: Sequence[float],
-    by_seed: Iterable[Sequence[WordEmbeddingModel]],
-    running: tuple[int | None, bool],
-) -> list[Any]:
-    """Return the row of a metric in the table of `dial_response`."""
-    parts = metric.subqueries(query)
-    if not parts:
-        why = no_subquery(metric)
-        logger.warning("%r: %s", query.query_name, why)
-        return [*[math.nan] * len(dial), math.nan, why]
-    scales = [metric.scale(part, **params) for part in parts]
-    notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
-    curves, reasons = [], []
-    for models in by_seed:
-        table = run_all([(metric, parts)], models, params, *running)[0]
-        distances = [
-            [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
-        ]
-        curves.append(np.mean(distances, axis=1))
-        reasons += [answer.nan_reason for row in table for answer in row]
-    if undefined := [reason for reason in reasons if reason]:
-        notes.append(f"{len(undefined)} of {len(reasons)} scores are NaN: {undefined[0]}")
-    correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
-    return [*np.mean(curves, axis=0), correlation, "; ".join(notes)]
-
-
-def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
-    labels = [metric.scale(None, **params).label for metric, params in asked]
-    return [
-        f"{label} ({', '.join(f'{key}={value}' for key, value in params.items())})"
-        if labels.count(label) > 1 and params
-        else label
-        for label, (_, params) in zip(labels, asked, strict=True)
-    ]
+def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
+    """Return the row of a metric in the table of `dial_response`, given its scores."""
+    distances = (table["score"] - table["no_bias_value"]).abs().to_numpy()
+    by_query = distances.reshape(n_seeds, len(dial), -1)
+    curves, n_queries = by_query.mean(axis=2), by_query.shape[2]
+    notes = [f"mean over {n_queries} subqueries"] * (n_queries > 1)
+    if len(reasons := table["nan_reason"].dropna()):
+        notes.append(f"{len(reasons)} of {len(table)} scores are NaN: {reasons.iloc[0]}")
+    correlation = np.mean([_rank_correlation(dial, curve) for curve in curves])
+    return [*curves.mean(axis=0), correlation, "; ".join(notes)]
 
 
 def _models(
