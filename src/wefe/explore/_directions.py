@@ -283,10 +283,14 @@ def as_criterion(criterion: Any) -> Criterion:
         return criterion
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
-    if isinstance(criterion, Mapping):
+    if isinstance(criterion, Mapping) and criterion:
         names, sets = list(criterion), list(zip_longest(*criterion.values()))
         title = " and ".join(names)
-    elif isinstance(criterion, Sequence) and all(isinstance(each, Sequence) for each in criterion):
+    elif (
+        isinstance(criterion, Sequence)
+        and criterion
+        and all(isinstance(each, Sequence) for each in criterion)
+    ):
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
         names = [*sets[0]]
         title = " - ".join(names)
@@ -295,7 +299,7 @@ def as_criterion(criterion: Any) -> Criterion:
             "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
             f"tuples of words; got {found(criterion)}."
         )
-    if any(None in words or len(words) != len(names) for words in sets):
+    if any(None in tuple(words) or len(words) != len(names) for words in sets):
         raise ValueError(
             "all groups of a criterion need the same number of words; give tuples with one word "
             "per group, [('she', 'he'), ('woman', 'man')], or use a mapping: {'female': ['she', "
