@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from wefe._checks import as_seed, check_bool, check_choice, check_positive_int
+from wefe._checks import as_seed, check_bool, check_positive_int
 from wefe._plain import Facts
 from wefe.audit import _search
 from wefe.audit._theorems import (
@@ -180,7 +180,8 @@ class Requirements(Facts, Design):
     counterexamples : dict
         Property -> counterexample, for refuted properties.
     groups : {'targets', 'attributes'}
-        Which sets of a query are the groups.
+        Which sets of a query are the groups: the attribute sets if the metric has at least two,
+        otherwise the target sets. The others contain the neutral words.
     n_groups, group_size, n_targets, dim, n_trials : int
         Sizes and length of the search; see :func:`check_requirements`.
     n_scores, n_undefined : int
@@ -265,7 +266,6 @@ def check_requirements(
     metric: BaseMetric | type[BaseMetric] | str,
     *,
     metric_params: Mapping[str, Any] | None = None,
-    groups: Side | None = None,
     n_groups: int | None = None,
     n_trials: int = 100,
     theorems: bool = True,
@@ -284,9 +284,6 @@ def check_requirements(
     metric_params : mapping, optional
         Parameters of its `run_query`. Default: as for silhouettes, that is, the effect size for
         WEAT (``{"return_effect_size": False}`` for the sum) and no hold-out for RNSB.
-    groups : {'targets', 'attributes'}, optional
-        Which sets of a query are the groups; the others contain the neutral words. Default: the
-        attribute sets if the metric has at least two, otherwise the target sets.
     n_groups : int, optional
         Number of groups; 2 by default if the metric leaves the choice.
     n_trials : int, default=100
@@ -340,12 +337,12 @@ def check_requirements(
     params = {**instance.subset_params, **(metric_params or {})}
     _check_metric(instance, params)
     check_bool("theorems", theorems)
-    design = _design(instance, params, groups, n_groups)
+    design = _design(instance, params, n_groups)
     check_positive_int("n_trials", n_trials)
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
     first, *streams = [np.random.default_rng(seed) for seed in seeds]
     probe = _search.Probe(instance, params, design)
-    known = theorems_of(instance, params, design) if theorems else {}
+    known = theorems_of(instance, params, design.n_groups) if theorems else {}
     _search.check_repeatable(probe, first)
     verdicts: dict[Any, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
@@ -387,13 +384,8 @@ def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
         )
 
 
-def _design(
-    metric: BaseMetric,
-    params: Mapping[str, Any],
-    groups: str | None,
-    n_groups: int | None,
-) -> Design:
-    side: Any = check_choice("groups", groups or groups_of(metric), get_args(Side))
+def _design(metric: BaseMetric, params: Mapping[str, Any], n_groups: int | None) -> Design:
+    side = groups_of(metric)
     position = get_args(Side).index(side)
     entry, least = metric.metric_template[position], metric.metric_template_minimum[position]
     if n_groups is None:
@@ -401,8 +393,7 @@ def _design(
     if check_positive_int("n_groups", n_groups) < 2 or entry not in ("n", n_groups):
         raise ValueError(
             f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {n_groups} "
-            "groups; there must be two or more. Choose another n_groups, or the other side by "
-            "groups='targets' or 'attributes'."
+            "groups; there must be two or more. Choose another n_groups."
         )
     # More words than components, and more dimensions than either.
     components = params.get("n_components", 1)

@@ -129,8 +129,7 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
             return query, list(map(len, rows))
     raise ValueError(
         f"{metric.metric_name} accepts no query with {design.n_groups} groups as {design.groups} "
-        f"and {design.n_targets} neutral words; its template is {metric.metric_template}. Change "
-        "groups, n_groups or n_targets."
+        f"and {design.n_targets} neutral words; its template is {metric.metric_template}."
     )
 
 

@@ -142,11 +142,8 @@ def make_biased_embeddings(
     [0.0, 1.28, 2.56]
     """
     dial = check_share("bias", bias)
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a string or None; got {found(name)}.")
     reference = _Reference(query, n_words, dim, noise, random_state)
-    words, vectors = reference.everything(dial)
-    return WordEmbeddingModel.from_arrays(words, vectors, name or f"bias {dial:g}")
+    return reference.model(dial, name or f"bias {dial:g}")
 
 
 class _Reference:
@@ -189,13 +186,15 @@ class _Reference:
         concepts = np.concatenate([concept(bias) for concept in self._concepts])
         return np.concatenate([self.target_vectors, concepts @ self.basis])
 
-    def everything(self, bias: float) -> tuple[list[str], Vectors]:
-        """Words and vectors of the whole vocabulary, in order of frequency."""
-        fillers = self._draw_fillers() @ self.basis
-        words = [*self.query_words, *_filler_names(len(fillers), self.query_words)]
-        order = np.argsort(self._rows)
-        vectors = np.concatenate([self.query_vectors(bias), fillers])
-        return [words[i] for i in order], vectors[order]
+    def model(self, bias: float, name: str, *, fillers: bool = True) -> WordEmbeddingModel:
+        """The words of the query; with `fillers` the whole vocabulary, in order of frequency."""
+        words, vectors = self.query_words, self.query_vectors(bias)
+        if fillers:
+            drawn = self._draw_fillers() @ self.basis
+            order = np.argsort(self._rows)
+            every = [*words, *_filler_names(len(drawn), words)]
+            words, vectors = [every[i] for i in order], np.concatenate([vectors, drawn])[order]
+        return WordEmbeddingModel.from_arrays(words, vectors, name)
 
     def _place_subspaces(self) -> None:
         n_groups, n_concepts = len(self.targets), len(self.attributes)
@@ -429,14 +428,7 @@ def _models(
     known = {"n_words": 10_000, "dim": 300, "noise": 1.0}
     check_known("dial_response", model_params, known)
     reference = _Reference(query, **{**known, **model_params}, random_state=seed)
-    words = reference.query_words
-    return [
-        WordEmbeddingModel.from_arrays(
-            *(reference.everything(b) if fillers else (words, reference.query_vectors(b))),
-            f"bias {b:g} ({seed})",
-        )
-        for b in dial
-    ]
+    return [reference.model(b, f"bias {b:g} ({seed})", fillers=fillers) for b in dial]
 
 
 def _asked(metrics: Any) -> list[tuple[BaseMetric, dict[str, Any]]]:
