@@ -13,13 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    check_bool,
-    check_choice,
-    check_sequence,
-    check_word_set,
-    listed,
-)
+from wefe._checks import check_bool, check_choice, check_sequence, check_word_set, listed
 from wefe._plain import Facts, plain
 from wefe._visible import draw, unique_labels
 from wefe.audit._warnings import AuditWarning

@@ -10,13 +10,7 @@ import numpy as np
 
 from wefe._plain import plain
 from wefe._visible import draw
-from wefe.explore._directions import (
-    BiasDirections,
-    CriterionLike,
-    bias_directions,
-    chance,
-    places,
-)
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions, chance, places
 from wefe.explore._lookup import FREQUENT, bare_words, look_up
 from wefe.explore._projections import (
     VOCABULARY,

@@ -328,13 +328,7 @@ def indirect_bias_along(
     line = bias_directions(model, (first, second), preprocessors=preprocessors)
     left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]
     table = extreme_words(
-        model,
-        n,
-        line,
-        words=words,
-        among=among,
-        ignore=left_out,
-        preprocessors=preprocessors,
+        model, n, line, words=words, among=among, ignore=left_out, preprocessors=preprocessors
     )
     table["cosine"], table["indirect_bias"] = np.nan, np.nan
     for end, word in zip(line.groups, line.sets[0], strict=True):

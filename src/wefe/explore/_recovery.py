@@ -241,10 +241,7 @@ def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
 
 
 def _asked(
-    common: CommonWords,
-    words: Sequence[str],
-    preprocessors: Preprocessors | None,
-    notes: list[str],
+    common: CommonWords, words: Sequence[str], preprocessors: Preprocessors | None, notes: list[str]
 ) -> Rows:
     """Return the numbers of words, each in its first form that all models have."""
     checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
