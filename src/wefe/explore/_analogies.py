@@ -127,7 +127,7 @@ def generate_analogies(
             n_kept = n if repeat_words else 2 * n
             best, least = np.empty((4, 0)), 0.0
             for part in _blocks(len(words)):
-                pairs = _pairs(units, projections, *(order[rows] for rows in part), threshold)
+                pairs = _pairs(units, projections, threshold, *(order[rows] for rows in part))
                 best = np.hstack([best, pairs[:, pairs[2] >= least]])
                 best = best[:, np.lexsort((best[1], best[0], -best[2]))]
                 chosen = _chosen(best, n_kept, repeat_words)
@@ -171,7 +171,7 @@ def candidates(
     return known.forms, known.vectors
 
 
-def _pairs(units: Vectors, projections: Vectors, x: Rows, y: Rows, threshold: float) -> Vectors:
+def _pairs(units: Vectors, projections: Vectors, threshold: float, x: Rows, y: Rows) -> Vectors:
     """Return the pairs of words `x` and words `y`: x, y, score and distance of each."""
     cosines = units[x] @ units[y].T
     i, j = np.nonzero(cosines >= 1 - threshold**2 / 2 - 1e-9)

@@ -284,7 +284,8 @@ def as_criterion(criterion: Any) -> Criterion:
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
     if isinstance(criterion, Mapping) and criterion:
-        names, sets = list(criterion), list(zip_longest(*criterion.values()))
+        names = list(criterion)
+        sets: Any = list(zip_longest(*criterion.values()))
         title = " and ".join(names)
     elif (
         isinstance(criterion, Sequence)

@@ -483,9 +483,8 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
             f"of {key[0]} cannot ({error.args[0]}). Use a function defined by 'def' in a module, "
             "or leave out directory."
         ) from error
-    # A name of a file may have 255 bytes, and a letter takes up to four.
-    parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in key]
-    readable = "_".join(part.decode(errors="ignore") for part in parts)
+    # A name of a file may have 255 bytes.
+    readable = re.sub(r"[^\w-]+", "-", "_".join(key)).encode()[:160].decode(errors="ignore")
     return folder / f"{readable}_{digest}.json"
 
 
@@ -529,8 +528,7 @@ def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[typ
     """Return the values of a mapping from metrics (names or classes), by class."""
     own = {type(as_metric(key)): dict(values) for key, values in (given or {}).items()}
     known = [type(metric).__name__ for metric in metrics]
-    for kind in own:
-        check_choice(f"the keys of {name}", kind.__name__, known)
+    check_known(name, [kind.__name__ for kind in own], known)
     return own
 
 
