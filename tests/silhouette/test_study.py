@@ -340,14 +340,6 @@ def test_a_damaged_file_is_named_and_computed_anew(call, computed, tmp_path, cap
     assert path.read_text() == whole
 
 
-def scaled(factor):
-    return {"metrics": [Scaled(factor)], "scales": {Scaled: {"value_range": (-1, 1)}}}
-
-
-def with_function(function):
-    return {"metric_params": {"weat": {"preprocessors": [{"preprocessor": function}]}}}
-
-
 def test_an_instance_that_was_used_finds_what_it_computed(call, computed, tmp_path):
     metric = RNSB()
     call(tmp_path, metrics=[metric])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -312,9 +312,7 @@ class _Reference:
 
 
 def dial_response(
-    metrics: AnyMetric
-    | tuple[AnyMetric, Mapping[str, Any]]
-    | Sequence[AnyMetric | tuple[AnyMetric, Mapping[str, Any]]],
+    metrics: AnyMetric | Sequence[AnyMetric],
     query: Query,
     biases: Sequence[float] | npt.NDArray[np.floating[Any]] = _DIAL,
     n_seeds: int = 5,
@@ -328,8 +326,8 @@ def dial_response(
     Parameters
     ----------
     metrics : metric class, instance or name, or a sequence of them
-        Each may come with parameters of its `run_query`: ``(WEAT, {"return_effect_size": True})``.
-        RNSB uses no hold-out by default.
+        For parameters pass an instance, such as ``WEAT(return_effect_size=True)``. The class RNSB
+        is used without hold-out.
     query : Query
         The query of the reference models. Metrics with another template report the mean over its
         subqueries, or NaN if there are none.
@@ -381,7 +379,10 @@ def dial_response(
     """
     import pandas as pd
 
-    asked = _asked(metrics)
+    single = isinstance(metrics, str | type | BaseMetric)
+    asked = list(map(_steady, [metrics] if single else check_sequence("metrics", metrics)))
+    if not asked:
+        raise ValueError("metrics is empty; pass at least one metric.")
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
     if len(set(dial)) != len(dial) or len(dial) < 2:
         raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
@@ -389,24 +390,18 @@ def dial_response(
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
     rows = []
-    for metric, params in asked:
+    for metric in asked:
         if not (parts := metric.subqueries(query)):
             rows.append([math.nan] * (len(dial) + 1) + [no_subquery(metric)])
             continue
         # Whole models of one seed after the other: all at once may need gigabytes.
         whole = (_models(query, dial, seed, **model_params) for seed in seeds)
         by_seed = whole if metric.needs_vocabulary else small
-        options: Any = {"metric_params": params, "n_jobs": n_jobs, "progress": progress}
+        running: Any = {"n_jobs": n_jobs, "progress": progress}
         with noted([]):  # the table has a note instead
-            tables = [measure(metric, parts, models, **options) for models in by_seed]
+            tables = [measure(metric, parts, models, **running) for models in by_seed]
         rows.append(_response(pd.concat(tables), np.array(dial), n_seeds))
-    names = [metric.scale(None, **params).label for metric, params in asked]
-    given = [", ".join(f"{key}={value}" for key, value in params.items()) for _, params in asked]
-    labels = [
-        f"{name} ({own})" if own and names.count(name) > 1 else name
-        for name, own in zip(names, given, strict=True)
-    ]
-    labels = unique_labels(labels, "metrics")
+    labels = unique_labels([metric.scale().label for metric in asked], "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
 
 
@@ -431,20 +426,12 @@ def _models(
     return [reference.model(b, f"bias {b:g} ({seed})", fillers=fillers) for b in dial]
 
 
-def _asked(metrics: Any) -> list[tuple[BaseMetric, dict[str, Any]]]:
-    pair = isinstance(metrics, tuple) and isinstance(metrics[-1], Mapping)
-    if pair or isinstance(metrics, str | type | BaseMetric):
-        metrics = [metrics]
-    asked = []
-    for each in check_sequence("metrics", metrics):
-        metric, params = each if isinstance(each, tuple) else (each, {})
-        instance = as_metric(metric)
-        # RNSB's hold-out is random.
-        steady = {"holdout": False} if "holdout" in instance.subset_params else {}
-        asked.append((instance, {**steady, **params}))
-    if not asked:
-        raise ValueError("metrics is empty; pass at least one metric.")
-    return asked
+def _steady(metric: AnyMetric) -> BaseMetric:
+    """Return a metric; RNSB without its random hold-out, unless it is an instance."""
+    instance = as_metric(metric)
+    if instance is not metric and "holdout" in instance.subset_params:
+        return instance.with_params(holdout=False)[0]
+    return instance
 
 
 def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
