@@ -155,10 +155,7 @@ def recovery_tests(
         )
         for name, group, test, noted in tests
     ]
-    table = pd.DataFrame(records, columns=_COLUMNS)
-    names = {"model": model.name, "original": common.models[0].name, "criterion": known.name}
-    table.attrs.update(names)
-    return table
+    return pd.DataFrame(records, columns=_COLUMNS)
 
 
 def most_biased_words(

@@ -197,6 +197,8 @@ class _Reference:
         return WordEmbeddingModel.from_arrays(words, vectors, name)
 
     def _place_subspaces(self) -> None:
+        from scipy.linalg import helmert
+
         n_groups, n_concepts = len(self.targets), len(self.attributes)
         noise = (self.dim - _least_dim(n_groups, n_concepts)) // 3 + _LEAST_NOISE_DIMS
         # Last, concept words alone, who get what is left over.
@@ -204,7 +206,8 @@ class _Reference:
         slices = [slice(*ends) for ends in itertools.pairwise([*starts, self.dim])]
         self.group, self.common, self.frequency, self.topics, self.shared = slices[:5]
         self.of_groups, self.of_concepts = slices[5:]
-        self.groups = _simplex(n_groups)
+        # Mean 0, and all equally far from each other.
+        self.groups = unit_rows(helmert(n_groups).T)
 
     def _order_words(self, rng: np.random.Generator) -> None:
         """Draw the frequency rank of every word; twins have neighbouring ranks."""
@@ -470,13 +473,6 @@ def _least_dim(n_groups: int, n_concepts: int) -> int:
     # The group subspace, mean, frequency, topics, what group words share, what the words of each
     # concept share, and noise.
     return (n_groups - 1) + 1 + 1 + n_concepts + 1 + n_concepts + 3 * _LEAST_NOISE_DIMS
-
-
-def _simplex(n: int) -> Vectors:
-    """Return n unit vectors in n - 1 dimensions with mean 0, all equally far from each other."""
-    from scipy.linalg import helmert
-
-    return unit_rows(helmert(n).T)
 
 
 def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:
