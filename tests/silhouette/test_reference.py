@@ -255,13 +255,6 @@ def test_the_vocabulary(query):
     assert "_word0001" in own
 
 
-def nearest(unit_vectors, rows):
-    cosines = unit_vectors[rows] @ unit_vectors.T
-    cosines[np.arange(len(rows)), rows] = -1
-    ranked = -np.sort(-cosines, axis=1)
-    return np.median(ranked[:, 0]), np.median(ranked[:, 9])
-
-
 def test_small_sets_and_repeated_words():
     repeated = Query([["she"], ["he"]], [["math", "math", "art"]])
     assert SAME().run_query(repeated, make(repeated, 0))["result"] < ROUNDING

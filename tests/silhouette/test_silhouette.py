@@ -377,7 +377,6 @@ class HalfWeat(WEAT):
         ({"n_runs": 0}, ValueError, "n_runs"),
         ({"unequal": "cut"}, ValueError, "unequal"),
         ({"metric": ECT}, ValueError, "1 attribute sets"),
-        ({"metric_params": {"ddoff": 1}}, TypeError, "Did you mean 'ddof'"),
         ({"no_bias_value": 7}, ValueError, "no_bias_value"),
         ({"value_range": (0, np.inf)}, ValueError, "value_range"),
         ({"value_range": (-0.1, 0.1)}, ValueError, r"value_range \(-0.1, 0.1\)"),
