@@ -220,11 +220,6 @@ class DirectionAudit(Facts):
         """Shares of the variance along *all* principal components, descending; the sum is 1."""
         return self._all_components[1]
 
-    @property
-    def cumulative_ratio(self) -> Vectors:
-        """Share of the variance along the first k components, k = 1, 2, ..."""
-        return np.asarray(np.cumsum(self.explained_variance_ratio))
-
     @cached_property
     def directions(self) -> Vectors:
         """Unit vector of each set: shape (n_sets, dim).

@@ -277,7 +277,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: len(audit.components)]
-    shares = pd.DataFrame({"own": ratios, "total": audit.cumulative_ratio[: len(ratios)]})
+    shares = pd.DataFrame({"own": ratios, "total": np.cumsum(ratios)})
     shares["number"] = [str(number) for number in range(1, len(ratios) + 1)]
     right = {"row": 1, "col": 2}
     figure.add_bar(

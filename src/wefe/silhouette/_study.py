@@ -15,7 +15,7 @@ from functools import partial
 from html import escape
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, _enumerate, check_query
 from wefe.silhouette._silhouette import (
     Silhouette,
-    UnequalLists,
     Vary,
     accuracy_score,
     bias_silhouettes,
@@ -298,7 +297,6 @@ def silhouette_study(
     step: int | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
-    unequal: UnequalLists = "exhaust",
     unbiased: str | None = None,
     biased: str | None = None,
     directory: str | os.PathLike[str] | None = None,
@@ -325,7 +323,7 @@ def silhouette_study(
         Number of random orders per silhouette.
     step : int, optional
         Words added per step; by default 2 for targets and 6 for attributes, as in the paper.
-    random_state, n_jobs, unequal : optional
+    random_state, n_jobs : optional
         As for :func:`bias_silhouettes`. Pairs and joined lists have their own orders.
     unbiased, biased : str, optional
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
@@ -388,7 +386,6 @@ def silhouette_study(
         "n_runs": check_positive_int("n_runs", n_runs),
         "step": None if step is None else check_positive_int("step", step),
         "random_state": as_seed(random_state),
-        "unequal": check_choice("unequal", unequal, get_args(UnequalLists)),
     }
     check_n_jobs(n_jobs)
     references = _checked_references(unbiased, biased, list(compared))
