@@ -140,22 +140,12 @@ def test_criteria_names_and_files_stand_for_their_sets(packaged_model, tmp_path)
         assert audit_direction(given, packaged_model).to_json() == expected
 
 
-@pytest.mark.parametrize(
-    ("options", "correlations", "ratios"),
-    [
-        ({}, [0.992135, 0.892929, 0.854005], [0.969603, 0.028483, 0.001915]),
-        (
-            {"normalize": False, "correlation": "pearson"},
-            *([0.993399, 0.710742, 0.625359], [0.946650, 0.051441, 0.001909]),
-        ),
-    ],
-)
-def test_the_worked_example(toy_model, options, correlations, ratios):
-    audit = audit_direction(TOY_PAIRS, toy_model, **options)
+def test_the_worked_example(toy_model):
+    correlations, ratios = [0.992135, 0.892929, 0.854005], [0.969603, 0.028483, 0.001915]
+    audit = audit_direction(TOY_PAIRS, toy_model)
     matrix = audit.correlations.to_numpy()
     np.testing.assert_allclose(matrix[[0, 0, 1], [1, 2, 2]], correlations, atol=1e-6)
     np.testing.assert_allclose(audit.explained_variance_ratio, ratios, atol=1e-6)
-    np.testing.assert_allclose(audit.cumulative_ratio, np.cumsum(ratios), atol=2e-6)
     assert audit.mean_correlation == pytest.approx(np.mean(correlations), abs=1e-6)
     assert audit.min_correlation == pytest.approx(min(correlations), abs=1e-6)
 
@@ -182,7 +172,7 @@ def test_a_slow_implementation_agrees():
     model = WordEmbeddingModel.from_arrays(
         np.concatenate(words).tolist(), np.concatenate(sets), "random"
     )
-    audit = audit_direction(words, model, n_components=2)
+    audit = audit_direction(words, model)
 
     sets = [part / np.linalg.norm(part, axis=1, keepdims=True) for part in sets]
     pc1 = first_component([row for part in sets for row in centred(part)])
@@ -367,9 +357,9 @@ def test_pairs_in_opposite_order_have_no_difference_of_means():
 
 
 def test_without_is_the_audit_of_the_rest(toy_model):
-    pairs, options = [*TOY_PAIRS, ["home", "boss"]], {"n_components": 2, "correlation": "pearson"}
-    audit = audit_direction(pairs, toy_model, **options)
-    expected = audit_direction([pairs[0], *pairs[2:]], toy_model, **options)
+    pairs = [*TOY_PAIRS, ["home", "boss"]]
+    audit = audit_direction(pairs, toy_model, normalize=False)
+    expected = audit_direction([pairs[0], *pairs[2:]], toy_model, normalize=False)
     assert audit.without(["woman/man"]).to_json() == expected.to_json()
     assert audit.without([]).to_json() == audit.to_json()
     for sets, text in ((["woman-man"], "Did you mean 'woman/man'"), (audit.labels, "at least 1")):
@@ -403,8 +393,6 @@ def test_tables_json_and_repr(toy_model):
         ({"she": "he"}, {}, TypeError, "defining_sets"),
         ([["queen", "king"]], {}, ValueError, "toy lacks words of 1"),
         ("sex", {}, ValueError, "must be one of 'gender'"),
-        (TOY_PAIRS, {"correlation": "spearman"}, ValueError, "correlation"),
-        (TOY_PAIRS, {"n_components": 0}, ValueError, "n_components"),
         (TOY_PAIRS, {"normalize": 1}, TypeError, "normalize"),
     ],
 )

@@ -81,7 +81,7 @@ def test_they_are_those_of_the_audit_with_the_same_parameters(packaged_model):
     query = load_weat_queries()[9]
     params = {"ddof": 1, "p_value_test_type": "two-sided", "lost_vocabulary_threshold": 0.5}
     params |= {"return_effect_size": True, "calculate_p_value": True, "p_value_method": "exact"}
-    audit = audit_query(query, packaged_model, ddof=1, alternative="two-sided")
+    audit = audit_query(query, packaged_model, ddof=1, p_value_test_type="two-sided")
     assert audit.warnings
     assert score_warnings("weat", query, packaged_model, **params) == audit.warnings
 

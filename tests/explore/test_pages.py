@@ -188,12 +188,6 @@ def test_a_map_is_the_same_for_the_same_seed_and_there_is_one_of_few_words(metho
         assert np.isfinite(first).all()
 
 
-def test_without_its_library_umap_says_what_to_install(monkeypatch, packaged_model):
-    monkeypatch.setitem(__import__("sys").modules, "umap", None)
-    with pytest.raises(ImportError, match=r"wefe\[umap\]"):
-        in_two_dimensions(packaged_model.vectors[:30], "umap")
-
-
 # Models
 
 

@@ -45,8 +45,6 @@ DEFAULTS = {
         (extreme_words, {"ignore": "she"}, "ignore"),
         (generate_analogies, {"threshold": 0}, "above 0"),
         (generate_analogies, {"among": ["nurse"]}, "at least 2 words"),
-        (learn_specific_words, {"C": 0}, "C must be above 0"),
-        (learn_specific_words, {"class_weight": "equal"}, "class_weight"),
         (learn_specific_words, {"n_folds": 4}, "toy has 3 and 10"),
         (model_page, {"words": {"vocabulary": ["nurse"]}}, "'vocabulary'"),
         (project, {"words": ["astronaut"]}, "has none of the words"),

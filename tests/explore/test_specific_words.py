@@ -1,16 +1,11 @@
 """Words specific to a group, learned from some of them."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel
 from wefe.explore._specific_words import learn_specific_words
 
-# The published lists and vectors, where they are at hand.
-DATA = Path(os.environ.get("WEFE_DATA_DIR") or Path(__file__).parents[3] / "shared" / "data")
 SEED_WORDS = tuple(f"s{i}" for i in range(10))
 
 

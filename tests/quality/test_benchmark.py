@@ -195,7 +195,6 @@ def test_content_is_hashable_and_knows_no_name():
         (("x", "likeness", [("a", "b")]), ValueError, "kind must be one of"),
         (("x", "similarity", []), ValueError, "items is empty"),
         (("x", "similarity", [("a", "b")], [float("nan")]), ValueError, "finite"),
-        (("x", "categorisation", [("a", "b")], [1.0]), ValueError, "scores must be 0"),
         (("x", "analogy", [("a", "b", "c", "d")]), ValueError, "5 strings; item 0 is"),
         (("x", "categorisation", [("a", 1)]), TypeError, "2 strings; item 0"),
         ((1, "categorisation", [("a", "b")]), TypeError, "name must be"),

@@ -89,8 +89,6 @@ def test_accuracy_is_symmetric_about_one_half():
     biased, fair = made(BIASED), made(FAIR)
     assert accuracy_score(biased, biased) == 0.5
     assert accuracy_score(biased, fair) == pytest.approx(1 - accuracy_score(fair, biased))
-    span = accuracy_score(fair, biased, of_span=True)
-    assert span - 0.5 == pytest.approx((accuracy_score(fair, biased) - 0.5) * 6 / 4)
     # As far apart as can be, from no words on.
     low, high = made([[0.0] * 3], k=(0, 3, 6)), made([[-2.0] * 3], k=(0, 3, 6))
     assert accuracy_score(low, high) == 1
@@ -351,9 +349,6 @@ def test_frames_and_json():
     silhouette = bias_silhouette(WEAT, query_for(WEAT, SIZES), model_of(), n_runs=3)
     frame = silhouette.to_frame()
     assert frame["k"].tolist() == [2, 4, 6, 8, 10, 12]
-    tidy = silhouette.to_frame(curves=True)
-    pivot = tidy.pivot(index="run", columns="k", values="score").to_numpy()
-    np.testing.assert_array_equal(pivot, silhouette.curves)
     again = Silhouette.from_json(silhouette.to_json())
     np.testing.assert_array_equal(again.curves, silhouette.curves)
     assert again.to_json() == silhouette.to_json()
@@ -382,7 +377,6 @@ class HalfWeat(WEAT):
         ({"n_runs": 0}, ValueError, "n_runs"),
         ({"unequal": "cut"}, ValueError, "unequal"),
         ({"metric": ECT}, ValueError, "1 attribute sets"),
-        ({"metric_params": {"ddoff": 1}}, TypeError, "Did you mean 'ddof'"),
         ({"no_bias_value": 7}, ValueError, "no_bias_value"),
         ({"value_range": (0, np.inf)}, ValueError, "value_range"),
         ({"value_range": (-0.1, 0.1)}, ValueError, r"value_range \(-0.1, 0.1\)"),

@@ -183,7 +183,6 @@ def test_best_scores_are_marked_and_ties_at_the_printed_digits_with_them():
     study = study_of({(name, "m"): made(value, name) for name, value in values.items()})
     assert study.robustness.iloc[:, 0].tolist() == pytest.approx([0.75, 0.7498, 0.7, 0.65])
     assert study.best().iloc[:, 0].tolist() == [True, True, False, False]
-    assert study.best(digits=4).iloc[:, 0].tolist() == [True, False, False, False]
     assert "0.75*  0.75*" in repr(study)
     html = study._repr_html_()
     assert html.count(">0.75*<") == 2
@@ -341,14 +340,6 @@ def test_a_damaged_file_is_named_and_computed_anew(call, computed, tmp_path, cap
     assert path.read_text() == whole
 
 
-def scaled(factor):
-    return {"metrics": [Scaled(factor)], "scales": {Scaled: {"value_range": (-1, 1)}}}
-
-
-def with_function(function):
-    return {"metric_params": {"weat": {"preprocessors": [{"preprocessor": function}]}}}
-
-
 def test_an_instance_that_was_used_finds_what_it_computed(call, computed, tmp_path):
     metric = RNSB()
     call(tmp_path, metrics=[metric])
@@ -406,18 +397,15 @@ def test_a_model_that_cannot_answer_is_a_note_and_hides_no_wrong_parameter(call,
         ({"queries": {}}, "queries is empty"),
         ({"vary": ()}, "vary is empty"),
         ({"vary": "both"}, "vary must be one of"),
-        ({"step": {"targets": 0}}, "step"),
-        ({"step": {"words": 1}}, "unknown option 'words'"),
+        ({"step": 0}, "step"),
         ({"n_jobs": 0}, "n_jobs"),
         ({"unbiased": "left"}, "biased"),
         ({"unbiased": "left", "biased": "left"}, "'left'"),
         ({"unbiased": "left", "biased": "write"}, "biased must be one of"),
-        ({"metric_params": {"ect": {}}}, "metric_params must be one of 'WEAT'"),
+        ({"metric_params": {"ect": {}}}, "metric_params.*'ECT'.*WEAT"),
         ({"metric_params": {"weat": {"dof": 1}}}, "dof"),
-        ({"metric_params": {"weat": {"ddof": 5}}}, "ddof"),
         ({"scales": {"weat": {"range": (0, 1)}}}, "unknown option 'range'"),
         ({"scales": {"weat": {"value_range": (1, 1)}}}, "value_range of WEAT-ES"),
-        ({"scales": {"weat": {"no_bias_value": "0"}}}, "no_bias_value"),
     ],
 )
 def test_wrong_input_is_refused_before_the_first_run(call, computed, change, message):

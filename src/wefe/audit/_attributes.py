@@ -38,7 +38,7 @@ def mean_attribute_differences(
         One of
 
         - a query with two attribute sets
-        - two sets: ``{"Female": [...], "Male": [...]}`` or ``[[...], [...]]``
+        - two sets: ``{"Female": [...], "Male": [...]}``
         - a list of pairs: ``[["she", "he"], ["her", "his"], ...]``; the first words form one set,
           the second words the other. Incomplete pairs are left out.
     models : WordEmbeddingModel or sequence of them
@@ -61,8 +61,7 @@ def mean_attribute_differences(
     Raises
     ------
     TypeError, ValueError
-        If an argument has the wrong type, there are not exactly two attribute sets, or a list of
-        two by two words is ambiguous.
+        If an argument has the wrong type, or there are not exactly two attribute sets.
     UnusableVectorError
         If a word has a zero or non-finite vector.
 
@@ -99,30 +98,21 @@ def mean_attribute_differences(
 
 def _as_query(given: object) -> tuple[Query, bool]:
     """Return the sets as target sets of a query, and whether they are paired."""
-    paired = False
-    if isinstance(given, Query):
-        sets: dict[Any, Any] = dict(
-            zip(given.attribute_sets_names, given.attribute_sets, strict=True)
-        )
-    elif isinstance(given, Mapping):
-        sets = dict(given)
-    else:
-        parts = [
-            check_word_set(f"attribute_sets[{number}]", part)
-            for number, part in enumerate(check_sequence("attribute_sets", given))
-        ]
-        paired = bool(parts) and all(len(part) == 2 for part in parts)
-        if paired and len(parts) == 2:
+    paired = not isinstance(given, Query | Mapping)
+    if paired:
+        pairs = [check_word_set("a pair", pair) for pair in check_sequence("attribute_sets", given)]
+        if not pairs or {*map(len, pairs)} != {2}:
             raise ValueError(
-                f"attribute_sets could be two sets or two pairs: {found(given)}. If they "
-                "are sets, name them: {'Female': [...], 'Male': [...]}."
+                f"attribute_sets must be pairs of words; got {found(given)}. If they are two sets, "
+                "name them: {'Female': [...], 'Male': [...]}."
             )
-        sets = {f"Attribute set {number}": part for number, part in enumerate(parts)}
-        if paired:
-            sets = dict(zip(("First words", "Second words"), zip(*parts, strict=True), strict=True))
+        given = dict(zip(("First words", "Second words"), zip(*pairs, strict=True), strict=True))
+    if isinstance(given, Query):
+        given = dict(zip(given.attribute_sets_names, given.attribute_sets, strict=True))
+    sets: Any = given
     if len(sets) != 2:
         raise ValueError(
-            f"attribute_sets must be two sets, or pairs of words; got {len(sets)} sets. "
+            f"attribute_sets must be two sets; got {len(sets)} sets. "
             "query.get_subqueries(('n', 2)) returns the subqueries of a query with two."
         )
     return Query(list(sets.values()), [], list(map(str, sets))), paired

@@ -13,14 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    check_bool,
-    check_choice,
-    check_positive_int,
-    check_sequence,
-    check_word_set,
-    listed,
-)
+from wefe._checks import check_bool, check_choice, check_sequence, check_word_set, listed
 from wefe._plain import Facts, plain
 from wefe._visible import draw, unique_labels
 from wefe.audit._warnings import AuditWarning
@@ -37,7 +30,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-Correlation: TypeAlias = Literal["cosine", "pearson"]
 PlotKind: TypeAlias = Literal["correlations", "components"]
 
 # Below half, the other directions together explain more of the variance than the first one.
@@ -57,6 +49,7 @@ OUTLIER_SHARE = 0.5
 CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
 # With two or three sets, it is unclear which one is the outlier.
 FEWEST_FOR_OUTLIERS = 4
+_N_COMPONENTS = 10
 _NOTHING = "have little in common"
 _OPPOSITE = "share a line, but point in opposite directions along it"
 # A fifth of the sets should not contribute half of the variance along the first component.
@@ -67,10 +60,8 @@ def audit_direction(
     defining_sets: Sequence[Sequence[str]] | Criterion | str | os.PathLike[str],
     model: WordEmbeddingModel,
     *,
-    n_components: int = 10,
     normalize: bool = True,
     preprocessors: Preprocessors | None = None,
-    correlation: Correlation = "cosine",
 ) -> DirectionAudit:
     """Check whether one bias direction represents its defining sets.
 
@@ -85,16 +76,11 @@ def audit_direction(
         larger sets. For a criterion, its name or its file, its `definitional_sets`.
     model : WordEmbeddingModel
         The model.
-    n_components : int, default=10
-        Number of principal components to keep, at most as many as the sets span.
     normalize : bool, default=True
         Whether to scale vectors to unit length first, as published. Otherwise long vectors have
         more influence.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
-    correlation : {'cosine', 'pearson'}, default='cosine'
-        Content of `correlations`: cosines, or Pearson correlations over coordinates. All other
-        results use cosines.
 
     Returns
     -------
@@ -120,18 +106,14 @@ def audit_direction(
     <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, ...>
     """
     check_model(model)
-    check_positive_int("n_components", n_components)
     check_bool("normalize", normalize)
-    check_choice("correlation", correlation, get_args(Correlation))
     given = _word_sets(defining_sets)
     labels = unique_labels(["/".join(words) for words in given], "defining sets")
     named = list(zip(labels, given, strict=True))
     parts = embed_sets(model, named, preprocessors, normalize=normalize)
     lost = {part.name: part.lost for part in parts if part.lost}
     vectors = {
-        part.name: part.vectors[[row for row in part.first_row if row is not None]]
-        for part in parts
-        if not part.lost
+        part.name: part.vectors[np.array(part.first_row, int)] for part in parts if not part.lost
     }
     identical = tuple(name for name, rows in vectors.items() if _are_equal(rows))
     sets = {name: words for name, words in named if name in vectors and name not in identical}
@@ -147,9 +129,7 @@ def audit_direction(
             "vector. At least 1 must be complete."
         )
     used = tuple(vectors[name] for name in sets)
-    return DirectionAudit(
-        model.name, sets, used, n_components, normalize, correlation, lost, identical
-    )
+    return DirectionAudit(model.name, sets, used, normalize, lost, identical)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -165,9 +145,9 @@ class DirectionAudit(Facts):
     sets : dict
         Label (such as 'she/he') -> words, for each set used.
     vectors : tuple of ndarray of shape (n_words, dim)
-        Vectors of each set, of unit length if `normalized`.
-    n_components, normalized, correlation : int, bool, str
-        The arguments of :func:`audit_direction`.
+        Vectors of each set.
+    normalized : bool
+        Whether vectors have unit length.
     lost : dict
         Label -> out-of-vocabulary words, for sets left out.
     identical : tuple of str
@@ -188,15 +168,13 @@ class DirectionAudit(Facts):
     model_name: str
     sets: dict[str, tuple[str, ...]]
     vectors: tuple[Vectors, ...] = field(repr=False)
-    n_components: int = 10
     normalized: bool = True
-    correlation: Correlation = "cosine"
     lost: dict[str, tuple[str, ...]] = field(default_factory=dict)
     identical: tuple[str, ...] = ()
 
     _facts = (
         *("model_name", "normalized", "sets", "lost", "identical", "components"),
-        *("explained_variance_ratio", "correlation", "correlations", "mean_correlation"),
+        *("explained_variance_ratio", "correlations", "mean_correlation"),
         *("min_correlation", "chance_cosine", "chance_ratio", "alternatives", "outliers"),
         "warnings",
     )
@@ -230,22 +208,17 @@ class DirectionAudit(Facts):
 
     @property
     def components(self) -> Vectors:
-        """Orthonormal principal components, shape (at most n_components, dim).
+        """The first orthonormal principal components, shape (at most 10, dim).
 
         The first is the bias direction. Each points from the second words of most sets to the
         first.
         """
-        return self._all_components[0][: self.n_components]
+        return self._all_components[0][:_N_COMPONENTS]
 
     @property
     def explained_variance_ratio(self) -> Vectors:
         """Shares of the variance along *all* principal components, descending; the sum is 1."""
         return self._all_components[1]
-
-    @property
-    def cumulative_ratio(self) -> Vectors:
-        """Share of the variance along the first k components, k = 1, 2, ..."""
-        return np.asarray(np.cumsum(self.explained_variance_ratio))
 
     @cached_property
     def directions(self) -> Vectors:
@@ -281,7 +254,7 @@ class DirectionAudit(Facts):
 
     @property
     def correlations(self) -> pd.DataFrame:
-        """Correlations of all directions and the first component 'PC1' (last), in [-1, 1].
+        """Cosines of all directions and the first component 'PC1' (last), in [-1, 1].
 
         Shape (n_sets + 1, n_sets + 1); figure 3 of the paper.
         """
@@ -292,10 +265,7 @@ class DirectionAudit(Facts):
 
     @cached_property
     def _correlations(self) -> Vectors:
-        rows = np.vstack([self.directions, self.components[0]])
-        if self.correlation == "pearson":
-            rows = rows - rows.mean(axis=1, keepdims=True)
-        rows = unit_rows(rows)
+        rows = unit_rows(np.vstack([self.directions, self.components[0]]))
         return np.asarray(np.clip(rows @ rows.T, -1, 1))
 
     @property
@@ -305,12 +275,12 @@ class DirectionAudit(Facts):
 
     @property
     def mean_correlation(self) -> float:
-        """Mean correlation between the directions of two sets, in [-1, 1]; NaN for one set."""
+        """Mean cosine between the directions of two sets, in [-1, 1]; NaN for one set."""
         return float(self._between_sets.mean()) if self.n_sets > 1 else math.nan
 
     @property
     def min_correlation(self) -> float:
-        """Lowest correlation between the directions of two sets, in [-1, 1]; NaN for one set."""
+        """Lowest cosine between the directions of two sets, in [-1, 1]; NaN for one set."""
         return float(self._between_sets.min()) if self.n_sets > 1 else math.nan
 
     @property

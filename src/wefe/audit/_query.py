@@ -5,16 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_share
+from wefe._checks import check_share
 from wefe._plain import Facts
 from wefe._visible import draw
 from wefe.audit._warnings import AuditWarning
-from wefe.embeddings import Lookup, UnanswerableError, embed_query
+from wefe.embeddings import UnanswerableError, embed_query
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
 from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -52,6 +52,8 @@ LEAN = 0.5
 # Biases that differ by less are equal except for rounding.
 _TIE = 1e-12
 _TESTED_SIGN = {"right-sided": 1, "left-sided": -1, "two-sided": 0}
+# Of the permutation test, unless asked otherwise.
+_TEST = {"calculate_p_value": True, "p_value_method": "exact", "random_state": 0}
 _FEW_VARY = "only, because a few words vary so much"
 _OPPOSITE = "and points the other way, because of a few extreme words"
 # A smaller effect size is shown as 0.00 and has no clear sign.
@@ -344,14 +346,8 @@ def audit_query(
     model: WordEmbeddingModel,
     *,
     epsilon: float = DEFAULT_EPSILON,
-    ddof: Literal[0, 1] = 0,
-    calculate_p_value: bool = True,
-    alternative: Alternative = "right-sided",
-    p_value_method: Literal["exact", "approximate"] = "exact",
-    p_value_iterations: int = 10_000,
     significance: float = 0.05,
-    random_state: int | np.random.Generator | None = 0,
-    **lookup: Unpack[Lookup],
+    **params: Any,
 ) -> QueryAudit:
     """Measure the individual biases behind the score of a query, and report what the score hides.
 
@@ -364,19 +360,12 @@ def audit_query(
         The model.
     epsilon : float, default=0.1
         A word counts as biased if abs(s(w, A, B)) exceeds this share of its bound d.
-    ddof : {0, 1}, default=0
-        Standard deviation in the effect size, and variance: population (0) or sample (1).
-    calculate_p_value : bool, default=True
-        Whether to run the permutation test, for two target sets.
-    alternative, p_value_method, p_value_iterations : optional
-        Options of the permutation test, as in :class:`wefe.metrics.WEAT`.
     significance : float, default=0.05
         Large effect sizes with a p-value above this level cause a warning.
-    random_state : int, Generator or None, default=0
-        Seed of random splits.
-    **lookup
-        Lookup options, see :class:`wefe.embeddings.Lookup`. ``normalize=True`` affects only
-        `raw_attribute_difference`.
+    **params
+        Parameters of `run_query` of :class:`wefe.metrics.WEAT`. By default it runs an exact
+        permutation test with seed 0. `ddof` also applies to `variance`, and ``normalize=True``
+        affects only `raw_attribute_difference`.
 
     Returns
     -------
@@ -424,15 +413,7 @@ def audit_query(
         )
     epsilon = check_share("epsilon", epsilon)
     significance = check_share("significance", significance)
-    check_choice("alternative", alternative, get_args(Alternative))
-    weat = WEAT(
-        calculate_p_value=calculate_p_value,
-        p_value_test_type=alternative,
-        p_value_method=p_value_method,
-        p_value_iterations=p_value_iterations,
-        ddof=ddof,
-        random_state=random_state,
-    )
+    weat, lookup = WEAT().with_params(**{**_TEST, **params})
     embedded = embed_query(model, query, **lookup)
     if embedded.nan_reason is not None:
         raise UnanswerableError(
@@ -449,13 +430,11 @@ def audit_query(
         comparison = TargetComparison(
             weat=measured.values["weat"],
             effect_size=measured.values["effect_size"],
-            largest_effect_size=largest_effect_size(*sizes, ddof=ddof),
+            largest_effect_size=largest_effect_size(*sizes, ddof=weat.ddof),
             p_value=measured.values["p_value"],
-            smallest_p_value=_smallest_p_value(*sizes, alternative),
-            alternative=alternative,
-            p_value_method=(
-                measured.details["permutation_test"].method if calculate_p_value else None
-            ),
+            smallest_p_value=_smallest_p_value(*sizes, weat.p_value_test_type),
+            alternative=weat.p_value_test_type,
+            p_value_method=getattr(measured.details.get("permutation_test"), "method", None),
             **_separation(*biases),
         )
     return QueryAudit(
@@ -470,7 +449,7 @@ def audit_query(
         raw_attribute_difference=float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))),
         epsilon=epsilon,
         chance_share=_chance_share(epsilon, a.shape[1]),
-        ddof=ddof,
+        ddof=weat.ddof,
         significance=significance,
         comparison=comparison,
     )

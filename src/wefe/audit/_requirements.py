@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from wefe._checks import as_seed, check_bool, check_choice, check_positive_int
+from wefe._checks import as_seed, check_bool, check_positive_int
 from wefe._plain import Facts
 from wefe.audit import _search
 from wefe.audit._theorems import (
@@ -131,26 +131,6 @@ class Counterexample(Facts):
                 scores.append(math.nan)
         return scores
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per model and word.
-
-        Returns
-        -------
-        DataFrame
-            'model' (from 1), 'set', 'word', 'bias' (NaN for words of the groups), and the vector in
-            columns 'x0', 'x1' and so on.
-        """
-        import pandas as pd
-
-        query, rows = self.query, []
-        names = [*query.target_sets_names, *query.attribute_sets_names]
-        set_of = dict(zip(names, [*query.target_sets, *query.attribute_sets], strict=True))
-        for i, (vectors, biases) in enumerate(zip(self.vectors, self.biases, strict=True), start=1):
-            for name, word in ((name, word) for name, words in set_of.items() for word in words):
-                row = {"model": i, "set": name, "word": word, "bias": biases.get(word, math.nan)}
-                rows.append(row | {f"x{axis}": x for axis, x in enumerate(vectors[word])})
-        return pd.DataFrame(rows)
-
     def _plain(self) -> dict[str, Any]:
         return super()._plain() | {
             "metric": type(self.metric).__name__,
@@ -200,7 +180,8 @@ class Requirements(Facts, Design):
     counterexamples : dict
         Property -> counterexample, for refuted properties.
     groups : {'targets', 'attributes'}
-        Which sets of a query are the groups.
+        Which sets of a query are the groups: the attribute sets if the metric has at least two,
+        otherwise the target sets. The others contain the neutral words.
     n_groups, group_size, n_targets, dim, n_trials : int
         Sizes and length of the search; see :func:`check_requirements`.
     n_scores, n_undefined : int
@@ -271,26 +252,6 @@ class Requirements(Facts, Design):
             notes.append(f"{self.n_undefined} of {self.n_scores} scores were undefined ({raised})")
         return "; ".join(notes)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return one row per property.
-
-        Returns
-        -------
-        DataFrame
-            'metric', 'property', 'verdict' (✓: yes; x: no; ?: open), 'why' and 'evidence'.
-        """
-        import pandas as pd
-
-        return pd.DataFrame(
-            {
-                "metric": self.metric,
-                "property": list(self.verdicts),
-                "verdict": [_SIGNS[verdict] for verdict in self.verdicts.values()],
-                "why": list(self.why.values()),
-                "evidence": list(self.evidence.values()),
-            }
-        )
-
     def __repr__(self) -> str:
         why = self.why
         lines = [
@@ -305,11 +266,7 @@ def check_requirements(
     metric: BaseMetric | type[BaseMetric] | str,
     *,
     metric_params: Mapping[str, Any] | None = None,
-    groups: Side | None = None,
     n_groups: int | None = None,
-    group_size: int | None = None,
-    n_targets: int | None = None,
-    dim: int | None = None,
     n_trials: int = 100,
     theorems: bool = True,
     random_state: int | np.random.Generator | None = 0,
@@ -327,20 +284,8 @@ def check_requirements(
     metric_params : mapping, optional
         Parameters of its `run_query`. Default: as for silhouettes, that is, the effect size for
         WEAT (``{"return_effect_size": False}`` for the sum) and no hold-out for RNSB.
-    groups : {'targets', 'attributes'}, optional
-        Which sets of a query are the groups; the others contain the neutral words. Default: the
-        attribute sets if the metric has at least two, otherwise the target sets.
     n_groups : int, optional
         Number of groups; 2 by default if the metric leaves the choice.
-    group_size : int, optional
-        Words per group in the search, at least 2. Default: 2, or more than 'n_components' for
-        Direct Bias.
-    n_targets : int, optional
-        Number of neutral words, distributed evenly over their sets. Default: 4, or 1 for
-        :class:`IndividualBias`.
-    dim : int, optional
-        Dimension of the vectors in the search, larger than the number of groups. Default: two more
-        than groups and than 'n_components'.
     n_trials : int, default=100
         Number of random groups and paths per property, after all constructions; also of random
         words per set of groups in the search for extremes.
@@ -353,7 +298,7 @@ def check_requirements(
     -------
     Requirements
         Verdicts with reasons. There is a :class:`Counterexample` for everything that the search
-        refutes, and for what theorems refute if one of these sizes is found.
+        refutes, and for what theorems refute if one is found.
 
     Raises
     ------
@@ -392,13 +337,12 @@ def check_requirements(
     params = {**instance.subset_params, **(metric_params or {})}
     _check_metric(instance, params)
     check_bool("theorems", theorems)
-    sizes = {"n_groups": n_groups, "group_size": group_size, "n_targets": n_targets, "dim": dim}
-    design = _design(instance, params, groups, sizes)
+    design = _design(instance, params, n_groups)
     check_positive_int("n_trials", n_trials)
     seeds = np.random.SeedSequence(as_seed(random_state)).spawn(4)
     first, *streams = [np.random.default_rng(seed) for seed in seeds]
     probe = _search.Probe(instance, params, design)
-    known = theorems_of(instance, params, design) if theorems else {}
+    known = theorems_of(instance, params, design.n_groups) if theorems else {}
     _search.check_repeatable(probe, first)
     verdicts: dict[Any, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
@@ -440,35 +384,22 @@ def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
         )
 
 
-def _design(
-    metric: BaseMetric,
-    params: Mapping[str, Any],
-    groups: str | None,
-    asked: Mapping[str, int | None],
-) -> Design:
-    side: Any = check_choice("groups", groups or groups_of(metric), get_args(Side))
+def _design(metric: BaseMetric, params: Mapping[str, Any], n_groups: int | None) -> Design:
+    side = groups_of(metric)
     position = get_args(Side).index(side)
     entry, least = metric.metric_template[position], metric.metric_template_minimum[position]
-    components = params.get("n_components", 1)
-    n_groups = asked["n_groups"] or (max(2, least) if entry == "n" else entry)
-    defaults = {
-        "n_groups": n_groups,
-        "group_size": max(2, components + 1),
-        "n_targets": 1 if isinstance(metric, IndividualBias) else 4,
-        "dim": max(n_groups, components) + 2,
-    }
-    limits = {"n_groups": 1, "group_size": 2, "n_targets": 1, "dim": n_groups + 1}
-    numbers = {name: defaults[name] if n is None else n for name, n in asked.items()}
-    for name, number in numbers.items():
-        if check_positive_int(name, number) < limits[name]:
-            raise ValueError(f"{name} must be at least {limits[name]} here; got {number}.")
-    if n_groups < 2 or entry not in ("n", n_groups):
+    if n_groups is None:
+        n_groups = max(2, least) if entry == "n" else int(entry)
+    if check_positive_int("n_groups", n_groups) < 2 or entry not in ("n", n_groups):
         raise ValueError(
             f"{metric.metric_name} takes {entry} {side[:-1]} sets, so these cannot be {n_groups} "
-            "groups; there must be two or more. Choose another n_groups, or the other side by "
-            "groups='targets' or 'attributes'."
+            "groups; there must be two or more. Choose another n_groups."
         )
-    return Design(side, **numbers)
+    # More words than components, and more dimensions than either.
+    components = params.get("n_components", 1)
+    n_targets = 1 if isinstance(metric, IndividualBias) else 4
+    dim = max(n_groups, components) + 2
+    return Design(side, n_groups, max(2, components + 1), n_targets, dim)
 
 
 def _counterexample(

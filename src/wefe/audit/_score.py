@@ -18,7 +18,6 @@ from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
-_SHARED = ("ddof", "p_value_iterations", "random_state")
 # With these, pairs need no common first component.
 _OF_PAIRS = {"few-sets", "lost-sets", "identical-members", "repeated-sets", "outliers"}
 
@@ -88,14 +87,11 @@ def _of_biases(
     lookup: dict[str, Any],
 ) -> Iterator[AuditWarning]:
     relevant = metric.with_params(**params)[0].audit_findings
-    own: dict[str, Any] = {"calculate_p_value": False}
+    own: dict[str, Any] = {"calculate_p_value": False, "p_value_method": "approximate"}
     if isinstance(metric, WEAT):
-        own = {key: params[key] for key in _SHARED if key in params}
-        own["calculate_p_value"] = bool(params.get("calculate_p_value"))
-        own["p_value_method"] = params.get("p_value_method", "approximate")
-        own["alternative"] = params.get("p_value_test_type", "right-sided")
+        own |= {key: value for key, value in params.items() if hasattr(WEAT, key)}
     for part in between_two_groups(query):
-        audit = audit_query(part, model, **own, **lookup)
+        audit = audit_query(part, model, **own | lookup)
         if "shared-lean" in relevant:
             yield from _shared_lean(audit)
         yield from (warning for warning in audit.warnings if warning.kind in relevant)

@@ -129,8 +129,7 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
             return query, list(map(len, rows))
     raise ValueError(
         f"{metric.metric_name} accepts no query with {design.n_groups} groups as {design.groups} "
-        f"and {design.n_targets} neutral words; its template is {metric.metric_template}. Change "
-        "groups, n_groups or n_targets."
+        f"and {design.n_targets} neutral words; its template is {metric.metric_template}."
     )
 
 
@@ -443,9 +442,7 @@ def search_comparable(
     """
     candidates = list(constructed_groups(probe.design))
     candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
-    bounds = [
-        attainable(probe.metric, probe.params, groups, probe.sizes) for _, groups in candidates
-    ]
+    bounds = [probe.attainable(groups) for _, groups in candidates]
     known = proven and None not in bounds
     if known:  # two of them are enough, and it is known which
         candidates = [candidates[i] for i in _widest(bounds)[1:]]
@@ -456,36 +453,18 @@ def search_comparable(
             found += filter(None, [_extremes(probe, name, groups, n_trials, rng)])
     scores = [case.score for extremes in found for case in extremes.values()]
     margin = max(1e-6, CLEAR_GAP * float(np.ptp(scores))) if scores else 0.0
-    return (_proven if known else _confirmed)(probe, found, margin, n_trials, rng)
-
-
-def _proven(
-    probe: Probe, found: list[dict[int, Case]], margin: float, *_: object
-) -> Finding | None:
-    if len(found) < 2:
-        return None
-    sign, _worst, cases = _most_different(found)
-    bounds: Any = [probe.attainable(case.groups) for case in cases]
-    first, second = (limits[sign > 0] for limits in bounds)
-    is_clear = abs(first - second) > margin
-    return Finding(cases, _SIDES[sign], (first, second)) if is_clear else None
-
-
-def _confirmed(
-    probe: Probe,
-    found: list[dict[int, Case]],
-    margin: float,
-    n_trials: int,
-    rng: np.random.Generator,
-) -> Finding | None:
-    """Search longer until the extreme of the groups that fall behind is confirmed."""
     searched: set[tuple[float, ...]] = set()
+    # Search longer until the extreme of the groups that fall behind is confirmed.
     while len(found) > 1:
         sign, worst, (first, second) = _most_different(found)
-        if sign * (first.score - second.score) <= margin:
+        extremes: Any = first.score, second.score
+        if known:
+            limits: Any = [probe.attainable(case.groups) for case in (first, second)]
+            extremes = limits[0][sign > 0], limits[1][sign > 0]
+        if sign * (extremes[0] - extremes[1]) <= margin:
             return None
-        if (key := (sign, *second.groups.flat)) in searched:
-            return Finding((first, second), _SIDES[sign], (first.score, second.score), False)
+        if known or (key := (sign, *second.groups.flat)) in searched:
+            return Finding((first, second), _SIDES[sign], extremes, known)
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)

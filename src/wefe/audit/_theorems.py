@@ -115,13 +115,12 @@ class Design:
 
 
 def theorems_of(
-    metric: BaseMetric, params: Mapping[str, Any], design: Design
+    metric: BaseMetric, params: Mapping[str, Any], n_groups: int
 ) -> dict[Property, Theorem]:
     """Return the theorems about a built-in metric by property; none for custom metrics."""
-    built_in = type(metric).__module__.startswith("wefe.")
-    if not built_in or design.groups != groups_of(metric):
+    if not type(metric).__module__.startswith("wefe."):
         return {}
-    facts, name = _facts(metric, params, design), type(metric).__name__
+    facts, name = _facts(metric, params, n_groups), type(metric).__name__
     proven: dict[Property, Theorem] = {}
     for entry in read_texts("theorems.toml").get(name, ()):
         if entry.get("when", {}).items() <= facts.items():
@@ -131,21 +130,14 @@ def theorems_of(
     return proven
 
 
-def _facts(metric: BaseMetric, params: Mapping[str, Any], design: Design) -> dict[str, Any]:
+def _facts(metric: BaseMetric, params: Mapping[str, Any], n_groups: int) -> dict[str, Any]:
     """Return the parameters of a metric, and the facts that theorems depend on."""
     values = {field.name: getattr(metric, field.name) for field in dataclasses.fields(metric)}
     values |= params
-    k = values.get("n_components", 1)
-    # The centred tuples span at most this many directions.
-    most = min(design.dim - 1, (design.n_groups - 1) * design.group_size)
     custom = values.get("estimator") is not None or values.get("estimator_params") is not None
     return values | {
-        "has_1_target": design.n_targets == 1,
-        "has_3_targets": design.n_targets >= 3,
-        "has_2_groups": design.n_groups == 2,
+        "has_2_groups": n_groups == 2,
         "is_cosine": values.get("distance") != "norm",
-        "spans_subspace": values.get("direction") != "means" and 1 <= k <= most,
-        "has_pairs_to_spare": design.group_size > k,
         "is_default_without_holdout": not custom and not values.get("holdout", True),
     }
 

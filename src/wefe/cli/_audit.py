@@ -108,7 +108,7 @@ def audit(
         forms = preprocessors(lowercase)
         words = _words(parts, known, models.vocab_prefix, forms)
         opened, failures = open_models(declared, words)
-        of_query = partial(audits.audit_query, alternative=p_value_test, preprocessors=forms)
+        of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
         of_direction = partial(audits.audit_direction, preprocessors=forms)
         found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
         if not any(found):

@@ -110,11 +110,11 @@ def generate_analogies(
         )
     specific = np.isin(words, look_up(model, [*directions.words], preprocessors).forms)
     units, groups = unit_vectors(vectors)[0], directions.groups
-    pairs = list(combinations(range(len(groups)), 2))
-    total = len(pairs) * len(words) * (len(words) + 1) // 2
+    compared = list(combinations(range(len(groups)), 2))
+    total = len(compared) * len(words) * (len(words) + 1) // 2
     names, lines = np.array(words, dtype=object), []
     with progress_bar(total, "analogies", "pair", progress) as bar:
-        for i, j in pairs:
+        for i, j in compared:
             direction = directions.towards[i] - directions.towards[j]
             length = float(np.linalg.norm(direction))
             if length < ZERO_LENGTH:
@@ -122,11 +122,20 @@ def generate_analogies(
             projections = units @ (direction / length)
             # x comes before y in this order, so half of the products is enough.
             order = np.argsort(-projections, kind="stable")
-            best = _Best(n, threshold, repeat_words)
+            # If words may not repeat, a later pair can replace two. Any choice to which no pair can
+            # be added has n or more of 2 n pairs without a common word.
+            n_kept = n if repeat_words else 2 * n
+            best, least = np.empty((4, 0)), 0.0
             for part in _blocks(len(words)):
-                best.add(units, projections, *(order[rows] for rows in part))
+                pairs = _pairs(units, projections, threshold, *(order[rows] for rows in part))
+                best = np.hstack([best, pairs[:, pairs[2] >= least]])
+                best = best[:, np.lexsort((best[1], best[0], -best[2]))]
+                chosen = _chosen(best, n_kept, repeat_words)
+                if len(chosen) == n_kept:  # what scores less has no chance
+                    least = best[2, chosen[-1]]
+                    best = best[:, best[2] >= least]
                 bar.update(np.prod([rows.stop - rows.start for rows in part]))
-            x, y, scores, distances = best.pairs[:, _chosen(best.pairs, n, repeat_words)]
+            x, y, scores, distances = best[:, _chosen(best, n, repeat_words)]
             first, second = x.astype(np.intp), y.astype(np.intp)
             columns = {
                 "first_group": groups[i],
@@ -162,36 +171,16 @@ def candidates(
     return known.forms, known.vectors
 
 
-class _Best:
-    """The best pairs seen so far: x, y, score and distance of each, sorted by score.
-
-    If words may not repeat, a later pair can replace two, so more than n pairs must be kept. It is
-    safe to drop pairs that score less than the last of 2 n pairs without a common word: any choice
-    to which no pair can be added then has n or more.
-    """
-
-    def __init__(self, n: int, threshold: float, repeat: bool) -> None:
-        self.n_wanted, self.threshold, self.repeat = n if repeat else 2 * n, threshold, repeat
-        #: What scores less has no chance.
-        self.least = 0.0
-        self.pairs: Vectors = np.empty((4, 0))
-
-    def add(self, units: Vectors, projections: Vectors, x: Rows, y: Rows) -> None:
-        """Add the pairs between words `x` and words `y`."""
-        cosines = units[x] @ units[y].T
-        i, j = np.nonzero(cosines >= 1 - self.threshold**2 / 2 - 1e-9)
-        x, y, distances = x[i], y[j], np.sqrt(np.maximum(2 - 2 * cosines[i, j], 0))
-        with np.errstate(invalid="ignore", divide="ignore"):
-            # Rounded, so that copies of a vector tie and the most frequent word comes first.
-            scores = np.round((projections[x] - projections[y]) / distances, 12)
-        good = (distances > _SAME) & (distances <= self.threshold + 1e-12)
-        good &= (scores > 0) & (scores >= self.least)
-        pairs = np.hstack([self.pairs, np.stack([x, y, scores, distances])[:, good]])
-        self.pairs = pairs[:, np.lexsort((pairs[1], pairs[0], -pairs[2]))]
-        chosen = _chosen(self.pairs, self.n_wanted, self.repeat)
-        if len(chosen) == self.n_wanted:
-            self.least = self.pairs[2, chosen[-1]]
-            self.pairs = self.pairs[:, self.pairs[2] >= self.least]
+def _pairs(units: Vectors, projections: Vectors, threshold: float, x: Rows, y: Rows) -> Vectors:
+    """Return the pairs of words `x` and words `y`: x, y, score and distance of each."""
+    cosines = units[x] @ units[y].T
+    i, j = np.nonzero(cosines >= 1 - threshold**2 / 2 - 1e-9)
+    x, y, distances = x[i], y[j], np.sqrt(np.maximum(2 - 2 * cosines[i, j], 0))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        # Rounded, so that copies of a vector tie and the most frequent word comes first.
+        scores = np.round((projections[x] - projections[y]) / distances, 12)
+    good = (distances > _SAME) & (distances <= threshold + 1e-12) & (scores > 0)
+    return np.stack([x, y, scores, distances])[:, good]
 
 
 def _chosen(pairs: Vectors, n: int, repeat: bool) -> list[int]:

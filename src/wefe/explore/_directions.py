@@ -6,6 +6,7 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import zip_longest
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -251,9 +252,7 @@ def bias_directions(
         sets = [words for words, bad in zip(sets, unusable, strict=True) if not bad] or sets
     complete = definitional_vectors(model, sets, "definitional_sets", preprocessors)
     # A set has fewer vectors than words if words share a form in the vocabulary.
-    vectors = [
-        part.vectors[[row for row in part.first_row if row is not None]] for part in complete
-    ]
+    vectors = [part.vectors[np.array(part.first_row, int)] for part in complete]
     groups = list(np.stack(vectors, axis=1))
     towards = group_directions(groups)
     subspace = towards[:1]
@@ -284,30 +283,30 @@ def as_criterion(criterion: Any) -> Criterion:
         return criterion
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
-    if isinstance(criterion, Mapping):
-        names, columns = list(criterion), list(criterion.values())
-        sizes = {name: len(words) for name, words in criterion.items()}
-        if len(set(sizes.values())) != 1:
-            raise ValueError(
-                "all groups of a criterion need the same number of words, because their words are "
-                f"matched by position; got {sizes}."
-            )
-        tuples = list(zip(*columns, strict=True))
-        return Criterion(" and ".join(names), tuples, class_names=names)
-    is_sequence = isinstance(criterion, Sequence) and len(criterion) > 0
-    if is_sequence and all(isinstance(each, Sequence) for each in criterion):
+    if isinstance(criterion, Mapping) and criterion:
+        names = list(criterion)
+        sets: Any = list(zip_longest(*criterion.values()))
+        title = " and ".join(names)
+    elif (
+        isinstance(criterion, Sequence)
+        and criterion
+        and all(isinstance(each, Sequence) for each in criterion)
+    ):
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
-        if len({len(words) for words in sets if isinstance(words, list | tuple)}) > 1:
-            raise ValueError(
-                "tuples of a criterion need the same length, one word per group, for example "
-                f"[('she', 'he'), ('woman', 'man')]; got {found(criterion)}. To list the words of "
-                "each group, use a mapping: {'female': ['she', 'woman'], 'male': ['he', 'man']}."
-            )
-        return Criterion(" - ".join(sets[0]), sets, class_names=list(sets[0]))
-    raise TypeError(
-        "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
-        f"tuples of words; got {found(criterion)}."
-    )
+        names = [*sets[0]]
+        title = " - ".join(names)
+    else:
+        raise TypeError(
+            "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
+            f"tuples of words; got {found(criterion)}."
+        )
+    if any(None in tuple(words) or len(words) != len(names) for words in sets):
+        raise ValueError(
+            "all groups of a criterion need the same number of words; give tuples with one word "
+            "per group, [('she', 'he'), ('woman', 'man')], or use a mapping: {'female': ['she', "
+            f"'woman'], 'male': ['he', 'man']}}; got {found(criterion)}."
+        )
+    return Criterion(title, sets, class_names=names)
 
 
 def chance(frequent: FloatArray, directions: BiasDirections) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -10,13 +9,7 @@ import numpy as np
 
 from wefe._plain import plain
 from wefe._visible import draw
-from wefe.explore._directions import (
-    BiasDirections,
-    CriterionLike,
-    bias_directions,
-    chance,
-    places,
-)
+from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions, chance, places
 from wefe.explore._lookup import FREQUENT, bare_words, look_up
 from wefe.explore._projections import (
     VOCABULARY,
@@ -135,7 +128,6 @@ def model_page(
     words: WordLists | None = None,
     n: int = 10,
     among: int | None = FREQUENT,
-    ignore: Sequence[str] | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> ModelPage:
     """Describe a bias in a model: its directions, distribution and extreme words.
@@ -152,7 +144,7 @@ def model_page(
         Number of extreme words per group.
     among : int or None, default=50_000
         Number of words from the start of the vocabulary that count as frequent; None for all.
-    ignore, preprocessors : optional
+    preprocessors : optional
         As in :func:`extreme_words`.
 
     Returns
@@ -182,9 +174,7 @@ def model_page(
     cosines = vocabulary_cosines(model, directions.towards, among)[rows]
     frequent = bare_words(model, model.table.words_at(rows))
     parts = [projections_frame(model.name, VOCABULARY, frequent, cosines, directions)]
-    extremes = extreme_words(
-        model, n, directions, among=among, ignore=ignore, preprocessors=preprocessors
-    )
+    extremes = extreme_words(model, n, directions, among=among, preprocessors=preprocessors)
     known = cosines[np.isfinite(cosines).all(axis=1)]
     least = chance(known, directions)
     is_clear = places(cosines, least, directions) < len(directions.groups)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -89,12 +89,9 @@ def project(
     """
     import pandas as pd
 
-    given = check_models(models)
     lists = None if words is None else word_lists(words)
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
-    names = unique_labels([model.name for model in given], "models")
-    for label, model in zip(names, given, strict=True):
-        directions = bias_directions(model, criterion, preprocessors=preprocessors)
+    for label, model, directions in _in_each(models, criterion, preprocessors):
         if lists is None:
             towards = directions.towards[: 1 if directions.is_binary else None]
             cosines: FloatArray = vocabulary_cosines(model, towards)
@@ -110,6 +107,16 @@ def project(
     groups = list(directions.groups)
     table.attrs.update({"criterion": directions.name, "groups": groups, "lost": lost})
     return table
+
+
+def _in_each(
+    models: Models, criterion: CriterionLike, preprocessors: Preprocessors | None
+) -> Iterator[tuple[str, WordEmbeddingModel, BiasDirections]]:
+    """Yield models with their labels and directions."""
+    given = check_models(models)
+    names = unique_labels([model.name for model in given], "models")
+    for label, model in zip(names, given, strict=True):
+        yield label, model, bias_directions(model, criterion, preprocessors=preprocessors)
 
 
 def extreme_words(
@@ -166,12 +173,9 @@ def extreme_words(
     """
     import pandas as pd
 
-    given = check_models(models)
     check_positive_int("n", n)
     parts = []
-    names = unique_labels([model.name for model in given], "models")
-    for label, model in zip(names, given, strict=True):
-        directions = bias_directions(model, criterion, preprocessors=preprocessors)
+    for label, model, directions in _in_each(models, criterion, preprocessors):
         ignored = directions.words if ignore is None else check_words("ignore", ignore)
         left_out = every_form(ignored, preprocessors)
         if words is None:
@@ -328,13 +332,7 @@ def indirect_bias_along(
     line = bias_directions(model, (first, second), preprocessors=preprocessors)
     left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]
     table = extreme_words(
-        model,
-        n,
-        line,
-        words=words,
-        among=among,
-        ignore=left_out,
-        preprocessors=preprocessors,
+        model, n, line, words=words, among=among, ignore=left_out, preprocessors=preprocessors
     )
     table["cosine"], table["indirect_bias"] = np.nan, np.nan
     for end, word in zip(line.groups, line.sets[0], strict=True):

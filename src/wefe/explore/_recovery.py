@@ -11,7 +11,6 @@ import numpy as np
 
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
-from wefe.debias._base import check_words
 from wefe.debias._evidence import CommonWords, plain_words, without_noise
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
 from wefe.explore._lookup import bare_words, every_form, look_up
@@ -46,16 +45,16 @@ def recovery_tests(
     n_words: int = 500,
     k: int = 100,
     words: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
     random_state: int | np.random.Generator | None = 0,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
     """Test whether the groups that words were biased towards can be recovered from a model.
 
     The words come from the 50,000 most frequent words of both models: in lower case, shorter than
-    20 letters, without digits and punctuation. The bias for two groups is cos(w, first) - cos(w,
-    second) with the words that represent them ('she' and 'he'); for more groups, it is the cosine
-    with each direction of :func:`wefe.metrics.group_directions`.
+    20 letters, without digits and punctuation, without the specific words of the criterion. The
+    bias for two groups is cos(w, first) - cos(w, second) with the words that represent them ('she'
+    and 'he'); for more groups, it is the cosine with each direction of
+    :func:`wefe.metrics.group_directions`.
 
     Parameters
     ----------
@@ -74,8 +73,6 @@ def recovery_tests(
     words : sequence of str, optional
         Words whose neighbours and projections are examined, for example occupations. Default: the
         most frequent words, `n_words` per group.
-    ignore : sequence of str, default=()
-        Words to leave out in addition to the specific words of the criterion.
     random_state : int, Generator or None, default=0
         Seed.
     preprocessors : list of dict, optional
@@ -119,7 +116,7 @@ def recovery_tests(
     import pandas as pd
 
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
-    chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
+    chosen = most_biased_words(model, known, original, n_words, preprocessors)
     common, vocabulary, positions, axes, notes = chosen
     last = len(common.models) - 1
     vectors = common.vectors(last, vocabulary)
@@ -158,10 +155,7 @@ def recovery_tests(
         )
         for name, group, test, noted in tests
     ]
-    table = pd.DataFrame(records, columns=_COLUMNS)
-    names = {"model": model.name, "original": common.models[0].name, "criterion": known.name}
-    table.attrs.update(names)
-    return table
+    return pd.DataFrame(records, columns=_COLUMNS)
 
 
 def most_biased_words(
@@ -169,7 +163,6 @@ def most_biased_words(
     criterion: Criterion,
     original: WordEmbeddingModel | None,
     n_words: int,
-    ignore: Sequence[str],
     preprocessors: Preprocessors | None,
 ) -> tuple[CommonWords, Rows, list[Rows], Vectors, list[str]]:
     """Choose the words with the largest bias towards each group, in the original model.
@@ -186,10 +179,7 @@ def most_biased_words(
                 "words only. Load it completely; for an encoder, take a snapshot of many words."
             )
     n_words = check_positive_int("n_words", n_words)
-    words = every_form(
-        [*criterion.specific_words, *criterion.representatives, *check_words("ignore", ignore)],
-        preprocessors,
-    )
+    words = every_form([*criterion.specific_words, *criterion.representatives], preprocessors)
     common, notes = CommonWords(models), list[str]()
     n_lost = len(models[0].vocab) - len(common)
     if n_lost:
@@ -241,10 +231,7 @@ def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
 
 
 def _asked(
-    common: CommonWords,
-    words: Sequence[str],
-    preprocessors: Preprocessors | None,
-    notes: list[str],
+    common: CommonWords, words: Sequence[str], preprocessors: Preprocessors | None, notes: list[str]
 ) -> Rows:
     """Return the numbers of words, each in its first form that all models have."""
     checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
@@ -279,7 +266,6 @@ def cluster_map(
     original: WordEmbeddingModel | None = None,
     n_words: int = 250,
     method: MapMethod = "t-sne",
-    ignore: Sequence[str] = (),
     random_state: int | None = 0,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
@@ -293,7 +279,7 @@ def cluster_map(
         Number of words per group; fewer if the vocabulary is small.
     method : {'pca', 't-sne', 'umap'}, default='t-sne'
         Method of the map. Clusters are computed in the full space.
-    ignore, random_state, preprocessors : optional
+    random_state, preprocessors : optional
         As in :func:`recovery_tests`; the seed also applies to UMAP.
 
     Returns
@@ -319,7 +305,7 @@ def cluster_map(
     import pandas as pd
 
     known, seed = as_criterion(criterion), as_seed(random_state)
-    chosen = most_biased_words(model, known, original, n_words, ignore, preprocessors)
+    chosen = most_biased_words(model, known, original, n_words, preprocessors)
     common, vocabulary, groups, *_ = chosen
     numbers = vocabulary[np.concatenate(groups)]
     vectors = common.vectors(len(common.models) - 1, numbers)

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from wefe._checks import (
-    as_seed,
-    check_between,
-    check_choice,
-    check_number,
-    check_positive_int,
-    check_word_set,
-)
+from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe._progress import progress_bar
 from wefe.explore._analogies import candidates
 from wefe.explore._directions import CriterionLike, as_criterion
@@ -52,8 +46,6 @@ class SpecificWords:
         Number of training words, including seed words.
     lost : tuple of str
         Out-of-vocabulary seed words.
-    threshold, confidence_level : float
-        The arguments of :func:`learn_specific_words`.
 
     Examples
     --------
@@ -70,8 +62,6 @@ class SpecificWords:
     folds: Vectors = field(repr=False)
     n_train: int
     lost: tuple[str, ...]
-    threshold: float
-    confidence_level: float
 
     @property
     def n_seed(self) -> int:
@@ -85,15 +75,15 @@ class SpecificWords:
         -------
         pandas.DataFrame
             Rows 'precision', 'recall' and 'f1'; columns `mean` over the folds, and `lower` and
-            `upper` of a t-interval, cut to [0, 1]. Precision is an underestimate, because specific
-            words that are not seed words count as errors.
+            `upper` of a 95 % t-interval, cut to [0, 1]. Precision is an underestimate, because
+            specific words that are not seed words count as errors.
         """
         import pandas as pd
         from scipy.stats import sem, t
 
         mean = self.folds.mean(axis=0)
         scale = np.maximum(sem(self.folds), np.finfo(float).tiny)
-        ends = t.interval(self.confidence_level, len(self.folds) - 1, mean, scale)
+        ends = t.interval(0.95, len(self.folds) - 1, mean, scale)
         lower, upper = np.clip(ends, 0, 1)
         columns = {"mean": mean, "lower": lower, "upper": upper}
         return pd.DataFrame(columns, index=list(_SCORES))
@@ -127,9 +117,7 @@ def learn_specific_words(
     among: int | Sequence[str] = 50_000,
     C: float = 1.0,
     class_weight: Literal["balanced"] | None = None,
-    threshold: float = 0.0,
     n_folds: int = 10,
-    confidence_level: float = 0.95,
     preprocessors: Preprocessors | None = None,
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
@@ -157,12 +145,8 @@ def learn_specific_words(
         Weight of training errors, above 0.
     class_weight : {'balanced'}, optional
         'balanced' weights errors by the rarity of their class: recall rises, precision falls.
-    threshold : float, default=0.0
-        Specific words have a decision value above this. A larger value is stricter.
     n_folds : int, default=10
         Number of cross-validation folds, at least 2.
-    confidence_level : float, default=0.95
-        Level of the intervals of precision, recall and F1.
     preprocessors : list of dict, optional
         Variants of each seed word and of a list `among`; see :class:`wefe.embeddings.Lookup`.
     random_state : int, numpy.random.Generator or None, default=0
@@ -196,15 +180,6 @@ def learn_specific_words(
     if seed_words is None:
         seed_words = as_criterion(criterion).specific_words
     seeds = check_word_set("seed_words", seed_words)
-    C = check_number("C", C)
-    if C <= 0:
-        raise ValueError(f"C must be above 0; got {C}.")
-    threshold = check_number("threshold", threshold)
-    if class_weight is not None:
-        check_choice("class_weight", class_weight, ("balanced",))
-    if check_positive_int("n_folds", n_folds) < 2:
-        raise ValueError("n_folds must be at least 2, because one fold is held out; got 1.")
-    check_between("confidence_level", confidence_level, 0.95)
     seed = as_seed(random_state)
     given = look_up(model, seeds, preprocessors)
     given.log(model, "seed words")
@@ -215,8 +190,7 @@ def learn_specific_words(
         vectors = np.concatenate([vectors, model.get_vectors(beside)])
         words = [*words, *bare_words(model, beside)]
     labels = np.array([word in known for word in words])
-    fewest = int(min(labels.sum(), (~labels).sum()))
-    if fewest < n_folds:
+    if min(labels.sum(), (~labels).sum()) < check_positive_int("n_folds", n_folds):
         raise ValueError(
             f"n_folds={n_folds} needs at least {n_folds} seed words and {n_folds} other words; "
             f"{model.name} has {int(labels.sum())} and {int((~labels).sum())}. Use fewer folds or "
@@ -226,20 +200,14 @@ def learn_specific_words(
 
     weights: dict[str, Any] = {"C": C, "class_weight": class_weight, "random_state": seed}
     machine = LinearSVC(dual="auto", max_iter=10_000, **weights)
-    folds = []
     parts = StratifiedKFold(n_folds, shuffle=True, random_state=seed)
-    with progress_bar(n_folds + 1, "specific words", "classifier", progress) as bar:
+    scored, folds = partial(precision_recall_fscore_support, average="binary", zero_division=0), []
+    with progress_bar(n_folds, "specific words", "fold", progress) as bar:
         for train, test in parts.split(units, labels):
-            machine.fit(units[train], labels[train])
-            decided = machine.decision_function(units[test]) > threshold
-            folds.append(
-                precision_recall_fscore_support(
-                    labels[test], decided, average="binary", zero_division=0
-                )[:3]
-            )
+            found = machine.fit(units[train], labels[train]).predict(units[test])
+            folds.append(scored(labels[test], found)[:3])
             bar.update()
-        machine.fit(units, labels)
-        bar.update()
+    machine.fit(units, labels)
     decisions = np.empty(len(model.vocab))
     for rows, block in vocabulary_blocks(model):
         units = unit_rows(block.astype(np.float64))
@@ -247,7 +215,7 @@ def learn_specific_words(
     every, own = own_words(model, np.arange(len(model.vocab)))
     table = pd.DataFrame({"word": every, "decision": decisions[own]})
     table["is_seed"] = table["word"].isin(known)
-    table = table[table["is_seed"] | (table["decision"] > threshold)]
+    table = table[table["is_seed"] | (table["decision"] > 0)]
     table = table.sort_values("decision", ascending=False, kind="stable")
     return SpecificWords(
         model.name,
@@ -257,6 +225,4 @@ def learn_specific_words(
         np.array(folds),
         len(words),
         given.lost,
-        threshold,
-        float(confidence_level),
     )

@@ -216,14 +216,13 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     heights = [cell_px * (each.n_sets + 1) for each in audits]
     # One panel below the other: side by side, labels would cover cells on narrow pages.
     figure, plot_px = stacked(heights, below_px + _HEADING_PX)
-    kind = {"cosine": "Cosine", "pearson": "Pearson correlation"}[audit.correlation]
     titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
     for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
         cell = at(row)
         names = [*each.labels, "PC1"]
         table = Table(names, names, each.correlations.to_numpy())
         own = list(map(labels.__getitem__, names))
-        add_cells(figure, table, (own, own), kind, font_px, **cell)
+        add_cells(figure, table, (own, own), "Cosine", font_px, **cell)
         figure.data[-1].showscale = row == 1
         # Cells have the same size in a panel of fewer sets.
         figure.update_xaxes(domain=[0, len(names) / n_rows], tickangle=-90, **cell)
@@ -277,8 +276,8 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
-    ratios = audit.explained_variance_ratio[: audit.n_components]
-    shares = pd.DataFrame({"own": ratios, "total": audit.cumulative_ratio[: len(ratios)]})
+    ratios = audit.explained_variance_ratio[: len(audit.components)]
+    shares = pd.DataFrame({"own": ratios, "total": np.cumsum(ratios)})
     shares["number"] = [str(number) for number in range(1, len(ratios) + 1)]
     right = {"row": 1, "col": 2}
     figure.add_bar(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from types import MappingProxyType
@@ -205,6 +204,8 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     >>> purity(["bird", "bird", "fish", "fish", "fish"], [0, 0, 0, 1, 1])  # (2 + 2) / 5
     0.8
     """
+    from sklearn.metrics.cluster import contingency_matrix
+
     if len(check_sequence("categories", categories)) != len(check_sequence("clusters", clusters)):
         raise ValueError(
             f"categories and clusters must have the same length; got {len(categories)} and "
@@ -212,11 +213,8 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
         )
     if len(categories) == 0:
         raise ValueError("categories is empty; pass at least one word.")
-    pairs = Counter(zip(clusters, categories, strict=True))
-    largest: dict[int, int] = {}
-    for (cluster, _), n_words in pairs.items():
-        largest[cluster] = max(n_words, largest.get(cluster, 0))
-    return sum(largest.values()) / len(categories)
+    n_words = contingency_matrix(categories, clusters)
+    return float(n_words.max(axis=0).sum() / len(categories))
 
 
 class _Found(NamedTuple):

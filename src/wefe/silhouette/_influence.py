@@ -56,8 +56,7 @@ def word_influence(
         One row per word and set, the most influential first: 'set', 'word' (for paired sets the
         pair, such as 'she/he', which is left out together), 'score' (without the word), 'influence'
         (score of all words minus 'score'; positive if the word raises the score) and 'nan_reason'
-        (why both are NaN). `attrs` has 'metric', 'query_name', 'model_name' and 'score' (of all
-        words).
+        (why both are NaN).
 
     Raises
     ------
@@ -94,16 +93,9 @@ def word_influence(
             "nan_reason": [why if np.isnan(score) else None for score in scores],
         }
         tables.append(pd.DataFrame(columns))
-    table = pd.concat(tables).sort_values(
+    return pd.concat(tables).sort_values(
         "influence", key=abs, ascending=False, kind="stable", ignore_index=True
     )
-    table.attrs = {
-        "metric": label,
-        "query_name": query.query_name,
-        "model_name": evaluation.model_name,
-        "score": evaluation.value,
-    }
-    return table
 
 
 def bootstrap_interval(

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._answers import no_subquery, run_all
+from wefe._answers import no_subquery
 from wefe._checks import (
     as_seed,
     check_known,
@@ -23,16 +22,17 @@ from wefe._checks import (
     found,
     listed,
 )
+from wefe._progress import noted
+from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
+from wefe.running import measure
 
 if TYPE_CHECKING:
     import pandas as pd
-
-logger = logging.getLogger(__name__)
 
 AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 
@@ -142,11 +142,8 @@ def make_biased_embeddings(
     [0.0, 1.28, 2.56]
     """
     dial = check_share("bias", bias)
-    if name is not None and not isinstance(name, str):
-        raise TypeError(f"name must be a string or None; got {found(name)}.")
     reference = _Reference(query, n_words, dim, noise, random_state)
-    words, vectors = reference.everything(dial)
-    return WordEmbeddingModel.from_arrays(words, vectors, name or f"bias {dial:g}")
+    return reference.model(dial, name or f"bias {dial:g}")
 
 
 class _Reference:
@@ -189,15 +186,19 @@ class _Reference:
         concepts = np.concatenate([concept(bias) for concept in self._concepts])
         return np.concatenate([self.target_vectors, concepts @ self.basis])
 
-    def everything(self, bias: float) -> tuple[list[str], Vectors]:
-        """Words and vectors of the whole vocabulary, in order of frequency."""
-        fillers = self._draw_fillers() @ self.basis
-        words = [*self.query_words, *_filler_names(len(fillers), self.query_words)]
-        order = np.argsort(self._rows)
-        vectors = np.concatenate([self.query_vectors(bias), fillers])
-        return [words[i] for i in order], vectors[order]
+    def model(self, bias: float, name: str, *, fillers: bool = True) -> WordEmbeddingModel:
+        """The words of the query; with `fillers` the whole vocabulary, in order of frequency."""
+        words, vectors = self.query_words, self.query_vectors(bias)
+        if fillers:
+            drawn = self._draw_fillers() @ self.basis
+            order = np.argsort(self._rows)
+            every = [*words, *_filler_names(len(drawn), words)]
+            words, vectors = [every[i] for i in order], np.concatenate([vectors, drawn])[order]
+        return WordEmbeddingModel.from_arrays(words, vectors, name)
 
     def _place_subspaces(self) -> None:
+        from scipy.linalg import helmert
+
         n_groups, n_concepts = len(self.targets), len(self.attributes)
         noise = (self.dim - _least_dim(n_groups, n_concepts)) // 3 + _LEAST_NOISE_DIMS
         # Last, concept words alone, who get what is left over.
@@ -205,7 +206,8 @@ class _Reference:
         slices = [slice(*ends) for ends in itertools.pairwise([*starts, self.dim])]
         self.group, self.common, self.frequency, self.topics, self.shared = slices[:5]
         self.of_groups, self.of_concepts = slices[5:]
-        self.groups = _simplex(n_groups)
+        # Mean 0, and all equally far from each other.
+        self.groups = unit_rows(helmert(n_groups).T)
 
     def _order_words(self, rng: np.random.Generator) -> None:
         """Draw the frequency rank of every word; twins have neighbouring ranks."""
@@ -313,9 +315,7 @@ class _Reference:
 
 
 def dial_response(
-    metrics: AnyMetric
-    | tuple[AnyMetric, Mapping[str, Any]]
-    | Sequence[AnyMetric | tuple[AnyMetric, Mapping[str, Any]]],
+    metrics: AnyMetric | Sequence[AnyMetric],
     query: Query,
     biases: Sequence[float] | npt.NDArray[np.floating[Any]] = _DIAL,
     n_seeds: int = 5,
@@ -329,8 +329,8 @@ def dial_response(
     Parameters
     ----------
     metrics : metric class, instance or name, or a sequence of them
-        Each may come with parameters of its `run_query`: ``(WEAT, {"return_effect_size": True})``.
-        RNSB uses no hold-out by default.
+        For parameters pass an instance, such as ``WEAT(return_effect_size=True)``. The class RNSB
+        is used without hold-out.
     query : Query
         The query of the reference models. Metrics with another template report the mean over its
         subqueries, or NaN if there are none.
@@ -382,9 +382,10 @@ def dial_response(
     """
     import pandas as pd
 
-    from wefe._visible import unique_labels
-
-    asked = _asked(metrics)
+    single = isinstance(metrics, str | type | BaseMetric)
+    asked = list(map(_steady, [metrics] if single else check_sequence("metrics", metrics)))
+    if not asked:
+        raise ValueError("metrics is empty; pass at least one metric.")
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
     if len(set(dial)) != len(dial) or len(dial) < 2:
         raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
@@ -392,53 +393,31 @@ def dial_response(
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
     rows = []
-    for metric, params in asked:
+    for metric in asked:
+        if not (parts := metric.subqueries(query)):
+            rows.append([math.nan] * (len(dial) + 1) + [no_subquery(metric)])
+            continue
         # Whole models of one seed after the other: all at once may need gigabytes.
         whole = (_models(query, dial, seed, **model_params) for seed in seeds)
         by_seed = whole if metric.needs_vocabulary else small
-        rows.append(_response(metric, params, query, dial, by_seed, (n_jobs, progress)))
-    labels = unique_labels(_labels(asked), "metrics")
+        running: Any = {"n_jobs": n_jobs, "progress": progress}
+        with noted([]):  # the table has a note instead
+            tables = [measure(metric, parts, models, **running) for models in by_seed]
+        rows.append(_response(pd.concat(tables), np.array(dial), n_seeds))
+    labels = unique_labels([metric.scale().label for metric in asked], "metrics")
     return pd.DataFrame(rows, index=labels, columns=[*dial, "rank_correlation", "note"])
 
 
-def _response(
-    metric: BaseMetric,
-    params: Mapping[str, Any],
-    query: Query,
-    dial: Sequence[float],
-    by_seed: Iterable[Sequence[WordEmbeddingModel]],
-    running: tuple[int | None, bool],
-) -> list[Any]:
-    """Return the row of a metric in the table of `dial_response`."""
-    parts = metric.subqueries(query)
-    if not parts:
-        why = no_subquery(metric)
-        logger.warning("%r: %s", query.query_name, why)
-        return [*[math.nan] * len(dial), math.nan, why]
-    scales = [metric.scale(part, **params) for part in parts]
-    notes = [f"mean over {len(parts)} subqueries"] if parts != [query] else []
-    curves, reasons = [], []
-    for models in by_seed:
-        table = run_all([(metric, parts)], models, params, *running)[0]
-        distances = [
-            [scale.bias(a.score) for scale, a in zip(scales, row, strict=True)] for row in table
-        ]
-        curves.append(np.mean(distances, axis=1))
-        reasons += [answer.nan_reason for row in table for answer in row]
-    if undefined := [reason for reason in reasons if reason]:
-        notes.append(f"{len(undefined)} of {len(reasons)} scores are NaN: {undefined[0]}")
-    correlation = np.mean([_rank_correlation(np.array(dial), curve) for curve in curves])
-    return [*np.mean(curves, axis=0), correlation, "; ".join(notes)]
-
-
-def _labels(asked: Sequence[tuple[BaseMetric, Mapping[str, Any]]]) -> list[str]:
-    labels = [metric.scale(None, **params).label for metric, params in asked]
-    return [
-        f"{label} ({', '.join(f'{key}={value}' for key, value in params.items())})"
-        if labels.count(label) > 1 and params
-        else label
-        for label, (_, params) in zip(labels, asked, strict=True)
-    ]
+def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
+    """Return the row of a metric in the table of `dial_response`, given its scores."""
+    distances = (table["score"] - table["no_bias_value"]).abs().to_numpy()
+    by_query = distances.reshape(n_seeds, len(dial), -1)
+    curves, n_queries = by_query.mean(axis=2), by_query.shape[2]
+    notes = [f"mean over {n_queries} subqueries"] * (n_queries > 1)
+    if len(reasons := table["nan_reason"].dropna()):
+        notes.append(f"{len(reasons)} of {len(table)} scores are NaN: {reasons.iloc[0]}")
+    correlation = np.mean([_rank_correlation(dial, curve) for curve in curves])
+    return [*curves.mean(axis=0), correlation, "; ".join(notes)]
 
 
 def _models(
@@ -447,30 +426,15 @@ def _models(
     known = {"n_words": 10_000, "dim": 300, "noise": 1.0}
     check_known("dial_response", model_params, known)
     reference = _Reference(query, **{**known, **model_params}, random_state=seed)
-    words = reference.query_words
-    return [
-        WordEmbeddingModel.from_arrays(
-            *(reference.everything(b) if fillers else (words, reference.query_vectors(b))),
-            f"bias {b:g} ({seed})",
-        )
-        for b in dial
-    ]
+    return [reference.model(b, f"bias {b:g} ({seed})", fillers=fillers) for b in dial]
 
 
-def _asked(metrics: Any) -> list[tuple[BaseMetric, dict[str, Any]]]:
-    pair = isinstance(metrics, tuple) and isinstance(metrics[-1], Mapping)
-    if pair or isinstance(metrics, str | type | BaseMetric):
-        metrics = [metrics]
-    asked = []
-    for each in check_sequence("metrics", metrics):
-        metric, params = each if isinstance(each, tuple) else (each, {})
-        instance = as_metric(metric)
-        # RNSB's hold-out is random.
-        steady = {"holdout": False} if "holdout" in instance.subset_params else {}
-        asked.append((instance, {**steady, **params}))
-    if not asked:
-        raise ValueError("metrics is empty; pass at least one metric.")
-    return asked
+def _steady(metric: AnyMetric) -> BaseMetric:
+    """Return a metric; RNSB without its random hold-out, unless it is an instance."""
+    instance = as_metric(metric)
+    if instance is not metric and "holdout" in instance.subset_params:
+        return instance.with_params(holdout=False)[0]
+    return instance
 
 
 def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
@@ -509,13 +473,6 @@ def _least_dim(n_groups: int, n_concepts: int) -> int:
     # The group subspace, mean, frequency, topics, what group words share, what the words of each
     # concept share, and noise.
     return (n_groups - 1) + 1 + 1 + n_concepts + 1 + n_concepts + 3 * _LEAST_NOISE_DIMS
-
-
-def _simplex(n: int) -> Vectors:
-    """Return n unit vectors in n - 1 dimensions with mean 0, all equally far from each other."""
-    from scipy.linalg import helmert
-
-    return unit_rows(helmert(n).T)
 
 
 def _directions(rng: np.random.Generator, n: int, dim: int) -> Vectors:

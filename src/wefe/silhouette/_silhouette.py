@@ -174,32 +174,17 @@ class Silhouette(Facts):
         """Distance of the mean score from the no-bias value at each size: shape (n_steps,)."""
         return np.asarray(np.abs(self.mean - self.no_bias_value))
 
-    def to_frame(self, *, curves: bool = False) -> pd.DataFrame:
-        """Return a table.
-
-        Parameters
-        ----------
-        curves : bool, default=False
-            Return one row per run and size instead of one row per size.
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row per size.
 
         Returns
         -------
         DataFrame
-            Columns 'k', 'lower', 'mean', 'upper'; with `curves` 'run' (from 0), 'k', 'score'.
+            Columns 'k', 'lower', 'mean', 'upper'.
         """
         import pandas as pd
 
-        if not curves:
-            return pd.DataFrame(
-                {"k": self.k, "lower": self.lower, "mean": self.mean, "upper": self.upper}
-            )
-        return pd.DataFrame(
-            {
-                "run": np.repeat(np.arange(self.n_runs), len(self.k)),
-                "k": np.tile(self.k, self.n_runs),
-                "score": self.curves.ravel(),
-            }
-        )
+        return pd.DataFrame({name: getattr(self, name) for name in ("k", "lower", "mean", "upper")})
 
     @classmethod
     def from_json(cls, text: str) -> Silhouette:
@@ -231,9 +216,7 @@ class Silhouette(Facts):
             raise ValueError(f"text must be JSON from Silhouette.to_json: {error}.") from error
         return made
 
-    def sufficient_size(
-        self, tolerance: float = 0.05, coverage: float = 1.0, *, of_range: bool = False
-    ) -> int | None:
+    def sufficient_size(self, tolerance: float = 0.05, coverage: float = 1.0) -> int | None:
         """Smallest number of words from which on the score stays close to that of all words.
 
         Parameters
@@ -244,8 +227,6 @@ class Silhouette(Facts):
         coverage : float, default=1.0
             Share of the runs, in [0, 1], that must stay within the tolerance at this and all larger
             sizes.
-        of_range : bool, default=False
-            Take `tolerance` as a share of the range of the score.
 
         Returns
         -------
@@ -259,9 +240,7 @@ class Silhouette(Facts):
         """
         share = check_share("coverage", coverage)
         check_number("tolerance", tolerance, at_least=0)
-        low, high = self.value_range
-        allowed = tolerance * (high - low) if of_range else tolerance
-        near = np.abs(self.curves - self.value) <= allowed
+        near = np.abs(self.curves - self.value) <= tolerance
         stays = np.logical_and.accumulate(near[:, ::-1], axis=1)[:, ::-1]
         enough = np.flatnonzero(stays[:, :-1].sum(axis=0) >= share * self.n_runs - 1e-9)
         return int(self.k[enough[0]]) if len(enough) else None
@@ -284,15 +263,13 @@ class Silhouette(Facts):
         )
 
 
-def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = False) -> float:
+def accuracy_score(unbiased: Silhouette, biased: Silhouette) -> float:
     """How clearly a metric, with its word lists, separates a biased from an unbiased model.
 
     Parameters
     ----------
     unbiased, biased : Silhouette
         Silhouettes of the two reference models, with the same metric, lists, sizes and scale.
-    of_span : bool, default=False
-        Divide by the span of measured sizes instead of the number of words.
 
     Returns
     -------
@@ -327,8 +304,7 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette, *, of_span: bool = 
     if len(k) == 1:
         # A single size has a difference, but no area.
         return float(accuracy[0])
-    width = float(k[-1] - k[0]) if of_span else float(biased.n_words)
-    return 0.5 + float(trapezoid(accuracy - 0.5, k)) / width
+    return 0.5 + float(trapezoid(accuracy - 0.5, k)) / biased.n_words
 
 
 def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
@@ -370,13 +346,12 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     of_biased = np.abs(biased.curves - biased.no_bias_value)
     # For each run on the biased model: 1, 0 or -1 for each run on the other one.
     wins = [np.sign(run - distances).mean(axis=0) for run in of_biased]
-    return pd.DataFrame(
-        {
-            "k": biased.k,
-            "accuracy": 0.5 + 0.5 * (biased.bias - unbiased.bias) / largest,
-            "told_apart": 0.5 + 0.5 * np.mean(wins, axis=0),
-        }
-    )
+    columns = {
+        "k": biased.k,
+        "accuracy": 0.5 + 0.5 * (biased.bias - unbiased.bias) / largest,
+        "told_apart": 0.5 + 0.5 * np.mean(wins, axis=0),
+    }
+    return pd.DataFrame(columns)
 
 
 def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
@@ -698,9 +673,7 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
 
 
 def scale_with(
-    scale: Scale,
-    value_range: tuple[float, float] | None = None,
-    no_bias_value: float | None = None,
+    scale: Scale, value_range: tuple[float, float] | None = None, no_bias_value: float | None = None
 ) -> Scale:
     """Return a scale with another range or no-bias value."""
     bounds: Sequence[float] = scale.value_range

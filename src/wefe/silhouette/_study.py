@@ -9,13 +9,13 @@ import os
 import pickle
 import re
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -39,7 +39,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, _enumerate, check_query
 from wefe.silhouette._silhouette import (
     Silhouette,
-    UnequalLists,
     Vary,
     accuracy_score,
     bias_silhouettes,
@@ -126,17 +125,15 @@ class SilhouetteStudy:
 
         One row per metric; columns (bias type, list type). 0.5 means no difference.
         """
-        return None if self.unbiased is None else self._pivot("accuracy", ["model"])
+        return None if self.unbiased is None else self._pivot("accuracy", n_levels=2)
 
-    def best(self, table: Table = "robustness", digits: int = 2) -> pd.DataFrame:
+    def best(self, table: Table = "robustness") -> pd.DataFrame:
         """Tell which metrics are the best of their column; the paper prints these scores in bold.
 
         Parameters
         ----------
         table : {'robustness', 'accuracy'}, default='robustness'
-            Which table.
-        digits : int, default=2
-            Number of decimals to compare; metrics that tie are all best.
+            Which table. Two decimals are compared; metrics that tie are all best.
 
         Returns
         -------
@@ -157,7 +154,7 @@ class SilhouetteStudy:
                 "the table of accuracy needs two reference models; this study has none. Pass their "
                 "names to silhouette_study: unbiased=..., biased=..."
             )
-        printed = scores.round(digits)
+        printed = scores.round(2)
         if table == "robustness":
             printed = printed.mask(self._pivot("used") < _LEAST_USED)
         return printed.eq(printed.max())
@@ -178,24 +175,18 @@ class SilhouetteStudy:
     def _frame(self) -> pd.DataFrame:
         import pandas as pd
 
-        return pd.DataFrame([self._row(*key) for key in self.silhouettes])
+        return pd.DataFrame(map(self._row, *zip(*self.silhouettes.items(), strict=True)))
 
-    def _row(self, metric: str, bias_type: str, vary: str, model: str) -> dict[str, Any]:
-        by_model = {
-            name: self.silhouettes.get((metric, bias_type, vary, name)) for name in self.models
-        }
-        one: Any = by_model[model]
-        curves = np.concatenate([each.curves.ravel() for each in by_model.values() if each])
+    def _row(self, key: Key, one: Silhouette) -> dict[str, Any]:
+        alike: Any = {k[3]: each for k, each in self.silhouettes.items() if k[:3] == key[:3]}
+        curves = np.concatenate([each.curves.ravel() for each in alike.values()])
         low, high = one.value_range
-        unbiased, biased = (by_model.get(str(name)) for name in (self.unbiased, self.biased))
-        accuracy = math.nan
-        if unbiased and biased and one in (unbiased, biased):
-            accuracy = accuracy_score(unbiased, biased)
+        pair = [alike.get(name) for name in (self.unbiased, self.biased)]
         return {
-            "metric": metric,
-            "bias_type": bias_type,
-            "list_type": LIST_TYPES[vary],
-            "model": model,
+            "metric": key[0],
+            "bias_type": key[1],
+            "list_type": LIST_TYPES[key[2]],
+            "model": key[3],
             "query": one.query_name,
             **{name: getattr(one, name) for name in _FACTS},
             "score": one.value,
@@ -203,23 +194,18 @@ class SilhouetteStudy:
             "lowest": low,
             "highest": high,
             "words_left_out": len(one.words_left_out),
-            "accuracy": accuracy,
+            "accuracy": accuracy_score(*pair) if all(pair) and one in pair else math.nan,
             "used": np.ptp(curves) / (high - low),
         }
 
-    def _pivot(self, values: str, without: Iterable[str] = ()) -> pd.DataFrame:
+    def _pivot(self, values: str, n_levels: int = 3) -> pd.DataFrame:
         import pandas as pd
 
-        lists = [LIST_TYPES[vary] for vary in self.vary]
-        levels = {"bias_type": self.bias_types, "list_type": lists, "model": self.models}
-        for level in without:
-            del levels[level]
-        names = [level.replace("_", " ") for level in levels]
-        wide = self._frame().pivot_table(values, "metric", list(levels), aggfunc="first")
-        return wide.reindex(
-            index=pd.Index(self.metrics, name="metric"),
-            columns=pd.MultiIndex.from_product([*levels.values()], names=names),
-        )
+        levels = [self.bias_types, [LIST_TYPES[vary] for vary in self.vary], self.models][:n_levels]
+        names = ["bias_type", "list_type", "model"][:n_levels]
+        wide = self._frame().pivot_table(values, "metric", names, aggfunc="first")
+        columns = pd.MultiIndex.from_product(levels, names=[n.replace("_", " ") for n in names])
+        return wide.reindex(index=pd.Index(self.metrics, name="metric"), columns=columns)
 
     def plot(
         self,
@@ -308,10 +294,9 @@ def silhouette_study(
     *,
     vary: Sequence[Vary] | Vary = ("targets", "attributes"),
     n_runs: int = 100,
-    step: int | Mapping[Vary, int] | None = None,
+    step: int | None = None,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
-    unequal: UnequalLists = "exhaust",
     unbiased: str | None = None,
     biased: str | None = None,
     directory: str | os.PathLike[str] | None = None,
@@ -336,9 +321,9 @@ def silhouette_study(
         Which lists grow; by default each kind in turn.
     n_runs : int, default=100
         Number of random orders per silhouette.
-    step : int or mapping, optional
-        Words added per step; by default ``{"targets": 2, "attributes": 6}``, as in the paper.
-    random_state, n_jobs, unequal : optional
+    step : int, optional
+        Words added per step; by default 2 for targets and 6 for attributes, as in the paper.
+    random_state, n_jobs : optional
         As for :func:`bias_silhouettes`. Pairs and joined lists have their own orders.
     unbiased, biased : str, optional
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
@@ -397,18 +382,14 @@ def silhouette_study(
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
     for each in _not_empty("vary", lists):
         check_choice("vary", each, tuple(LIST_TYPES))
-    steps = step if isinstance(step, Mapping) else dict.fromkeys(lists, step)
-    check_known("step", steps, tuple(LIST_TYPES))
-    for size in steps.values():
-        size is None or check_positive_int("step", size)
     shared = {
         "n_runs": check_positive_int("n_runs", n_runs),
+        "step": None if step is None else check_positive_int("step", step),
         "random_state": as_seed(random_state),
-        "unequal": check_choice("unequal", unequal, get_args(UnequalLists)),
     }
     check_n_jobs(n_jobs)
     references = _checked_references(unbiased, biased, list(compared))
-    options = [{**shared, "vary": each, "step": steps.get(each)} for each in lists]
+    options = [{**shared, "vary": each} for each in lists]
     done: dict[Key, Silhouette] = {}
     with noted([], quiet=False):
         tasks, notes = _tasks(measured, asked, compared, options)
@@ -426,10 +407,7 @@ def silhouette_study(
                 bar.update()
     study = SilhouetteStudy(
         done,
-        tuple(measured),
-        tuple(asked),
-        tuple(lists),
-        tuple(compared),
+        *(tuple(measured), tuple(asked), tuple(lists), tuple(compared)),
         *references,
         tuple(dict.fromkeys(notes)),
     )
@@ -502,9 +480,8 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
             f"of {key[0]} cannot ({error.args[0]}). Use a function defined by 'def' in a module, "
             "or leave out directory."
         ) from error
-    # A name of a file may have 255 bytes, and a letter takes up to four.
-    parts = [re.sub(r"[^\w-]+", "-", part).encode()[:40] for part in key]
-    readable = "_".join(part.decode(errors="ignore") for part in parts)
+    # A name of a file may have 255 bytes.
+    readable = re.sub(r"[^\w-]+", "-", "_".join(key)).encode()[:160].decode(errors="ignore")
     return folder / f"{readable}_{digest}.json"
 
 
@@ -548,8 +525,7 @@ def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[typ
     """Return the values of a mapping from metrics (names or classes), by class."""
     own = {type(as_metric(key)): dict(values) for key, values in (given or {}).items()}
     known = [type(metric).__name__ for metric in metrics]
-    for kind in own:
-        check_choice(f"the keys of {name}", kind.__name__, known)
+    check_known(name, [kind.__name__ for kind in own], known)
     return own
 
 
