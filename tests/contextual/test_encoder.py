@@ -269,7 +269,6 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
         (model, {}, TypeError, r"load_encoder\(model, tokenizer="),
         (tiny_folder, {"tokenizer": tokenizer}, TypeError, "tokenizer"),
         (tiny_folder, {"revision": "main"}, TypeError, "revision"),
-        ((model, tokenizer), {"device": "cuda:99"}, ValueError, "cuda:99"),
         ((transformers.ViTModel(of_images), tokenizer), {}, TypeError, "hidden states"),
         ((model, slow), {}, TypeError, "Use a fast one"),
         (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls'"),

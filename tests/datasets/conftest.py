@@ -20,12 +20,10 @@ def cache(tmp_path, monkeypatch):
         name: replace(file, url=f"http://127.0.0.1:9/{name}")
         for name, file in _download.FILES.items()
     }
-    monkeypatch.setattr(_download, "_unreachable", {})
     monkeypatch.delenv("WEFE_DATA_DIR", raising=False)
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setattr(_download, "_cache_dir", lambda: folder)
     monkeypatch.setattr(_download, "FILES", unreachable)
-    monkeypatch.setattr(_download, "RETRIES", 0)
     return folder
 
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from unittest import mock
 
 from wefe.cli import main
-from wefe.datasets import _download
 
 #: A study of one score.
 STUDY = """
@@ -46,8 +45,7 @@ def wefe(*arguments, expect=0, folder=None, environment=None, terminal=None):
         contextlib.chdir(folder or Path.cwd()),
         mock.patch.dict(os.environ, {"COLUMNS": "100", **(environment or {})}),
         mock.patch.object(sys, "argv", arguments),
-        # What a command does to its process: to its log, and to what it knows of the network.
-        mock.patch.dict(_download._unreachable, clear=True),
+        # What a command does to the log of its process.
         mock.patch.object(root, "handlers", []),
         mock.patch.object(log, "level", log.level),
         contextlib.redirect_stdout(out),

