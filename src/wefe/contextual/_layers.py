@@ -66,20 +66,15 @@ class LayerScores(Facts):
         """
         return self.scores.copy()
 
-    def plot(self, *, relative: bool = False) -> Figure:
+    def plot(self) -> Figure:
         """Plot scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
-
-        Parameters
-        ----------
-        relative : bool, default=False
-            Show 'depth' on the horizontal axis, for encoders with different numbers of layers.
 
         Returns
         -------
         plotly.graph_objects.Figure
             The figure.
         """
-        return draw("plot_layer_scores", self, relative=relative)
+        return draw("plot_layer_scores", self)
 
     def __repr__(self) -> str:
         models, queries, layers = self.scores[["model_name", "query_name", "layer"]].nunique()

@@ -255,9 +255,7 @@ def parse_sembias(text: str) -> list[list[list[str]]]:
     return [[pair.split(":") for pair in line.split()] for line in text.splitlines() if line]
 
 
-def fetch_holistic_bias(
-    *, several_words: bool = False, dispreferred: bool = False
-) -> dict[str, list[str]]:
+def fetch_holistic_bias(*, several_words: bool = False) -> dict[str, list[str]]:
     """Fetch the descriptors of people of HolisticBias, version 1.1; the first call downloads them.
 
     Their licence is CC BY-SA 4.0, so they do not ship. 'age', 'disability' and other query sets of
@@ -268,14 +266,13 @@ def fetch_holistic_bias(
     ----------
     several_words : bool, default=False
         Keep descriptors such as 'hard-of-hearing', which only encoders can embed.
-    dispreferred : bool, default=False
-        Keep terms that the people described dislike, according to a survey of the authors.
 
     Returns
     -------
     dict of str to list of str
-        'axis_group' -> its descriptors, for example 'age_old' or 'body_type_thin'. 'nonce_all' has
-        invented words, a control. Groups without a word are left out.
+        'axis_group' -> its descriptors, for example 'age_old' or 'body_type_thin', without terms
+        that the people described dislike. 'nonce_all' has invented words, a control. Groups without
+        a word are left out.
 
     Raises
     ------
@@ -289,15 +286,12 @@ def fetch_holistic_bias(
     ...     assert fetch_holistic_bias()["age_young"] == ["young", "younger"]
     """
     check_bool("several_words", several_words)
-    check_bool("dispreferred", dispreferred)
-
-    def is_kept(entry: Any) -> bool:
-        liked = isinstance(entry, str) or entry.get("preference") != "dispreferred"
-        one_word = not set(_descriptor(entry)) & {" ", "-"}
-        return (dispreferred or liked) and (several_words or one_word)
-
     sets = {
-        f"{axis}_{group}": list(dict.fromkeys(map(_descriptor, filter(is_kept, entries))))
+        f"{axis}_{group}": [
+            word
+            for word in dict.fromkeys(map(_descriptor, entries))
+            if word and (several_words or not {*word} & {" ", "-"})
+        ]
         for axis, groups in json.loads(_fetched("holistic_bias/descriptors.json")).items()
         for group, entries in groups.items()
     }
@@ -305,7 +299,10 @@ def fetch_holistic_bias(
 
 
 def _descriptor(entry: Any) -> str:
-    return entry if isinstance(entry, str) else str(entry["descriptor"])
+    """Return a descriptor, or '' for one that people dislike."""
+    if isinstance(entry, str):
+        return entry
+    return "" if entry.get("preference") == "dispreferred" else str(entry["descriptor"])
 
 
 def _fetched(name: str, encoding: str = "utf-8") -> str:

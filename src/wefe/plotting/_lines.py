@@ -36,16 +36,13 @@ _DASHES = ("solid", "dot", "dash", "dashdot")
 _N_BINS = 50
 
 
-def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figure:
+def plot_layer_scores(scores: LayerScores) -> go.Figure:
     """Plot scores by layer.
 
     Parameters
     ----------
     scores : LayerScores
         Result of :func:`wefe.contextual.layer_scores`.
-    relative : bool, default=False
-        Whether to place layers by depth, from 0 to 1, to compare models of different depth;
-        otherwise by number.
 
     Returns
     -------
@@ -69,22 +66,19 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
     (0, 3, 6)
     """
     check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
-    check_bool("relative", relative)
     table = scores.scores.copy()
-    x, what, step = "layer", "Layer (0: embedding layer)", max(1, round(table["layer"].max() / 12))
-    if relative:
-        x, what, step = "depth", "Depth (0: embedding layer, 1: last)", 0.2
     line, panel = "query_name", "model_name"
     if table["model_name"].nunique() > 1:
         line, panel = panel, line
-    table[["x", "line", "panel"]] = table[[x, line, panel]]
+    table[["x", "line", "panel"]] = table[["layer", line, panel]]
     names, shown = list(table["line"].unique()), list(table["panel"].unique())
     panels = Panels(shown, _PANEL_PX, 70, 2)
     figure = panels.figure()
     for (title, name), own in parts_of(table, ["panel", "line"]):
         _draw_line(figure, own, name, names.index(name), panels.place(shown.index(title)))
     figure.add_hline(scores.no_bias_value, line_dash="dash")
-    figure.update_xaxes(title_text=what, dtick=step)
+    step = max(1, round(table["layer"].max() / 12))
+    figure.update_xaxes(title_text="Layer (0: embedding layer)", dtick=step)
     figure.update_yaxes(matches="y")
     figure.update_yaxes(title_text=scores.metric, col=1)
     figure.update_layout(showlegend=len(names) > 1)
