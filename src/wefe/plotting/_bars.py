@@ -273,7 +273,7 @@ def plot_group_shares(
     Raises
     ------
     TypeError, ValueError
-        If `frame` lacks a column or is empty, or the shares of a word sum to more than 1.
+        If `frame` lacks a column or is empty.
 
     Examples
     --------
@@ -287,7 +287,6 @@ def plot_group_shares(
     names = check_groups(groups, frame)
     table = table.reindex(columns=["model", "leans_to", "word", "group", "share", "low", "high"])
     table[["model", "leans_to"]] = table[["model", "leans_to"]].astype(object).fillna("")
-    _check_shares(table)
     words, models = table["word"].unique().tolist(), table["model"].unique().tolist()
     leans = table.groupby("word")["leans_to"].first().map(_lean)
     labels = {word: wrap(shortened(word)) + leans[word] * (len(models) == 1) for word in words}
@@ -328,15 +327,3 @@ def plot_group_shares(
 def _lean(label: str) -> str:
     text = label if label in ("", NO_CLEAR_DIRECTION) else f"leans to {wrap(label, 24)}"
     return text and f'<br><span style="font-size:10px">{text}</span>'
-
-
-def _check_shares(table: pd.DataFrame) -> None:
-    """Raise an error for percentages and for repeated shares of a group."""
-    sums = table.groupby(["model", "word"], sort=False)["share"].sum()
-    over = sums[sums > 1 + 1e-6].reset_index("word")["word"].tolist()
-    if over:
-        raise ValueError(
-            f"column 'share' must sum to at most 1 for each word; got more for "
-            f"{', '.join(at_most(over))}. Divide percentages by 100. If the table has several "
-            "models, add a column 'model'."
-        )
