@@ -208,7 +208,7 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
 
     scale = LIGHT.layout.colorscale
     cells = scale.diverging if limits[0] < 0 else scale.sequential
-    colours = LinearSegmentedColormap.from_list("wefe", [colour for _, colour in cells])
+    colours = LinearSegmentedColormap.from_list("wefe", list(cells))
     widest = max(table.values.shape[1] for table in tables.values())
     side = 1.5 + min(5.0, 0.35 * widest)
     figure, panels = _figure(len(tables), 2, (side, side))
@@ -220,7 +220,7 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
         axes.set_title(title)
         if len(columns) <= _MOST_NUMBERS:
             for (i, j), value in np.ndenumerate(values):
-                shown = "n/a" if math.isnan(value) else text.format(value)
+                shown = re.sub("nan%?", "n/a", text.format(value))
                 axes.text(j, i, shown, ha="center", va="center", fontsize=0.8 * size)
     figure.colorbar(image, ax=panels, label=what, shrink=0.8)
     return figure
@@ -228,23 +228,22 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
 
 def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
     for title, of_models in results_of.items():
-        first = itertools.islice(read_spreads(of_models).items(), _MOST_PANELS)
-        spreads = {model: spread for model, spread in first if len(spread.words)}
+        spreads = [pair for pair in read_spreads(of_models).items() if len(pair[1].words)]
         if not spreads:
             continue
-        wide = max(2.5, 0.25 * max(len(spread.words) for spread in spreads.values()))
-        figure, panels = _figure(len(spreads), max(1, int(9 / wide)), (wide, 2.4), sharey=True)
+        shares = [spread.words["share"] for _, spread in spreads[:_MOST_PANELS]]
+        wide = max(2.5, 0.25 * max(map(len, shares)))
+        figure, panels = _figure(len(shares), max(1, int(9 / wide)), (wide, 2.4), sharey=True)
         tables = {}
-        for axes, (model, spread) in zip(panels, spreads.items(), strict=True):
-            shares = spread.words["share"]
-            shares.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
+        for axes, own, (model, spread) in zip(panels, shares, spreads, strict=False):
+            own.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
             axes.axhline(spread.uniform, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(f"{model}\nRNSB = {spread.score:.3g}")
-            tables[model] = Table([*shares.index], [*shares.index], np.outer(shares, shares))
+            tables[model] = Table([*own.index], [*own.index], np.outer(own, own))
         figure.supylabel("Share of negative sentiment")
         yield f"negative sentiment {title}", figure
-        limits = (0.0, max(float(table.values.max()) for table in tables.values()) or 1.0)
-        figure = _matrices(tables, "Joint share", limits, "{:.1%}")
+        highest = max(float(own.max()) for own in shares) ** 2 or 1.0
+        figure = _matrices(tables, "Joint share", (0.0, highest), "{:.1%}")
         yield f"joint negative sentiment {title}", figure
 
 
