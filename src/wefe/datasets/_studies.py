@@ -228,17 +228,12 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
     if source == "gn_glove":
         return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
     path = Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no file {path} with questions. Give a file, 'small' or 'gn_glove'."
-        )
     try:
         questions = parse_sembias(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
     for number, question in enumerate(questions, start=1):
-        complete = all(len(pair) == 2 and all(pair) for pair in question)
-        if len(question) != 4 or not complete:
+        if [len([*filter(None, pair)]) for pair in question] != [2] * 4:
             raise ValueError(
                 f"{path}: question {number} must have four pairs a:b, between tabs or spaces; got "
                 f"{' '.join(':'.join(pair) for pair in question)[:80]!r}."

@@ -247,9 +247,7 @@ def best_first(ranking: pd.DataFrame) -> Table:
     return Table([models[i] for i in order], columns, ranks[order])
 
 
-def plot_group_shares(
-    frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
-) -> go.Figure:
+def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
     """Plot the share of each group among the neighbours of words, and what chance would give.
 
     Parameters
@@ -258,8 +256,6 @@ def plot_group_shares(
         One row per word and group: 'word', 'group', 'share' of neighbours that lean to the group,
         in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random words; 'leans_to',
         the group of the word itself.
-    title : str, optional
-        Title of the figure.
     groups : sequence of str, optional
         All groups, in the order of their colours. Default: `frame.attrs['groups']`, or as in the
         rows.
@@ -321,7 +317,7 @@ def plot_group_shares(
         "their line: chance explains them."
     )
     notes = {note: table["null_lower"].notna().any()}
-    return apply_layout(figure, title or heading, notes, panels.height, panels.title_px)
+    return apply_layout(figure, heading, notes, panels.height, panels.title_px)
 
 
 def _lean(label: str) -> str:

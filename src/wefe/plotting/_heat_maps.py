@@ -56,7 +56,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     return _heat_map(table, title, "With few models even a high value may be chance.")
 
 
-def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -> go.Figure:
+def plot_negative_sentiment_correlation(matrix: pd.DataFrame) -> go.Figure:
     """Plot which target words share negative sentiment (Sweeney and Najafian, figure 4).
 
     Parameters
@@ -64,8 +64,6 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     matrix : DataFrame of shape (n_words, n_words)
         Result of :func:`wefe.metrics.negative_sentiment_correlation` (the diagonal is 1 or NaN) or
         :func:`wefe.metrics.joint_negative_sentiment`.
-    title : str, default=''
-        Title of the figure.
 
     Returns
     -------
@@ -88,9 +86,9 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     diagonal = np.diag(table.values)
     words = count(len(table.rows), "target word")
     if (np.isnan(diagonal) | np.isclose(diagonal, 1.0)).all():
-        title = title or f"Correlation of negative sentiment between {words}"
+        title = f"Correlation of negative sentiment between {words}"
         return _heat_map(table, title, "Pearson correlation over the iterations of RNSB.")
-    title = title or f"Joint negative sentiment of {words}"
+    title = f"Joint negative sentiment of {words}"
     note = (
         "Products of the words' shares of negative sentiment. Equal shares of all words (no bias "
         f"measured) would give {1 / table.values.size:.2%} everywhere."

@@ -120,17 +120,13 @@ def plot_neighborhood(
     return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
 
 
-def plot_clusters(
-    frame: pd.DataFrame, *, title: str | None = None, method: str = "t-SNE"
-) -> go.Figure:
+def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
     """Plot the most biased words in two dimensions, with their clusters.
 
     Parameters
     ----------
     frame : DataFrame
         Result of :func:`wefe.explore.cluster_map`: 'word', 'x', 'y', 'group', 'cluster'.
-    title : str, optional
-        Title of the figure.
     method : str, default='t-SNE'
         Method of the map, for the note.
 
@@ -184,7 +180,7 @@ def plot_clusters(
         "looked for.": True,
     }
     names = ["The most biased words and their clusters", *filter(None, [frame.attrs.get("model")])]
-    heading = title or ", ".join(names)
+    heading = ", ".join(names)
     return apply_layout(figure, heading, notes, 480, below_px=30, footnotes=lost)
 
 

@@ -33,9 +33,7 @@ _QUANTILES = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperf
 AWAY = PALETTE[-1]
 
 
-def plot_extremes(
-    frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
-) -> go.Figure:
+def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
     """Plot the most extreme words of each group.
 
     Parameters
@@ -43,8 +41,6 @@ def plot_extremes(
     frame : DataFrame
         One row per word: 'model', 'group', 'rank' (from 1), 'word', and 'projection', the cosine
         with the direction towards the group, in [-1, 1].
-    title : str, optional
-        Title of the figure.
     groups : sequence of str, optional
         As in :func:`plot_group_shares`.
 
@@ -123,7 +119,7 @@ def plot_extremes(
     heading = _joined(heading, models[0] * (len(models) == 1))
     note = "Bars: cosine with the bias direction towards the group; rank 1 on top."
     return apply_layout(
-        figure, title or heading, {note: True}, panels.height, panels.title_px, footnotes=lost
+        figure, heading, {note: True}, panels.height, panels.title_px, footnotes=lost
     )
 
 

@@ -89,7 +89,7 @@ class Replication:
     name : str
         Name of the replication.
     paper : dict
-        Facts about the paper: 'title', 'reference', 'shows', 'minutes' and 'models'.
+        Facts about the paper: 'title', 'reference', 'shows' and 'models'.
     tables, figures : dict
         Title -> DataFrame or plotly Figure, in the order of the paper.
     comparison : DataFrame
@@ -182,8 +182,8 @@ def list_replications() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by name. Columns: 'title', 'reference', 'shows', 'minutes' (with the packaged
-        vectors) and 'models' (names of the original models -> where to find them).
+        Indexed by name. Columns: 'title', 'reference', 'shows' and 'models' (names of the
+        original models -> where to find them).
 
     Examples
     --------

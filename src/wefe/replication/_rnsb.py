@@ -49,26 +49,26 @@ def findings(run: Run) -> Findings:
     params = plan.metrics[0].params
     queries = {_CASES[each.name]: each.queries[0] for each in plan.query_sets}
     notes: dict[str, None] = {}
+    scores: Values = {}
     measured: Values = {}
     maps: dict[str, go.Figure] = {}
     results: dict[str, MetricResult] = {}
     for (name, model), case in product(run.open_models(queries.values()).items(), queries):
         found = embed_query(model, queries[case], preprocessors=params["preprocessors"])
         notes |= dict.fromkeys(_missing(found, case))
-        measured[case, "RNSB", name] = math.nan
+        scores[case, "RNSB", name] = math.nan
         result = _result(found, model, params)
         if result is None:
             continue
-        measured[case, "RNSB", name] = result["rnsb"]
+        scores[case, "RNSB", name] = result["rnsb"]
         for term, value in result["negative_sentiment_probabilities"].items():
             measured[term, "P(negative)", name] = value
         if case == _ORIGIN:
             results[name] = result
             maps[f"Figure 1: words in two dimensions, {name}"] = _map(found, name)
-    scores = {key: value for key, value in measured.items() if key[1] == "RNSB"}
     table = beside_printed(scores, run.printed_in("Table 1"), ["item"], ["model"])
     tables = {"Table 1: RNSB of each case study": table.rename_axis("case study")}
-    return Findings(tables, maps | _figures_3_and_4(results), measured, [*notes])
+    return Findings(tables, maps | _figures_3_and_4(results), scores | measured, [*notes])
 
 
 def _missing(found: EmbeddedQuery, case: str) -> list[str]:
