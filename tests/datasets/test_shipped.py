@@ -1,7 +1,6 @@
 """The JSON files of the package, and the loaders that need nothing else."""
 
 import json
-import re
 import subprocess
 import sys
 from importlib import resources
@@ -9,7 +8,6 @@ from importlib import resources
 import pytest
 
 from wefe import datasets
-from wefe.datasets._shipped import read_shipped
 
 DATA = resources.files("wefe.datasets") / "data"
 
@@ -84,13 +82,6 @@ def test_changing_a_result_does_not_change_the_next_one(name):
             inner.clear()
     changed.clear()
     assert json.dumps(load()) == before
-
-
-@pytest.mark.parametrize("name", [*SHIPPED_LOADERS, "sembias"])
-def test_shipped_words_are_clean(name):
-    words = re.findall(r'"([^"]*)"', json.dumps(read_shipped(name)["word_sets"]))
-    assert words
-    assert all(word and " " not in word for word in words)
 
 
 def test_shipped_words_equal_the_published_files(mirror):

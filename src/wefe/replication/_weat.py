@@ -22,9 +22,9 @@ def findings(run: Run) -> Findings:
     tidy = run.results.to_frame()
     queries = pd.Series(tidy["query_name"].unique(), _TESTS, name="query")
     tests = tidy["query_name"].map({query: test for test, query in queries.items()})
-    values = tidy.assign(item=tests).set_index(["item", "model_name"])[["score", "p_value"]]
-    values = values.rename(columns={"score": "effect size"}).stack(future_stack=True)
-    measured = values.swaplevel(1, 2).to_dict()
+    values = tidy.assign(item=tests).rename(columns={"score": "effect size"})
+    values = values.melt(["item", "model_name"], ["effect size", "p_value"], "score", "value")
+    measured = values.set_index(["item", "score", "model_name"])["value"].to_dict()
     table = beside_printed(measured, run.printed, ["item"], ["score", "model"])
     table = table.loc[sorted(_TESTS, key=lambda test: int(test.split()[1]))]
     table = table.rename(columns=lambda head: head.replace("effect size", "d")).join(queries)
