@@ -38,7 +38,6 @@ def test_each_layer_scores_as_the_model_at_that_layer(metric):
     ("metric", "params"),
     [
         (SEAT, {"templates": ["This is {}.", "{}!"], "calculate_p_value": True}),
-        (SEAT, {"level": "word"}),
         (CEAT, {"contexts": CONTEXTS, "n_samples": 50}),
     ],
 )
