@@ -363,7 +363,7 @@ class EncodedVectors(StoredVectors):
     def _encode(self, words: Sequence[str]) -> Vectors:
         """Return the vectors of words, of shape (n_words, dim)."""
         contexts = self._contexts(words)
-        vectors = self._source.vectors(contexts, [self.layer], self.pooling)[0]
+        vectors: Vectors = self._source.vectors(contexts, [self.layer], self.pooling)[0]
         if self.templates is None:
             return vectors
         shape = (len(words), len(self.templates), vectors.shape[-1])

@@ -15,7 +15,7 @@ from wefe.metrics import MAC, RIPA, RND, RNSB, WEAT, association
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_queries_results
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run, Values, compared
+from wefe.replication._replication import Findings, Run, Values, aggregates, compared
 from wefe.study import StudyResults
 
 #: (item, score) -> value
@@ -71,13 +71,9 @@ def _scores(results: StudyResults) -> Values:
     tidy["item"] = tidy["query_name"].mask(tidy["query_set"].isin(alone), tidy["query_set"])
     key = ["item", "metric", "model_name"]
     tested = tidy[tidy["metric"] == "WEAT effect size"].assign(metric="p-value of WEAT")
-    aggregates = {
-        (name, *place): score
-        for name in ("Gender queries", "Ethnicity queries")
-        for place, score in results.aggregated(name).unstack().items()
-    }
     scores = [tidy.set_index(key)["score"], tested.set_index(key)["p_value"]]
-    return pd.concat(scores).to_dict() | aggregates
+    of_queries: Values = pd.concat(scores).to_dict()
+    return of_queries | aggregates(results, ["Gender queries", "Ethnicity queries"])
 
 
 def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) -> _Scores:

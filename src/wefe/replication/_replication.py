@@ -352,6 +352,16 @@ def beside_printed(
     return values.set_index([*rows, "head"])["value"].unstack(sort=False).rename_axis(columns=None)
 
 
+def aggregates(results: StudyResults, query_sets: Iterable[str]) -> Values:
+    """Return the aggregated scores of query sets."""
+    return {
+        (name, metric, model): score
+        for name in query_sets
+        for metric, scores in results.aggregated(name).items()
+        for model, score in scores.items()
+    }
+
+
 def why(error: Exception) -> str:
     """Return the short reason why a download or an import failed."""
     return str(getattr(error, "short", error)).rstrip(".")

@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from wefe.plotting import plot_ranking, plot_ranking_correlations
-from wefe.replication._replication import Findings, Run, benchmarks_at_hand
+from wefe.replication._replication import Findings, Run, aggregates, benchmarks_at_hand
 from wefe.study import StudyResults
 from wefe.study._plan import OVERALL
 
@@ -51,15 +51,10 @@ def findings(run: Run) -> Findings:
                 f"{part.name}: scores are not compared with printed values, because "
                 f"{len(part.left_out)} queries are left out ({part.left_out[0][1]})."
             )
-    measured = {
-        (place, *key): score
-        for place in complete
-        for key, score in results.aggregated(place).unstack().items()
-    }
     tidy = results.to_frame().query("words_lost > 0")
     incomplete = set(zip(tidy["query_set"], tidy["model_name"], strict=True))
     incomplete |= {(OVERALL, model) for _, model in incomplete}
-    return Findings(tables, figures, measured, notes, incomplete)
+    return Findings(tables, figures, aggregates(results, complete), notes, incomplete)
 
 
 def _table_1(results: StudyResults, place: str) -> pd.DataFrame:
