@@ -58,20 +58,6 @@ def test_templates_give_the_mean_over_contexts(tiny, kind):
     np.testing.assert_allclose(encoder["nurse"], expected, atol=1e-5)
 
 
-def test_layers_are_those_of_one_pass(tiny):
-    words = ["she", "nursing", "boss"]
-    for templates in (None, ["That is {}."]):
-        encoder = load_encoder(tiny.encoder("bert"), templates=templates, **OPTIONS)
-        every = encoder.encode_layers(words)
-        assert every.shape == (4, 3, 16)
-        for layer in range(4):
-            own = encoder.at_layer(layer).encode_words(words)
-            np.testing.assert_allclose(every[layer], own, atol=1e-6)
-    some = encoder.encode_layers(CONTEXTS, [-1, 1])
-    np.testing.assert_allclose(some[0], encoder.encode_contexts(CONTEXTS), atol=1e-6)
-    np.testing.assert_allclose(some[1], encoder.at_layer(1).encode_contexts(CONTEXTS), atol=1e-6)
-
-
 def test_heads_and_pipelines_are_taken_apart(tiny_bert):
     model, tokenizer = tiny_bert
     headed = transformers.BertForMaskedLM(model.config)
@@ -269,7 +255,6 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
         (model, {}, TypeError, r"load_encoder\(model, tokenizer="),
         (tiny_folder, {"tokenizer": tokenizer}, TypeError, "tokenizer"),
         (tiny_folder, {"revision": "main"}, TypeError, "revision"),
-        ((model, tokenizer), {"device": "cuda:99"}, ValueError, "cuda:99"),
         ((transformers.ViTModel(of_images), tokenizer), {}, TypeError, "hidden states"),
         ((model, slow), {}, TypeError, "Use a fast one"),
         (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls'"),

@@ -150,13 +150,3 @@ def test_a_file_has_the_parameters_and_needs_definitional_sets_only(tmp_path):
 def test_what_is_wrong_in_a_file_is_named_with_the_file(content, message, tmp_path):
     with pytest.raises(ValueError, match=f"mine.json.*{message}"):
         load_criterion(written(tmp_path, content))
-
-
-def test_names_that_are_unknown():
-    for name, error, culprit in (
-        ("gendr", ValueError, "Did you mean 'gender'"),
-        (["gender"], TypeError, "a criterion must be"),
-        ("missing.json", FileNotFoundError, "missing.json"),
-    ):
-        with pytest.raises(error, match=culprit):
-            load_criterion(name)

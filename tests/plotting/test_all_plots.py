@@ -28,13 +28,13 @@ TABLES = {
     "plot_queries_results": (MATRIX, {}, "a"),
     "plot_ranking": (MATRIX, {}, "a"),
     "plot_ranking_correlations": (MATRIX, {"title": NAME}, "a"),
-    "plot_negative_sentiment_correlation": (MATRIX, {"title": NAME}, "a"),
+    "plot_negative_sentiment_correlation": (MATRIX, {}, "a"),
     "plot_comparison": (pd.DataFrame([COMPARED]), {}, "before"),
-    "plot_extremes": (WORDS, {"title": NAME}, "projection"),
+    "plot_extremes": (WORDS, {}, "projection"),
     "plot_projections": (WORDS, {"title": NAME}, "projection"),
-    "plot_group_shares": (WORDS, {"title": NAME}, "share"),
+    "plot_group_shares": (WORDS, {}, "share"),
     "plot_neighborhood": (WORDS, {"word": NAME}, "x"),
-    "plot_clusters": (WORDS, {"title": NAME}, "x"),
+    "plot_clusters": (WORDS, {}, "x"),
     "plot_statistic": (WORDS, {"statistic_name": NAME, "bias_name": NAME}, "bias"),
 }
 MATRICES = [name for name, (table, *_) in TABLES.items() if table is MATRIX]

@@ -3,9 +3,10 @@
 import math
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from wefe.contextual import LayerScore, LayerScores
+from wefe.contextual import LayerScores
 from wefe.embeddings import EmbeddedQuery
 from wefe.plotting import plot_effect_sizes, plot_layer_scores, plot_silhouettes
 from wefe.plotting._lines import _MOST_POINTS
@@ -17,13 +18,16 @@ from wefe.silhouette import Silhouette, accuracy_score
 
 
 def layers(models=("bert",), queries=("art",), n_layers=4, no_bias=0.0, **other):
-    scores = [
-        LayerScore(model, query, layer, layer / (n_layers - 1), math.sin(layer), **other)
+    rows = [
+        (model, query, layer, layer / (n_layers - 1), math.sin(layer))
         for model in models
         for query in queries
         for layer in range(n_layers)
     ]
-    return LayerScores("WEAT-ES", no_bias, tuple(scores))
+    table = pd.DataFrame(rows, columns=["model_name", "query_name", "layer", "depth", "score"])
+    facts = dict.fromkeys(["score_lower", "score_upper", "p_value"], math.nan)
+    table = table.assign(**facts | {"nan_reason": None} | other)
+    return LayerScores("WEAT-ES", no_bias, table)
 
 
 def test_one_model_has_a_line_per_query_and_several_a_panel_per_query(said):
@@ -31,8 +35,7 @@ def test_one_model_has_a_line_per_query_and_several_a_panel_per_query(said):
     figure = plot_layer_scores(scores)
     assert [trace.name for trace in figure.data] == ["art", "career"]
     assert list(figure.data[1].x) == [0, 1, 2, 3]
-    assert list(figure.data[1].y) == [score.score for score in scores.scores[4:]]
-    assert list(plot_layer_scores(scores, relative=True).data[1].x) == [0, 1 / 3, 2 / 3, 1]
+    assert list(figure.data[1].y) == scores.scores["score"][4:].tolist()
     figure = plot_layer_scores(layers(("bert", "gpt"), ("art", "career", "a"), no_bias=1.0))
     assert [trace.name for trace in figure.data if trace.showlegend] == ["bert", "gpt"]
     panels = {(trace.xaxis, trace.name) for trace in figure.data}
@@ -42,9 +45,10 @@ def test_one_model_has_a_line_per_query_and_several_a_panel_per_query(said):
 
 
 def test_bands_stop_where_there_is_no_interval_and_undefined_scores_say_why(heading):
-    broken = LayerScore("bert", "art", 1, 1 / 3, math.nan, nan_reason="lost <all> words")
-    scores = layers(score_lower=-2.0, score_upper=3.0).scores
-    figure = plot_layer_scores(LayerScores("M", 0.0, (scores[0], broken, *scores[2:])))
+    scores = layers(score_lower=-2.0, score_upper=3.0)
+    broken = ["score", "score_lower", "score_upper"]
+    scores.scores.loc[1, [*broken, "nan_reason"]] = [math.nan] * 3 + ["lost <all> words"]
+    figure = plot_layer_scores(scores)
     first, second, line = figure.data
     shown = [list(trace.x) for trace in (first, second, line)]
     assert shown == [[0, 0], [2, 3, 3, 2], [0, 1, 2, 3]]

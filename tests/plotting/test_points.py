@@ -58,18 +58,6 @@ def test_rings_are_for_indirect_bias_above_theta(theta):
     assert "indirect bias" not in trace.hovertext[2]
 
 
-def test_more_groups_are_told_apart_by_their_colours():
-    names = ["asian", "black", "caucasian", "other"]
-    table = hood(13, group=[names[i % 4] for i in range(13)])
-    table.loc[4, "group"] = "no clear direction"
-    *of_groups, none, centre = plot_neighborhood(table, word="nurse", groups=names).data
-    shown = [(trace.name, trace.marker.color, len(trace.x)) for trace in of_groups]
-    assert shown == list(zip(names, PALETTE, (2, 3, 3, 3), strict=False))
-    assert (none.name, len(none.x)) == ("no clear direction", 1)
-    assert none.marker.color not in PALETTE[:4]
-    assert centre.marker.color == PALETTE[0]
-
-
 # Clusters
 
 

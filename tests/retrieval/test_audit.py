@@ -57,7 +57,7 @@ def test_a_planted_gap_is_found_with_its_size():
     assert row["p_value"] == pytest.approx(1 / 24310)
     np.testing.assert_allclose(found.queries["p_value_holm"], 3 / 24310)
     assert found.groups["impact_ratio"].tolist() == [1.0, 0.0]
-    assert found.decided_by_name == 1.0
+    assert found.decided["queries"][0] == 1
     assert found.names["group"].tolist() == ["female"] * 9 + ["male"] * 8
 
 
@@ -161,7 +161,7 @@ def test_the_order_of_names_and_of_groups_changes_nothing_but_the_sign_of_the_ga
 def test_nothing_is_measured_where_all_documents_tie():
     found = audit(lambda q, d: np.zeros(len(q)))
     np.testing.assert_allclose(found.groups["impact_ratio"], 1)
-    assert found.decided_by_name == 0
+    assert found.decided["queries"][0] == 0
     assert found.gaps["p_value"][0] == 1
 
 

@@ -69,9 +69,7 @@ def _print_list() -> None:
 
     for name, paper in list_replications().iterrows():
         say(f"{name}: {paper['title']}", "bold")
-        minutes = f"{paper['minutes']:g} minute{'' if paper['minutes'] == 1 else 's'}"
         tell(f"  {paper['reference']}\n  Shows {paper['shows']}.")
-        tell(f"  Takes about {minutes} on the packaged vectors.")
         for model, where in paper["models"].items():
             tell(f"  Original model {model}: {where}")
-    tell("\nNext: wefe replicate NAME, or wefe replicate NAME --model NAME_OF_MODEL=FILE.")
+    tell("\nNext, in a minute: wefe replicate NAME, or with --model NAME_OF_MODEL=FILE.")

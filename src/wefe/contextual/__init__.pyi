@@ -5,7 +5,6 @@ from ._ceat import random_effects as random_effects
 from ._contexts import FoundContexts as FoundContexts
 from ._contexts import find_contexts as find_contexts
 from ._encoder import Context as Context
-from ._layers import LayerScore as LayerScore
 from ._layers import LayerScores as LayerScores
 from ._layers import layer_scores as layer_scores
 from ._load import load_encoder as load_encoder

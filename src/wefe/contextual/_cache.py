@@ -6,9 +6,7 @@ import contextlib
 import hashlib
 import logging
 import os
-import secrets
 import sqlite3
-import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -20,12 +18,10 @@ logger = logging.getLogger(__name__)
 
 _FOLDER = "encoders"
 _TIMEOUT_S = 30.0
-# SQLite takes at least 999 parameters per statement.
-_KEYS_AT_ONCE = 900
 _OPEN = """
 PRAGMA trusted_schema=OFF;
 PRAGMA synchronous=NORMAL;
-CREATE TABLE IF NOT EXISTS vectors (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE IF NOT EXISTS encoded (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
 """
 
 
@@ -82,7 +78,7 @@ def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
 class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
-    If the file fails or a checksum is wrong, vectors are encoded again. Without a path it is empty.
+    A file that fails is used no more. Without a path the cache is empty.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
@@ -101,30 +97,25 @@ class VectorCache:
         found: dict[bytes, Any] = {}
 
         def read(connection: sqlite3.Connection) -> None:
-            for start in range(0, len(keys), _KEYS_AT_ONCE):
-                some = keys[start : start + _KEYS_AT_ONCE]
-                marks = ",".join("?" * len(some))
-                query = f"SELECT key, vector FROM vectors WHERE key IN ({marks})"
-                found.update(connection.execute(query, some))
+            query = "SELECT key, vector FROM encoded WHERE key = ?"
+            for key in keys:
+                found.update(connection.execute(query, (key,)))
 
         if keys and self.path.is_file():
             self._use(read)
-        whole = {key: blob[:-4] for key, blob in found.items() if _is_sealed(blob)}
-        if damaged := len(found) - len(whole):
-            logger.warning("%s: %d vectors are damaged; they are encoded again", self.path, damaged)
-        return {key: np.frombuffer(data, "<f4").astype(np.float32) for key, data in whole.items()}
+        return {key: np.frombuffer(data, "<f4").astype(np.float32) for key, data in found.items()}
 
     def put(self, vectors: Mapping[bytes, npt.NDArray[np.float32]]) -> None:
         """Store vectors, except those with NaN or infinity."""
         rows = [
-            (key, _sealed(each.astype("<f4").tobytes()))
+            (key, each.astype("<f4").tobytes())
             for key, each in vectors.items()
             if np.isfinite(each).all()
         ]
 
         def write(connection: sqlite3.Connection) -> None:
             with connection:  # one transaction
-                connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?)", rows)
+                connection.executemany("INSERT OR REPLACE INTO encoded VALUES (?, ?)", rows)
 
         if rows:
             self._use(write)
@@ -138,25 +129,9 @@ class VectorCache:
             with contextlib.closing(sqlite3.connect(self.path, timeout=_TIMEOUT_S)) as connection:
                 connection.executescript(_OPEN)
                 work(connection)
-        except (sqlite3.OperationalError, OSError) as error:
+        except (sqlite3.Error, OSError) as error:
             self._usable = False
             logger.warning(
-                "the cache %s cannot be used (%s); encoding without it", self.path, error
+                "the cache %s cannot be used (%s); encoding without it. clear_cache removes it",
+                *(self.path, error),
             )
-        except sqlite3.DatabaseError as error:  # no database, or a damaged one
-            self._set_aside(error)
-
-    def _set_aside(self, error: Exception) -> None:
-        aside = self.path.with_name(f"{self.path.name}.damaged-{secrets.token_hex(4)}")
-        logger.warning("%s is damaged (%s); it was renamed to %s", self.path, error, aside.name)
-        with contextlib.suppress(FileNotFoundError):  # another process was quicker
-            os.replace(self.path, aside)
-        self.path.with_name(f"{self.path.name}-journal").unlink(missing_ok=True)
-
-
-def _sealed(data: bytes) -> bytes:
-    return data + zlib.crc32(data).to_bytes(4, "little")
-
-
-def _is_sealed(blob: object) -> bool:
-    return isinstance(blob, bytes) and blob == _sealed(blob[:-4])

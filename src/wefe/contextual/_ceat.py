@@ -153,8 +153,6 @@ class CEAT(BaseMetric):
         code. 'textbook': n / (n_x n_y) + d^2 / (2 n) for n = n_x + n_y words.
     max_contexts : int, default=100
         Maximum number of contexts per word from a corpus.
-    ignore_case : bool, default=True
-        Whether "Nurse" in a sentence counts as "nurse".
     random_state : int, Generator or None, default=0
         Draws the contexts.
 
@@ -205,7 +203,6 @@ class CEAT(BaseMetric):
     n_samples: Count = 10_000
     variance: Variance = "published"
     max_contexts: Count = 100
-    ignore_case: bool = True
     random_state: RandomState = 0
 
     def _tested(self, measured: Measurement, *sides: Sequence[WordSet]) -> Measurement:  # noqa: ARG002
@@ -223,7 +220,7 @@ class CEAT(BaseMetric):
         encoder = check_encoder(model, "CEAT")
         self._seed = as_seed(self.random_state)
         asked = forms_of(query, encoder, lookup)
-        own = _contexts_of(asked, self.contexts, self.max_contexts, self.ignore_case, self._seed)
+        own = _contexts_of(asked, self.contexts, self.max_contexts, self._seed)
         readable, self._n_unreadable = _readable(encoder, own)
         self._contexts, self._unit = readable, UnitVectors(encoder)
         return words_only(encoder, readable)
@@ -309,13 +306,13 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
 
 
 def _contexts_of(
-    words: Sequence[str], contexts: Corpus | None, max_contexts: int, case: bool, seed: int
+    words: Sequence[str], contexts: Corpus | None, max_contexts: int, seed: int
 ) -> Mapping[str, Sequence[Context]]:
     if isinstance(contexts, Mapping):
         given: dict[str, Any] = {word: contexts[word] for word in words if word in contexts}
         if isinstance(contexts, FoundContexts):  # no need to look for the words again
             return given
-        return {word: contexts_in(word, own, ignore_case=case) for word, own in given.items()}
+        return {word: contexts_in(word, own) for word, own in given.items()}
     if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
         raise TypeError(
             "contexts must be a mapping from words to sentences, or sentences that can be read "
@@ -323,7 +320,7 @@ def _contexts_of(
         )
     if not words:
         return {}
-    return find_contexts(words, contexts, max_contexts, ignore_case=case, random_state=seed)
+    return find_contexts(words, contexts, max_contexts, random_state=seed)
 
 
 def _readable(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import groupby
 
@@ -13,7 +13,6 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
-    check_bool,
     check_positive_int,
     check_sequence,
     check_word_set,
@@ -60,7 +59,6 @@ def find_contexts(
     sentences: Iterable[str],
     max_contexts: int = 100,
     *,
-    ignore_case: bool = True,
     random_state: int | np.random.Generator | None = 0,
 ) -> FoundContexts:
     """Find words in a corpus, in one pass, and sample the contexts of each.
@@ -68,14 +66,13 @@ def find_contexts(
     Parameters
     ----------
     words : iterable of str, Query or Criterion; or one Query or Criterion
-        The words; a query stands for all of its words. "New York" counts as a word.
+        The words; a query stands for all of its words. "New York" counts as a word. Case does not
+        matter.
     sentences : iterable of str
         The corpus: sentences or paragraphs, for example an open text file.
     max_contexts : int, default=100
         Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994),
         so memory does not depend on the corpus.
-    ignore_case : bool, default=True
-        Whether "Nurse" counts as "nurse" (and the Turkish dotted capital I as "i").
     random_state : int, Generator or None, default=0
         Seed. The sample of a word does not depend on other words, unless they overlap with it.
 
@@ -109,7 +106,7 @@ def find_contexts(
     limit = check_positive_int("max_contexts", max_contexts)
     if isinstance(sentences, str) or not isinstance(sentences, Iterable):
         raise TypeError(f"sentences must be an iterable of strings; got {found(sentences)}.")
-    matcher = _Matcher(wanted, ignore_case=check_bool("ignore_case", ignore_case))
+    matcher = _Matcher(wanted)
     seed = as_seed(random_state)
     kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
     n_sentences = 0
@@ -124,11 +121,9 @@ def find_contexts(
     return found_contexts
 
 
-def contexts_in(
-    word: str, sentences: Sequence[str | Context], *, ignore_case: bool
-) -> list[Context]:
+def contexts_in(word: str, sentences: Sequence[str | Context]) -> list[Context]:
     """Return the given contexts of a word; in a sentence, its first occurrence."""
-    name, matcher = f"contexts[{word!r}]", _Matcher([word], ignore_case=ignore_case)
+    name, matcher = f"contexts[{word!r}]", _Matcher([word])
     contexts = []
     for position, sentence in enumerate(check_sequence(name, sentences)):
         if not isinstance(sentence, Context):
@@ -147,26 +142,21 @@ def generator_of_word(seed: int, word: str) -> np.random.Generator:
 
 
 class _Matcher:
-    """Finds whole words with one regular expression."""
+    """Finds whole words, whatever their case, with one regular expression."""
 
-    def __init__(self, words: Sequence[str], *, ignore_case: bool) -> None:
-        self._fold: Callable[[str], str] = _ignoring_case if ignore_case else str
+    def __init__(self, words: Sequence[str]) -> None:
         self._words: dict[str, list[str]] = {}
         for word in words:
-            self._words.setdefault(self._fold(_composed(word)), []).append(word)
+            self._words.setdefault(_folded(_composed(word)), []).append(word)
         before, after = _borders()
-        words_pattern = _alternatives(self._words)
-        if ignore_case:
-            # In text that was lower-cased, the dot of a Turkish capital is a character of its own.
-            words_pattern = words_pattern.replace("i", "i\u0307?")
-        self._pattern = re.compile(
-            f"{before}(?:{words_pattern}){after}", re.IGNORECASE if ignore_case else 0
-        )
+        # In text that was lower-cased, the dot of a Turkish capital is a character of its own.
+        pattern = _alternatives(self._words).replace("i", "i\u0307?")
+        self._pattern = re.compile(f"{before}(?:{pattern}){after}", re.IGNORECASE)
 
     def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
         """Yield words with their start and end in a sentence in composed form."""
         for match in self._pattern.finditer(sentence):
-            for word in self._words.get(self._fold(match[0]), ()):
+            for word in self._words.get(_folded(match[0]), ()):
                 yield word, match.start(), match.end()
 
 
@@ -174,7 +164,7 @@ def _composed(text: str) -> str:
     return unicodedata.normalize("NFC", text)
 
 
-def _ignoring_case(text: str) -> str:
+def _folded(text: str) -> str:
     # The capital I with a dot becomes two characters.
     return text.lower().replace("i\u0307", "i")
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed
 from wefe._plain import Facts
@@ -21,43 +21,15 @@ from wefe.query import Query, check_queries, unique_queries
 from wefe.running import measure
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
-
-@dataclass(frozen=True)
-class LayerScore:
-    """The score of one query at one layer of one model.
-
-    Attributes
-    ----------
-    model_name, query_name : str
-        Names of the model and of the query.
-    layer, depth : int and float
-        The layer, from 0 (output of the embedding layer), and its share of the last one, in [0, 1].
-    score, score_lower, score_upper, p_value : float
-        The score, its bootstrap interval over words, and its p-value; NaN unless requested.
-    nan_reason : str or None
-        Why the score is NaN.
-
-    Examples
-    --------
-    >>> LayerScore("bert", "Careers", layer=6, depth=0.5, score=0.31).score
-    0.31
-    """
-
-    model_name: str
-    query_name: str
-    layer: int
-    depth: float
-    score: float
-    score_lower: float = math.nan
-    score_upper: float = math.nan
-    p_value: float = math.nan
-    nan_reason: str | None = None
+_COLUMNS = [
+    *("model_name", "query_name", "layer", "depth", "metric"),
+    *("score", "score_lower", "score_upper", "p_value", "nan_reason"),
+]
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class LayerScores(Facts):
     """The result of :func:`layer_scores`.
 
@@ -67,53 +39,47 @@ class LayerScores(Facts):
         Label of the score, such as 'WEAT-ES'.
     no_bias_value : float
         The score that means no bias; NaN if it depends on the query.
-    scores : tuple of LayerScore
-        By model, then query, then layer.
+    scores : DataFrame
+        One row per model, query and layer: 'model_name', 'query_name', 'layer' (from 0, the output
+        of the embedding layer), 'depth' (its share of the last layer), 'metric', 'score',
+        'score_lower' and 'score_upper' (bootstrap interval over words), 'p_value' and 'nan_reason'.
 
     Examples
     --------
-    >>> LayerScores("WEAT-ES", 0.0, (LayerScore("bert", "Careers", 12, 1.0, 0.18),))
+    >>> import pandas as pd
+    >>> row = {"model_name": "bert", "query_name": "Careers", "layer": 12, "score": 0.18}
+    >>> LayerScores("WEAT-ES", 0.0, pd.DataFrame([row]))
     <LayerScores of WEAT-ES: 1 model, 1 query, 1 layer>
     """
 
     metric: str
     no_bias_value: float
-    scores: tuple[LayerScore, ...]
+    scores: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row per model, query and layer.
+        """Return a copy of `scores`.
 
         Returns
         -------
         DataFrame
-            Columns: the attributes of :class:`LayerScore`, and 'metric'.
+            One row per model, query and layer.
         """
-        import pandas as pd
+        return self.scores.copy()
 
-        table = pd.DataFrame([asdict(score) for score in self.scores])
-        table.insert(4, "metric", self.metric)
-        return table
-
-    def plot(self, *, relative: bool = False) -> Figure:
+    def plot(self) -> Figure:
         """Plot scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
-
-        Parameters
-        ----------
-        relative : bool, default=False
-            Show `depth` on the horizontal axis, for encoders with different numbers of layers.
 
         Returns
         -------
         plotly.graph_objects.Figure
             The figure.
         """
-        return draw("plot_layer_scores", self, relative=relative)
+        return draw("plot_layer_scores", self)
 
     def __repr__(self) -> str:
-        names = [(each.model_name, each.query_name, each.layer) for each in self.scores]
-        models, queries, layers = (len(set(own)) for own in zip(*names, strict=True))
+        models, queries, layers = self.scores[["model_name", "query_name", "layer"]].nunique()
         parts = [count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")]
-        undefined = sum(math.isnan(score.score) for score in self.scores)
+        undefined = int(self.scores["score"].isna().sum())
         parts += [f"{undefined} of {len(self.scores)} scores undefined"] * (undefined > 0)
         return f"<LayerScores of {self.metric}: {', '.join(parts)}>"
 
@@ -181,31 +147,27 @@ def layer_scores(
         "confidence": confidence,
         "bootstrap_random_state": as_seed(bootstrap_random_state),
     }
-    scores: list[LayerScore] = []
+    tables = []
     labels = unique_labels([encoder.name for encoder in encoders], "models")
     for label, encoder in zip(labels, encoders, strict=True):
-        views = _at_layers(encoder, layers)
-        table = measure(metric, asked, views, **options)
-        for _, rows in table.groupby("query_name", sort=False):
-            scores += map(functools.partial(_score, label), views, rows.itertuples())
+        chosen = sorted(set(check_layers(layers, encoder.n_layers)))
+        table = measure(metric, asked, _at_layers(encoder, chosen), **options)
+        table["model_name"] = label
+        table["layer"] = table.groupby("query_name").cumcount().map(chosen.__getitem__)
+        table["depth"] = table["layer"] / max(1, encoder.n_layers - 1)
+        # Queries in turn, each at all layers.
+        tables.append(table.iloc[np.argsort(pd.factorize(table["query_name"])[0], kind="stable")])
+    every = pd.concat(tables, ignore_index=True)
     no_bias = table["no_bias_value"].unique()
     usual = float(no_bias[0]) if len(no_bias) == 1 else math.nan
-    return LayerScores(table["metric"].iloc[0], usual, tuple(scores))
+    return LayerScores(every["metric"].iloc[0], usual, every[_COLUMNS])
 
 
-def _at_layers(encoder: ContextualModel, layers: Sequence[int] | None) -> list[ContextualModel]:
-    chosen = sorted(set(check_layers(layers, encoder.n_layers)))
-    source, how = _EveryLayer(encoder._source, chosen), (encoder._hidden_pooling, encoder.templates)
+def _at_layers(encoder: ContextualModel, layers: Sequence[int]) -> list[ContextualModel]:
+    source, how = _EveryLayer(encoder._source, layers), (encoder._hidden_pooling, encoder.templates)
     shared = ContextualModel(source, encoder.name, encoder.layer, *how)
     shared.vocab_prefix = encoder.vocab_prefix
-    return [shared.at_layer(layer) for layer in chosen]
-
-
-def _score(label: str, view: ContextualModel, row: Any) -> LayerScore:
-    depth = view.layer / max(1, view.n_layers - 1)
-    numbers = row.score, row.score_lower, row.score_upper, row.p_value
-    reason = row.nan_reason if isinstance(row.nan_reason, str) else None
-    return LayerScore(label, row.query_name, view.layer, depth, *numbers, reason)
+    return [shared.at_layer(layer) for layer in layers]
 
 
 class _EveryLayer(CachedEncoder):

@@ -255,36 +255,6 @@ class ContextualModel(WordEmbeddingModel):
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
 
-    def encode_layers(
-        self, items: Sequence[str] | Sequence[Context], layers: Sequence[int] | None = None
-    ) -> Vectors:
-        """Encode words or contexts at several layers, in one pass.
-
-        Parameters
-        ----------
-        items : sequence of str, or of Context
-            Words of the model, encoded in isolation or through the templates; or contexts.
-        layers : sequence of int, optional
-            By default all `n_layers`, the embedding layer first; negative ones count from the last.
-
-        Returns
-        -------
-        ndarray of shape (n_layers, n_items, dim), float32
-            Vectors; the pooling 'auto' becomes 'mean' at all layers, so that they can be compared.
-
-        Raises
-        ------
-        TypeError, KeyError, ValueError
-            As for words and contexts, or if a layer does not exist.
-        """
-        chosen, pooling = check_layers(layers, self.n_layers), self._hidden_pooling
-        given: Any = check_sequence("items", items)
-        if len(given) and isinstance(given[0], str):
-            words = _check_words(given)
-            self.wv.check_known(words)
-            return self.wv.encode(words, chosen, pooling)
-        return self._source.vectors(_check_contexts(given), chosen, pooling)
-
     def input_embeddings(
         self, subwords: Subwords = "refuse", name: str | None = None
     ) -> WordEmbeddingModel:
@@ -380,23 +350,24 @@ class EncodedVectors(StoredVectors):
     def stored_nbytes(self) -> int:
         return len(self.key_to_index) * self.vector_size * 4
 
-    def _contexts(self, words: Sequence[str], pooling: Pooling) -> list[Context]:
+    def _contexts(self, words: Sequence[str]) -> list[Context]:
         return [
             # The whole SentenceTransformer gets the bare word, as from its own users.
             self._source.encoder.alone(word)
-            if template == SLOT and pooling != "auto"
+            if template == SLOT and self.pooling != "auto"
             else Context(*fill_template(template, word))
             for word in words
             for template in self.templates or (SLOT,)
         ]
 
-    def encode(self, words: Sequence[str], layers: Sequence[int], pooling: Pooling) -> Vectors:
-        """Return the vectors of words at layers, of shape (n_layers, n_words, dim)."""
-        vectors = self._source.vectors(self._contexts(words, pooling), layers, pooling)
-        if self.templates is None or not words:
+    def _encode(self, words: Sequence[str]) -> Vectors:
+        """Return the vectors of words, of shape (n_words, dim)."""
+        contexts = self._contexts(words)
+        vectors: Vectors = self._source.vectors(contexts, [self.layer], self.pooling)[0]
+        if self.templates is None:
             return vectors
-        shape = (len(layers), len(words), len(self.templates), vectors.shape[-1])
-        mean: Vectors = vectors.reshape(shape).mean(axis=2, dtype=np.float64).astype(np.float32)
+        shape = (len(words), len(self.templates), vectors.shape[-1])
+        mean: Vectors = vectors.reshape(shape).mean(axis=1, dtype=np.float64).astype(np.float32)
         return mean
 
     def check_known(self, words: Sequence[str]) -> None:
@@ -412,7 +383,7 @@ class EncodedVectors(StoredVectors):
 
     def _note(self, words: Sequence[str]) -> None:
         new = [word for word in dict.fromkeys(words) if word not in self._reasons]
-        tokens = iter(self._source.encoder.tokenize(self._contexts(new, self.pooling)))
+        tokens = iter(self._source.encoder.tokenize(self._contexts(new)))
         for word in new:
             own = [next(tokens) for _ in self.templates or (SLOT,)]
             self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
@@ -424,7 +395,7 @@ class EncodedVectors(StoredVectors):
             new = [word for word in dict.fromkeys(words) if index.get(word) is None]
             self.check_known(new)
             if new:
-                self._rows += [*self.encode(new, [self.layer], self.pooling)[0]]
+                self._rows += [*self._encode(new)]
                 index.update(zip(new, range(len(index), len(self._rows)), strict=True))
 
     def get_vector(self, word: str) -> FloatArray:

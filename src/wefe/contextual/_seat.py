@@ -27,7 +27,6 @@ from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
-Level: TypeAlias = Literal["sentence", "word"]
 Permuted: TypeAlias = Literal["words", "sentences"]
 
 
@@ -35,7 +34,9 @@ class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
     Every word is put into every template ("This is {}.", "That is {}.", ...). WEAT is measured with
-    each sentence as one element of its set. SEAT needs an encoder (:func:`load_encoder`).
+    each sentence as one element of its set: the vector of the whole text, with the pooling of the
+    model ('first' is then the first token). Templates of the model itself are not used. SEAT needs
+    an encoder (:func:`load_encoder`).
 
     Parameters
     ----------
@@ -49,10 +50,6 @@ class SEAT(BaseMetric):
         sentences of one word depend on each other. The score does not depend on it.
     return_effect_size : bool, default=True
         Put the effect size under 'result', not the statistic.
-    level : {'sentence', 'word'}, default='sentence'
-        Which vector represents a filled template. 'sentence': that of the whole text, as published,
-        with the pooling of the model ('first' is then the first token). 'word': that of the word in
-        it. Templates of the model itself are not used.
     ddof : {0, 1}, default=1
         Standard deviation in the effect size: sample (1), as published, or population (0).
     p_value_iterations : int, default=100000
@@ -97,7 +94,6 @@ class SEAT(BaseMetric):
     templates: Templates | Mapping[str, Templates] | None = None
     permute: Permuted = "words"
     return_effect_size: bool = True
-    level: Level = "sentence"
     ddof: Ddof = 1
     p_value_iterations: Count = 100_000
 
@@ -143,7 +139,7 @@ class SEAT(BaseMetric):
         """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
         # Sets in turn: targets first, as the templates have them.
         contexts = [
-            [self._context(template, word) for word in part.words for template in templates]
+            [_sentence(template, word) for word in part.words for template in templates]
             for part, templates in zip(sets, self._templates, strict=True)
         ]
         every = list(itertools.chain(*contexts))
@@ -153,10 +149,6 @@ class SEAT(BaseMetric):
         return [
             (own @ axis).reshape(len(part), -1) for own, part in zip((x, y), sets, strict=False)
         ]
-
-    def _context(self, template: str, word: str) -> Context:
-        text, start, end = fill_template(template, word)
-        return Context(text, start, end) if self.level == "word" else Context(text, 0, len(text))
 
     def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums:
         of_sentences = self._associations((*targets, *attributes))
@@ -168,3 +160,8 @@ class SEAT(BaseMetric):
             return Sums(x, y, lambda of_x, of_y: n_templates * (of_x - of_y))
         deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
         return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
+
+
+def _sentence(template: str, word: str) -> Context:
+    text, _, _ = fill_template(template, word)
+    return Context(text, 0, len(text))

@@ -247,9 +247,7 @@ def best_first(ranking: pd.DataFrame) -> Table:
     return Table([models[i] for i in order], columns, ranks[order])
 
 
-def plot_group_shares(
-    frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
-) -> go.Figure:
+def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
     """Plot the share of each group among the neighbours of words, and what chance would give.
 
     Parameters
@@ -258,8 +256,6 @@ def plot_group_shares(
         One row per word and group: 'word', 'group', 'share' of neighbours that lean to the group,
         in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random words; 'leans_to',
         the group of the word itself.
-    title : str, optional
-        Title of the figure.
     groups : sequence of str, optional
         All groups, in the order of their colours. Default: `frame.attrs['groups']`, or as in the
         rows.
@@ -273,7 +269,7 @@ def plot_group_shares(
     Raises
     ------
     TypeError, ValueError
-        If `frame` lacks a column or is empty, or the shares of a word sum to more than 1.
+        If `frame` lacks a column or is empty.
 
     Examples
     --------
@@ -287,7 +283,6 @@ def plot_group_shares(
     names = check_groups(groups, frame)
     table = table.reindex(columns=["model", "leans_to", "word", "group", "share", "low", "high"])
     table[["model", "leans_to"]] = table[["model", "leans_to"]].astype(object).fillna("")
-    _check_shares(table)
     words, models = table["word"].unique().tolist(), table["model"].unique().tolist()
     leans = table.groupby("word")["leans_to"].first().map(_lean)
     labels = {word: wrap(shortened(word)) + leans[word] * (len(models) == 1) for word in words}
@@ -322,21 +317,9 @@ def plot_group_shares(
         "their line: chance explains them."
     )
     notes = {note: table["null_lower"].notna().any()}
-    return apply_layout(figure, title or heading, notes, panels.height, panels.title_px)
+    return apply_layout(figure, heading, notes, panels.height, panels.title_px)
 
 
 def _lean(label: str) -> str:
     text = label if label in ("", NO_CLEAR_DIRECTION) else f"leans to {wrap(label, 24)}"
     return text and f'<br><span style="font-size:10px">{text}</span>'
-
-
-def _check_shares(table: pd.DataFrame) -> None:
-    """Raise an error for percentages and for repeated shares of a group."""
-    sums = table.groupby(["model", "word"], sort=False)["share"].sum()
-    over = sums[sums > 1 + 1e-6].reset_index("word")["word"].tolist()
-    if over:
-        raise ValueError(
-            f"column 'share' must sum to at most 1 for each word; got more for "
-            f"{', '.join(at_most(over))}. Divide percentages by 100. If the table has several "
-            "models, add a column 'model'."
-        )

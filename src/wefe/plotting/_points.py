@@ -22,7 +22,7 @@ from wefe.plotting._style import (
     hover,
     point_style,
 )
-from wefe.plotting._table import check_frame, check_groups, check_result, parts_of, with_values
+from wefe.plotting._table import check_frame, check_groups, check_results, parts_of, with_values
 
 if TYPE_CHECKING:
     from wefe.retrieval import RankingAudit
@@ -120,17 +120,13 @@ def plot_neighborhood(
     return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
 
 
-def plot_clusters(
-    frame: pd.DataFrame, *, title: str | None = None, method: str = "t-SNE"
-) -> go.Figure:
+def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
     """Plot the most biased words in two dimensions, with their clusters.
 
     Parameters
     ----------
     frame : DataFrame
         Result of :func:`wefe.explore.cluster_map`: 'word', 'x', 'y', 'group', 'cluster'.
-    title : str, optional
-        Title of the figure.
     method : str, default='t-SNE'
         Method of the map, for the note.
 
@@ -184,7 +180,7 @@ def plot_clusters(
         "looked for.": True,
     }
     names = ["The most biased words and their clusters", *filter(None, [frame.attrs.get("model")])]
-    heading = title or ", ".join(names)
+    heading = ", ".join(names)
     return apply_layout(figure, heading, notes, 480, below_px=30, footnotes=lost)
 
 
@@ -301,7 +297,7 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     >>> plot_impact_ratios(audit).data[0].x
     (0.3333333333333333, 1.0)
     """
-    check_result("audit", audit, "wefe.retrieval.audit_ranking", "RankingAudit")
+    check_results("audit", audit, "audit_ranking", "RankingAudit")
     figure = go.Figure()
     template = (
         "<b>{group}</b> ({n_names} names)<br>impact ratio: {impact_ratio:.3f}<br>"

@@ -33,9 +33,7 @@ _QUANTILES = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperf
 AWAY = PALETTE[-1]
 
 
-def plot_extremes(
-    frame: pd.DataFrame, *, title: str | None = None, groups: Sequence[str] | None = None
-) -> go.Figure:
+def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
     """Plot the most extreme words of each group.
 
     Parameters
@@ -43,8 +41,6 @@ def plot_extremes(
     frame : DataFrame
         One row per word: 'model', 'group', 'rank' (from 1), 'word', and 'projection', the cosine
         with the direction towards the group, in [-1, 1].
-    title : str, optional
-        Title of the figure.
     groups : sequence of str, optional
         As in :func:`plot_group_shares`.
 
@@ -82,7 +78,7 @@ def plot_extremes(
     # A row per model where its groups fit into one.
     abreast = {1: 2, 2: 2, 4: 4}.get(len(shown), 3)
     panels = Panels(list(dict.fromkeys(titles)), 18 * n_rows + 12, below_px=54, abreast=abreast)
-    axis, meaning = _axis_title(panels.n_columns, *(shown if facing else ("", "", " →")))
+    axis = _axis_title(panels.n_columns, *(shown if facing else ("", "", " →")))
     characters = max(12, 80 // panels.n_columns // (1 + facing))
     is_left = facing & (table["group"] == shown[-1])
     table["x"] = table["projection"].mask(is_left, -table["projection"])
@@ -122,9 +118,8 @@ def plot_extremes(
     heading = f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
     heading = _joined(heading, models[0] * (len(models) == 1))
     note = "Bars: cosine with the bias direction towards the group; rank 1 on top."
-    notes = {note: True, meaning: meaning}
     return apply_layout(
-        figure, title or heading, notes, panels.height, panels.title_px, footnotes=lost
+        figure, heading, {note: True}, panels.height, panels.title_px, footnotes=lost
     )
 
 
@@ -183,7 +178,7 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     panel_px = max(52, height_px(labels) + 26) * len(rows) + 8
     panels = Panels(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
     end = " towards the group →" * by_group
-    axis, meaning = _axis_title(panels.n_columns, first, second, end)
+    axis = _axis_title(panels.n_columns, first, second, end)
     figure = panels.figure()
     for position, (group, name) in enumerate(keys):
         place = panels.place(position)
@@ -207,7 +202,6 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     notes = {
         "Box: middle half, with the median. Lines: 90 % of the words. Named: those at both "
         "ends.": True,
-        meaning: meaning,
         "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
     }
     return apply_layout(
@@ -223,19 +217,11 @@ def _n_words(size: int) -> str:
     return f'<br><span style="font-size:10px">{size:,} word{"s" * (size != 1)}</span>'
 
 
-def _axis_title(
-    n_columns: int, first: str = "", second: str = "", end: str = ""
-) -> tuple[str, str]:
-    """Return an axis title, and a note with the full names of shortened groups."""
+def _axis_title(n_columns: int, first: str = "", second: str = "", end: str = "") -> str:
     most = 24 // n_columns + 2
     left, right = (f"← {shortened(second, most)}    ", f"    {shortened(first, most)} →")
     what = _COSINE if n_columns == 1 else "cosine"
-    axis = escape(left * bool(second) + what + end + right * bool(first))
-    note = _joined(
-        f"left: towards {second}" * bool(second), f"right: towards {first}" * bool(first)
-    )
-    is_cut = max(len(first), len(second)) > most
-    return axis, f"{note[:1].upper()}{note[1:]}." * is_cut
+    return escape(left * bool(second) + what + end + right * bool(first))
 
 
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:

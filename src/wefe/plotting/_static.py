@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import io
 import itertools
 import math
 import os
 import re
 import textwrap
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -46,6 +45,7 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
     "font.size": 8,
+    "legend.frameon": False,
     "pdf.fonttype": 42,
     "svg.hashsalt": "wefe",
     "savefig.bbox": "tight",
@@ -109,25 +109,25 @@ def write_figures(
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     written, used = list[Path](), Counter[str]()
+    given: Any = {
+        _scores: scores,
+        _ranking: ranking,
+        _correlations: correlations,
+        _sentiment: negative_sentiment,
+        _silhouettes: silhouettes,
+        _biases: biases,
+    }
     with mpl.rc_context(_STYLE):
-        tables = (scores, ranking, correlations, negative_sentiment, silhouettes, biases)
-        draw = (_scores, _ranking, _correlations, _sentiment, _silhouettes, _biases)
-        drawn: Any = zip(tables, draw, strict=True)
-        given = (draw(table) for table, draw in drawn if table is not None)
-        for name, figure in itertools.chain.from_iterable(given):
+        drawn = (draw(table) for draw, table in given.items() if table is not None)
+        for name, figure in itertools.chain.from_iterable(drawn):
             slug = re.sub(r"\W+", "-", name).strip("-")[:80]
             used[slug] += 1
             stem = slug if used[slug] == 1 else f"{slug}_{used[slug]}"
-            written += [_save(figure, folder / f"{stem}.{kind}", kind) for kind in formats]
+            for kind in formats:
+                written.append(folder / f"{stem}.{kind}")
+                with atomic_file(written[-1]) as file:
+                    figure.savefig(file, format=kind, metadata=_NO_DATE[kind])
     return written
-
-
-def _save(figure: Figure, path: Path, kind: str) -> Path:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format=kind, metadata=_NO_DATE[kind])
-    with atomic_file(path) as file:
-        file.write(buffer.getvalue())
-    return path
 
 
 def check_matplotlib() -> Any:
@@ -153,10 +153,6 @@ def _name_rows(axes: Axes, names: Sequence[str]) -> None:
     axes.set_ylim(max(len(names), 1) - 0.5, -0.5)
 
 
-def _legend(axes: Axes) -> None:
-    axes.legend(loc="upper left", bbox_to_anchor=(1, 1), frameon=False)
-
-
 def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     for (metric, query_set), group in parts_of(scores, ["metric", "query_set"]):
         reading = Reading.of(group)
@@ -178,7 +174,7 @@ def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
                 axes.hlines(y, own["score_lower"], own["score_upper"], color=INK, linewidth=1)
                 null = own["null_lower"], own["null_upper"]
                 axes.hlines(y, *null, color="#00000055", linewidth=2.5)
-            _legend(axes)
+            figure.legend(loc="outside right upper")
         _name_rows(axes, reading.queries)
         axes.axvline(table["no_bias_value"].iloc[0], color=INK, linewidth=0.8)
         axes.set_xlabel(reading.axis_title(table))
@@ -191,13 +187,13 @@ def _ranking(ranking: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     figure, (axes,) = _figure(panel=(6, 1 + 0.22 * len(models)))
     table = pd.DataFrame(ranks, columns=shorten(columns)[0])
     colours: Any = list(itertools.islice(itertools.cycle(PALETTE), len(columns)))
-    table.plot.barh(stacked=True, ax=axes, color=colours)
+    table.plot.barh(stacked=True, ax=axes, color=colours, legend=False)
+    figure.legend(loc="outside right upper")
     for row, total in enumerate(np.nansum(ranks, axis=1)):
         lacks = " (lacks a rank)" * bool(np.isnan(ranks[row]).any())
         axes.text(total, row, f" {total:g}{lacks}", va="center")
     _name_rows(axes, models)
     axes.set_xlabel("Sum of ranks (rank 1: least bias measured)")
-    _legend(axes)
     yield "ranking", figure
 
 
@@ -212,7 +208,7 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
 
     scale = LIGHT.layout.colorscale
     cells = scale.diverging if limits[0] < 0 else scale.sequential
-    colours = LinearSegmentedColormap.from_list("wefe", [colour for _, colour in cells])
+    colours = LinearSegmentedColormap.from_list("wefe", list(cells))
     widest = max(table.values.shape[1] for table in tables.values())
     side = 1.5 + min(5.0, 0.35 * widest)
     figure, panels = _figure(len(tables), 2, (side, side))
@@ -223,45 +219,40 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
         axes.set_yticks(range(len(rows)), shorten(rows)[0], fontsize=size)
         axes.set_title(title)
         if len(columns) <= _MOST_NUMBERS:
-            _write_numbers(axes, values, text, 0.8 * size)
+            for (i, j), value in np.ndenumerate(values):
+                shown = re.sub("nan%?", "n/a", text.format(value))
+                axes.text(j, i, shown, ha="center", va="center", fontsize=0.8 * size)
     figure.colorbar(image, ax=panels, label=what, shrink=0.8)
     return figure
 
 
-def _write_numbers(axes: Axes, values: Any, text: str, size: float) -> None:
-    for (i, j), value in np.ndenumerate(values):
-        shown = "n/a" if math.isnan(value) else text.format(value)
-        axes.text(j, i, shown, ha="center", va="center", fontsize=size)
-
-
 def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[str, Figure]]:
     for title, of_models in results_of.items():
-        first = itertools.islice(read_spreads(of_models).items(), _MOST_PANELS)
-        spreads = {model: spread for model, spread in first if len(spread.words)}
+        spreads = [pair for pair in read_spreads(of_models).items() if len(pair[1].words)]
         if not spreads:
             continue
-        wide = max(2.5, 0.25 * max(len(spread.words) for spread in spreads.values()))
-        figure, panels = _figure(len(spreads), max(1, int(9 / wide)), (wide, 2.4), sharey=True)
+        shares = [spread.words["share"] for _, spread in spreads[:_MOST_PANELS]]
+        wide = max(2.5, 0.25 * max(map(len, shares)))
+        figure, panels = _figure(len(shares), max(1, int(9 / wide)), (wide, 2.4), sharey=True)
         tables = {}
-        for axes, (model, spread) in zip(panels, spreads.items(), strict=True):
-            shares = spread.words["share"]
-            shares.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
+        for axes, own, (model, spread) in zip(panels, shares, spreads, strict=False):
+            own.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
             axes.axhline(spread.uniform, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(f"{model}\nRNSB = {spread.score:.3g}")
-            tables[model] = Table([*shares.index], [*shares.index], np.outer(shares, shares))
+            tables[model] = Table([*own.index], [*own.index], np.outer(own, own))
         figure.supylabel("Share of negative sentiment")
         yield f"negative sentiment {title}", figure
-        limits = (0.0, max(float(table.values.max()) for table in tables.values()) or 1.0)
-        figure = _matrices(tables, "Joint share", limits, "{:.1%}")
+        highest = max(float(own.max()) for own in shares) ** 2 or 1.0
+        figure = _matrices(tables, "Joint share", (0.0, highest), "{:.1%}")
         yield f"joint negative sentiment {title}", figure
 
 
 def _silhouettes(silhouettes: Sequence[Silhouette]) -> Iterator[tuple[str, Figure]]:
-    groups: dict[tuple[str, str, str], list[Silhouette]] = {}
+    groups: dict[tuple[str, str, str], list[Silhouette]] = defaultdict(list)
     for each in silhouettes:
-        groups.setdefault((each.metric, each.query_name, each.vary), []).append(each)
-    for (metric, query, vary), several in groups.items():
-        several = several[:_MOST_PANELS]
+        groups[each.metric, each.query_name, each.vary].append(each)
+    for (metric, query, vary), every in groups.items():
+        several = every[:_MOST_PANELS]
         figure, panels = _figure(len(several), 3, (2.6, 2.2), sharey=True)
         for axes, each in zip(panels, several, strict=True):
             axes.plot(each.k, each.curves.T, color=PALETTE[0], linewidth=0.4, alpha=0.15)

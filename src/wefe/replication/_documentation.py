@@ -15,7 +15,7 @@ from wefe.metrics import MAC, RIPA, RND, RNSB, WEAT, association
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_queries_results
 from wefe.query import Query
-from wefe.replication._replication import Findings, Run, Values, compared
+from wefe.replication._replication import Findings, Run, Values, aggregates, compared
 from wefe.study import StudyResults
 
 #: (item, score) -> value
@@ -46,7 +46,7 @@ def findings(run: Run) -> Findings:
     queries = {part.name: part.queries for part in run.results.plan.query_sets}
     weat = load_weat()
     of_example = Query([weat["flowers"], weat["weapons"]], [weat["pleasant_5"]])
-    measured = dict(_scores(run.results))
+    measured = _scores(run.results)
     for name, model in run.open_models([*chain(*queries.values()), of_example]).items():
         found = [
             *_words(model, queries),
@@ -64,18 +64,16 @@ def findings(run: Run) -> Findings:
     return Findings(_tables(run, measured), figures, measured, _NOTES)
 
 
-def _scores(results: StudyResults) -> Iterator[tuple[Any, float]]:
-    """Yield the scores of the study; a single query is named after its set."""
-    alone = {part.name for part in results.plan.query_sets if len(part.queries) == 1}
-    for row in results.to_frame().to_dict("records"):
-        item = row["query_set"] if row["query_set"] in alone else row["query_name"]
-        yield (item, row["metric"], row["model_name"]), row["score"]
-        if row["metric"] == "WEAT effect size":
-            yield (item, "p-value of WEAT", row["model_name"]), row["p_value"]
-    for name in ("Gender queries", "Ethnicity queries"):
-        for metric, scores in results.aggregated(name).items():
-            for model, score in scores.items():
-                yield (name, metric, model), score
+def _scores(results: StudyResults) -> Values:
+    """Return the scores of the study; a single query is named after its set."""
+    alone = [part.name for part in results.plan.query_sets if len(part.queries) == 1]
+    tidy = results.to_frame()
+    tidy["item"] = tidy["query_name"].mask(tidy["query_set"].isin(alone), tidy["query_set"])
+    key = ["item", "metric", "model_name"]
+    tested = tidy[tidy["metric"] == "WEAT effect size"].assign(metric="p-value of WEAT")
+    scores = [tidy.set_index(key)["score"], tested.set_index(key)["p_value"]]
+    of_queries: Values = pd.concat(scores).to_dict()
+    return of_queries | aggregates(results, ["Gender queries", "Ethnicity queries"])
 
 
 def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) -> _Scores:

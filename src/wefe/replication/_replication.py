@@ -89,7 +89,7 @@ class Replication:
     name : str
         Name of the replication.
     paper : dict
-        Facts about the paper: 'title', 'reference', 'shows', 'minutes' and 'models'.
+        Facts about the paper: 'title', 'reference', 'shows' and 'models'.
     tables, figures : dict
         Title -> DataFrame or plotly Figure, in the order of the paper.
     comparison : DataFrame
@@ -182,8 +182,8 @@ def list_replications() -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        Indexed by name. Columns: 'title', 'reference', 'shows', 'minutes' (with the packaged
-        vectors) and 'models' (names of the original models -> where to find them).
+        Indexed by name. Columns: 'title', 'reference', 'shows' and 'models' (names of the
+        original models -> where to find them).
 
     Examples
     --------
@@ -350,6 +350,16 @@ def beside_printed(
     values = values.sort_values("item", key=lambda items: pd.factorize(items)[0], kind="stable")
     values["head"] = values[columns].agg(", ".join, axis=1)
     return values.set_index([*rows, "head"])["value"].unstack(sort=False).rename_axis(columns=None)
+
+
+def aggregates(results: StudyResults, query_sets: Iterable[str]) -> Values:
+    """Return the aggregated scores of query sets."""
+    return {
+        (name, metric, model): score
+        for name in query_sets
+        for metric, scores in results.aggregated(name).items()
+        for model, score in scores.items()
+    }
 
 
 def why(error: Exception) -> str:

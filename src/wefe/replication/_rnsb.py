@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import partial
 from itertools import chain, product
 from typing import TYPE_CHECKING, Any
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _ORIGIN, _RELIGION = "National Origin Identity", "Religion Identity"
 _CASES = {"rnsb_national_origin": _ORIGIN, "rnsb_religion": _RELIGION}
 _FEWEST = 0.8
-_COLOURS = {"positive": PALETTE[2], "negative": PALETTE[3], "identity": PALETTE[0]}
+_LOOKS = {"positive": (PALETTE[2], 5), "negative": (PALETTE[3], 5), "identity": (PALETTE[0], 9)}
 
 
 def _by_weat_words(key: str) -> list[Query]:
@@ -49,38 +49,38 @@ def findings(run: Run) -> Findings:
     params = plan.metrics[0].params
     queries = {_CASES[each.name]: each.queries[0] for each in plan.query_sets}
     notes: dict[str, None] = {}
+    scores: Values = {}
     measured: Values = {}
     maps: dict[str, go.Figure] = {}
     results: dict[str, MetricResult] = {}
     for (name, model), case in product(run.open_models(queries.values()).items(), queries):
         found = embed_query(model, queries[case], preprocessors=params["preprocessors"])
         notes |= dict.fromkeys(_missing(found, case))
-        measured[case, "RNSB", name] = math.nan
+        scores[case, "RNSB", name] = math.nan
         result = _result(found, model, params)
         if result is None:
             continue
-        measured[case, "RNSB", name] = result["rnsb"]
+        scores[case, "RNSB", name] = result["rnsb"]
         for term, value in result["negative_sentiment_probabilities"].items():
             measured[term, "P(negative)", name] = value
         if case == _ORIGIN:
             results[name] = result
             maps[f"Figure 1: words in two dimensions, {name}"] = _map(found, name)
-    scores = {key: value for key, value in measured.items() if key[1] == "RNSB"}
     table = beside_printed(scores, run.printed_in("Table 1"), ["item"], ["model"])
     tables = {"Table 1: RNSB of each case study": table.rename_axis("case study")}
-    return Findings(tables, maps | _figures_3_and_4(results), measured, [*notes])
+    return Findings(tables, maps | _figures_3_and_4(results), scores | measured, [*notes])
 
 
-def _missing(found: EmbeddedQuery, case: str) -> Iterator[str]:
-    """Yield notes on out-of-vocabulary words."""
-    words = [word for part in found.attributes for word in part.lost]
-    terms = [word for part in found.targets for word in part.lost]
-    if words:
-        size = sum(map(len, found.query.attribute_sets))
-        yield f"{found.model_name} lacks {len(words):,} of {size:,} positive and negative words."
-    if terms:
-        lacks = f"{case}: {found.model_name} lacks {', '.join(terms)}"
-        yield f"{lacks}; RNSB needs at least 80 % of the terms."
+def _missing(found: EmbeddedQuery, case: str) -> list[str]:
+    """Return notes on out-of-vocabulary words."""
+    words = sum(len(part.lost) for part in found.attributes)
+    terms = ", ".join(chain(*(part.lost for part in found.targets)))
+    size = sum(map(len, found.query.attribute_sets))
+    notes = {
+        f"{found.model_name} lacks {words:,} of {size:,} positive and negative words.": words,
+        f"{case}: {found.model_name} lacks {terms}; RNSB needs at least 80 % of the terms.": terms,
+    }
+    return [note for note, applies in notes.items() if applies]
 
 
 def _result(
@@ -105,12 +105,10 @@ def _map(found: EmbeddedQuery, model: str) -> go.Figure:
     kinds = ["positive", "negative", *["identity"] * len(found.targets)]
     points["kind"] = np.repeat(kinds, [len(part.words) for part in sets])
     points["word"] = list(chain(*(part.words for part in sets)))
+    points["text"] = points["word"].where(points["kind"] == "identity", "")
     figure = go.Figure()
-    for kind, colour in _COLOURS.items():
-        own = points[points["kind"] == kind]
-        is_identity = kind == "identity"
-        own = own.assign(text=own["word"]) if is_identity else own
-        marker = {"color": colour, "size": 9 if is_identity else 5}
+    for kind, (colour, size) in _LOOKS.items():
+        own, marker = points[points["kind"] == kind], {"color": colour, "size": size}
         add_points(figure, own, f"{kind} words", "{word}", marker)
     return apply_layout(
         figure, f"Sentiment words and national origins, {model}", {"PCA.": True}, 480

@@ -22,11 +22,9 @@ def findings(run: Run) -> Findings:
     tidy = run.results.to_frame()
     queries = pd.Series(tidy["query_name"].unique(), _TESTS, name="query")
     tests = tidy["query_name"].map({query: test for test, query in queries.items()})
-    measured = {
-        (test, score, model): value
-        for column, score in {"score": "effect size", "p_value": "p_value"}.items()
-        for test, model, value in zip(tests, tidy["model_name"], tidy[column], strict=True)
-    }
+    values = tidy.assign(item=tests).rename(columns={"score": "effect size"})
+    values = values.melt(["item", "model_name"], ["effect size", "p_value"], "score", "value")
+    measured = values.set_index(["item", "score", "model_name"])["value"].to_dict()
     table = beside_printed(measured, run.printed, ["item"], ["score", "model"])
     table = table.loc[sorted(_TESTS, key=lambda test: int(test.split()[1]))]
     table = table.rename(columns=lambda head: head.replace("effect size", "d")).join(queries)

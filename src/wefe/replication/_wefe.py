@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 import pandas as pd
 
 from wefe.plotting import plot_ranking, plot_ranking_correlations
-from wefe.replication._replication import Findings, Run, Values, benchmarks_at_hand
+from wefe.replication._replication import Findings, Run, aggregates, benchmarks_at_hand
 from wefe.study import StudyResults
 from wefe.study._plan import OVERALL
 
@@ -52,20 +51,10 @@ def findings(run: Run) -> Findings:
                 f"{part.name}: scores are not compared with printed values, because "
                 f"{len(part.left_out)} queries are left out ({part.left_out[0][1]})."
             )
-    measured = _measured(results, complete)
     tidy = results.to_frame().query("words_lost > 0")
     incomplete = set(zip(tidy["query_set"], tidy["model_name"], strict=True))
     incomplete |= {(OVERALL, model) for _, model in incomplete}
-    return Findings(tables, figures, measured, notes, incomplete)
-
-
-def _measured(results: StudyResults, places: Iterable[str]) -> Values:
-    return {
-        (place, metric, model): score
-        for place in places
-        for metric, scores in results.aggregated(place).items()
-        for model, score in scores.items()
-    }
+    return Findings(tables, figures, aggregates(results, complete), notes, incomplete)
 
 
 def _table_1(results: StudyResults, place: str) -> pd.DataFrame:

@@ -123,11 +123,6 @@ class RankingAudit:
         return cls(**{**data, **tables, "ndcg": ndcg})
 
     @property
-    def decided_by_name(self) -> float:
-        """Share of queries whose top k changes if names are exchanged between groups."""
-        return float(self.decided["queries"].iloc[0])
-
-    @property
     def lowest(self) -> pd.Series:
         """The row of `groups` with the lowest impact ratio."""
         return self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
