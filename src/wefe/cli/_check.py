@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -18,10 +18,10 @@ from wefe._output import as_json, as_text, say, tell
 from wefe._visible import visible
 from wefe.cli import _options as opt
 from wefe.cli._run import Stored
-
-if TYPE_CHECKING:
-    from wefe.study import StudyResults
-    from wefe.study._gate import GateReport
+from wefe.study import Study, StudyResults
+from wefe.study._gate import GateReport, checked_increase, limits_by_label, limits_of_rankings
+from wefe.study._gate import check as check_limits
+from wefe.study._store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -89,10 +89,6 @@ def check(
         json: all rows. junit: XML for CI servers. github: text with annotations, the default in
         GitHub Actions. Otherwise text.
     """
-    from wefe.study import Study
-    from wefe.study._gate import check as check_limits
-    from wefe.study._gate import checked_increase, limits_by_label, limits_of_rankings
-
     # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
     source = stored.source(study)
@@ -172,9 +168,6 @@ def _check_baseline(baseline: Path, results: Path) -> None:
 
 
 def _open_baseline(path: Path, study: str) -> StudyResults:
-    from wefe.study import StudyResults
-    from wefe.study._store import Store
-
     with Store(path, create=False) as store:
         names = store.studies()
     return StudyResults.from_file(path, study if study in names else None)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from wefe.cli import _options as opt
+from wefe.models import convert as convert_model
 
 
 @opt.command
@@ -44,8 +45,6 @@ def convert(
     skip_damaged
         Skip damaged lines, and report their number.
     """
-    from wefe.models import convert as convert_model
-
     model = convert_model(
         source,
         path,

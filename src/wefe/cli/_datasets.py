@@ -9,6 +9,7 @@ import pandas as pd
 
 from wefe._output import Format, say, tell, write
 from wefe.cli import _options as opt
+from wefe.datasets import list_criteria, list_datasets, list_query_sets
 from wefe.datasets._opened import open_query_set
 from wefe.query import Query
 
@@ -38,8 +39,6 @@ def datasets(
     if name is not None:
         _show(open_query_set(name, offline, "QUERY_SET").queries, format)
         return
-    from wefe.datasets import list_criteria, list_datasets, list_query_sets
-
     query_sets = pd.DataFrame(list_query_sets())
     word_sets = pd.DataFrame(list_datasets())
     both = [query_sets.assign(kind="query set"), word_sets.assign(kind="dataset")]

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import typer
 
 from wefe._output import as_text, tell
+from wefe.aggregation import aggregate
 from wefe.cli import _options as opt
-
-if TYPE_CHECKING:
-    from wefe.models import WordEmbeddingModel
+from wefe.datasets import load_case_study_queries, load_weat_queries
+from wefe.metrics import WEAT
+from wefe.models import WordEmbeddingModel, load, load_test_model
+from wefe.models._load import words_of
+from wefe.ranking import create_ranking
+from wefe.running import measure
 
 
 @opt.command
@@ -33,16 +39,6 @@ def demo(
         Your own vectors: anything that 'wefe measure --model' accepts. The tests then use them
         instead of the packaged vectors, and the ranking includes both.
     """
-    import pandas as pd
-
-    from wefe.aggregation import aggregate
-    from wefe.datasets import load_case_study_queries, load_weat_queries
-    from wefe.metrics import WEAT
-    from wefe.models import load
-    from wefe.models._load import words_of
-    from wefe.ranking import create_ranking
-    from wefe.running import measure
-
     logging.getLogger("wefe").setLevel(logging.ERROR)
     tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
     lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
@@ -107,10 +103,6 @@ def demo(
 
 
 def _demo_models() -> list[WordEmbeddingModel]:
-    import numpy as np
-
-    from wefe.models import WordEmbeddingModel, load_test_model
-
     full = load_test_model()
     words = list(full.vocab)
     # Principal components come in order, so the first ones are the best short version.

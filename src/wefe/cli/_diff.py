@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+import pandas as pd
 import typer
 
 from wefe._output import Format, as_json, as_latex, as_text
 from wefe._visible import as_csv, visible
 from wefe.cli import _options as opt
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.study._diff import StudyDiff
+from wefe.cli._run import Stored
+from wefe.study._diff import StudyDiff
+from wefe.study._diff import diff as compare
 
 
 @opt.command
@@ -53,9 +51,6 @@ def diff(
         table, markdown and latex show the differences; csv contains all scores; json contains all
         differences and settings.
     """
-    from wefe.cli._run import Stored
-    from wefe.study._diff import diff as compare
-
     declared = [path.suffix == ".toml" for path in (before, after)]
     opt.check_used(diff, locals(), {"study": (not all(declared), "results files")})
     one, other = (

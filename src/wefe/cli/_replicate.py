@@ -6,6 +6,8 @@ from pathlib import Path
 
 from wefe._output import as_text, say, tell
 from wefe.cli import _options as opt
+from wefe.replication import list_replications
+from wefe.replication import replicate as run
 
 
 @opt.command
@@ -41,8 +43,6 @@ def replicate(
     seed : N >= 0
         Seed of everything random.
     """
-    from wefe.replication import replicate as run
-
     if list_ or not name:
         _print_list()
         return
@@ -65,8 +65,6 @@ def replicate(
 
 
 def _print_list() -> None:
-    from wefe.replication import list_replications
-
     for name, paper in list_replications().iterrows():
         say(f"{name}: {paper['title']}", "bold")
         minutes = f"{paper['minutes']:g} minute{'' if paper['minutes'] == 1 else 's'}"
