@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
+from wefe.query import Query
 from wefe.results import OPPOSITE
 from wefe.study._plan import OVERALL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.query import Query
-    from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults
 
 # Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
