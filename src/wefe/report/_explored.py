@@ -8,8 +8,8 @@ from typing import Any
 
 import pandas as pd
 
+from wefe._plain import records
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.report._scores import records
 from wefe.study._results import StudyResults
 
 #: Cosines that are written as 0.000: what a mitigation leaves there is rounding.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,12 +28,6 @@ def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
     """Return ranks by query set; only the overall ranking has external columns and quality."""
     names = query_sets(results)
     return {name: results.rankings(name if len(names) > 1 else OVERALL) for name in names}
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]]
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
-    return rows
 
 
 def scored(results: StudyResults) -> pd.DataFrame:
