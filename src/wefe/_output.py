@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from wefe._plain import records
 from wefe._visible import as_csv, visible
 from wefe.results import OPPOSITE
 
@@ -136,11 +137,8 @@ def tables_of_scores(tidy: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
 def as_json(tables: Mapping[str, pd.DataFrame]) -> str:
     """Return named tables as one JSON object of lists of rows; NaN becomes null."""
     # pandas' JSON writer keeps 15 decimals, too few for small p-values.
-    records = {
-        name: table.astype(object).where(table.notna(), None).to_dict("records")
-        for name, table in tables.items()
-    }
-    return json.dumps(records, indent=2, ensure_ascii=False, default=int)
+    rows = {name: records(table) for name, table in tables.items()}
+    return json.dumps(rows, indent=2, ensure_ascii=False, default=int)
 
 
 def tell(text: str) -> None:

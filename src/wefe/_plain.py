@@ -6,7 +6,17 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the rows of a table; missing values become None."""
+    rows: list[dict[str, Any]]
+    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
+    return rows
 
 
 class Facts:

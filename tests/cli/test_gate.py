@@ -7,7 +7,7 @@ import typer
 from command_line import STUDY
 from made_results import results_of
 
-from wefe.cli import _check, _diff, _run
+from wefe.cli import _check, _run
 from wefe.study import StudyResults
 
 GATE = STUDY + "[limits]\nmax.weat-es = 2.0\n"
@@ -115,7 +115,7 @@ def test_names_in_differences_give_no_orders_to_terminals_or_actions(call, monke
     files = {"one": results_of({"RND": {"s": {"q": {"m": 0.5}}}})}
     files["other"] = results_of({"RND": {evil: {evil: {evil: 0.5}}}}, name=evil)
     monkeypatch.setattr(_run.Stored, "open", lambda self, path: files[str(path)])
-    code, printed = call("one", "other", "--format", kind, command=_diff.diff)
+    code, printed = call("one", "other", "--format", kind, command=_check.diff)
     assert code == 1
     assert not {"\x1b", "\u202e", "\r"} & set(printed)
     starts = [line.lstrip() for line in printed.splitlines()]

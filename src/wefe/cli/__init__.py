@@ -21,7 +21,12 @@ _COMMANDS = (
     "demo measure init run report verify diff check audit silhouette explore debias retrieval "
     "replicate convert datasets"
 )
-_OF_RUN = ("init", "report", "verify")
+_FILES = {
+    **dict.fromkeys(("init", "report", "verify"), "run"),
+    "convert": "datasets",
+    "diff": "check",
+    "replicate": "demo",
+}
 # Errors that end a command, and their messages.
 _ERRORS: dict[type[Exception], str] = {
     # Only a file made on purpose is nested so deeply.
@@ -55,8 +60,7 @@ def application() -> typer.Typer:
         rich_markup_mode=None,
     )
     for name in _COMMANDS.split():
-        module = "run" if name in _OF_RUN else name
-        function = getattr(import_module(f"wefe.cli._{module}"), name)
+        function = getattr(import_module(f"wefe.cli._{_FILES.get(name, name)}"), name)
         app.command(cls=Command, help=prose(function))(function)
     app.callback(invoke_without_command=True)(_top)
     return app

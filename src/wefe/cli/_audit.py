@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -18,15 +18,13 @@ from wefe._files import atomic_file
 from wefe._output import Format, say, tell, write
 from wefe._plain import plain
 from wefe._visible import visible
+from wefe.audit import DirectionAudit, QueryAudit
+from wefe.audit._score import between_two_groups
 from wefe.cli import _options as opt
 from wefe.cli._inputs import end, open_models, open_queries, preprocessors
-from wefe.datasets import load_criterion
+from wefe.datasets import Criterion, load_criterion
 from wefe.models._load import words_of
-
-if TYPE_CHECKING:
-    from wefe.audit import DirectionAudit, QueryAudit
-    from wefe.datasets import Criterion
-    from wefe.query import Query
+from wefe.query import Query
 
 logger = logging.getLogger(__name__)
 
@@ -149,8 +147,6 @@ def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) ->
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
     """Return the parts of queries to audit, each between two groups."""
-    from wefe.audit._score import between_two_groups
-
     asked = open_queries(names, offline)
     parts = [part for each in asked for query in each.queries for part in between_two_groups(query)]
     if asked and not parts:

@@ -1,27 +1,30 @@
-"""`wefe check`: check that the bias measured by a study is within limits."""
+"""`wefe check` and `wefe diff`: compare the results of a study with limits, or with others."""
 
 from __future__ import annotations
 
+import csv
 import logging
 import math
 import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 from xml.etree import ElementTree
 
 import pandas as pd
 import typer
 
-from wefe._output import as_json, as_text, say, tell
-from wefe._visible import visible
+from wefe._output import Format, as_json, as_latex, as_text, say, tell
+from wefe._visible import as_csv, visible
 from wefe.cli import _options as opt
 from wefe.cli._run import Stored
-
-if TYPE_CHECKING:
-    from wefe.study import StudyResults
-    from wefe.study._gate import GateReport
+from wefe.study import Study, StudyResults
+from wefe.study._diff import StudyDiff
+from wefe.study._diff import diff as compare
+from wefe.study._gate import GateReport, checked_increase, limits_by_label, limits_of_rankings
+from wefe.study._gate import check as check_limits
+from wefe.study._store import Store
 
 logger = logging.getLogger(__name__)
 
@@ -89,10 +92,6 @@ def check(
         json: all rows. junit: XML for CI servers. github: text with annotations, the default in
         GitHub Actions. Otherwise text.
     """
-    from wefe.study import Study
-    from wefe.study._gate import check as check_limits
-    from wefe.study._gate import checked_increase, limits_by_label, limits_of_rankings
-
     # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
     source = stored.source(study)
@@ -172,9 +171,6 @@ def _check_baseline(baseline: Path, results: Path) -> None:
 
 
 def _open_baseline(path: Path, study: str) -> StudyResults:
-    from wefe.study import StudyResults
-    from wefe.study._store import Store
-
     with Store(path, create=False) as store:
         names = store.studies()
     return StudyResults.from_file(path, study if study in names else None)
@@ -239,3 +235,78 @@ def _escaped(text: str) -> str:
     for letter in "%\r\n":
         text = text.replace(letter, f"%{ord(letter):02X}")
     return text
+
+
+@opt.command
+def diff(
+    before: Path,
+    after: Path,
+    *,
+    study: str | None = None,
+    tolerance: float = 0.0,
+    format: Format = "table",
+) -> None:
+    """Compare two results of a study.
+
+    Matches scores by the names of model, query set, query and metric, and lists scores without a
+    match. For each score that changed, prints the change, the change of its distance from no bias,
+    whether this is more than half the width of its bootstrap interval, and the inputs that differ:
+    words, parameters, vectors, or the version of wefe. Also compares quality benchmarks,
+    silhouettes, bias directions, and settings of rankings.
+
+    Exit code: 0 if nothing differs, 1 if something differs or nothing is comparable, 2 on errors.
+
+    Example: wefe diff before.db after.db --tolerance 1e-6
+
+    Parameters
+    ----------
+    before : BEFORE
+        A results file, or a study file that you have run.
+    after : AFTER
+        The same, to compare with BEFORE.
+    study : NAME
+        Name of the study, if a results file holds several.
+    tolerance : X
+        Ignore smaller differences. Use 1e-6 for results of two machines.
+    format
+        table, markdown and latex show the differences; csv contains all scores; json contains all
+        differences and settings.
+    """
+    declared = [path.suffix == ".toml" for path in (before, after)]
+    opt.check_used(diff, locals(), {"study": (not all(declared), "results files")})
+    one, other = (
+        Stored(name=None if is_declared else study).open(path)
+        for path, is_declared in zip((before, after), declared, strict=True)
+    )
+    found = compare(one, other, tolerance=tolerance)
+    if format == "csv":
+        print(_as_csv(found.rows()), end="")
+    elif format == "json":
+        print(as_json({"differences": found.table, "settings": found.settings}))
+    elif format == "markdown":
+        print(found.to_markdown(), end="")
+    elif format == "latex":
+        print("\n".join(as_latex(title, frame) for title, frame, _ in found.tables()), end="")
+    else:
+        _print_diff(found)
+    if not found.is_empty:
+        raise typer.Exit(1)
+
+
+def _as_csv(frame: pd.DataFrame) -> str:
+    """Return CSV with quoted names, so that no line can be a command to a CI server."""
+    frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
+
+
+def _print_diff(found: StudyDiff) -> None:
+    print(found.summary())
+    for note in found.notes:
+        print(f"note: {visible(note)}")
+    for title, frame, n_more in found.tables():
+        print(f"\n{title}")
+        # GitHub Actions obeys lines that begin so, even after spaces.
+        for line in as_text(frame).split("\n"):
+            print(f"\\{line}" if line.lstrip().startswith(("::", "##[")) else line)
+        if n_more:
+            print(f"... and {n_more:,} more; --format csv prints all scores")

@@ -1,15 +1,19 @@
-"""`wefe datasets`: list the published query sets, criteria and word sets."""
+"""`wefe datasets` and `wefe convert`: list published word lists, and make vectors open at once."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
 
 import pandas as pd
 
 from wefe._output import Format, say, tell, write
 from wefe.cli import _options as opt
+from wefe.datasets import list_criteria, list_datasets, list_query_sets
 from wefe.datasets._opened import open_query_set
+from wefe.models import convert as convert_model
 from wefe.query import Query
 
 
@@ -38,8 +42,6 @@ def datasets(
     if name is not None:
         _show(open_query_set(name, offline, "QUERY_SET").queries, format)
         return
-    from wefe.datasets import list_criteria, list_datasets, list_query_sets
-
     query_sets = pd.DataFrame(list_query_sets())
     word_sets = pd.DataFrame(list_datasets())
     both = [query_sets.assign(kind="query set"), word_sets.assign(kind="dataset")]
@@ -81,3 +83,55 @@ def _show(queries: list[Query], format: Format) -> None:
 def _sets(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:
     names = [*query.target_sets_names, *query.attribute_sets_names]
     return zip(names, map(tuple, query.target_sets + query.attribute_sets), strict=True)
+
+
+@opt.command
+def convert(
+    source: str,
+    path: Path,
+    *,
+    dtype: Literal["float32", "float16", "int8"] = "float32",
+    limit: int | None = None,
+    lowercase: bool = False,
+    only_prefix: str = "",
+    skip_damaged: bool = False,
+    trust_pickle: bool = False,
+) -> None:
+    """Write vectors to a file that opens in milliseconds.
+
+    Reads IN once, with little memory, and writes a safetensors file. OUT appears only when it is
+    complete.
+
+    Example: wefe convert glove.840B.300d.zip glove.safetensors --dtype float16
+
+    Parameters
+    ----------
+    source : IN
+        Anything that 'wefe measure --model' accepts.
+    path : OUT
+        File to write, ending in .safetensors.
+    dtype
+        float16 takes half the space of float32, int8 a quarter (one scale per word).
+    limit : N
+        Keep only the first N words; most files begin with frequent words.
+    lowercase
+        Convert words to lower case. If words become equal, keep the first.
+    only_prefix : PREFIX
+        Keep only words with this prefix, for example '/c/en/' for the English words of ConceptNet.
+    skip_damaged
+        Skip damaged lines, and report their number.
+    """
+    model = convert_model(
+        source,
+        path,
+        dtype,
+        limit=limit,
+        lowercase="first" if lowercase else None,
+        keep=(lambda word: word.startswith(only_prefix)) if only_prefix else None,
+        on_error="skip" if skip_damaged else "raise",
+        trust_pickle=trust_pickle,
+    )
+    print(
+        f"{path}: {len(model):,} words of {model.dim} dims, {dtype}, "
+        f"{path.stat().st_size / 1e6:,.1f} MB"
+    )

@@ -9,9 +9,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wefe._checks import check_known
+from wefe._files import check_writable
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
 from wefe.cli._inputs import preprocessors, read_lines
+from wefe.contextual import load_encoder
+from wefe.datasets import Criterion, load_criterion
+from wefe.models import load
+from wefe.models._load import words_of
+from wefe.models.formats._write import format_of
+from wefe.running import measure, scores_matrix
+from wefe.study._entries import TableEntry
 
 logger = logging.getLogger(__name__)
 
@@ -19,7 +27,6 @@ logger = logging.getLogger(__name__)
 _NOT_PARAMETERS = ("self", "model", "criterion", "ignore", "fit_params")
 
 if TYPE_CHECKING:
-    from wefe.datasets import Criterion
     from wefe.debias import BaseDebias
 
 
@@ -82,12 +89,7 @@ def debias(
         Use only packaged words; download nothing. For gender, these are 232 instead of 1,441
         gender-specific words.
     """
-    from wefe._files import check_writable
-    from wefe.contextual import load_encoder
     from wefe.debias import RowwiseDebias, debias_encoder, debias_file, get_debias_method
-    from wefe.models import load
-    from wefe.models.formats._write import format_of
-    from wefe.study._entries import TableEntry
 
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
@@ -141,8 +143,6 @@ def debias(
 
 def _criterion(text: str, offline: bool) -> Criterion:
     """Return the words of a criterion; without a connection, the packaged ones."""
-    from wefe.datasets import load_criterion
-
     try:
         return load_criterion(text, offline=offline)
     except ConnectionError as error:
@@ -174,10 +174,6 @@ def _print_scores(
     before: str, after: Path, criterion: Criterion, prefix: str | None, trust_pickle: bool
 ) -> None:
     """Print effect sizes before and after; read only the words of the queries."""
-    from wefe.models import load
-    from wefe.models._load import words_of
-    from wefe.running import measure, scores_matrix
-
     queries, forms = criterion.queries(), preprocessors(True)
     if not queries:
         return

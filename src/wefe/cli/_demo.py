@@ -1,17 +1,26 @@
-"""`wefe demo`: measure and rank packaged vectors, offline and in seconds."""
+"""`wefe demo` and `wefe replicate`: what the library does, and what papers found with it."""
 
 from __future__ import annotations
 
 import logging
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
 import typer
 
-from wefe._output import as_text, tell
+from wefe._output import as_text, say, tell
+from wefe.aggregation import aggregate
 from wefe.cli import _options as opt
-
-if TYPE_CHECKING:
-    from wefe.models import WordEmbeddingModel
+from wefe.datasets import load_case_study_queries, load_weat_queries
+from wefe.metrics import WEAT
+from wefe.models import WordEmbeddingModel, load, load_test_model
+from wefe.models._load import words_of
+from wefe.ranking import create_ranking
+from wefe.replication import list_replications
+from wefe.replication import replicate as run
+from wefe.running import measure
 
 
 @opt.command
@@ -33,16 +42,6 @@ def demo(
         Your own vectors: anything that 'wefe measure --model' accepts. The tests then use them
         instead of the packaged vectors, and the ranking includes both.
     """
-    import pandas as pd
-
-    from wefe.aggregation import aggregate
-    from wefe.datasets import load_case_study_queries, load_weat_queries
-    from wefe.metrics import WEAT
-    from wefe.models import load
-    from wefe.models._load import words_of
-    from wefe.ranking import create_ranking
-    from wefe.running import measure
-
     logging.getLogger("wefe").setLevel(logging.ERROR)
     tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
     lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
@@ -107,10 +106,6 @@ def demo(
 
 
 def _demo_models() -> list[WordEmbeddingModel]:
-    import numpy as np
-
-    from wefe.models import WordEmbeddingModel, load_test_model
-
     full = load_test_model()
     words = list(full.vocab)
     # Principal components come in order, so the first ones are the best short version.
@@ -120,3 +115,66 @@ def _demo_models() -> list[WordEmbeddingModel]:
     ]
     shuffled = np.random.default_rng(0).permutation(full.vectors)
     return [full, *shorter, WordEmbeddingModel.from_arrays(words, shuffled, "shuffled control")]
+
+
+@opt.command
+def replicate(
+    name: str = "",
+    *,
+    models: opt.Models,
+    list_: bool = False,
+    out: Path | None = None,
+    n_jobs: int = 1,
+    seed: int = 0,
+) -> None:
+    """Recompute a paper's tables and figures for your models.
+
+    Prints the tables, and compares your values with the printed ones. They agree, differ (with the
+    reason, if known) or cannot be compared. To compare a model, name it as in the paper
+    (GloVe=FILE). Without models, the command uses packaged vectors and a shuffled control, to show
+    you the output.
+
+    Example: wefe replicate --list
+
+    Example: wefe replicate weat --model GloVe=glove.840B.300d.txt
+
+    Parameters
+    ----------
+    name : NAME
+        The replication; see --list. 'wefe init --template NAME' writes its study file.
+    list_
+        List the replications, the original models, and where to find them.
+    out : FOLDER
+        Folder for the report (report.html), tables and results. To continue an interrupted run, run
+        the same command again. Default: replicate-NAME.
+    seed : N >= 0
+        Seed of everything random.
+    """
+    if list_ or not name:
+        _print_list()
+        return
+    declared = models.declared() if models.model or models.encoder else []
+    named = opt.by_name(declared) or None
+    folder = Path(f"replicate-{name}") if out is None else out
+    found = run(name, named, folder=folder, n_jobs=n_jobs, random_state=seed)
+    say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
+    for note in found.notes:
+        tell(f"Note: {note}")
+    for title, table in found.tables.items():
+        tell(f"\n{title}")
+        print(as_text(table.reset_index()))
+    counted = ", ".join(f"{verdict} {n}" for verdict, n in found.verdicts().items())
+    tell(f"\nPrinted values: {counted}.")
+    differs = found.comparison.query("verdict == 'differs'")
+    if len(differs):
+        print(as_text(differs[["item", "score", "model", "printed", "value", "reason"]]))
+    tell(f"\n{', '.join(found.write(folder))}: {folder}")
+
+
+def _print_list() -> None:
+    for name, paper in list_replications().iterrows():
+        say(f"{name}: {paper['title']}", "bold")
+        tell(f"  {paper['reference']}\n  Shows {paper['shows']}.")
+        for model, where in paper["models"].items():
+            tell(f"  Original model {model}: {where}")
+    tell("\nNext, in a minute: wefe replicate NAME, or with --model NAME_OF_MODEL=FILE.")

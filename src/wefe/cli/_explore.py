@@ -21,11 +21,13 @@ from wefe._plain import plain
 from wefe._visible import HIDDEN, unique_labels, visible
 from wefe.cli import _options as opt
 from wefe.cli._inputs import preprocessors, read_lines
+from wefe.datasets import Criterion, fetch_occupation_shares, load_criterion
+from wefe.datasets._download import at_hand
+from wefe.datasets._eds import GENDER_TABLE
+from wefe.models import WordEmbeddingModel, load
 
 if TYPE_CHECKING:
-    from wefe.datasets import Criterion
     from wefe.explore import BiasDirections, ModelPage, StatisticCorrelation
-    from wefe.models import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
 
@@ -132,7 +134,6 @@ def explore(
         " map": (out or format == "json", "--out, which draws it, and for --format json"),
     }
     opt.check_used(explore, locals(), uses)
-    from wefe.datasets import load_criterion
     from wefe.explore import correlate_with_statistic, generate_analogies, model_page, word_page
 
     if not model:
@@ -215,7 +216,6 @@ def _open(
     texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
 ) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
     """Open the models and the original, and warn about anything unusual."""
-    from wefe.models import load
 
     def opened(text: str) -> WordEmbeddingModel:
         name, source = opt.split_name(text)
@@ -303,10 +303,6 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
 def _statistic(text: str, offline: bool) -> dict[str, Any] | None:
     """Return the group, the title and the values of --statistic."""
     if text == "census":
-        from wefe.datasets import fetch_occupation_shares
-        from wefe.datasets._download import at_hand
-        from wefe.datasets._eds import GENDER_TABLE
-
         if offline and not at_hand((GENDER_TABLE,)):
             raise ValueError("--statistic census needs a download, which --offline forbids.")
         shares = fetch_occupation_shares(_CENSUS)["female"].astype(float)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import logging
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import typer
 
-if TYPE_CHECKING:
-    from wefe.datasets._opened import OpenedQueries
-    from wefe.models import WordEmbeddingModel
-    from wefe.study import StudyResults
+from wefe.contextual import load_encoder
+from wefe.datasets._opened import OpenedQueries, open_query_set
+from wefe.datasets._queries import QUERY_SETS
+from wefe.models import WordEmbeddingModel, load
+from wefe.study import StudyResults
+from wefe.study._entries import EncoderEntry, TableEntry
+from wefe.study._schema import existing_file
 
 logger = logging.getLogger(__name__)
 
@@ -24,8 +27,6 @@ def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
 
 def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
     """Return --queries as study-file entries."""
-    from wefe.datasets._queries import QUERY_SETS
-    from wefe.study._schema import existing_file
 
     def declared(name: str) -> dict[str, Any]:
         if name in QUERY_SETS:
@@ -40,8 +41,6 @@ def declared_queries(names: Sequence[str]) -> list[dict[str, Any]]:
 
 def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
     """Open the sets of --queries; after a failed download, try no other."""
-    from wefe.datasets._opened import open_query_set
-
     opened: list[OpenedQueries] = []
     for name in dict.fromkeys(names):
         opened.append(open_query_set(name, offline, "--queries"))
@@ -53,10 +52,6 @@ def open_models(
     declared: Sequence[dict[str, Any]], words: Collection[str]
 ) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
     """Return the opened models, and the reasons why others failed; if all fail, raise."""
-    from wefe.contextual import load_encoder
-    from wefe.models import load
-    from wefe.study._entries import EncoderEntry, TableEntry
-
     opened: list[WordEmbeddingModel] = []
     errors: dict[str, Exception] = {}
     for each in declared:

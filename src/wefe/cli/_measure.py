@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 import typer
@@ -20,9 +20,7 @@ from wefe.cli._inputs import declared_queries, end, failures_of, preprocessors
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.ranking import ranked
 from wefe.running import COLUMNS, holm
-
-if TYPE_CHECKING:
-    from wefe.study import StudyResults
+from wefe.study import Study, StudyResults
 
 _METHODS = {
     "exact": "all splits counted",
@@ -207,8 +205,6 @@ def measure(
 
 def _run(n_jobs: int, without: tuple[str, ...], **declared: Any) -> StudyResults:
     """Run a study in memory; messages name options in place of keys."""
-    from wefe.study import Study
-
     try:
         study = Study({"name": "measure", **declared})
         return study._again(None, None if n_jobs == 1 else n_jobs, True, without)

@@ -9,6 +9,8 @@ from wefe._output import Format, write
 from wefe.cli import _options as opt
 from wefe.cli._inputs import end, failures_of
 from wefe.cli._run import tables_of_rankings
+from wefe.study import Study
+from wefe.study._schema import again
 
 
 @opt.command
@@ -70,8 +72,6 @@ def retrieval(
         Format of the printed tables.
     """
     from wefe.report import write_html
-    from wefe.study import Study
-    from wefe.study._schema import again
 
     models = options.of(encoder)
     files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}

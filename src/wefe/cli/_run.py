@@ -3,22 +3,26 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import pandas as pd
 import typer
 
+from wefe._checks import import_library
+from wefe._files import atomic_file, check_writable
 from wefe._output import as_text, interval_text, tell
 from wefe._visible import visible
 from wefe.cli import _options as opt
-
-if TYPE_CHECKING:
-    from wefe.study import Study, StudyResults
+from wefe.integrations.exports import write_cards
+from wefe.study import Study, StudyResults, study_file
+from wefe.study import verify as compute_again
+from wefe.study._export import check_pyarrow
 
 # The exit code of programs ended by Ctrl-C.
 _INTERRUPTED = 130
@@ -40,10 +44,7 @@ class Outputs:
 
     def check(self, report: Path | None) -> None:
         """Check that outputs can be written, before long work."""
-        from wefe._checks import import_library
-        from wefe._files import check_writable
         from wefe.plotting._static import check_matplotlib
-        from wefe.study._export import check_pyarrow
 
         if self.figures is not None:
             check_matplotlib()
@@ -62,7 +63,6 @@ class Outputs:
 
     def write(self, results: StudyResults, report: Path | None) -> None:
         """Write the report, tables and figures, and print the file names."""
-        from wefe.integrations.exports import write_cards
         from wefe.report import write_figures, write_html, write_markdown
 
         if report is not None:
@@ -88,8 +88,6 @@ class Stored:
 
     def source(self, path: Path) -> Study | StudyResults:
         """Return the study of a study file, or the results of a results file."""
-        from wefe.study import Study, StudyResults
-
         is_study = path.suffix == ".toml"
         given, option, what = (
             (self.name, "name", "results") if is_study else (self.results, "results", "study")
@@ -100,8 +98,6 @@ class Stored:
 
     def open(self, path: Path) -> StudyResults:
         """Return the results of a study or results file, without computing anything."""
-        from wefe.study import StudyResults
-
         source = self.source(path)
         if isinstance(source, StudyResults):
             return source
@@ -134,9 +130,6 @@ def init(
     force
         Replace an existing file.
     """
-    from wefe._files import atomic_file
-    from wefe.study import study_file
-
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists. Choose another file, or use --force to replace it.")
     with atomic_file(path) as file:
@@ -181,8 +174,6 @@ def run(
     reopen
         Open every model, even if the size and time of its files are unchanged.
     """
-    from wefe.study import Study
-
     on_dask = engine == "dask"
     uses = {"scheduler": (on_dask, "--engine dask"), "n_jobs": (not on_dask, "--engine local")}
     opt.check_used(run, locals(), uses)
@@ -263,9 +254,6 @@ def verify(
     random_state : N
         Seed of the sample. Default: a new sample each time.
     """
-    from wefe.study import Study
-    from wefe.study import verify as compute_again
-
     found = stored.open(study)
     file = study if study.suffix == ".toml" else study.parent / str(found.run["study_file"])
     table = compute_again(
@@ -381,8 +369,6 @@ _KINDS = {
 
 def _so_far(study: Study, where: Path) -> str:
     """Describe what an interrupted run has kept."""
-    import sqlite3
-
     try:
         results = study.results(where)
     except (OSError, ValueError, sqlite3.Error):

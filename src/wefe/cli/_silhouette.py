@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -14,13 +14,12 @@ from wefe._output import Format, write
 from wefe._visible import as_csv
 from wefe.cli import _options as opt
 from wefe.cli._inputs import end, open_models, open_queries, preprocessors
+from wefe.datasets._opened import OpenedQueries
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
-
-if TYPE_CHECKING:
-    from wefe.datasets._opened import OpenedQueries
-    from wefe.query import Query
-    from wefe.silhouette import SilhouetteStudy
+from wefe.query import Query
+from wefe.silhouette import SilhouetteStudy, silhouette_study
+from wefe.silhouette._study import NothingMeasuredError
 
 _ACCURACY = ["metric", "bias_type", "list_type", "accuracy"]
 
@@ -145,9 +144,6 @@ def _study_sets(
     asked: Sequence[OpenedQueries], params: Mapping[str, Mapping[str, Any]], **options: Any
 ) -> SilhouetteStudy:
     """Study each query set with its own defaults, and join the studies."""
-    from wefe.silhouette import silhouette_study
-    from wefe.silhouette._study import NothingMeasuredError
-
     studies: list[SilhouetteStudy] = []
     failures: list[NothingMeasuredError] = []
     queries: dict[str, Query] = {}

@@ -13,17 +13,19 @@ import os
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import pandas as pd
 
+from wefe import __version__
+from wefe._bibtex import bibtex, others_used
 from wefe._checks import check_choice, found, import_library
 from wefe._files import atomic_file
+from wefe._output import as_latex, tables_of_scores
 from wefe._visible import count, unique_labels
+from wefe.study import StudyResults
+from wefe.study._diff import with_bias
 from wefe.study._export import slug
-
-if TYPE_CHECKING:
-    from wefe.study import StudyResults
 
 __all__ = [
     *("to_bibtex", "to_eval_results", "to_every_eval_ever", "to_latex", "to_model_index"),
@@ -155,8 +157,6 @@ def to_every_eval_ever(
     >>> record["evaluation_results"][1]["score_details"]["score"]
     0.5
     """
-    from wefe import __version__
-
     check_choice("relationship", relationship, get_args(Relationship))
     name, table = scores_of_model(results, model)
     now = str(int(time.time()))
@@ -209,8 +209,6 @@ def to_latex(results: pd.DataFrame | StudyResults) -> str:
     >>> print(to_latex(results).splitlines()[2])
     \caption{WEAT-ES, Gender (no bias: 0)}
     """
-    from wefe._output import as_latex, tables_of_scores
-
     table = tidy(results).rename(columns={"query_set": "queries"})
     return "\n".join(as_latex(title, frame) for title, frame in tables_of_scores(table))
 
@@ -227,8 +225,6 @@ def to_bibtex(results: pd.DataFrame | StudyResults) -> str:
     >>> [line for line in to_bibtex(results).splitlines() if line.startswith("@")][:2]
     ['@misc{caliskan2017,', '@misc{dev2019,']
     """
-    from wefe._bibtex import bibtex, others_used
-
     table = tidy(results)
     audited = bool((table["warnings"] == "").any())
     metrics, query_sets = table["metric"].unique(), table["query_set"].unique()
@@ -299,8 +295,6 @@ def tidy(results: Any) -> pd.DataFrame:
 
 def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]:
     """Return a model name and its defined scores, with 'bias' (the distance from no bias)."""
-    from wefe.study._diff import with_bias
-
     table = with_bias(tidy(results))
     names = list(table["model_name"].unique())
     if model is None and len(names) != 1:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
+from wefe import __version__
 from wefe._checks import import_library
 from wefe._visible import unique_labels
 from wefe.integrations.exports import tidy
+from wefe.study import StudyResults
 from wefe.study._diff import with_bias
-
-if TYPE_CHECKING:
-    from wefe.study import StudyResults
 
 __all__ = ["log_results"]
 
@@ -51,8 +50,6 @@ def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None
                 model = train(epoch)
                 log_results(measure("weat-es", queries, [model]), step=epoch)
     """
-    from wefe import __version__
-
     mlflow = import_library("mlflow", "mlflow", "log_results")
     table = with_bias(tidy(results))
     params: dict[str, Any] = {"wefe.version": __version__}

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from wefe._plain import records
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.report._scores import records
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults
 
 #: Cosines that are written as 0.000: what a mitigation leaves there is rounding.
 NOTHING = 5e-4

@@ -10,21 +10,30 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
+import plotly.graph_objects as go
 
 from wefe._visible import visible, visible_data
+from wefe.plotting import (
+    plot_negative_sentiment,
+    plot_negative_sentiment_correlation,
+    plot_ranking,
+    plot_ranking_correlations,
+    plot_silhouettes,
+)
+from wefe.plotting import write_figures as write
+from wefe.plotting._axes import Panels
+from wefe.plotting._labels import escape, height_px, width_px, wrap
+from wefe.plotting._negative_sentiment import joint_shares
+from wefe.plotting._style import PALETTE, apply_layout, hover
 from wefe.report._paired import SIGNIFICANT
 from wefe.report._scores import rankings
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
 from wefe.results import OPPOSITE
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults
 
 # Maximum number of models with scores in the cells of a heat map.
 _MOST_WITH_NUMBERS = 12
@@ -132,8 +141,6 @@ def write_figures(
     ...
     ValueError: formats must be one of 'png', 'svg', 'pdf'; got str 'jpeg'.
     """
-    from wefe.plotting import write_figures as write
-
     ranks = results.rankings()
     sentiment: dict[str, dict[str, Any]] = defaultdict(dict)
     for (_, query_set, query), by_model in sentiment_by_query(results).items():
@@ -166,8 +173,6 @@ def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
 
 
 def _rankings(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
-    from wefe.plotting import plot_ranking
-
     for position, ranks in enumerate(rankings(results).values()):
         ranking = summary["rankings"][position]
         if len(ranks) > 1 and ranks.notna().to_numpy().any():
@@ -188,10 +193,6 @@ def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
-    from wefe.plotting._axes import Panels
-    from wefe.plotting._labels import escape, wrap
-    from wefe.plotting._style import PALETTE, apply_layout, hover
-
     panels = Panels(table.columns.tolist(), 170, 40)
     figure = panels.figure()
     for at, name in enumerate(table):
@@ -249,11 +250,6 @@ def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     """Draw queries by models, with the names of query sets above their queries."""
-    import plotly.graph_objects as go
-
-    from wefe.plotting._labels import escape, height_px, wrap
-    from wefe.plotting._style import apply_layout
-
     models, names, rows = metric["models"], list[str](), list[Any]()
     for part in metric["parts"]:
         names += [f"<b>{escape(part['query_set'])}</b>", *(wrap(q, 44) for q in part["queries"])]
@@ -292,8 +288,6 @@ def _each(cells: pd.DataFrame, what: Callable[[Mapping[str, Any]], Any]) -> list
 
 def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
     """Write the names of models below a heat map; return the pixels that they need."""
-    from wefe.plotting._labels import height_px, width_px, wrap
-
     narrow, wide = ([wrap(name, most) for name in models] for most in (18, 24))
     is_upright = width_px(narrow) > _ACROSS_PX / len(models)
     shown = wide if is_upright else narrow
@@ -321,8 +315,6 @@ def _is_small(cell: Mapping[str, Any]) -> bool:
 
 
 def _hover(cell: Mapping[str, Any]) -> str:
-    from wefe.plotting._labels import wrap
-
     return "<br>".join(wrap(_SAID[key].format(cell[key]), 60) for key in _SAID if key in cell)
 
 
@@ -330,8 +322,6 @@ def _hover(cell: Mapping[str, Any]) -> str:
 
 
 def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
-    from wefe.plotting import plot_ranking_correlations
-
     for position, part in enumerate(summary["correlations"]):
         names = part["columns"]
         if part["n_models"] > 2 and len(names) > 1:
@@ -350,9 +340,6 @@ def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
     """Draw figures 3 and 4 of Sweeney and Najafian (ACL 2019), for the extreme models."""
-    from wefe.plotting import plot_negative_sentiment, plot_negative_sentiment_correlation
-    from wefe.plotting._negative_sentiment import joint_shares
-
     for position, part in enumerate(summary["sentiment"][:_MOST_QUERIES]):
         rows = part["rows"]
         ends = rows if len(rows) <= 6 else [*rows[:3], *rows[-3:]]
@@ -378,8 +365,6 @@ def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
     """Draw one figure per metric, query and kind of list, with a panel per model."""
-    from wefe.plotting import plot_silhouettes
-
     groups: dict[tuple[str, ...], list[Any]] = defaultdict(list)
     for task, each in results.silhouettes():
         if task.model in summary["shown"]:
@@ -423,10 +408,6 @@ def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
     """Draw a panel per word set, with a row per model and a box per group."""
-    from wefe.plotting._axes import Panels
-    from wefe.plotting._labels import escape, height_px, wrap
-    from wefe.plotting._style import PALETTE, apply_layout
-
     table = pd.DataFrame(rows)
     sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
     labels = [wrap(name, 26) for name in models]

@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import pandas as pd
+import plotly.graph_objects as go
 
+from wefe import __version__
 from wefe._checks import check_sequence, found
 from wefe._plain import plain
 from wefe._visible import visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
-from wefe.explore import ModelPage, WordPage
+from wefe.explore import ModelPage, StatisticCorrelation, WordPage
 from wefe.explore._directions import BiasDirections
 from wefe.explore._maps import METHODS
+from wefe.plotting import plot_extremes, plot_group_shares, plot_projections
 from wefe.report._figures import LEGEND_BELOW, Figure, drawn
 from wefe.report._render import html_page, write
-
-if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from wefe.explore import StatisticCorrelation
 
 _Page = TypeVar("_Page", ModelPage, WordPage)
 
@@ -69,8 +67,6 @@ def page_html(
     >>> page_html(word_page(load_test_model(), "nurse", k=20))[:15]
     '<!doctype html>'
     """
-    from wefe import __version__
-
     given, pairs = _checked(pages), dict(analogies or {})
     words, models = _by_word(given), [page for page in given if isinstance(page, ModelPage)]
     if not (words or models or pairs or correlations):
@@ -153,8 +149,6 @@ def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
 
 
 def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
-    from wefe.plotting import plot_extremes, plot_projections
-
     for position, part in enumerate(_alike(pages)):
         groups = list(part[0].directions.groups)
         models = [page.model_name for page in part]
@@ -175,8 +169,6 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
 
 
 def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
-    from wefe.plotting import plot_group_shares
-
     for position, part in enumerate(_alike(pages)):
         groups = list(part[0].directions.groups)
         table = pd.concat(

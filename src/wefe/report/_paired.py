@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed
 from wefe.study._plan import OVERALL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults
 
 SIGNIFICANT = 0.05
 # With fewer independent groups of queries, sign flips say little.

@@ -7,16 +7,15 @@ import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import pandas as pd
+
+from wefe import __version__
 from wefe.metrics._registry import as_metric
 from wefe.report._text import TEMPLATES
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.study._plan import PlannedMetric
-    from wefe.study._results import StudyResults
+from wefe.study._plan import PlannedMetric, digest
+from wefe.study._results import StudyResults
 
 #: 'aggregations', 'ties', 'warnings' and 'mitigations' (meaning and publication) by name.
 METHODS: dict[str, dict[str, Any]] = tomllib.loads(
@@ -66,9 +65,6 @@ def _metric(
 
 def provenance(results: StudyResults) -> dict[str, Any]:
     """Return when, where and from what the results were computed."""
-    from wefe import __version__
-    from wefe.study._plan import digest
-
     pairs = list(zip(results.plan.tasks, results.outcomes, strict=True))
     tasks: dict[str, dict[str, int]] = {}
     for task, outcome in pairs:

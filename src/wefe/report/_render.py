@@ -6,16 +6,16 @@ import base64
 import hashlib
 import os
 import re
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
+
+from plotly.offline import get_plotlyjs
 
 from wefe._files import atomic_file, check_writable
+from wefe.plotting._style import DARK, LIGHT
 from wefe.report._summarize import summarize
 from wefe.report._text import TEMPLATES, environment
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults
 
 
 def to_html(results: StudyResults) -> str:
@@ -49,9 +49,6 @@ def to_html(results: StudyResults) -> str:
 def html_page(template: str, **content: Any) -> str:
     """Return a page of a template that extends 'base.html.jinja', with style and scripts."""
     from markupsafe import Markup
-    from plotly.offline import get_plotlyjs
-
-    from wefe.plotting._style import DARK, LIGHT
 
     # The first script reports errors of the others. Line ends are those that a browser hashes, and
     # no script may contain the tag that ends it.

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
+from wefe.query import Query
 from wefe.results import OPPOSITE
 from wefe.study._plan import OVERALL
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from wefe.query import Query
-    from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults
 
 # Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
@@ -32,12 +28,6 @@ def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
     """Return ranks by query set; only the overall ranking has external columns and quality."""
     names = query_sets(results)
     return {name: results.rankings(name if len(names) > 1 else OVERALL) for name in names}
-
-
-def records(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]]
-    rows = frame.astype(object).where(frame.notna(), None).to_dict("records")  # type: ignore[assignment]
-    return rows
 
 
 def scored(results: StudyResults) -> pd.DataFrame:

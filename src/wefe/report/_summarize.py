@@ -5,26 +5,24 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from wefe._plain import plain
+from wefe._plain import plain, records
 from wefe._visible import visible, visible_data
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
 from wefe.report._explored import explored
 from wefe.report._paired import first_and_second
 from wefe.report._provenance import METHODS, methods_of, provenance
-from wefe.report._scores import query_sets, rankings, records, scored
+from wefe.report._scores import query_sets, rankings, scored
 from wefe.report._text import cut, number
 from wefe.report._words import words_by_query
-from wefe.study._plan import OVERALL
-
-if TYPE_CHECKING:
-    from wefe.study._plan import PlannedMetric
-    from wefe.study._results import StudyResults
+from wefe.retrieval._audit import largest_gap
+from wefe.study._plan import OVERALL, PlannedMetric
+from wefe.study._results import StudyResults
 
 #: Of more models, the report has tables and distributions in place of cells and panels for each.
 MOST_MODELS = 40
@@ -338,8 +336,6 @@ def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:
-    from wefe.retrieval._audit import largest_gap
-
     names = ("k", "ndcg", "confidence", "groups", "gaps", "null", "decided", "lowest")
     for task, audit in results.retrieval():
         yield {name: getattr(audit, name) for name in names} | {

@@ -6,12 +6,11 @@ import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from wefe._visible import count
-
-if TYPE_CHECKING:
-    from jinja2 import Environment
 
 TEMPLATES = Path(__file__).parent / "templates"
 # Marks around names in a sentence: characters that occur in no text and are removed from names.
@@ -28,8 +27,6 @@ def macros(name: str) -> Any:
 
 def environment(**options: Any) -> Environment:
     """Return the templates of the report, with their filters."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
     made = Environment(
         loader=FileSystemLoader(TEMPLATES),
         trim_blocks=True,

@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
-if TYPE_CHECKING:
-    from wefe.query import Query
-    from wefe.study._results import StudyResults
+from wefe.query import Query
+from wefe.study._results import StudyResults
 
 # Maximum number of words of a list in the report; the results file has all.
 MOST_WORDS = 200
