@@ -94,12 +94,13 @@ def test_a_vocabulary_is_cut_alike_whatever_the_format_and_how_it_is_held(make, 
 
 
 @pytest.mark.parametrize("kind", HELD)
-def test_by_default_the_least_is_held_and_scores_are_the_same(make, kind):
+def test_by_default_the_least_is_held_and_scores_are_the_same(make, kind, caplog):
     source = make(kind)
     models = [load(source, words=QUERY), load(source), load(source, words=QUERY, hold="memory")]
     least = "mapped" if kind == "native" else "memory"
     assert [model.held for model in models] == [HELD[kind], least, "memory"]
     assert len(models[2]) == len(WORDS)
+    assert "subwords" not in caplog.text
     results = [WEAT().run_query(QUERY, model) for model in models]
     assert results[0] == results[1] == results[2]
     assert (", selected of " in repr(models[0])) is (HELD[kind] == "selected")

@@ -1,6 +1,7 @@
 """WordEmbeddingModel: gensim's vectors of every kind, and plain arrays, behind one face."""
 
 import copy
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -61,7 +62,7 @@ def test_every_kind_of_vectors_can_be_wrapped_and_not_be_changed_behind_its_back
     model = WordEmbeddingModel(wv, "name")
     assert model.wv is wv
     assert model.name == model.model_name == "name"
-    assert model.table.n_rows == len(WORDS)
+    assert (model.table.n_rows, model.get_vectors([]).shape) == (len(WORDS), (0, DIM))
     assert model.vectors is wv.vectors
     assert (set(model.vocab), len(model), model.dim) == (set(WORDS), 5, DIM)
     words = ["math", "she", "math"]
@@ -255,6 +256,7 @@ def test_models_that_treat_unseen_words_differently_are_not_equal(subword_model)
     ("changes", "error", "culprit"),
     [
         ({"wv": {"she": ONE}}, TypeError, "KeyedVectors.* dict"),
+        ({"wv": SimpleNamespace(key_to_index={})}, TypeError, "KeyedVectors"),
         ({"wv": (WORDS, VECTORS[0])}, ValueError, "2-d"),
         ({"wv": (WORDS, np.ones((5, DIM), int))}, TypeError, "floating-point numbers; got int"),
         ({"wv": (WORDS[:4], VECTORS)}, ValueError, "4 words and 5 rows"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from wefe.models.formats._bytes import HEAD_BYTES
 from wefe.models.formats._sniff import is_spaced, is_text, is_word2vec_binary
 
 ONES = np.ones(2, "<f4").tobytes()
@@ -17,6 +18,8 @@ ONES = np.ones(2, "<f4").tobytes()
         (b"2 2\nshe " + ONES + b"he " + ONES, False, True),
         # A line end before a word is binary, whatever follows.
         (b"2 2\n\nshe " + ONES + b"\nhe 1 2\nit 3 4\n", False, True),
+        # A long line is cut within a number.
+        ((b"ab" + b" -1" * HEAD_BYTES)[:HEAD_BYTES], True, True),
     ],
 )
 def test_text_is_told_from_binary(head, text, spaced):
