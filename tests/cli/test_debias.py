@@ -1,10 +1,12 @@
 """`wefe debias` and `wefe datasets`, whose word lists it takes."""
 
+import functools
 import json
 
 import pytest
 from command_line import wefe
 
+import wefe.debias as wefe_debias
 from wefe import load
 from wefe.datasets import load_weat_queries
 from wefe.datasets._opened import open_query_set
@@ -30,7 +32,12 @@ def test_a_file_is_written_and_it_is_said_what_was_done(tmp_path, no_network):
 
 
 @pytest.mark.slow
-def test_debias_of_an_encoder_writes_a_folder_with_a_model_card(tmp_path, no_network, encoder):
+def test_debias_of_an_encoder_writes_a_folder_with_a_model_card(
+    tmp_path, no_network, encoder, monkeypatch
+):
+    # All words of the packaged vectors would take long.
+    quick = functools.partial(wefe_debias.debias_encoder, words=[*load("demo").vocab][:400])
+    monkeypatch.setattr(wefe_debias, "debias_encoder", quick)
     call = ["debias", "--encoder", f"mini={encoder}", "--out", str(tmp_path / "new")]
     call += ["--method", "leace", "--offline"]
     done = wefe(*call, environment=no_network)
