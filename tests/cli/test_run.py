@@ -68,6 +68,7 @@ def test_only_what_is_new_is_computed_and_results_are_verified(call, folder):
     assert len(json.loads((folder / "tables" / "results.json").read_text())) == 3
 
 
+@pytest.mark.slow
 def test_figures_are_written_as_files(call, folder, asked, toy_query):
     pytest.importorskip("matplotlib")
     done = call("run", "study.toml", "--figures", "figures", text=STUDY + OTHER)

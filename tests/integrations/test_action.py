@@ -106,6 +106,7 @@ def test_a_limit_that_is_exceeded_fails_the_job_with_an_annotation(run):
     assert summary.startswith("## Bias gate failed: 1 of 1 checks")
 
 
+@pytest.mark.slow
 def test_what_cannot_be_computed_fails_the_job(run, tmp_path):
     study = tmp_path / "study.toml"
     study.write_text(GATE.replace('"demo"', '"missing.txt"'), encoding="utf-8")

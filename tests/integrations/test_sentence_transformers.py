@@ -77,6 +77,7 @@ def test_a_p_value_is_adjusted_for_the_queries_of_its_set(model):
     assert 0 < one < 0.02
 
 
+@pytest.mark.slow
 def test_a_training_logs_the_bias_and_keeps_the_checkpoint_with_the_least(model, tmp_path):
     pytest.importorskip("accelerate")
     datasets = pytest.importorskip("datasets")

@@ -41,6 +41,7 @@ def everything():
     }
 
 
+@pytest.mark.slow
 def test_every_figure_is_written_in_three_formats_the_same_each_time(everything, tmp_path):
     written = {path.name: path.read_bytes() for path in write_figures(tmp_path, **everything)}
     kinds = {re.split("[-.]", name)[0] for name in written}

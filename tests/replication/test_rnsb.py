@@ -6,6 +6,7 @@ from wefe import RNSB, load_test_model, replicate
 from wefe.datasets import load_query_set
 
 
+@pytest.mark.slow
 def test_table_and_figures_are_those_of_the_paper(mirror):
     found = replicate("rnsb", progress=False)
     (table,) = found.tables.values()
