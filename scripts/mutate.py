@@ -239,7 +239,8 @@ def is_killed(job: tuple[Mutant, list[str]]) -> bool:
 def main() -> None:
     """Draw mutants, run them, and print those that no test noticed."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("package", help="a package of src/wefe, for example metrics")
+    packages = sorted(each.name for each in (ROOT / "src/wefe").iterdir() if each.is_dir())
+    parser.add_argument("package", choices=packages, metavar="PACKAGE", help="such as metrics")
     parser.add_argument("-n", type=int, default=300, help="number of mutants")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--n-jobs", type=int, default=2)

@@ -33,6 +33,8 @@ def layers(models=("bert",), queries=("art",), n_layers=4, no_bias=0.0, **other)
 def test_one_model_has_a_line_per_query_and_several_a_panel_per_query(said):
     scores = layers(queries=("art", "career"))
     figure = plot_layer_scores(scores)
+    with pytest.raises(TypeError, match="scores must be a LayerScores"):
+        plot_layer_scores([scores])
     assert [trace.name for trace in figure.data] == ["art", "career"]
     assert list(figure.data[1].x) == [0, 1, 2, 3]
     assert list(figure.data[1].y) == scores.scores["score"][4:].tolist()

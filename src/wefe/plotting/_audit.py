@@ -16,7 +16,7 @@ from wefe.audit._query import p_and_auc
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
-from wefe.plotting._table import check_results
+from wefe.plotting._table import check_several
 
 if TYPE_CHECKING:
     from wefe.audit import QueryAudit
@@ -66,7 +66,7 @@ def plot_individual_biases(
     >>> [trace.name for trace in plot_individual_biases(audit).data]
     ['Male names', 'Female names']
     """
-    given = check_results("audits", audits, "audit_query", "QueryAudit")
+    given = check_several("audits", audits, "wefe.audit.audit_query", "QueryAudit")
     check_bool("relative", relative)
     check_bool("full_range", full_range)
     check_bool("shared_axis", shared_axis)

@@ -15,7 +15,7 @@ from wefe._visible import count
 from wefe.plotting._axes import at, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
-from wefe.plotting._table import Table, check_results, check_table
+from wefe.plotting._table import Table, check_result, check_table
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
@@ -195,7 +195,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> figure.data[0].y[-1], len(figure.data[0].z)
     ('PC1', 11)
     """
-    check_results("audit", audit, "audit_direction", "DirectionAudit")
+    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     audits = [audit, audit.without(audit.outliers)][: 1 + bool(audit.outliers)]
     n_rows = audit.n_sets + 1
     cell_px, font_px = cell_size(n_rows)
@@ -264,7 +264,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     >>> figure.data[0].name
     'share of variance'
     """
-    check_results("audit", audit, "audit_direction", "DirectionAudit")
+    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: len(audit.components)]

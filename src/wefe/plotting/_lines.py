@@ -24,7 +24,7 @@ from wefe.plotting._style import (
     write,
     write_no_value,
 )
-from wefe.plotting._table import check_results, parts_of
+from wefe.plotting._table import check_result, check_several, parts_of
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
     >>> plot_layer_scores(scores).data[0].x
     (0, 3, 6)
     """
-    check_results("scores", scores, "layer_scores", "LayerScores")
+    check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
     table = scores.scores.copy()
     line, panel = "query_name", "model_name"
     if table["model_name"].nunique() > 1:
@@ -143,7 +143,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     >>> words, sizes = embed_query(load_test_model(), query), {"effect_sizes": [0.31, 0.66]}
     >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
     """
-    given = check_results("results", results, "CEAT", "MetricResult")
+    given = check_several("results", results, "wefe.CEAT", "MetricResult")
     effects = []
     for result in given:
         if "ceat" not in result:
@@ -235,8 +235,8 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouette).data]
     ['5 runs', 'bounds', 'mean']
     """
-    given: list[Silhouette] = check_results(
-        "silhouettes", silhouettes, "bias_silhouettes", "Silhouette"
+    given: list[Silhouette] = check_several(
+        "silhouettes", silhouettes, "wefe.silhouette.bias_silhouettes", "Silhouette"
     )
     check_bool("full_range", full_range)
     rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}

@@ -22,7 +22,7 @@ from wefe.plotting._style import (
     hover,
     point_style,
 )
-from wefe.plotting._table import check_frame, check_groups, check_results, parts_of, with_values
+from wefe.plotting._table import check_frame, check_groups, check_result, parts_of, with_values
 
 if TYPE_CHECKING:
     from wefe.retrieval import RankingAudit
@@ -297,7 +297,7 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     >>> plot_impact_ratios(audit).data[0].x
     (0.3333333333333333, 1.0)
     """
-    check_results("audit", audit, "audit_ranking", "RankingAudit")
+    check_result("audit", audit, "wefe.retrieval.audit_ranking", "RankingAudit")
     figure = go.Figure()
     template = (
         "<b>{group}</b> ({n_names} names)<br>impact ratio: {impact_ratio:.3f}<br>"

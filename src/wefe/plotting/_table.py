@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -105,12 +106,19 @@ def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.Dat
     return list(table.groupby(by, sort=False))
 
 
-def check_results(name: str, given: Any, source: str, kind: str) -> list[Any]:
-    """Return one result of `source`, an object of the class `kind`, or a sequence, as a list."""
-    several = list(given) if isinstance(given, list | tuple) else [given]
-    for each in several:
-        if type(each).__name__ != kind:
-            raise TypeError(f"{name} must be a {kind} from {source}; got {found(each)}.")
+def check_result(name: str, given: object, source: str, kind: str) -> None:
+    """Raise an error unless `given` is a `kind`, the class that the function `source` returns."""
+    module, _, function = source.rpartition(".")
+    if not isinstance(given, getattr(import_module(module), kind)):
+        raise TypeError(f"{name} must be a {kind} from {function}; got {found(given)}.")
+
+
+def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
+    """Return one result, or a sequence of them, as a list."""
+    is_one = isinstance(given, getattr(import_module(source.rpartition(".")[0]), kind))
+    several = [given] if is_one else list(check_sequence(name, given))
+    for number, each in enumerate(several):
+        check_result(f"{name}[{number}]", each, source, kind)
     if not several:
         raise ValueError(f"{name} must contain at least one {kind}; got none.")
     return several
