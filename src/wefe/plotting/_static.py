@@ -209,10 +209,10 @@ def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str)
     scale = LIGHT.layout.colorscale
     cells = scale.diverging if limits[0] < 0 else scale.sequential
     colours = LinearSegmentedColormap.from_list("wefe", list(cells))
-    widest = max(table.values.shape[1] for table in tables.values())
-    names = itertools.chain(*(shorten(own)[0] for table in tables.values() for own in table[:2]))
+    names = [shorten([*table.rows, *table.columns])[0] for table in tables.values()]
+    longest = max(map(len, itertools.chain(*names)))
     # Inches of the cells, and of names of 8 points beside them.
-    side = 1.5 + min(5.0, 0.35 * widest) + 0.07 * max(map(len, names))
+    side = 1.5 + min(5.0, 0.175 * max(map(len, names))) + 0.07 * longest
     figure, panels = _figure(len(tables), 2, (side, side))
     for axes, (title, (rows, columns, values)) in zip(panels, tables.items(), strict=True):
         image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1])
