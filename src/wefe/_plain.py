@@ -29,13 +29,7 @@ class Facts:
         return {name: plain(getattr(self, name)) for name in names}
 
     def to_json(self) -> str:
-        """Return all attributes and properties as JSON.
-
-        Returns
-        -------
-        str
-            A JSON object; undefined values are null.
-        """
+        """Return all attributes and properties as a JSON object; undefined values are null."""
         return json.dumps(self._plain(), allow_nan=False)
 
 

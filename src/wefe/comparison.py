@@ -107,8 +107,8 @@ def compare_models(
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range, or no query can be compared.
+    ValueError
+        If no query can be compared.
 
     Notes
     -----

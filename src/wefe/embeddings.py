@@ -165,8 +165,6 @@ def embed_query(
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range.
     UnusableVectorError
         If a word has a zero or non-finite vector.
 
@@ -269,11 +267,6 @@ def get_embeddings_from_set(
     embeddings : dict
         Form found -> vector of shape (dim,), in the dtype of the model.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range.
-
     Examples
     --------
     >>> import numpy as np
@@ -364,11 +357,6 @@ def embed_tuples(
         The tuples that are kept, named by position (for example 'pairs[0]'), with float64 vectors.
         Words that share a form share a row; see `first_row`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -425,8 +413,8 @@ def definitional_vectors(
 
     Raises
     ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range, or no set is complete.
+    ValueError
+        If no set is complete.
 
     Examples
     --------

@@ -41,11 +41,6 @@ class Query:
     target_sets_names, attribute_sets_names : sequence of str, optional
         One distinct name per set; by default 'Target set 0', ... and 'Attribute set 0', ...
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a set or a name is invalid; the message names it.
-
     References
     ----------
     Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
@@ -127,11 +122,6 @@ class Query:
         -------
         bool
             True if both numbers match.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If the template is not a pair of numbers or 'n', or has no target set.
         """
         sides = zip(check_template(template), self.template, minimum, strict=True)
         return all(have >= least if want == "n" else have == want for want, have, least in sides)
@@ -152,11 +142,6 @@ class Query:
             All C(t, t') C(a, a') combinations in the order of the sets. Combinations that repeat
             the words of an earlier one are dropped. Empty if the query has too few sets.
 
-        Raises
-        ------
-        TypeError, ValueError
-            As in :meth:`satisfies`.
-
         Examples
         --------
         >>> query = Query([["she"], ["he"], ["they"]], [["math"], ["art"]])
@@ -174,11 +159,8 @@ class Query:
     def dict(self) -> builtins.dict[str, Any]:
         """Return the query as plain data for :meth:`from_dict`.
 
-        Returns
-        -------
-        dict
-            'target_sets' and 'attribute_sets' (lists of lists of words), 'target_sets_names',
-            'attribute_sets_names', 'query_name' and 'template' (a pair of numbers).
+        'target_sets' and 'attribute_sets' (lists of lists of words), 'target_sets_names',
+        'attribute_sets_names', 'query_name' and 'template' (a pair of numbers).
         """
         return {key: getattr(self, key) for key in _KEYS}
 
@@ -196,13 +178,6 @@ class Query:
         -------
         Query
             The query.
-
-        Raises
-        ------
-        TypeError
-            If `data` is not a mapping, or a value has the wrong type.
-        ValueError
-            If a key is unknown or missing, or a value is invalid or contradicts the sets.
 
         Examples
         --------

@@ -56,11 +56,6 @@ def score_column(
     DataFrame
         One row per model, for :func:`create_ranking`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range.
-
     Examples
     --------
     >>> quality = score_column({"w2v": 0.61, "glove": 0.58}, "WEB", best="higher")
@@ -116,12 +111,6 @@ def create_ranking(
         Ranks, one column per metric and query set; NaN for a model without a score. Scores that
         differ only by rounding (a relative 1e-12, or 1e-15) are ties.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range, a table has no aggregated scores, or
-        its heading does not determine the order.
-
     Examples
     --------
     >>> table = score_column({"a": 0.3, "b": -0.1, "c": 0.9}, "WEAT: Gender", best=0)
@@ -175,11 +164,6 @@ def overall_scores(
     DataFrame
         One row per metric and model, as in :func:`wefe.aggregation.aggregate`. The score is the
         weighted mean, NaN if one of the scores is.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type, a weight is missing, or `totals` mixes aggregations.
 
     Examples
     --------
@@ -246,11 +230,6 @@ def calculate_ranking_correlations(
         Correlations from -1 to 1; NaN if two rankings share fewer than 3 models. With few models, a
         high correlation may be chance: for 7 models, a Spearman correlation of 0.75 has a two-sided
         p-value of 0.052 (t-test) or 0.066 (all orders).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `rankings` is not a table of ranks, or `method` is unknown.
 
     Examples
     --------

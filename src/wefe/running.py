@@ -133,11 +133,6 @@ def measure(
           after an audit, otherwise None;
         - 'query_set', 'n_queries': its name, and its number of queries (before subqueries).
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range, or a query does not fit a metric.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -244,11 +239,6 @@ def run_queries(
         One row per model, one column per query, then the aggregated column; `columns.name` is the
         metric. Repeated names are numbered: 'name (2)'.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter has the wrong type or is out of range, or a query does not fit the metric.
-
     Examples
     --------
     >>> from wefe import WEAT, load_test_model
@@ -296,11 +286,6 @@ def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
     DataFrame of shape (n_models, n_queries)
         Rows and columns in the order of `scores`; `columns.name` is the metric.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `scores` is not a table of :func:`measure`, or has several metrics or query sets.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -335,11 +320,6 @@ def generate_subqueries_from_queries_list(
     -------
     list of Query
         Queries with different words (WEFE paper, section 3.2).
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an element is not a query, or the metric is unknown.
 
     Examples
     --------
@@ -398,11 +378,6 @@ def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
         A copy with new columns. 'p_value_holm' (Holm) controls the probability of any false
         discovery, for any dependence between tests. 'p_value_bh' (Benjamini and Hochberg) controls
         the expected share of false discoveries, unless tests depend negatively on each other.
-
-    Raises
-    ------
-    TypeError
-        If `scores` is not a table of :func:`measure`.
 
     References
     ----------

@@ -86,11 +86,6 @@ def preprocess_word(
     str
         The processed word.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `word` or the result of ``preprocessor`` is not a string, or an option is invalid.
-
     Examples
     --------
     >>> preprocess_word("José", {"lowercase": True, "strip_accents": True}, vocab_prefix="/c/en/")

@@ -60,8 +60,6 @@ def mean_attribute_differences(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type, or there are not exactly two attribute sets.
     UnusableVectorError
         If a word has a zero or non-finite vector.
 

@@ -89,9 +89,8 @@ def audit_direction(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type, a set has fewer than two words, or no complete set with
-        different members is left.
+    ValueError
+        If a set has fewer than two words, or no complete set with different members is left.
 
     References
     ----------
@@ -390,11 +389,6 @@ class DirectionAudit(Facts):
         -------
         DirectionAudit
             The audit of the other sets.
-
-        Raises
-        ------
-        ValueError
-            If a label is unknown, or no set is left.
         """
         left_out = check_sequence("sets", sets)
         for label in left_out:
@@ -500,11 +494,8 @@ class DirectionAudit(Facts):
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per set.
 
-        Returns
-        -------
-        DataFrame
-            Index: label. Columns: 'words', 'cosine', 'cosine_without', 'agreement', 'stability',
-            'variance_share', 'outlier'; see the properties of these names.
+        Index: label. Columns: 'words', 'cosine', 'cosine_without', 'agreement', 'stability',
+        'variance_share', 'outlier'; see the properties of these names.
         """
         import pandas as pd
 
@@ -536,11 +527,6 @@ class DirectionAudit(Facts):
         -------
         plotly.graph_objects.Figure
             The figure, not shown yet.
-
-        Raises
-        ------
-        ValueError
-            If `kind` is not one of these.
         """
         return draw(f"plot_direction_{check_choice('kind', kind, get_args(PlotKind))}", self)
 

@@ -248,11 +248,8 @@ class QueryAudit(Facts):
     def to_frame(self) -> pd.DataFrame:
         """Return one row per target word.
 
-        Returns
-        -------
-        DataFrame
-            'target_set', 'word', 'individual_bias' (s), its bounds 'smallest' (-d) and 'largest'
-            (d), and 'position' (s / d).
+        'target_set', 'word', 'individual_bias' (s), its bounds 'smallest' (-d) and 'largest'
+        (d), and 'position' (s / d).
         """
         import pandas as pd
 
@@ -269,13 +266,10 @@ class QueryAudit(Facts):
         )
 
     def summary(self) -> pd.Series:
-        """Return all numbers of the audit.
+        """Return all numbers of the audit as a Series named after the query.
 
-        Returns
-        -------
-        Series
-            Named after the query. p-values are text with two digits, because pandas would round
-            small ones to 0.0; `comparison` has the numbers.
+        p-values are text with two digits, because pandas would round small ones to 0.0;
+        `comparison` has the numbers.
         """
         import pandas as pd
 
@@ -375,9 +369,6 @@ def audit_query(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or is out of range, an option is unknown, or the query
-        does not have exactly two attribute sets.
     UnanswerableError
         If a set lost too many words, or a vector is unusable.
 

@@ -460,11 +460,6 @@ def requirements_table(
         'metric', 'comparable', 'trustworthy', 'no false alarm' (✓: proven; x: refuted by proof or
         counterexample; ?: open), and 'why', a reason for each.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an entry of `metrics` is invalid, or as in :func:`check_requirements`.
-
     Examples
     --------
     >>> from wefe.audit import requirements_table

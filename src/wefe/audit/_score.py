@@ -49,11 +49,6 @@ def score_warnings(
     tuple of AuditWarning
         Empty if there are none; a single warning 'not-audited' if the query has no score.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `metric` is not a metric, or a parameter that the audit needs is invalid.
-
     Examples
     --------
     >>> import numpy as np

@@ -47,11 +47,6 @@ def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
     int
         Bytes freed; 0 if there was no cache.
 
-    Raises
-    ------
-    TypeError
-        If `cache_dir` is not a path.
-
     Examples
     --------
     >>> import tempfile

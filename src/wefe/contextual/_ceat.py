@@ -88,11 +88,6 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     RandomEffects
         Combined effect size, standard error, z, p-values, and variance between the studies.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the shapes differ, there is no study, or a number is not finite or out of range.
-
     Examples
     --------
     >>> combined = random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16])

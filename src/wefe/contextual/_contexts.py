@@ -81,12 +81,6 @@ def find_contexts(
     FoundContexts
         A dictionary: word -> its contexts, in the order of the corpus, perhaps none.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `words` or `sentences` is a single string or not made of strings, there is no word or an
-        empty one, or `max_contexts` is below 1.
-
     Notes
     -----
     A word must stand alone: no letter, digit, underscore, accent, vowel sign or joiner next to it

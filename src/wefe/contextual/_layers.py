@@ -57,23 +57,11 @@ class LayerScores(Facts):
     scores: pd.DataFrame
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a copy of `scores`.
-
-        Returns
-        -------
-        DataFrame
-            One row per model, query and layer.
-        """
+        """Return a copy of `scores`, a DataFrame with one row per model, query and layer."""
         return self.scores.copy()
 
     def plot(self) -> Figure:
-        """Plot scores by layer; see :func:`wefe.plotting.plot_layer_scores`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure.
-        """
+        """Return a figure of the scores by layer; see :func:`wefe.plotting.plot_layer_scores`."""
         return draw("plot_layer_scores", self)
 
     def __repr__(self) -> str:
@@ -120,11 +108,6 @@ def layer_scores(
     -------
     LayerScores
         The scores, with `to_frame` and `plot`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a model is not an encoder, a layer does not exist, or a query or argument is wrong.
 
     Examples
     --------

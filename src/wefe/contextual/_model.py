@@ -224,11 +224,6 @@ class ContextualModel(WordEmbeddingModel):
         -------
         ndarray of shape (n_contexts, dim), float32
             Vectors, pooled by `pooling`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a context or its span is wrong, or its word has no vector; see :meth:`can_encode`.
         """
         pooling: Pooling = "auto" if self._is_whole else self.pooling
         vectors: Vectors = self._source.vectors(_check_contexts(contexts), [self.layer], pooling)[0]
@@ -246,11 +241,6 @@ class ContextualModel(WordEmbeddingModel):
         -------
         ndarray of shape (n_contexts,), bool
             False if the word has only unknown tokens or is beyond `max_length`.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an element is no `Context`, or its span is not within its text.
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
@@ -292,11 +282,6 @@ class ContextualModel(WordEmbeddingModel):
         -------
         ContextualModel
             It shares weights and cache. At another layer, the pooling 'auto' becomes 'mean'.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If `layer` is not an integer or does not exist.
         """
         layer = check_layer(layer, self.n_layers)
         if name is None:

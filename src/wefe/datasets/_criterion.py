@@ -114,12 +114,9 @@ class Criterion:
         return tuple(dict.fromkeys(chain(*self.stereotyped_words.values())))
 
     def queries(self) -> list[Query]:
-        """Return one query for each pair of classes that have stereotyped words.
+        """Return a list with a query for each pair of classes that have stereotyped words.
 
-        Returns
-        -------
-        list of Query
-            Targets are the definitional words of two classes, attributes their stereotyped words.
+        Targets are the definitional words of the two classes, attributes their stereotyped words.
         """
         classes = self.classes
         named = [name for name in self.class_names if name in self.stereotyped_words]

@@ -423,11 +423,6 @@ def leace_map(
         A function of vectors, with the attributes `reads` and `writes` (rank, dim), `shift` (dim,),
         `projection` (dim, dim) and `rank`, which is 0 if the vectors are already uncorrelated.
 
-    Raises
-    ------
-    ValueError
-        If the shapes do not fit, all vectors are equal, or `method` is unknown.
-
     Examples
     --------
     >>> x = np.array([[1.0, 0.0], [2.0, 1.0], [-1.0, 0.0], [0.0, 1.0]])

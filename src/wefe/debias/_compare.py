@@ -100,23 +100,11 @@ class Comparison:
     criterion: str | None = None
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a copy of `table`.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per measure and mitigated model.
-        """
+        """Return a copy of `table`, a DataFrame with one row per measure and mitigated model."""
         return self.table.copy()
 
     def plot(self) -> go.Figure:
-        """Plot the table with :func:`wefe.plotting.plot_comparison`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            A panel for each metric, one for costs and one for remaining bias.
-        """
+        """Return a figure of the table; see :func:`wefe.plotting.plot_comparison`."""
         return draw("plot_comparison", self.table)
 
     def __repr__(self) -> str:
@@ -205,9 +193,9 @@ def compare(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type, names occur twice, `after` contains `before` itself, or
-        the models have no word in common.
+    ValueError
+        If names occur twice, `after` contains `before` itself, or the models have no word in
+        common.
 
     Notes
     -----

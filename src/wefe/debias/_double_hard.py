@@ -186,8 +186,8 @@ class DoubleHardDebias(RowwiseDebias):
 
         Raises
         ------
-        TypeError, ValueError
-            If an argument has the wrong type or value, or both words have the same direction.
+        ValueError
+            If both words have the same direction.
         """
         sides = _most_biased(
             model,

@@ -66,9 +66,9 @@ def debias_encoder(
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError
         If the encoder is not a whole SentenceTransformer, the method does not map all vectors
-        alike, or a parameter has the wrong type or value.
+        alike.
     FileExistsError
         If `folder` is not empty.
 

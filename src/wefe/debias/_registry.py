@@ -43,11 +43,6 @@ def get_debias_method(name: str) -> type[BaseDebias]:
     type
         A subclass of :class:`BaseDebias`.
 
-    Raises
-    ------
-    ValueError
-        If there is no such method; the message lists them.
-
     Examples
     --------
     >>> get_debias_method("LEACE")(svd_tol=0.02)

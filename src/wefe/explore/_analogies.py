@@ -82,9 +82,8 @@ def generate_analogies(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or is out of range, the criterion has no direction in the
-        model, or fewer than two candidates have vectors.
+    ValueError
+        If the criterion has no direction in the model, or fewer than two candidates have vectors.
 
     Examples
     --------

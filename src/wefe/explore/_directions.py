@@ -94,13 +94,7 @@ class BiasDirections:
         return float(self.explained_variance_ratio[: len(self.subspace)].sum())
 
     def caveat(self) -> str:
-        """Return a warning if the directions explain less than half of the variance of their sets.
-
-        Returns
-        -------
-        str
-            A sentence, or ''.
-        """
+        """Return a warning, or '' if the directions explain half of the variance of their sets."""
         if self.explained >= LEAST_EXPLAINED:
             return ""
         return (
@@ -110,12 +104,9 @@ class BiasDirections:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the directions as plain data for JSON.
+        """Return the directions as a dict of plain data for JSON.
 
-        Returns
-        -------
-        dict
-            'n_sets' and 'n_sets_lost' are numbers of definitional sets; 'reach' is a dict by group.
+        'n_sets' and 'n_sets_lost' are numbers of definitional sets; 'reach' is a dict by group.
         """
         return {
             "criterion": self.name,

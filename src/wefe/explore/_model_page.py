@@ -76,13 +76,7 @@ class ModelPage:
     n_lost: int
 
     def plot(self) -> Figure:
-        """Plot the distribution of the projections with :func:`wefe.plotting.plot_projections`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            One row per word set.
-        """
+        """Return a figure of the projections; see :func:`wefe.plotting.plot_projections`."""
         return draw(
             "plot_projections",
             self.projections.assign(chance=self.chance),
@@ -90,23 +84,14 @@ class ModelPage:
         )
 
     def plot_extremes(self) -> Figure:
-        """Plot the extreme words of each group with :func:`wefe.plotting.plot_extremes`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            Bars of the projections.
-        """
+        """Return bars of the extreme words; see :func:`wefe.plotting.plot_extremes`."""
         return draw("plot_extremes", self.extremes)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON, without the projections of single words.
 
-        Returns
-        -------
-        dict
-            The keys of :meth:`BiasDirections.to_dict`, 'model', 'chance', 'n_words_lost', and the
-            rows of 'distribution' and 'extremes'. NaN becomes None.
+        The keys of :meth:`BiasDirections.to_dict`, 'model', 'chance', 'n_words_lost', and the
+        rows of 'distribution' and 'extremes'. NaN becomes None.
         """
         return {
             "model": self.model_name,

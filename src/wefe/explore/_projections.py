@@ -160,8 +160,8 @@ def extreme_words(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or is out of range, or a model has none of `words`.
+    ValueError
+        If a model has none of `words`.
 
     Examples
     --------

@@ -93,9 +93,9 @@ def recovery_tests(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type, only some words of a model are loaded, the original model
-        lacks the words that represent the groups, or too few words are left.
+    ValueError
+        If only some words of a model are loaded, the original model lacks the words that represent
+        the groups, or too few words are left.
 
     References
     ----------

@@ -69,14 +69,11 @@ class SpecificWords:
         return int(self.is_seed.sum())
 
     def scores(self) -> pd.DataFrame:
-        """Return the cross-validated quality of the classifier.
+        """Return the cross-validated quality of the classifier as a DataFrame.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Rows 'precision', 'recall' and 'f1'; columns `mean` over the folds, and `lower` and
-            `upper` of a 95 % t-interval, cut to [0, 1]. Precision is an underestimate, because
-            specific words that are not seed words count as errors.
+        Rows 'precision', 'recall' and 'f1'; columns `mean` over the folds, and `lower` and `upper`
+        of a 95 % t-interval, cut to [0, 1]. Precision is an underestimate, because specific words
+        that are not seed words count as errors.
         """
         import pandas as pd
         from scipy.stats import sem, t
@@ -89,13 +86,7 @@ class SpecificWords:
         return pd.DataFrame(columns, index=list(_SCORES))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the words as a table, for example to review them before use.
-
-        Returns
-        -------
-        pandas.DataFrame
-            `word`, `decision` and `is_seed`, by descending decision value.
-        """
+        """Return a DataFrame of `word`, `decision` and `is_seed`, by descending decision value."""
         import pandas as pd
 
         columns = {"word": self.words, "decision": self.decisions, "is_seed": self.is_seed}
@@ -161,9 +152,8 @@ def learn_specific_words(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or is out of range, only some words of the model are
-        loaded, or a class has fewer words than there are folds.
+    ValueError
+        If only some words of the model are loaded, or a class has fewer words than there are folds.
 
     Examples
     --------

@@ -126,13 +126,7 @@ class StatisticCorrelation:
         return len(self.words)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the numbers of each word.
-
-        Returns
-        -------
-        pandas.DataFrame
-            `word`, `statistic` and `bias`, in the order of the statistic.
-        """
+        """Return a DataFrame of `word`, `statistic` and `bias`, in the order of the statistic."""
         import pandas as pd
 
         columns = {"word": self.words, "statistic": self.statistic, "bias": self.bias}
@@ -141,11 +135,8 @@ class StatisticCorrelation:
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain data for JSON; undefined values are None.
 
-        Returns
-        -------
-        dict
-            The attributes by name, 'statistic' and 'bias' (their names), and 'words', the rows of
-            :meth:`to_frame`.
+        The attributes by name, 'statistic' and 'bias' (their names), and 'words', the rows of
+        :meth:`to_frame`.
         """
         names = (
             *("n", "pearson", "spearman", "slope", "intercept", "confidence_level", "nan_reason"),
@@ -282,9 +273,8 @@ def correlate_with_statistic(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or is out of range, or fewer than 3 words have both a
-        number and a vector.
+    ValueError
+        If fewer than 3 words have both a number and a vector.
 
     References
     ----------

@@ -121,13 +121,7 @@ class WordPage:
     nan_reason: str | None = field(repr=False, default=None)
 
     def plot(self) -> Figure:
-        """Plot the map of the neighbourhood with :func:`wefe.plotting.plot_neighborhood`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            Points for the word and its neighbours, coloured by projection.
-        """
+        """Return a map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`."""
         return draw(
             "plot_neighborhood",
             self.map,
@@ -139,13 +133,7 @@ class WordPage:
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return the neighbours as a table that can be concatenated with those of other words.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row per neighbour: `model`, `word` and the columns of `neighbors`.
-        """
+        """Return `neighbors` after the columns `model` and `word`, for concatenation."""
         table = self.neighbors.copy()
         table.insert(0, "model", self.model_name)
         table.insert(1, "word", self.word)
@@ -154,11 +142,8 @@ class WordPage:
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON; undefined values are None.
 
-        Returns
-        -------
-        dict
-            The attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
-            :meth:`BiasDirections.to_dict`.
+        The attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
+        :meth:`BiasDirections.to_dict`.
         """
         names = (
             *("leans_to", "projection", "direct_bias", "percentile", "theta", "nan_reason"),

@@ -70,8 +70,6 @@ def assert_bias(
     ------
     AssertionError
         If a score exceeds a limit; the message has a table of these scores.
-    ValueError
-        If no limit is given, a limit is out of range, or the metric computes no p-value.
 
     Examples
     --------

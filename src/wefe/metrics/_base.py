@@ -320,8 +320,8 @@ class BaseMetric:
 
         Raises
         ------
-        TypeError, ValueError
-            If an argument is wrong, or the query does not fit the template.
+        ValueError
+            If the query does not fit the template.
         UnusableVectorError
             If a word of the query has a zero or non-finite vector.
         """
@@ -365,11 +365,6 @@ class BaseMetric:
         -------
         (BaseMetric, dict)
             The metric with these parameters (a copy if there are any), and the look-up options.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a parameter is unknown, has the wrong type or is out of range.
         """
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
@@ -395,13 +390,7 @@ class BaseMetric:
 
     @classmethod
     def parameters(cls) -> list[str]:
-        """Return the names of the metric's own parameters.
-
-        Returns
-        -------
-        list of str
-            What `run_query` accepts besides query, model and look-up options.
-        """
+        """Return the names of the metric's own parameters, which `run_query` accepts."""
         if cls.run_query is BaseMetric.run_query:
             return list(hints_of(cls))
         own = list(inspect.signature(cls.run_query).parameters.values())[3:]
@@ -422,11 +411,6 @@ class BaseMetric:
         -------
         Scale
             How to read the scores.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If an argument has the wrong type or is out of range.
         """
         if query is not None:
             check_query(query)
@@ -560,11 +544,6 @@ class BaseMetric:
         -------
         bool
             True if it fits `metric_template` and `metric_template_minimum`.
-
-        Raises
-        ------
-        TypeError
-            If `query` is not a query.
         """
         check_query(query)
         return query.satisfies(self.metric_template, self.metric_template_minimum)

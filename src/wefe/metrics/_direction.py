@@ -69,8 +69,6 @@ def bias_subspace(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
     UnanswerableError
         If the members of every tuple are equal, or span too few directions.
 

@@ -59,8 +59,8 @@ def eqt_by_question(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or a question a - t1 + t2 is zero.
+    ValueError
+        If a question a - t1 + t2 is zero.
 
     Examples
     --------

@@ -36,11 +36,6 @@ def generalized_weat(
         set is that of its unit vectors. The means of all target sets are centred on their mean, and
         so are those of the attribute sets. Each set has the same weight, whatever its size.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or the numbers of sets differ.
-
     Examples
     --------
     >>> he, she = [[1.0, 0.0]], [[0.0, 1.0]]

@@ -40,11 +40,6 @@ def indirect_bias(
         Do not average it over pairs: it grows without bound as cos(w, v) gets small.
         :func:`proximity_bias` counts pairs above a threshold.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
-
     Examples
     --------
     >>> nurse, others = [0.5, 0.1, 0.8], [[0.6, 0.9, 0.3], [1.0, 0.2, 0.1]]
@@ -86,11 +81,6 @@ def indirect_bias_from_cosines(
     ndarray
         One value per pair, NaN where an input is NaN. The last digits are unreliable for words that
         lie almost entirely in the subspace.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
 
     Examples
     --------

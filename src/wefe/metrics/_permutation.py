@@ -133,11 +133,6 @@ def permutation_test(
     PermutationTest
         Statistic, p-value, its bounds, and how they were computed.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
-
     Notes
     -----
     The test is that of Caliskan et al., Science 356, 2017; random splits follow Phipson & Smyth,

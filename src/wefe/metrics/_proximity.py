@@ -173,11 +173,6 @@ def neighborhoods(
     Neighborhoods
         In float64.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -211,11 +206,6 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     ndarray of shape (n_words,)
         Share of the known neighbours, in [0, 1]; 0 if none is near because of the bias. NaN if
         fewer than half are known.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
 
     Examples
     --------
@@ -253,11 +243,6 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
         of its largest cosine; ties count in equal parts. NaN if fewer than half are known. Cosines
         of at most 1e-5 in magnitude count as 0, because removing a direction from float32 vectors
         leaves rounding errors of that size.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the argument has the wrong type or shape.
 
     Examples
     --------
@@ -299,11 +284,6 @@ def gipe(
         `theta`. Each word has an edge to each of its neighbours; edges with an unknown indirect
         bias are left out. Words without incoming edges have weight 1, as in the paper; the released
         code gives them weight 0.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
 
     Examples
     --------

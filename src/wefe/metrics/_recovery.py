@@ -264,10 +264,7 @@ class RecoveryTest:
     def to_dict(self) -> dict[str, Any]:
         """Return all attributes as plain values.
 
-        Returns
-        -------
-        dict
-            Name -> value, with `interval` as a list; suitable for JSON except for NaN.
+        Name -> value, with `interval` as a list; suitable for JSON except for NaN.
         """
         return {**dataclasses.asdict(self), "interval": list(self.interval)}
 
@@ -370,11 +367,6 @@ def classification_test(
         learn. ``n_repeats=1`` gives the exact test of a single division, which finds weaker traces
         but depends on the seed. If one group is much larger than the others, use `balanced`.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
-
     Examples
     --------
     >>> first, second = [[1.0, 0.1], [1.0, 0.0], [1.0, 0.2]], [[0.1, 1.0], [0.0, 1.0], [0.3, 1.0]]
@@ -444,11 +436,6 @@ def neighbor_test(
         `rows` (of Fisher's z), too narrow if `rows` are most of the vocabulary. `p_value` is the
         share of exchanges with a correlation at least as large.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
-
     Examples
     --------
     >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
@@ -493,11 +480,6 @@ def projection_test(
         `value` is the Pearson correlation, in [-1, 1]; NaN if `before` or `after` is constant, or
         there are fewer than three words. `chance` is 0; `interval` is a jackknife over the words
         (of Fisher's z), and `p_value` the share of exchanges with a correlation at least as large.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, or is out of range.
 
     Examples
     --------

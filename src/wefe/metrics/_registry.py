@@ -32,11 +32,6 @@ def register(metric: MetricClass) -> MetricClass:
     type
         The same class.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the class does not declare its names and template, or another metric has the same name.
-
     Examples
     --------
     Write ``@register`` above the class of your own metric. Its effect:
@@ -110,11 +105,6 @@ def get_metric(name: str) -> type[BaseMetric]:
     -------
     type
         A subclass of :class:`BaseMetric`; ``get_metric("weat")()`` creates an instance.
-
-    Raises
-    ------
-    ValueError
-        If there is no such metric; the message lists all names and suggests the nearest one.
 
     Examples
     --------

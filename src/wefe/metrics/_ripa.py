@@ -43,11 +43,6 @@ def ripa_by_pair(
         Positive if the word leans to `t1`; at most the length of the word in magnitude. With
         'pairs', nan for a pair of identical vectors.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
-
     Examples
     --------
     >>> he, she = [1.0, 0.0], [0.0, 1.0]

@@ -53,11 +53,6 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
         uniform distribution, ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are
         equally negative, however negative they are. nan if all probabilities are 0.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the probabilities have the wrong type or shape, or are not in [0, 1].
-
     Examples
     --------
     >>> rnsb([0.2, 0.3, 0.4, 0.1])
@@ -303,11 +298,6 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     -------
     DataFrame of shape (n_words, n_words)
         Rows and columns are target words. In [-1, 1]; NaN for a word with a constant probability.
-
-    Raises
-    ------
-    ValueError, TypeError
-        If `result` has fewer than two iterations, or is not from RNSB.
 
     Examples
     --------

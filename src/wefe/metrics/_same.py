@@ -67,11 +67,6 @@ def same_by_word(
         0 means no association. In [0, 1] for two groups and for 'projection'; for n groups the sum
         is at most 1 + 2 (n - 2). nan if all groups have the same mean.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape.
-
     Examples
     --------
     >>> he, she, they = [[1.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]

@@ -100,11 +100,8 @@ class SemBiasResult:
     def to_frame(self) -> pd.DataFrame:
         """Return one row per part and kind of pair.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``part`` ('all', and 'subset' if there is one), ``kind``, ``share``, ``lower``
-            and ``upper`` (bounds of its interval), ``n_used``, ``n_questions`` and ``n_ties``.
+        Columns ``part`` ('all', and 'subset' if there is one), ``kind``, ``share``, ``lower``
+        and ``upper`` (bounds of its interval), ``n_used``, ``n_questions`` and ``n_ties``.
         """
         import pandas as pd
 
@@ -119,12 +116,9 @@ class SemBiasResult:
     def by_question(self) -> pd.DataFrame:
         """Return one row per question and pair.
 
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``question`` (from 0), ``pair`` ('a:b'), ``kind``, ``cosine`` (with the
-            direction, in [-1, 1]; NaN if the question was left out) and ``picked`` (whether it is
-            the largest, or ties with it).
+        Columns ``question`` (from 0), ``pair`` ('a:b'), ``kind``, ``cosine`` (with the
+        direction, in [-1, 1]; NaN if the question was left out) and ``picked`` (whether it is
+        the largest, or ties with it).
         """
         import pandas as pd
 
@@ -184,11 +178,6 @@ def sembias(
         Shares of questions in which the pair a:b with the largest cosine(he - she, a - b) is the
         definition, the stereotype, or neither. Ideally definition is 1 and the others 0. NaN, with
         a reason, if the model lacks a word of the direction or no question can be used.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument has the wrong type or is out of range.
 
     Examples
     --------

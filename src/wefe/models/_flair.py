@@ -21,11 +21,6 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
     gensim.models.KeyedVectors or ArrayVectors
         Vectors for `WordEmbeddingModel`.
 
-    Raises
-    ------
-    TypeError
-        If the object has no static vectors, like flair's contextual embeddings.
-
     Examples
     --------
     >>> class OldFlairEmbedding:

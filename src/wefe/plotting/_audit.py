@@ -52,11 +52,6 @@ def plot_individual_biases(
         One panel per audit, one point per word. Lines: the mean of each set, 0 (solid), -d and d
         (dashed). For two target sets, effect size, p-value and AUC are above the panel.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `audits` contains anything else, or is empty.
-
     Examples
     --------
     >>> from wefe import load_test_model

@@ -46,11 +46,6 @@ def plot_queries_results(
         One trace per model (or query) and axis, and one for its hollow bars. NaN is marked 'no
         value', with a letter that refers to the reason below.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `results` is not a DataFrame of numbers or is empty, or `by` is unknown.
-
     Examples
     --------
     >>> table = pd.DataFrame({"Math and Arts": [1.2, 0.1]}, index=["w2v", "glove"])
@@ -161,11 +156,6 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         One trace per column, the best model on top. Models without a rank come last, because their
         sums are not comparable.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `ranking` is not a DataFrame of ranks, or is empty.
-
     Examples
     --------
     >>> ranks = pd.DataFrame({"WEAT": [2, 1], "RND": [2, 1]}, index=["w2v", "glove"])
@@ -265,11 +255,6 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Lines across bars are intervals of random
         words; bars that end within them are hollow. 'no value' marks words without shares.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` lacks a column or is empty.
 
     Examples
     --------

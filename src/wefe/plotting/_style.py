@@ -248,11 +248,6 @@ def as_dark(figure: go.Figure) -> go.Figure:
     plotly.graph_objects.Figure
         Data keep their colours, so one legend serves both figures. Points become opaque.
 
-    Raises
-    ------
-    TypeError
-        If `figure` is not a plotly figure.
-
     Examples
     --------
     >>> from wefe.plotting import plot_ranking

@@ -78,13 +78,7 @@ class QualityScore:
     details: Mapping[str, Any] = field(default_factory=dict, repr=False, hash=False)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain data for JSON; a NaN score becomes None.
-
-        Returns
-        -------
-        dict
-            The attributes by name.
-        """
+        """Return the attributes by name, as plain data for JSON; a NaN score becomes None."""
         score = None if math.isnan(self.score) else self.score
         return {**asdict(self), "score": score, "lost_words": list(self.lost_words)}
 
@@ -141,9 +135,8 @@ def evaluate(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type, or the model was opened without the words it needs
-        (analogies need the whole model).
+    ValueError
+        If the model was opened without the words it needs (analogies need the whole model).
 
     References
     ----------
@@ -193,11 +186,6 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     float
         In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0, and more clusters raise
         it.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If the arguments are not sequences of the same length, at least 1.
 
     Examples
     --------

@@ -155,11 +155,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
         share their average rank. A model without a score on some benchmark is NaN and does not
         count in the ranks of the others.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `scores` is not a DataFrame of numbers, or is empty.
-
     Examples
     --------
     >>> import pandas as pd

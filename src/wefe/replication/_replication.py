@@ -117,23 +117,14 @@ class Replication:
     results: StudyResults
 
     def verdicts(self) -> dict[str, int]:
-        """Count the printed values that agree, differ or are not comparable.
-
-        Returns
-        -------
-        dict of str to int
-            Verdict -> number of printed values; verdicts that do not occur are left out.
-        """
+        """Return how many printed values got each verdict, such as 'agrees' or 'differs'."""
         counts = self.comparison["verdict"].value_counts(sort=False)
         return {str(verdict): int(n) for verdict, n in counts.items()}
 
     def to_html(self) -> str:
         """Return the report as one HTML file: tables and figures of the paper, then the study.
 
-        Returns
-        -------
-        str
-            A page that works offline, as that of :func:`wefe.report.to_html`.
+        The page works offline, as that of :func:`wefe.report.to_html`.
         """
         from wefe.replication._page import replication_html
 

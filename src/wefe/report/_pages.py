@@ -55,11 +55,6 @@ def page_html(
     str
         About 5 MB, most of it the library that draws the figures.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `pages` contains anything else, or there is nothing to show.
-
     Examples
     --------
     >>> from wefe import load_test_model

@@ -128,33 +128,15 @@ class RankingAudit:
         return self.groups.iloc[int(self.groups["impact_ratio"].argmin())]
 
     def tables(self) -> dict[str, pd.DataFrame]:
-        """Return all tables by name.
-
-        Returns
-        -------
-        dict of str to DataFrame
-            The attributes that are tables.
-        """
+        """Return a dict of all attributes that are tables."""
         return {name: each for name, each in vars(self).items() if isinstance(each, pd.DataFrame)}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return everything except the scores, for JSON.
-
-        Returns
-        -------
-        dict
-            Tables as lists of records; None for undefined values.
-        """
+        """Return everything except the scores as plain data for JSON."""
         return {name: plain(each) for name, each in vars(self).items() if name != "scores"}
 
     def plot(self) -> Figure:
-        """Draw the impact ratios; see :func:`wefe.plotting.plot_impact_ratios`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure, not shown yet.
-        """
+        """Return a figure of the impact ratios; see :func:`wefe.plotting.plot_impact_ratios`."""
         return draw("plot_impact_ratios", self)
 
     def __repr__(self) -> str:
@@ -226,8 +208,8 @@ def audit_ranking(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is wrong, or the scorer does not return one row per text.
+    ValueError
+        If the scorer does not return one row per text.
 
     Notes
     -----

@@ -173,11 +173,6 @@ def match_names(
     dict of str to list of str
         As many names for each group; names at the same position match.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is wrong, a frequency is missing, or no names match.
-
     Examples
     --------
     >>> frequency = {"Amy": 4.5, "Zoe": 3.9, "Bill": 4.6, "Hakim": 2.7, "Theo": 3.7}
@@ -241,11 +236,6 @@ def exchange_group_words(
     -------
     first, second : list of str
         All texts with words of the first group only, and with words of the second group only.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If `texts` are not strings, or `pairs` are not pairs of words.
 
     References
     ----------

@@ -123,10 +123,9 @@ def train_reference_models(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is wrong, a word is in two swap pairs, the query does not fit the pairs, or
-        the text is too small: fewer than 100,000 tokens, or a word of the query occurs fewer than
-        20 times.
+    ValueError
+        If a word is in two swap pairs, the query does not fit the pairs, or the text is too small:
+        fewer than 100,000 tokens, or a word of the query occurs fewer than 20 times.
     FileNotFoundError, ImportError
         If the file does not exist, or gensim is not installed.
 
@@ -242,11 +241,6 @@ def score_reference_models(
         'no_bias_value'. The interval covers randomness of training and, with `resample`, of the
         sentences, but not the choice of words; for that use `n_bootstrap` of
         :func:`wefe.running.measure`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`wefe.running.measure`.
 
     Examples
     --------

@@ -150,7 +150,7 @@ def bootstrap_interval(
     Raises
     ------
     ValueError
-        If the query cannot be answered, or an argument is out of range.
+        If the query cannot be answered.
 
     Examples
     --------

@@ -103,12 +103,6 @@ def make_biased_embeddings(
     WordEmbeddingModel
         In float64, so zeros are exact to 1e-15.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If a number is out of range, a word is in two sets, or the query has fewer than two target
-        sets or no attribute set.
-
     Notes
     -----
     *Construction.* A unit vector is a sum of parts in orthogonal, randomly rotated subspaces: the
@@ -351,12 +345,6 @@ def dial_response(
         from the no-bias value; 'rank_correlation', the mean over seeds of Spearman's correlation of
         strength and distance (1 if the metric follows; NaN if the distance is constant); and
         'note'.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`make_biased_embeddings`, and if there are fewer than two bias strengths or no
-        metric.
 
     Notes
     -----

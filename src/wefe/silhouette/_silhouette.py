@@ -175,13 +175,7 @@ class Silhouette(Facts):
         return np.asarray(np.abs(self.mean - self.no_bias_value))
 
     def to_frame(self) -> pd.DataFrame:
-        """Return one row per size.
-
-        Returns
-        -------
-        DataFrame
-            Columns 'k', 'lower', 'mean', 'upper'.
-        """
+        """Return a DataFrame with one row per size: 'k', 'lower', 'mean', 'upper'."""
         import pandas as pd
 
         return pd.DataFrame({name: getattr(self, name) for name in ("k", "lower", "mean", "upper")})
@@ -199,11 +193,6 @@ class Silhouette(Facts):
         -------
         Silhouette
             The silhouette, with the same attributes.
-
-        Raises
-        ------
-        ValueError
-            If `text` is not valid JSON, or attributes are missing or inconsistent.
         """
         try:
             content = json.loads(text)
@@ -232,11 +221,6 @@ class Silhouette(Facts):
         -------
         int or None
             Number of words of all growing lists together, as in `k`. None if all words are needed.
-
-        Raises
-        ------
-        ValueError
-            If `tolerance` or `coverage` is out of range.
         """
         share = check_share("coverage", coverage)
         check_number("tolerance", tolerance, at_least=0)
@@ -246,13 +230,7 @@ class Silhouette(Facts):
         return int(self.k[enough[0]]) if len(enough) else None
 
     def plot(self) -> Figure:
-        """Draw all curves, the bounds and the mean; see :func:`wefe.plotting.plot_silhouettes`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure, not shown yet.
-        """
+        """Return a figure of all curves; see :func:`wefe.plotting.plot_silhouettes`."""
         return draw("plot_silhouettes", [self])
 
     def __repr__(self) -> str:
@@ -281,11 +259,6 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette) -> float:
         IJCAI 2021, the formula takes 0 as the no-bias value of every metric, even of ECT, where it
         is 1. If the score of one model is undefined for few words, both are compared from the first
         size at which both are defined.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If one of them is not a Silhouette, or metric, lists, sizes or scale differ.
 
     Examples
     --------
@@ -322,11 +295,6 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
         integrates) and 'told_apart': the share of pairs of runs, one on each model, in which the
         biased model scores as more biased, in [0, 1]; ties count half. It does not depend on how
         much of its range a metric uses.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`accuracy_score`.
 
     Examples
     --------
@@ -399,11 +367,6 @@ def bias_silhouette(
     -------
     Silhouette
         All curves, their bounds, and the robustness score.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`bias_silhouettes`.
 
     References
     ----------
@@ -488,10 +451,10 @@ def bias_silhouettes(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument is wrong, the query cannot be answered, or there is no model. If the score is
-        random, has no finite range, leaves the given one, or is undefined for most sizes. If
-        two words of a set have the same form in one model only.
+    ValueError
+        If the query cannot be answered, or there is no model. If the score is random, has no finite
+        range, leaves the given one, or is undefined for most sizes. If two words of a set have the
+        same form in one model only.
 
     Examples
     --------

@@ -141,11 +141,6 @@ class SilhouetteStudy:
             In the shape of the table; False for NaN. A metric whose scores, over all models, use
             less than a tenth of its range is never the most robust, because it would be as robust
             for any words.
-
-        Raises
-        ------
-        ValueError
-            If `table` is unknown, or there is no table of accuracy.
         """
         check_choice("table", table, tuple(_TITLES))
         scores = self.robustness if table == "robustness" else self.accuracy
@@ -162,13 +157,10 @@ class SilhouetteStudy:
     def to_frame(self) -> pd.DataFrame:
         """Return a tidy table with one row per silhouette.
 
-        Returns
-        -------
-        DataFrame
-            Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
-            'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
-            'no_bias_value', 'lowest' and 'highest' (range of the score), 'words_left_out' (their
-            number) and 'accuracy' (for the two reference models; otherwise NaN).
+        Columns 'metric', 'bias_type', 'list_type', 'model', 'query', 'robustness',
+        'robustness_of_span', 'area', 'n_words', 'n_runs', 'score' (of the full lists),
+        'no_bias_value', 'lowest' and 'highest' (range of the score), 'words_left_out' (their
+        number) and 'accuracy' (for the two reference models; otherwise NaN).
         """
         return self._frame().drop(columns="used")
 
@@ -228,11 +220,6 @@ class SilhouetteStudy:
         -------
         plotly.graph_objects.Figure
             The figure, not shown yet.
-
-        Raises
-        ------
-        ValueError
-            If the study has no such metric, bias type, kind of list or silhouette.
         """
         known = {"metric": self.metrics, "bias_type": self.bias_types, "vary": self.vary}
         chosen = self.silhouettes

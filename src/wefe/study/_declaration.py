@@ -168,11 +168,8 @@ class Declaration(Part):
     def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
         """Return the models to mitigate, each with its mitigation.
 
-        Returns
-        -------
-        list of (TableEntry, MitigationEntry)
-            Entries of `models` and `mitigations`, ordered by mitigation. Encoders are never
-            mitigated. Random methods use the seed of the study unless their parameters set one.
+        Entries of `models` and `mitigations`, ordered by mitigation. Encoders are never
+        mitigated. Random methods use the seed of the study unless their parameters set one.
         """
         return [
             (model, mitigation.seeded(self.random_state))
@@ -183,22 +180,13 @@ class Declaration(Part):
         ]
 
     def all_labels(self) -> list[str]:
-        """Return the names of all models that are measured.
-
-        Returns
-        -------
-        list of str
-            `model_labels`, then the mitigated models.
-        """
+        """Return the names of all models: `model_labels`, then the mitigated ones."""
         return self.model_labels + [how.label_of(model.label) for model, how in self.mitigated()]
 
     def canonical(self) -> dict[str, Any]:
         """Return everything that determines the results, with defaults filled in.
 
-        Returns
-        -------
-        dict
-            JSON-compatible data for :class:`Study`, without description, results path and limits.
+        JSON-compatible data for :class:`Study`, without description, results path and limits.
         """
         plain = self.model_dump(mode="json", exclude={"description", "results", "limits"})
         if not self.explore.criteria:
@@ -309,11 +297,6 @@ def study_file(name: str = "demo") -> str:
     -------
     str
         TOML. Save it to a file, edit it, and run it with :meth:`Study.from_file` or ``wefe run``.
-
-    Raises
-    ------
-    ValueError
-        If there is no such study file.
 
     Examples
     --------

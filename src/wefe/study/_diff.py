@@ -111,11 +111,6 @@ class StudyDiff:
         -------
         DataFrame
             The other columns of `table`.
-
-        Raises
-        ------
-        ValueError
-            If `table` is not one of these names.
         """
         check_choice("table", table, _TABLES)
         part = self.table[self.table["table"] == table]
@@ -138,13 +133,7 @@ class StudyDiff:
         return rows[~rows["status"].isin(_SAME)].reset_index(drop=True)
 
     def summary(self) -> str:
-        """Return a one-line summary of the comparison.
-
-        Returns
-        -------
-        str
-            For example 'no difference in 6 scores'.
-        """
+        """Return a one-line summary of the comparison, such as 'no difference in 6 scores'."""
         if self.is_empty:
             listed = [
                 f"{n:,} {'scores' if name == 'scores' else f'of {name}'}"
@@ -234,11 +223,6 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     -------
     StudyDiff
         The differences; `is_empty` is True if there are none.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If an argument is not a StudyResults or the tolerance is not a number of at least 0.
 
     Examples
     --------

@@ -72,22 +72,13 @@ class GateReport:
         return self.table[~self.table["passed"]].reset_index(drop=True)
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a copy of `table`.
-
-        Returns
-        -------
-        DataFrame
-            One row per limit, metric, query set and model.
-        """
+        """Return a copy of `table`."""
         return self.table.copy()
 
     def short(self) -> pd.DataFrame:
         """Return the violations or, if there are none, the rows closest to each limit.
 
-        Returns
-        -------
-        DataFrame
-            Rows of `table`, without 'passed' and without empty columns.
+        Rows of `table`, without 'passed' and without empty columns.
         """
         shown = self.violations
         if shown.empty:
@@ -97,26 +88,14 @@ class GateReport:
         return shown.drop(columns="passed").dropna(axis="columns", how="all").reset_index(drop=True)
 
     def messages(self) -> list[str]:
-        """Return each violation as a sentence.
-
-        Returns
-        -------
-        list of str
-            Metric, query set, model (and query), then the reason. Empty if all passed.
-        """
+        """Return a list with a sentence for each violation."""
         return [
             f"{', '.join(filter(None, (row[key] for key in _NAMES)))}: {row['reason']}"
             for row in self.violations.to_dict("records")
         ]
 
     def summary(self) -> str:
-        """Return the outcome in one line.
-
-        Returns
-        -------
-        str
-            For example 'failed: 1 of 2 checks'.
-        """
+        """Return the outcome in one line, for example 'failed: 1 of 2 checks'."""
         n_failed, n = len(self.violations), len(self.table)
         if n_failed:
             return f"failed: {n_failed:,} of {n:,} checks"
@@ -203,12 +182,6 @@ def check(
     -------
     GateReport
         The checks; see its `passed`.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If there is no limit, a limit is invalid or names an unknown metric, or only one of
-        `baseline` and `max_increase` is given.
 
     Examples
     --------

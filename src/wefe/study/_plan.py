@@ -210,10 +210,7 @@ class Plan:
     def to_dict(self) -> dict[str, Any]:
         """Return the plan as plain data for :meth:`from_dict`.
 
-        Returns
-        -------
-        dict
-            JSON-compatible attributes. Queries appear as digests, infinite bounds as null.
+        JSON-compatible attributes. Queries appear as digests, infinite bounds as null.
         """
         # Tasks of all models are written once.
         jobs: dict[Any, tuple[int, dict[str, Any]]] = {}

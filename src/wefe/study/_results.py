@@ -188,13 +188,7 @@ class StudyResults:
         return all(outcome.status == "done" for outcome in self.outcomes)
 
     def failures(self) -> pd.DataFrame:
-        """Return the failures, grouped by model and reason.
-
-        Returns
-        -------
-        DataFrame
-            Columns 'model_name', 'reason' and 'n_tasks'.
-        """
+        """Return a DataFrame of failures by model and reason: 'model_name', 'reason', 'n_tasks'."""
         columns = ["model_name", "reason"]
         reasons = [(task.model, outcome.reason) for task, outcome in self.failed]
         grouped = pd.DataFrame(reasons, columns=columns).groupby(columns, sort=False)
@@ -205,12 +199,9 @@ class StudyResults:
     def to_frame(self) -> pd.DataFrame:
         """Return the tidy table: one row per model, query set, query and metric.
 
-        Returns
-        -------
-        DataFrame
-            Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name',
-            those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
-            'finished', 'wefe_version'.
+        Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name',
+        those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
+        'finished', 'wefe_version'.
         """
         return self._tidy.drop(columns=["identity", "distances"])
 
@@ -250,11 +241,6 @@ class StudyResults:
         DataFrame of shape (n_models, n_metrics)
             By default (``aggregation.function``) the mean distance from the no-bias value, 0 or
             more. NaN for a model with a failed task or without scores.
-
-        Raises
-        ------
-        ValueError
-            If there is no such query set.
         """
         totals = self.totals(query_set).items()
         return pd.DataFrame(
@@ -318,11 +304,6 @@ class StudyResults:
             'query_set', 'metric', 'n_queries', 'difference' (how much farther from no bias the
             second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty if the
             study has no bootstrap intervals (``[intervals] n_bootstrap``).
-
-        Raises
-        ------
-        ValueError
-            If the study has no such model.
         """
         check_known("model", (one, other), [model.label for model in self.plan.models])
         rows = []
@@ -379,13 +360,7 @@ class StudyResults:
         return None
 
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
-        """Return the silhouettes with their tasks.
-
-        Returns
-        -------
-        list of (Task, Silhouette)
-            Those that could be computed.
-        """
+        """Return a list of pairs (Task, Silhouette), of those that could be computed."""
         from wefe.silhouette import Silhouette
 
         return [
@@ -394,22 +369,16 @@ class StudyResults:
         ]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
-        """Return the audits of bias directions with their tasks.
+        """Return a list of pairs (Task, dict), the data of ``DirectionAudit.to_json``.
 
-        Returns
-        -------
-        list of (Task, dict)
-            The data of ``DirectionAudit.to_json`` for each model and criterion.
+        There is one for each model and criterion.
         """
         return list(self._values("direction", "audit"))
 
     def retrieval(self) -> list[tuple[Task, RankingAudit]]:
-        """Return the ranking audits with their tasks.
+        """Return a list of pairs (Task, RankingAudit), of those that could be computed.
 
-        Returns
-        -------
-        list of (Task, RankingAudit)
-            Those that could be computed, without the scores of their documents.
+        The audits are without the scores of their documents.
         """
         from wefe.retrieval import RankingAudit
 
@@ -422,11 +391,8 @@ class StudyResults:
     def retrieval_tables(self) -> dict[str, pd.DataFrame]:
         """Return the tables of all ranking audits.
 
-        Returns
-        -------
-        dict of str to DataFrame
-            The tables of :class:`wefe.retrieval.RankingAudit`, preceded by the columns 'audit' and
-            'model_name'. Empty if there are no audits.
+        The tables of :class:`wefe.retrieval.RankingAudit`, preceded by the columns 'audit' and
+        'model_name'. Empty if there are no audits.
         """
         found: dict[str, list[pd.DataFrame]] = {}
         for task, audit in self.retrieval():
@@ -443,12 +409,9 @@ class StudyResults:
                 yield task, {**value, "model_name": task.model}
 
     def quality(self) -> pd.DataFrame | None:
-        """Return the scores of the quality benchmarks; None if the study has no benchmarks.
+        """Return scores of the quality benchmarks; None if the study has no benchmarks.
 
-        Returns
-        -------
-        DataFrame of shape (n_models, n_benchmarks)
-            NaN where a benchmark has no score.
+        A DataFrame of shape (n_models, n_benchmarks), with NaN where a benchmark has no score.
         """
         from wefe.quality import quality_matrix
 
@@ -459,10 +422,7 @@ class StudyResults:
     def explore(self) -> Explored | None:
         """Return words along bias directions; None if the study does not explore any.
 
-        Returns
-        -------
-        Explored
-            Tidy tables: `models`, `distribution`, `extremes`, `words` and `neighbors`.
+        Tidy tables: `models`, `distribution`, `extremes`, `words` and `neighbors`.
         """
         return explored(self.of_kind("explore"))
 
@@ -491,8 +451,6 @@ class StudyResults:
         ------
         ImportError
             If 'parquet' needs pyarrow (``wefe[parquet]``).
-        ValueError
-            If the format is unknown.
 
         Examples
         --------
@@ -684,11 +642,6 @@ class StudyResults:
         dict of str to DataFrame
             Label of the metric -> one row per model, with 'score', 'best' and how it was
             aggregated.
-
-        Raises
-        ------
-        ValueError
-            If there is no such query set.
         """
         if query_set not in (None, OVERALL):
             check_known("query_set", [query_set], self._query_sets)

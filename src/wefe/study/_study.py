@@ -65,11 +65,6 @@ class Study:
     path : path, optional
         The study file. The results are stored in the same folder.
 
-    Raises
-    ------
-    ValueError
-        If the declaration is invalid: one line per key.
-
     Examples
     --------
     >>> from wefe.study import Study
@@ -124,10 +119,7 @@ class Study:
     def example(cls) -> Study:
         """Return a small study without files, for tests and documentation.
 
-        Returns
-        -------
-        Study
-            The packaged vectors, original and hard-debiased, with one query and two metrics.
+        It has the packaged vectors, original and hard-debiased, one query and two metrics.
         """
         return cls(_EXAMPLE)
 
