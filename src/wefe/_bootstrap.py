@@ -51,8 +51,7 @@ class BootstrapInterval:
     method : {'expanded', 'percentile', 'bca'}
         How the bounds were computed.
     note, nan_reason : str
-        How to read the interval (empty if nothing is special), and why there is none (None if there
-        is one).
+        How to read the interval (or ''), and why there is none (or None).
     samples : ndarray of shape (n_bootstrap,)
         The scores of the resamples; NaN where undefined. Empty if no words could be resampled.
 

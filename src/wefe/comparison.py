@@ -37,10 +37,9 @@ class ModelComparison:
         Bounds of the confidence interval of the difference.
     p_value : float
         Two-sided p-value for the hypothesis that the difference is 0.
-    n_queries, n_words, n_bootstrap : int
-        Numbers of queries compared, of distinct words in them, and of resamples.
-    confidence : float
-        Confidence level of the interval.
+    n_queries, n_words, n_bootstrap, confidence : int, float
+        Numbers of queries compared, of distinct words in them, and of resamples, and level of the
+        interval.
     distances : DataFrame
         Distance of each query from its no-bias value: columns 'query_name', 'one' and 'other'.
     left_out : dict
@@ -90,10 +89,8 @@ def compare_models(
         subqueries; queries with the same words count once.
     one, other : WordEmbeddingModel
         The models, compared on the words that both have.
-    n_bootstrap : int, default=1000
-        Number of resamples, at least 2 / (1 - confidence).
-    confidence : float, default=0.95
-        Confidence level of the interval, between 0 and 1.
+    n_bootstrap, confidence : int, default=1000, and float, default=0.95
+        Number of resamples, at least 2 / (1 - confidence), and level of the interval.
     random_state : int, Generator or None, default=0
         Seed of the weights. With the same seed a word gets the same weights for any metric, models
         and other queries.

@@ -108,14 +108,12 @@ class EmbeddedQuery:
     ----------
     query : Query
         The query.
-    model_name : str
-        Name of the model.
+    model_name, model_settings : str, dict
+        Name and `settings` of the model.
     targets, attributes : tuple of WordSet
         The sets, in the order of the query.
     nan_reason : str or None
         Why scores of this query are NaN; None if they are defined.
-    model_settings : dict
-        The `settings` of the model.
 
     Examples
     --------
@@ -155,7 +153,7 @@ def embed_query(
     query : Query
         Query to look up.
     lost_vocabulary_threshold, warn_not_found_words, **how : optional
-        Options of the look-up: see :class:`Lookup`.
+        As in :class:`Lookup`.
 
     Returns
     -------
@@ -206,12 +204,10 @@ def get_embeddings_from_query(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        Model to search.
-    query : Query
-        Query to look up.
+    model, query : WordEmbeddingModel, Query
+        As in :func:`embed_query`.
     lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words : optional
-        Options of the look-up: see :class:`Lookup`.
+        As in :class:`Lookup`.
     verbose : bool, default=False
         Log how many words were found, at level INFO.
 
@@ -253,10 +249,8 @@ def get_embeddings_from_set(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        Model to search.
-    word_set : sequence of str
-        Words to look up.
+    model, word_set : WordEmbeddingModel, sequence of str
+        Model to search, and words to look up.
     preprocessors, strategy, normalize, verbose : optional
         As in :func:`get_embeddings_from_query`.
 
@@ -296,10 +290,8 @@ def get_embeddings_from_tuples(
 
     Parameters
     ----------
-    model, sets, sets_name : optional
+    model, sets, sets_name, preprocessors, strategy, normalize : optional
         As in :func:`embed_tuples`.
-    preprocessors, strategy, normalize : optional
-        As in :class:`Lookup`.
     discard_incomplete_sets, warn_lost_sets, verbose : bool, optional
         As in :func:`embed_tuples` and :func:`get_embeddings_from_query`.
 
@@ -344,10 +336,8 @@ def embed_tuples(
         Name of the tuples in messages, for example 'definitional pairs'; 'sets' by default.
     preprocessors : list of dict, optional
         As in :class:`Lookup`.
-    discard_incomplete_sets : bool, default=True
-        Drop tuples with an out-of-vocabulary word. False keeps their other words.
-    warn_lost_sets : bool, default=True
-        Log tuples with out-of-vocabulary words.
+    discard_incomplete_sets, warn_lost_sets : bool, default=True
+        Drop tuples with an out-of-vocabulary word (False keeps their other words), and log them.
     **how
         `strategy` and `normalize`, as in :class:`Lookup`.
 
@@ -396,13 +386,9 @@ def definitional_vectors(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        Model to search.
-    sets : sequence of sequences of str
-        Words that differ only in the group they refer to, one word per group, for example
-        ``[["woman", "man"], ["she", "he"]]``.
-    called : str
-        Name of the sets in messages, for example 'definitional_pairs'.
+    model, sets, called : optional
+        As in :func:`embed_tuples`; `called` is the name of the sets. The words of a set differ only
+        in the group they refer to.
     preprocessors, normalize : optional
         As in :class:`Lookup`, but `normalize` is True by default.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -48,21 +48,12 @@ class WordUse:
     n_entries: int
     lost_share: float
 
-    @classmethod
-    def of(cls, part: WordSet) -> WordUse:
-        """Summarise a word set without its vectors.
 
-        Parameters
-        ----------
-        part : WordSet
-            The set after look-up.
-
-        Returns
-        -------
-        WordUse
-            Its words and counts.
-        """
-        return cls(part.name, part.words, part.lost, part.n_entries, part.lost_share)
+def uses_of(sets: Iterable[WordSet]) -> tuple[WordUse, ...]:
+    """Return the words of sets, without vectors."""
+    return tuple(
+        WordUse(part.name, part.words, part.lost, part.n_entries, part.lost_share) for part in sets
+    )
 
 
 class MetricResult(dict[str, Any]):
@@ -109,8 +100,8 @@ class MetricResult(dict[str, Any]):
         self.model_name = embedded.model_name
         self.model_settings = dict(embedded.model_settings)
         self.metric_name = metric_name
-        self.targets = tuple(WordUse.of(part) for part in embedded.targets)
-        self.attributes = tuple(WordUse.of(part) for part in embedded.attributes)
+        self.targets = uses_of(embedded.targets)
+        self.attributes = uses_of(embedded.attributes)
         self.nan_reason = nan_reason
         self.details = dict(details or {})
         self.warnings = warnings

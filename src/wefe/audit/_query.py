@@ -19,7 +19,7 @@ from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ra
 from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
-from wefe.results import WordUse
+from wefe.results import WordUse, uses_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -431,8 +431,8 @@ def audit_query(
     return QueryAudit(
         query_name=query.query_name,
         model_name=model.name,
-        targets=tuple(WordUse.of(part) for part in embedded.targets),
-        attributes=tuple(WordUse.of(part) for part in embedded.attributes),
+        targets=uses_of(embedded.targets),
+        attributes=uses_of(embedded.attributes),
         biases=biases,
         attribute_difference=float(
             np.linalg.norm(unit("a", a).mean(axis=0) - unit("b", b).mean(axis=0))

@@ -31,7 +31,6 @@ from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.results import WordUse
 from wefe.study._fingerprint import source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
@@ -429,7 +428,7 @@ def _run_words(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     parts = [("target", part) for part in embedded.targets]
     parts += [("attribute", part) for part in embedded.attributes]
     sets = [
-        {"name": part.name, "role": role, "used": part.words, "lost": WordUse.of(part).lost}
+        {"name": part.name, "role": role, "used": part.words, "lost": part.lost}
         for role, part in parts
     ]
     try:
