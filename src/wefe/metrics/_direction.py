@@ -28,17 +28,15 @@ class BiasSubspace:
     directions : ndarray of shape (n_components, dim)
         Orthonormal directions, each pointing from the second set to the first.
     explained_variance_ratio : ndarray of shape (min(n_sets * n_tuples, dim),)
-        Share of the variance of the centred tuples along each of *all* principal directions, in
-        descending order, with a sum of 1. If the first few do not dominate, they do not represent
-        the tuples.
+        Share of the variance of the centred tuples along *all* principal directions, in descending
+        order. If the first few do not dominate, they do not represent the tuples.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.metrics import bias_subspace
     >>> model = load_test_model()
-    >>> women = [model[word] for word in ("she", "woman", "mother", "queen")]
-    >>> men = [model[word] for word in ("he", "man", "father", "king")]
+    >>> women = model.get_vectors(["she", "woman", "mother", "queen"])
+    >>> men = model.get_vectors(["he", "man", "father", "king"])
     >>> bias_subspace([women, men]).explained_variance_ratio[:3].round(2)
     array([0.6 , 0.2 , 0.14])
     """
@@ -56,10 +54,9 @@ def bias_subspace(
     ----------
     defining_sets : sequence of array-like of shape (n_tuples, dim)
         Row i of all sets together is one tuple, for example (she, he).
-    n_components : int, default=1
-        Number of directions, at most as many as the tuples span.
-    normalize : bool, default=True
-        Scale the vectors to unit length first, as the published code does.
+    n_components, normalize : int and bool, default=1 and True
+        Number of directions, at most as many as the tuples span; and whether to scale the vectors
+        to unit length first, as the published code does.
 
     Returns
     -------
@@ -125,8 +122,7 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     Parameters
     ----------
     groups : sequence of array-like of shape (n_tuples, dim)
-        The words of each group. Word i of all groups is one tuple, for example (she, he). Vectors
-        are scaled to unit length.
+        As `defining_sets` of :func:`bias_subspace`. Vectors are scaled to unit length.
 
     Returns
     -------

@@ -22,10 +22,8 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
 
     Parameters
     ----------
-    t : array-like of shape (n_words, dim)
-        Target words.
-    attributes : sequence of array-like of shape (n_words, dim)
-        Attribute sets.
+    t, attributes : array-like of shape (n_words, dim), and sequence of them
+        Target words, and attribute sets.
 
     Returns
     -------
@@ -82,11 +80,9 @@ def _distances(part: WordSet, words: WordSet) -> Vectors:
 class MAC(BaseMetric):
     """Mean Average Cosine: the mean cosine distance of target words to attribute sets.
 
-    The score is in [0, 2]; 1 means that no bias was measured, and bias is the distance from 1 in
-    either direction. The mathematics is in :func:`mac`.
-
-    The result has 'mac' (the score) and 'targets_eval': target set -> word -> attribute set -> mean
-    cosine distance, in [0, 2].
+    The score (:func:`mac`) is in [0, 2]; 1 means that no bias was measured, and bias is the
+    distance from 1 in either direction. The result has 'mac' (the score) and 'targets_eval': target
+    set -> word -> attribute set -> mean cosine distance.
 
     Parameters
     ----------
@@ -102,8 +98,7 @@ class MAC(BaseMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she"], ["he"]], [["family", "home"]], ["F", "M"], ["Family"])
-    >>> result = MAC().run_query(query, load_test_model())
-    >>> list(result["targets_eval"]["F"])
+    >>> list(MAC().run_query(query, load_test_model())["targets_eval"]["F"])
     ['she']
     """
 

@@ -51,28 +51,23 @@ class PermutationTest:
     ----------
     statistic : float
         Sum of `x` minus sum of `y`; for a metric, its score.
-    p_value : float
-        Share of splits at least as extreme as the observed one, in (0, 1]. 'exact': the exact
-        share; 'bounds': its upper bound; 'approximate': (r + 1) / (n + 1), where r of n random
-        splits are as extreme; 'saddlepoint': an approximation.
-    p_value_bounds : tuple of float
-        Bounds of the exact p-value: equal for 'exact', guaranteed for 'bounds', a 99 % confidence
-        interval (Wilson score) for 'approximate', NaN for 'saddlepoint'.
-    method : {'exact', 'bounds', 'approximate', 'saddlepoint'}
-        How the p-value was computed. ``method="exact"`` falls back on 'bounds' if there are too
-        many splits to count, and on 'approximate' if the bounds would be too wide.
+    p_value, p_value_bounds, method : float, tuple of float and str
+        Share of splits at least as extreme as the observed one, in (0, 1], its bounds and kind:
+
+        - 'exact': the exact share, which both bounds equal;
+        - 'bounds': the upper of two guaranteed bounds; in place of 'exact' if splits are too many;
+        - 'approximate': (r + 1) / (n + 1), where r of n random splits are as extreme, and a 99 %
+          confidence interval (Wilson score); in place of 'exact' if the bounds would be too wide;
+        - 'saddlepoint': an approximation, and NaN.
     alternative : {'greater', 'less', 'two-sided'}
         Side that counts as extreme.
     n_splits : int
         Number of possible splits; for 'approximate', of random ones; 0 for 'saddlepoint'.
-    null_mean : float
-        Mean score over splits, for metrics; otherwise NaN.
-    null_quantiles : tuple of float
-        2.5, 50 and 97.5 % quantiles of the score over splits, for metrics; otherwise NaN.
+    null_mean, null_quantiles : float and tuple of float
+        For metrics, mean and 2.5, 50 and 97.5 % quantiles of the score over splits; otherwise NaN.
 
     Examples
     --------
-    >>> from wefe.metrics import permutation_test
     >>> test = permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact")
     >>> test.method, test.n_splits, round(test.p_value, 3)
     ('exact', 6, 0.167)
@@ -117,16 +112,13 @@ def permutation_test(
         associations, or few splits as extreme as the observed one; otherwise it computes two
         guaranteed bounds. ``"approximate"`` draws random splits. ``"saddlepoint"`` is for a first
         look: its error is mostly below 1 % if at least 1,000 splits are as extreme. ``"auto"`` uses
-        it unless the p-value is between 0.025 and 0.1 or fewer than 1,000 splits are as extreme;
-        then it uses ``"exact"``.
-    n_iterations : int, default=10_000
-        Number of random splits.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed of the random splits. NumPy's global generator is neither used nor changed.
+        it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits are as extreme.
+    n_iterations, random_state : default=10_000 and None
+        Number of random splits, and their seed (int, numpy.random.Generator or None). NumPy's
+        global generator is neither used nor changed.
     relative_gap : float, default=0.01
         Largest accepted distance of the bounds of ``"exact"``, as a share of the upper one, in [0,
-        1). If they would differ by more than a factor of two (from about 1,000 words), random
-        splits are drawn instead.
+        1). If they differ more than twofold (from about 1,000 words), random splits are drawn.
 
     Returns
     -------
@@ -143,9 +135,7 @@ def permutation_test(
 
     Examples
     --------
-    One of the six splits of two and two words is as extreme as the observed one:
-
-    >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").p_value
+    >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").p_value  # one of six splits
     0.16666666666666666
     """
     x, y = _check_associations(x, "x"), _check_associations(y, "y")
@@ -198,9 +188,8 @@ def flip_test(
 ) -> PermutationTest:
     """Test whether the words of pairs differ more than with pairs exchanged at random.
 
-    The p-value is the share of sign patterns for which the sum of differences is as extreme.
-    ``method="exact"`` counts up to 40 pairs: it looks up each sum of one half among the sorted sums
-    of the other.
+    The p-value is the share of sign patterns with a sum of differences as extreme. ``"exact"``
+    counts up to 40 pairs: it looks up each sum of one half among the sorted sums of the other.
     """
     statistic, n = math.fsum(differences), len(differences)
     two_sided = alternative == "two-sided"
@@ -245,7 +234,6 @@ def _approximated(statistic: float, p_value: float, alternative: Alternative) ->
 
 
 def _sums_of_signs(values: Associations) -> Associations:
-    """Sums of the values for all sign patterns."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums + value, sums - value])

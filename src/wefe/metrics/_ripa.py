@@ -68,9 +68,8 @@ def ripa(
     Returns
     -------
     float
-        Unbounded for raw vectors, in [-1, 1] for unit vectors. Positive if the attribute words lean
-        to `t1`; 0 if no association was measured. With 'pairs', nan if a pair has identical
-        vectors.
+        Unbounded for raw vectors, in [-1, 1] for unit vectors. 0 if no association was measured;
+        sign and nan as in :func:`ripa_by_pair`.
 
     Examples
     --------
@@ -85,11 +84,10 @@ def ripa(
 class RIPA(BaseMetric):
     """Relational Inner Product Association: how far attribute words reach along pair differences.
 
-    The score is the mean inner product of the attribute words with the unit differences of the
-    pairs: positive towards the first target set, 0 if no bias was measured. Target sets are paired
-    by position; pairs with an out-of-vocabulary word are left out. The lengths of the attribute
-    words matter, and these depend on word frequency. To compare models, use ``normalize=True``,
-    which keeps scores in [-1, 1]. The mathematics is in :func:`ripa`.
+    The score (:func:`ripa`) is positive towards the first target set, 0 if no bias was measured.
+    Target sets are paired by position; pairs with an out-of-vocabulary word are left out. The
+    lengths of the attribute words matter, and these depend on word frequency. To compare models,
+    use ``normalize=True``, which keeps scores in [-1, 1].
 
     The result has 'ripa' (the score) and 'word_values': word -> 'mean' and population standard
     deviation 'std' over the pairs. `details['pairs']` lists the pairs used. The score is NaN if a
@@ -98,7 +96,7 @@ class RIPA(BaseMetric):
     Parameters
     ----------
     relation : {'pairs', 'pca'}, default='pairs'
-        One relation vector per pair, or the first principal component of all pairs.
+        As in :func:`ripa_by_pair`.
 
     References
     ----------
@@ -109,9 +107,8 @@ class RIPA(BaseMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "queen"], ["he", "king"]], [["family", "home"]])
-    >>> result = RIPA().run_query(query, load_test_model())
-    >>> list(result), list(result["word_values"]["home"])
-    (['query_name', 'result', 'ripa', 'word_values'], ['mean', 'std'])
+    >>> list(RIPA().run_query(query, load_test_model())["word_values"]["home"])
+    ['mean', 'std']
     """
 
     metric_template = (2, 1)

@@ -123,12 +123,10 @@ class RNSB(BaseMetric):
     """Relative Negative Sentiment Bias: how unevenly is negative sentiment spread over words?
 
     A classifier learns to tell the first attribute set (positive words) from the second (negative
-    words). Every target word then gets a probability of being negative. RNSB is the divergence of
-    these probabilities, normalised, from the uniform distribution. It ranges from 0 (no bias
-    measured) to ln m for m target words; :func:`rnsb` computes it.
-
-    With a hold-out, the documented default, the score depends on which words are held out. Use a
-    `random_state` and several `n_iterations`, or ``holdout=False``.
+    words). Every target word then gets a probability of being negative. RNSB (:func:`rnsb`) is the
+    divergence of these probabilities, normalised, from the uniform distribution, from 0 (no bias
+    measured) to ln m for m target words. With a hold-out, the documented default, it depends on
+    which words are held out: use a `random_state` and several `n_iterations`, or ``holdout=False``.
 
     The result has 'rnsb' (the score), 'negative_sentiment_probabilities' (word -> probability) and
     'negative_sentiment_distribution' (the same, normalised). A word in two target sets counts
@@ -148,8 +146,7 @@ class RNSB(BaseMetric):
         Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
         "liblinear", "max_iter": 10000}``, as a whole.
     n_iterations : int, default=1
-        Number of trainings, each with its own seed derived from `random_state`; scores and
-        probabilities are averaged. Useful with `holdout`.
+        Number of trainings to average, each with its own seed derived from `random_state`.
     random_state : int, Generator or None, default=None
         Seed of the hold-out and of the classifier, unless the classifier already has one.
     holdout : bool, default=True
@@ -158,8 +155,7 @@ class RNSB(BaseMetric):
     print_model_evaluation : bool, default=False
         Print scikit-learn's classification report for the held-out words.
     p_value_iterations : int, default=199
-        Number of random exchanges of words between the attribute sets; each trains the classifier
-        again.
+        Number of random exchanges of words between the attribute sets; each needs a training.
 
     References
     ----------
@@ -169,11 +165,8 @@ class RNSB(BaseMetric):
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_weat
-    >>> words = load_weat()
-    >>> query = Query(
-    ...     [["swedish"], ["mexican"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]]
-    ... )
+    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
+    >>> query = Query([["swedish"], ["mexican"], ["german"]], feelings)
     >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
     >>> sum(result["negative_sentiment_distribution"].values())
     1.0
@@ -287,24 +280,22 @@ class RNSB(BaseMetric):
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     """Pearson correlation between the negative sentiment of target words, over iterations.
 
-    Described in section 4.2 of the paper. Run RNSB with a hold-out and at least two `n_iterations`.
-
     Parameters
     ----------
     result : MetricResult
-        A result of RNSB.
+        A result of RNSB with a hold-out and at least two `n_iterations`.
 
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are target words. In [-1, 1]; NaN for a word with a constant probability.
+        Rows and columns are target words, as in section 4.2 of the paper. In [-1, 1]; NaN for a
+        word with a constant probability.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_weat
-    >>> words = load_weat()
-    >>> query = Query([["irish"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]])
+    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
+    >>> query = Query([["irish"], ["german"]], feelings)
     >>> result = RNSB().run_query(query, load_test_model(), n_iterations=10, random_state=0)
     >>> negative_sentiment_correlation(result).columns.tolist()
     ['irish', 'german']
@@ -324,9 +315,6 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
 def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     """Products of the normalised negative sentiment of every two target words.
 
-    Figure 4 of the authors' notebook: the outer product of the distribution with itself. It is
-    large if both words are negative; it is not a correlation.
-
     Parameters
     ----------
     result : MetricResult
@@ -335,14 +323,14 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are target words; entries are non-negative with a total of 1.
+        Outer product of the distribution with itself, as in figure 4 of the authors' notebook:
+        large if both words are negative, and no correlation. Non-negative with a sum of 1.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_weat
-    >>> words = load_weat()
-    >>> query = Query([["irish"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]])
+    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
+    >>> query = Query([["irish"], ["german"]], feelings)
     >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
     >>> float(joint_negative_sentiment(result).to_numpy().sum())
     1.0

@@ -52,17 +52,12 @@ class SemBiasResult:
     Attributes
     ----------
     definition, stereotype, none : float
-        Shares of the questions used, in [0, 1], with a sum of 1; NaN if none was used. Tied pairs
-        share a question equally.
+        Shares of the questions used, in [0, 1]; NaN if none was used. Tied pairs share equally.
     intervals, confidence : dict and float
         Wilson's interval (lower, upper) for each of these three, and its confidence level.
-    n_questions, n_used : int
-        Questions asked, and those whose words were all found and form usable pairs.
-    n_lost, n_undefined : int
-        Questions left out because a word was not found, or because the vectors of a pair are
-        identical.
-    n_ties : int
-        Questions used in which two or more pairs share the largest cosine.
+    n_questions, n_used, n_lost, n_undefined, n_ties : int
+        Questions asked; those used; those left out because a word was not found, or because the
+        vectors of a pair are identical; and those used in which pairs share the largest cosine.
     questions, lost_words : tuple
         The questions, and the words that were not found.
     cosines : ndarray of shape (n_questions, 4)
@@ -75,7 +70,6 @@ class SemBiasResult:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.metrics import sembias
     >>> pairs = sembias(load_test_model(), "small").by_question()
     >>> pairs.loc[pairs["picked"] & (pairs["kind"] == "stereotype"), "pair"].tolist()
     ['surgeon:midwife']
@@ -176,8 +170,8 @@ def sembias(
     -------
     SemBiasResult
         Shares of questions in which the pair a:b with the largest cosine(he - she, a - b) is the
-        definition, the stereotype, or neither. Ideally definition is 1 and the others 0. NaN, with
-        a reason, if the model lacks a word of the direction or no question can be used.
+        definition (ideally 1), the stereotype, or neither. NaN, with a reason, if the model lacks a
+        word of the direction or no question can be used.
 
     Examples
     --------
