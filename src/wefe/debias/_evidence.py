@@ -174,7 +174,6 @@ class CommonWords:
 
     @functools.cached_property
     def frequent(self) -> Rows:
-        """The usable numbers among the first ones."""
         return self.usable(np.arange(min(FREQUENT, len(self))))
 
 
@@ -316,7 +315,6 @@ def quality_rows(
 
 
 def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    """Return Spearman's correlation of cosines with human judgements, with errors."""
     human = np.array(benchmark.scores)
 
     def spearman(column: Numbers, kept: Rows) -> float:
@@ -326,7 +324,6 @@ def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> A
 
 
 def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    """Return the share of analogies solved, with errors."""
     answers = (answer_analogies(each, benchmark, True, len(each), False) for each in models)
     return paired_scores([answer.right.astype(float) for answer in answers])
 
@@ -454,7 +451,6 @@ def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
 
 
 def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that may change the scale of a metric."""
     others = ("lost_vocabulary_threshold", "warn_not_found_words")
     return {key: value for key, value in options.items() if key not in others}
 
@@ -534,7 +530,6 @@ def residual_rows(
 
 
 def _biases(common: CommonWords, numbers: Rows, first: Rows, others: Rows) -> list[Numbers]:
-    """Return the bias of words towards a class in each model."""
     return [
         bias_by_projection(*(common.vectors(model, each) for each in (numbers, first, others)))
         for model in range(len(common.models))
