@@ -144,7 +144,15 @@ class BaseMetric:
 
     A metric declares at least `metric_template`, `metric_name` and `metric_short_name`. Its
     parameters are annotated fields with defaults, as in a dataclass. You can give them to the
-    class, ``MAC(average="words")``, or to `run_query`. All metrics have these parameters:
+    class, ``MAC(average="words")``, or to `run_query`. It defines one of two methods, which receive
+    two sequences of :class:`wefe.embeddings.WordSet` and are called only if every set kept enough
+    of its words:
+
+    - ``_scores(targets, attributes)``, the formula on weighted word sets, returns an array with one
+      score for each case of the weights, NaN where it is undefined. It also serves intervals,
+      silhouettes and word influence.
+    - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
+      :class:`Measurement` if there are more entries. Without `_scores` it is called for each case.
 
     Parameters
     ----------
@@ -172,47 +180,30 @@ class BaseMetric:
     metric_template, metric_template_minimum : tuple of (int or 'n')
         Number of target sets and of attribute sets that the metric needs, 'n' for any number; and
         the smallest numbers that 'n' stands for, (1, 1) by default.
-    metric_name, metric_short_name : str
-        Full name, and the acronym used as a column heading.
-    value_range, no_bias_value : tuple of float, and float
-        As in :class:`Scale`; unbounded and 0 by default.
-    pairs_targets : bool
-        Whether words at the same position of the target sets form pairs, such as she and he.
-    encodes_texts : bool
-        Whether the metric encodes texts of its own, so that it must run where the encoder is.
+    metric_name, metric_short_name, value_range, no_bias_value : str, tuple of float, and float
+        Full name, column heading, and as in :class:`Scale`; unbounded and 0 by default.
+    pairs_targets, encodes_texts : bool
+        Whether words at the same position of the target sets form pairs, such as she and he; and
+        whether the metric encodes texts of its own, so that it must run where the encoder is.
     needs_vocabulary : bool
         Whether the metric looks at words outside the query, so that models must be opened whole.
         `model` and `lookup` then are the model and the look-up options of the call.
-    scores_many_models : bool
-        Whether models can be cases: the formula only uses methods and weights of word sets.
-    takes_original : bool
-        Whether directions can come from another model, a parameter `original` that studies pass.
+    scores_many_models, takes_original : bool
+        Whether models can be cases, as the formula only uses methods and weights of word sets; and
+        whether directions can come from another model, a parameter `original` that studies pass.
     nan_values : dict
         Entries after 'result' if a query cannot be answered; by default NaN under the short name.
-    subset_params : dict
-        Parameters that make scores of subsets of the words comparable: bounded, not random.
-    if_unpaired : dict or None
-        For metrics that pair target words: the parameters to use if the words are not pairs.
+    subset_params, if_unpaired : dict
+        Parameters that make scores of subsets of the words comparable (bounded, not random); and
+        those to use if target words that the metric pairs are not pairs, or None.
     question, meaning : str
         For reports: what the metric asks, and what a score means, in a sentence or two.
     null_exchange : {'targets', 'attributes', 'pairs'} or None
         What may be exchanged if there is no bias: words between the target sets or between the
         attribute sets, or the two words of each pair (this needs `_pair_values`). None for no test.
-    no_p_value : str
-        Why there is no p-value, possibly only with the current parameters; empty if there is one.
-    audit_findings : frozenset of str
-        Kinds of audit warnings that apply to the score; see :func:`wefe.audit.score_warnings`.
-
-    Notes
-    -----
-    Define one of two methods. Both receive two sequences of :class:`wefe.embeddings.WordSet`, and
-    are called only if every set kept enough of its words.
-
-    - ``_scores(targets, attributes)``, the formula on weighted word sets, returns an array with one
-      score for each case of the weights, NaN where it is undefined. It also serves intervals,
-      silhouettes and word influence.
-    - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
-      :class:`Measurement` if there are more entries. Without `_scores` it is called for each case.
+    no_p_value, audit_findings : str and frozenset of str
+        Why there is no p-value with these parameters, or ''; and kinds of audit warnings that apply
+        to the score (:func:`wefe.audit.score_warnings`).
 
     Examples
     --------
@@ -334,7 +325,7 @@ class BaseMetric:
         Returns
         -------
         (BaseMetric, dict)
-            The metric with these parameters (a copy if there are any), and the look-up options.
+            The metric with these parameters, a copy if there are any, and the look-up options.
         """
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}

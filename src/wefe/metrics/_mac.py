@@ -53,13 +53,13 @@ def mac(
         Target sets and attribute sets.
     average : {'sets', 'words'}, default='sets'
         'sets' gives every attribute set the same weight, as the authors' code does; 'words' every
-        attribute word. Target words always have the same weight.
+        word. Target words always have the same weight.
 
     Returns
     -------
     float
-        In [0, 2]; 1 means no association. It is a distance, although the paper calls it a
-        similarity. Words that lean to the attributes and words that lean away cancel.
+        In [0, 2]; 1 means no association. A distance, although the paper calls it a similarity.
+        Words that lean to the attributes and words that lean away cancel.
 
     Examples
     --------

@@ -78,11 +78,11 @@ class Neighborhoods:
 
     Examples
     --------
-    >>> from wefe import Query, load_test_model
-    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> result = ProximityBias().run_query(query, load_test_model(), k=3)
-    >>> result.details["neighborhoods"].names[0].tolist()
-    ['nurses', 'nursing', 'midwife']
+    >>> from wefe import load_test_model
+    >>> model = load_test_model()
+    >>> g = group_directions([[model["she"]], [model["he"]]])
+    >>> neighborhoods(model, ["nurse"], g[:1], g, k=3).k
+    3
     """
 
     words: tuple[str, ...]
@@ -512,15 +512,15 @@ class NeighborPercentage(_NeighborMetric):
     """Percentage of neighbours per group (PMN: percentage of male neighbours).
 
     What percentage of the nearest neighbours of the attribute words leans to the first group, by
-    the sign of the cosine with the bias direction? The two target sets are the groups, paired by
-    position. The score is in [0, 100]; 50 means that no bias was measured. In some models most
-    words lean to one group, so compare with other words as well. For more than two groups use
+    the sign of the cosine with the (first) bias direction? The two target sets are the groups,
+    paired by position. The score is in [0, 100]; 50 means that no bias was measured. In some models
+    most words lean to one group, so compare with other words as well. For more than two groups use
     :func:`neighbor_group_shares`.
 
-    The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours that
-    lean to the first group) and 'group_values' (group -> mean percentage). With several components,
-    the first decides where neighbours lean. `details` is that of :class:`ProximityBias`. The score
-    is also NaN if only rounding errors lie along the direction, for example after a mitigation.
+    The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours) and
+    'group_values' (group -> mean percentage). `details` and the reasons for NaN are those of
+    :class:`ProximityBias`; also NaN if only rounding errors lie along the direction, for example
+    after a mitigation.
 
     Parameters
     ----------

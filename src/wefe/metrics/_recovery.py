@@ -218,11 +218,9 @@ class RecoveryTest:
 
     Examples
     --------
-    >>> before = [-0.30, -0.22, -0.15, -0.04, 0.05, 0.11, 0.19, 0.28]
-    >>> after = [-0.02, -0.03, 0.00, -0.01, 0.02, 0.01, 0.03, 0.02]
-    >>> test = projection_test(before, after, n_permutations=99)
-    >>> test.chance < test.interval[0], test.p_value
-    (True, 0.01)
+    >>> test = projection_test([1.0, 2.0, 3.0, 5.0], [0.1, 0.2, 0.5, 0.4], n_permutations=99)
+    >>> test.interval_method, test.p_method, test.n_words
+    ('jackknife', 'permutation', 4)
     """
 
     what: What

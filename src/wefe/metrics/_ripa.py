@@ -29,10 +29,8 @@ def ripa_by_pair(
 
     Parameters
     ----------
-    t1, t2 : array-like of shape (n_pairs, dim)
-        Row i of `t1` is paired with row i of `t2`.
-    a : array-like of shape (n_words, dim)
-        Attribute words; their lengths matter.
+    t1, t2, a : array-like of shape (n_pairs, dim) and (n_words, dim)
+        Row i of `t1` is paired with row i of `t2`; attribute words, whose lengths matter.
     relation : {'pairs', 'pca'}, default='pairs'
         'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length. 'pca': a single
         one, the first principal component of the centred pairs, pointing from `t2` to `t1`.
@@ -40,8 +38,8 @@ def ripa_by_pair(
     Returns
     -------
     ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
-        Positive if the word leans to `t1`; at most the length of the word in magnitude. With
-        'pairs', nan for a pair of identical vectors.
+        Positive if the word leans to `t1`; at most its length in magnitude. nan for a pair of
+        identical vectors.
 
     Examples
     --------

@@ -44,14 +44,14 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     Parameters
     ----------
     negative_probabilities : array-like of shape (n_words,)
-        For each target word, the probability of belonging to the second (negative) attribute set.
+        Probability of each target word to belong to the second (negative) attribute set.
 
     Returns
     -------
     float
-        Kullback-Leibler divergence (natural logarithm) of the normalised probabilities P from the
-        uniform distribution, ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are
-        equally negative, however negative they are. nan if all probabilities are 0.
+        Kullback-Leibler divergence of the normalised probabilities P from the uniform distribution,
+        ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are equally negative,
+        however much. nan if all probabilities are 0.
 
     Examples
     --------
@@ -139,16 +139,13 @@ class RNSB(BaseMetric):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier class or instance, optional
-        A classifier with `predict_proba`. By default the exact optimum of what LogisticRegression
-        solves with liblinear, which penalises the intercept.
-    estimator_params : mapping, optional
-        Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
-        "liblinear", "max_iter": 10000}``, as a whole.
-    n_iterations : int, default=1
-        Number of trainings to average, each with its own seed derived from `random_state`.
-    random_state : int, Generator or None, default=None
-        Seed of the hold-out and of the classifier, unless the classifier already has one.
+    estimator, estimator_params : scikit-learn classifier class or instance, and mapping, optional
+        A classifier with `predict_proba`, and its parameters, which replace the defaults for
+        LogisticRegression, ``{"solver": "liblinear", "max_iter": 10000}``. By default the exact
+        optimum of what that solves with liblinear, which penalises the intercept.
+    n_iterations, random_state : default=1 and None
+        Number of trainings to average, each with its own seed derived from `random_state`, of the
+        hold-out and of the classifier, unless it already has one.
     holdout : bool, default=True
         Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
         False: train on all; the default classifier then involves no randomness.

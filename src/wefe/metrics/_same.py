@@ -27,7 +27,7 @@ def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.Array
     Parameters
     ----------
     words, group_1, group_2 : array-like of shape (n_words, dim)
-        Words that should be neutral, and the words of both groups.
+        Words that should be neutral, and those of both groups.
 
     Returns
     -------

@@ -62,17 +62,14 @@ class SemBiasResult:
         The questions, and the words that were not found.
     cosines : ndarray of shape (n_questions, 4)
         Cosine of the difference of each pair with the direction; NaN for questions left out.
-    subset : SemBiasResult or None
-        The result for the last questions only.
-    nan_reason : str or None
-        Why there are no shares; None if there are.
+    subset, nan_reason : SemBiasResult and str, or None
+        The result for the last questions only; and why there are no shares.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> pairs = sembias(load_test_model(), "small").by_question()
-    >>> pairs.loc[pairs["picked"] & (pairs["kind"] == "stereotype"), "pair"].tolist()
-    ['surgeon:midwife']
+    >>> sembias(load_test_model(), "small").stereotype
+    0.025
     """
 
     definition: float
@@ -143,26 +140,24 @@ def sembias(
 ) -> SemBiasResult:
     """Ask which of four pairs of words is most like he and she: a definition or a stereotype?
 
-    From Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
+    Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        The model.
-    questions : sequence, str or path, optional
-        By default the 440 published questions, which the first call downloads. 'small' stands for
-        40 that ship with the package; for others see :func:`wefe.datasets.load_sembias`. A question
-        is a list of four pairs, each with the male side first: definition, none, none, stereotype.
-    normalize : bool, default=False
-        Scale vectors to unit length before taking differences; the published code does not.
-    direction : (str, str), default=('he', 'she')
-        The direction is the vector of the first word minus that of the second.
+    model, questions : WordEmbeddingModel, and sequence, str or path, optional
+        The model; and by default the 440 published questions, which the first call downloads.
+        'small' stands for 40 that ship with the package; for others see
+        :func:`wefe.datasets.load_sembias`. A question is a list of four pairs, each with the male
+        side first: definition, none, none, stereotype.
+    normalize, direction : bool and (str, str), default=False and ('he', 'she')
+        Scale vectors to unit length before taking differences; the published code does not. And the
+        words whose difference is the direction.
     preprocessors : list of dict, optional
         Forms of each word to try, in order; ``[{}, {"lowercase": True}]`` falls back on lower case.
         By default words are looked up as written.
     n_subset : int, optional
-        Also report the last questions by themselves. By default 40 for the published ones, which
-        were not used to train GN-GloVe, and 0 for others.
+        Also report so many of the last questions: by default the last 40 published ones, which were
+        not used to train GN-GloVe.
     confidence : float, default=0.95
         Confidence level of the intervals, which assume independent questions.
 
