@@ -550,7 +550,6 @@ class WordDebias(BaseDebias):
     def _target(
         self, model: WordEmbeddingModel, words: Sequence[str], protected: Mapping[str, int]
     ) -> list[int]:
-        """Return the rows of the words in `target`; log how many are missing."""
         model.prepare(words)
         rows = rows_of(model, words)
         if not rows:

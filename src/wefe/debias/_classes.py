@@ -182,11 +182,9 @@ class INLP(RowwiseDebias):
 
     Parameters
     ----------
-    n_iterations : int, default=35
-        Maximum number of classifiers; 35 as in the paper.
-    n_words : int, default=7500
-        Words to find for each class, see :meth:`fit`. At most a third of the vocabulary with two
-        classes, a quarter with three, and so on.
+    n_iterations, n_words : int, default=35 and 7500
+        Maximum number of classifiers, 35 as in the paper; and words to find per class (see
+        :meth:`fit`), at most a third of the vocabulary with two classes, a quarter with three.
     min_accuracy : float in [0, 1], optional
         Stop when the accuracy on held-out words does not exceed it; by default the share of the
         largest class plus one standard error.
@@ -194,16 +192,13 @@ class INLP(RowwiseDebias):
         Add a class of words associated with no class, as in the paper. False removes less.
     random_state : int, numpy.random.Generator or None, default=0
         Chooses the held-out words, a quarter of each class.
-    verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
     projection_, directions_ : ndarray of shape (dim, dim) and (n_directions, dim)
         The symmetric, idempotent projection, and the orthonormal directions that it removes.
     accuracies_, words_by_class_ : ndarray of shape (n_classifiers,) and dict
-        Held-out accuracy of each classifier, the last one after all removals; class name -> its
-        words.
+        Held-out accuracy of each classifier, the last after all removals; class name -> its words.
 
     Examples
     --------
@@ -484,8 +479,6 @@ class LEACE(RowwiseDebias):
         Words to find for each class, as in :class:`INLP`, besides the definitional ones. By default
         none, which is fast, but linear models still recognise the class of other words; 500 or more
         hide it there, too, and remove more.
-    verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
@@ -526,7 +519,7 @@ class LEACE(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_sets, words_by_class : optional
+        model, definitional_sets, words_by_class : WordEmbeddingModel, and word sets
             See :meth:`INLP.fit`; the whole vocabulary is needed only if `n_words` is set.
         """
         self.words_by_class_, vectors, labels = learned_classes(

@@ -156,8 +156,7 @@ def compare(
     before, after : WordEmbeddingModel; `after` also a sequence, or mapping from name to model
         The original model, and mitigated ones with different names; keys of a mapping rename them.
     queries : sequence of Query
-        The queries that measure bias, perhaps none. Words that a method equalized come out equal by
-        design.
+        Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
     metrics : sequence of metric classes, instances or names, optional
         By default WEAT, RND, MAC and ECT. A pair such as ``("proximity-bias", {"k": 20})`` sets
         parameters of one metric. Queries too large for a metric are split into subqueries.
@@ -192,9 +191,9 @@ def compare(
 
     *Cost* uses the words that all models share. 'mean cosine displacement' is the mean of 1 -
     cos(after, before), in [0, 2]; 'mean vector displacement' that of ``|after - before| /
-    |before|``, large for unit lengths. 'neighbourhood overlap' is the share of the ten nearest
-    neighbours that a sample keeps, in [0, 1]. It and the benchmarks (:func:`wefe.quality.evaluate`)
-    use the first 50,000 words.
+    |before|``, large if a method scales vectors to unit length. 'neighbourhood overlap' is the
+    share of the ten nearest neighbours that a sample keeps, in [0, 1]. It and the benchmarks
+    (:func:`wefe.quality.evaluate`) use the first 50,000 words.
 
     *Residual* tests follow Gonen and Goldberg, Lipstick on a Pig, NAACL-HLT 2019. Candidates are
     the lower-case words among the first 50,000, shorter than 20 characters, without digits,
@@ -277,7 +276,6 @@ def _better(row: Row) -> str:
 
 
 def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
-    """Return copies of the mitigated models, with the names to show."""
     if isinstance(after, WordEmbeddingModel):
         after = [after]
     if isinstance(after, Mapping):

@@ -106,7 +106,7 @@ class DoubleHardDebias(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_pairs : optional
+        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
             See :meth:`HardDebias.fit`; the model needs its whole vocabulary.
         bias_representation : pair of str
             Words of the model that represent the classes: ``["she", "he"]``.
@@ -166,8 +166,7 @@ class DoubleHardDebias(RowwiseDebias):
         model, target, ignore : WordEmbeddingModel, and sequence of str or None
             The whole model, the only words that count (None for all), and words that do not.
         n_words, bias_representation : int and pair of str
-            Number of words for each class, and words that represent the classes and may be among
-            them.
+            Number of words per class, and words that represent the classes (perhaps among them).
 
         Returns
         -------

@@ -191,7 +191,6 @@ _SHIPPED = {
 
 
 def displacement_rows(common: CommonWords) -> list[Row]:
-    """Measure how far all vectors moved, block by block."""
     before, *mitigated = common.models
     rows = []
     for number, model in enumerate(mitigated, 1):
@@ -550,7 +549,6 @@ def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
 
 
 def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Numbers]:
-    """Tell, for each word, whether clusters and classifiers find the side it was biased to."""
     # The same words in every model.
     order = np.random.default_rng(random_state).permutation(len(sides[0]))
     n_train = max(1, round(_TRAIN_SHARE * len(order)))

@@ -91,10 +91,10 @@ class HardDebias(_SubspaceDebias):
     3. *Equalize* each pair: the same vector outside of g, opposite components along g. Every
        neutral word is then equally near to both.
 
-    The method is binary; see :class:`MulticlassHardDebias`. Only changed words get unit length. As
-    published, pairs to equalize change even if they are ignored or no target; ``equalize_pairs=[]``
-    avoids this. Source: Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?,
-    NIPS 2016.
+    For more than two classes see :class:`MulticlassHardDebias`. Only changed words get unit length.
+    As published, pairs to equalize change even if they are ignored or no target;
+    ``equalize_pairs=[]`` avoids this. Source: Bolukbasi et al., Man is to Computer Programmer as
+    Woman is to Homemaker?, NIPS 2016.
 
     Parameters
     ----------
@@ -168,8 +168,7 @@ class MulticlassHardDebias(_SubspaceDebias):
     Attributes
     ----------
     bias_subspace_, pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
-        Orthonormal directions that are removed, (n_components, dim); and as in :class:`HardDebias`,
-        of sets in place of pairs.
+        Removed directions, (n_components, dim); and as in :class:`HardDebias`, with sets for pairs.
 
     Examples
     --------
@@ -198,8 +197,7 @@ class MulticlassHardDebias(_SubspaceDebias):
             The model to learn from.
         definitional_sets : sequence of sequences of str
             Words that differ only in the class, in the same order of classes: ``[["jew",
-            "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Incomplete sets are left
-            out.
+            "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Others are left out.
         equalize_sets : sequence of sequences of str, optional
             Sets to equalize, as `equalize_pairs` in :meth:`HardDebias.fit`.
         """
@@ -332,7 +330,7 @@ class SoftDebias(_SoftDebias):
 
         Parameters
         ----------
-        model, definitional_pairs : optional
+        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
             See :meth:`HardDebias.fit`; the model needs its whole vocabulary.
         neutral_words, ignore : sequence of str, optional
             Words that should have no bias (missing ones are logged); by default all but the
@@ -356,8 +354,6 @@ class MulticlassSoftDebias(_SoftDebias):
         See :class:`SoftDebias`; 'mean' also divides by the number of directions.
     n_components : int, optional
         Number of directions, at most as many as the sets span; by default n_classes - 1.
-    pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
@@ -393,7 +389,7 @@ class MulticlassSoftDebias(_SoftDebias):
 
         Parameters
         ----------
-        model, definitional_sets, neutral_words, ignore : optional
+        model, definitional_sets, neutral_words, ignore : WordEmbeddingModel, and words
             See :meth:`MulticlassHardDebias.fit` and :meth:`SoftDebias.fit`.
         """
         self._learn(model, definitional_sets, neutral_words, ignore, None)

@@ -89,7 +89,7 @@ class LinearProjection(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_sets : optional
+        model, definitional_sets : WordEmbeddingModel, and sequence of sequences of str
             See :meth:`MulticlassHardDebias.fit`. 'means' takes the words at each position as a
             class; only 'pca' leaves out sets with a missing word.
         representatives, words_by_class : optional
@@ -209,7 +209,7 @@ class OSCaR(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_sets : optional
+        model, definitional_sets : WordEmbeddingModel, and sequence of sequences of str
             See :meth:`LinearProjection.fit`.
         concept_words : sequence of str, or mapping from class name to sequence of str
             At least two words of the concept, such as occupations, not parallel to the bias
@@ -255,8 +255,8 @@ def graded_rotation(
     Parameters
     ----------
     vectors, bias_direction, concept_direction : ndarray of shape (n_words, dim) and (dim,)
-        Vectors, and unit directions at up to 90 degrees: the first one stays, the second becomes
-        orthogonal to it.
+        Vectors, and two unit vectors: the second, at up to 90 degrees, becomes orthogonal to the
+        first.
 
     Returns
     -------
@@ -312,11 +312,6 @@ class HalfSiblingRegression(RowwiseDebias):
     where the rows of D are the definitional vectors, which do not change. Others are not scaled and
     become shorter. Source: Yang and Feng, A Causal Inference Method for Reducing Gender Bias in
     Word Embedding Relations, AAAI 2020.
-
-    Parameters
-    ----------
-    verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------

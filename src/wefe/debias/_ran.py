@@ -120,7 +120,7 @@ class RepulsionAttractionNeutralization(WordDebias):
 
         Parameters
         ----------
-        model, definitional_pairs : optional
+        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
             See :meth:`HardDebias.fit`.
         """
         self._fit_subspace(model, definitional_pairs, 2)

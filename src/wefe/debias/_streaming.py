@@ -64,9 +64,9 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
-    Vectors change block by block, in bounded memory, in a copy on disk beside `path`. Files that
-    cannot be mapped (.txt, .bin) need the space twice. INLP keeps the words it learns from in
-    memory, RAN its result.
+    Vectors change block by block, in bounded memory, in a copy on disk beside `path` (two for .txt
+    and .bin, which cannot be mapped). INLP keeps the words it learns from in memory, and
+    RepulsionAttractionNeutralization its result.
 
     Parameters
     ----------

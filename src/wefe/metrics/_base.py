@@ -144,9 +144,8 @@ class BaseMetric:
 
     A metric declares at least `metric_template`, `metric_name` and `metric_short_name`. Its
     parameters are annotated fields with defaults, as in a dataclass. You can give them to the
-    class, ``MAC(average="words")``, or to `run_query`. It defines one of two methods, which receive
-    two sequences of :class:`wefe.embeddings.WordSet` and are called only if every set kept enough
-    of its words:
+    class, ``MAC(average="words")``, or to `run_query`. It defines one of two methods, which get two
+    sequences of :class:`wefe.embeddings.WordSet` if every set kept enough words:
 
     - ``_scores(targets, attributes)``, the formula on weighted word sets, returns an array with one
       score for each case of the weights, NaN where it is undefined. It also serves intervals,
@@ -158,8 +157,7 @@ class BaseMetric:
     ----------
     calculate_p_value : bool, default=False
         Run a permutation test, which exchanges what `null_exchange` names and computes the score
-        again. The result gets 'p_value' and the detail 'permutation_test'
-        (:class:`PermutationTest`).
+        again. The result gets 'p_value' and, in `details`, a :class:`PermutationTest`.
     p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Which scores count as extreme: those at least as large as the observed one, at most as
         large, or at least as far from the no-bias value. Ties count. ECT, EQT, SAME, RNSB and the
@@ -168,8 +166,7 @@ class BaseMetric:
         'exact' counts all splits if the score is a sum over words or over up to 40 pairs; if a sum
         over words has too many splits, it returns the upper of two guaranteed bounds. For other
         scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
-        'approximate', the default of WEAT, always does. For the others see
-        :func:`permutation_test`.
+        'approximate', the default of WEAT, always does. See also :func:`permutation_test`.
     p_value_iterations, random_state : default=10000 and None
         Number of random splits, and their seed (int, Generator or None).
     p_value_verbose : bool, default=False
@@ -189,8 +186,8 @@ class BaseMetric:
         Whether the metric looks at words outside the query, so that models must be opened whole.
         `model` and `lookup` then are the model and the look-up options of the call.
     scores_many_models, takes_original : bool
-        Whether models can be cases, as the formula only uses methods and weights of word sets; and
-        whether directions can come from another model, a parameter `original` that studies pass.
+        Whether several models can be scored at once, because the formula only uses methods and
+        weights of word sets; and whether a parameter `original` can be the model of the directions.
     nan_values : dict
         Entries after 'result' if a query cannot be answered; by default NaN under the short name.
     subset_params, if_unpaired : dict
@@ -363,7 +360,7 @@ class BaseMetric:
         Parameters
         ----------
         query : Query, optional
-            Makes the range as tight as the set sizes allow. OOV words may change it a little.
+            Makes the range as tight as its set sizes allow, but for out-of-vocabulary words.
         **params
             Parameters as for `run_query`; some of them select another score.
 

@@ -37,8 +37,8 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]: ``|cos(w, g)|``; with several directions, the length of the projection of w /
-        ``|w|``.
+        In [0, 1]: ``|cos(w, g)|``; for several directions, the length of the projection of the unit
+        vector.
 
     Examples
     --------
@@ -150,8 +150,8 @@ class DirectBias(SubspaceMetric):
     Parameters
     ----------
     c, n_components : float and int, default=1
-        Strictness (:func:`direct_bias`), and dimensions of the bias subspace, at most those of all
-        pairs.
+        Strictness (:func:`direct_bias`), and dimensions of the bias subspace, at most as many as
+        the pairs span.
     direction : {'pca', 'means'}, default='pca'
         'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
         word. 'means': the difference of the means of two target sets, which need not be paired.
@@ -205,7 +205,6 @@ class DirectBias(SubspaceMetric):
 
 
 def _lengths(words: WordSet, basis: Vectors) -> Vectors:
-    """Length of the projection of each unit vector onto orthonormal directions: (n_words,)."""
     return np.asarray(np.minimum(np.linalg.norm(words.unit @ basis.T, axis=1), 1.0))
 
 

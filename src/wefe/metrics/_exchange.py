@@ -91,7 +91,6 @@ def exchange_test(
 def value_test(
     metric: BaseMetric, x: Vectors, y: Vectors, seed: int
 ) -> tuple[PermutationTest, bool]:
-    """Test a difference of two sets of values; see :func:`exchange_test`."""
     return tested(_counting(metric, x, y, seed), ALTERNATIVES[metric.p_value_test_type])
 
 

@@ -424,8 +424,8 @@ class ProximityBias(_NeighborMetric):
     the score is their mean, in [0, 1], and 0 means that no bias was measured. `details` has
     'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`), 'left_out' (word -> why it has
     no value; fewer than half of its neighbours are known) and 'not_in_original' (those that
-    `original` lacks). The score is NaN without a direction or words, or if the model has selected
-    words only.
+    `original` lacks). The score is NaN if there is no direction, no word is left, or the model was
+    opened for some words only.
 
     Parameters
     ----------
@@ -518,7 +518,7 @@ class NeighborPercentage(_NeighborMetric):
     :func:`neighbor_group_shares`.
 
     The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours) and
-    'group_values' (group -> mean percentage). `details` and the reasons for NaN are those of
+    'group_values' (group -> mean percentage). `details` and reasons for NaN are those of
     :class:`ProximityBias`; also NaN if only rounding errors lie along the direction, for example
     after a mitigation.
 
@@ -584,7 +584,6 @@ def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
 
 
 def _of_known(cases: _Cases, numbers: Vectors, values: Vectors) -> dict[str, float]:
-    """Return, for the first case, the numbers of the words whose value is known."""
     every = zip(cases.placed.near.words, numbers[:, 0], values[:, 0], strict=True)
     return {word: float(number) for word, number, value in every if not np.isnan(value)}
 

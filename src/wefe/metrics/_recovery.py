@@ -332,10 +332,9 @@ def classification_test(
         among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's, for the words
         of one division. `p_value` compares predictions with random groups of the test words; with
         several divisions it is twice the median (Meinshausen, Meier and Bühlmann, Journal of the
-        American Statistical Association 104, 2009, section 3). This is very conservative: it is
-        mostly 1 for meaningless groups, so a p-value of 1 is no evidence that there is nothing to
-        learn. ``n_repeats=1`` tests one division exactly, finds weaker traces and depends on the
-        seed.
+        American Statistical Association 104, 2009, section 3). This is very conservative: mostly 1
+        for meaningless groups, so 1 is no evidence that there is nothing to learn. ``n_repeats=1``
+        tests one division exactly, which finds weaker traces but depends on the seed.
 
     Examples
     --------
@@ -466,7 +465,6 @@ def projection_test(
 
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
-    """Tell which words are in the cluster of their group, group by group."""
     return np.equal(*_clustered(groups, random_state))
 
 
@@ -602,7 +600,6 @@ def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
 def _divided(
     sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
 ) -> Iterator[Sequence[Vectors]]:
-    """Return the words of each group to learn from, then those to be tested on."""
     parts = []
     for i, side in enumerate(sides):
         if len(side) < 2:

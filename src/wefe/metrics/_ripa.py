@@ -44,9 +44,8 @@ def ripa_by_pair(
     Examples
     --------
     >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> ripa_by_pair([he], [she], [he, she]).round(4)
-    array([[ 0.7071],
-           [-0.7071]])
+    >>> ripa_by_pair([he], [she], [he, she]).round(2).tolist()
+    [[0.71], [-0.71]]
     """
     *pairs, words = word_sets(t1=t1, t2=t2, a=a)
     check_same_size(*pairs)

@@ -31,8 +31,8 @@ def rnd_by_word(
     distance : {'norm', 'cos', 'cos_distance'}, default='norm'
         'norm': ``||a - mean(t1)|| - ||a - mean(t2)||``, positive if the word is nearer to `t2`.
         'cos': the documented variant ``cos(a, mean(t1)) - cos(a, mean(t2))``, a difference of
-        *similarities*; positive if the word is nearer to `t1`. 'cos_distance': of distances, with
-        opposite sign.
+        *similarities*; positive if the word is nearer to `t1`. 'cos_distance': the same with cosine
+        distances, so with the sign of 'norm'.
 
     Returns
     -------

@@ -51,7 +51,7 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     float
         Kullback-Leibler divergence of the normalised probabilities P from the uniform distribution,
         ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are equally negative,
-        however much. nan if all probabilities are 0.
+        however negative they are. nan if all probabilities are 0.
 
     Examples
     --------
@@ -144,8 +144,8 @@ class RNSB(BaseMetric):
         LogisticRegression, ``{"solver": "liblinear", "max_iter": 10000}``. By default the exact
         optimum of what that solves with liblinear, which penalises the intercept.
     n_iterations, random_state : default=1 and None
-        Number of trainings to average, each with its own seed derived from `random_state`, of the
-        hold-out and of the classifier, unless it already has one.
+        Number of trainings to average; and the seed from which each gets its own, for its hold-out
+        and its classifier (unless that has one).
     holdout : bool, default=True
         Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
         False: train on all; the default classifier then involves no randomness.
@@ -413,7 +413,6 @@ def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:
 
 
 def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
-    """Probabilities of the second class: (n_fits, n_words)."""
     return sigmoid(-coefficients @ with_intercept(vectors).T)
 
 

@@ -151,7 +151,7 @@ def sembias(
         side first: definition, none, none, stereotype.
     normalize, direction : bool and (str, str), default=False and ('he', 'she')
         Scale vectors to unit length before taking differences; the published code does not. And the
-        words whose difference is the direction.
+        direction: the first word minus the second.
     preprocessors : list of dict, optional
         Forms of each word to try, in order; ``[{}, {"lowercase": True}]`` falls back on lower case.
         By default words are looked up as written.
