@@ -230,8 +230,7 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
     ndarray of shape (n_words, n_groups)
         Shares of the known neighbours, with a sum of 1 per word. A neighbour belongs to the group
         of its largest cosine; ties count in equal parts. NaN if fewer than half are known. Cosines
-        of at most 1e-5 in magnitude count as 0, because removing a direction from float32 vectors
-        leaves rounding errors of that size.
+        of at most 1e-5 in magnitude, the rounding errors of removed directions, count as 0.
 
     Examples
     --------

@@ -432,8 +432,7 @@ def projection_test(
     Parameters
     ----------
     before, after : array-like of shape (n_words,)
-        Bias of the same words in the original model and in the one to judge; see
-        :func:`bias_by_projection`.
+        Bias (:func:`bias_by_projection`) of the same words in the original model and in the other.
     n_permutations, confidence_level, random_state : optional
         Number of random exchanges of the biases before; and as in :func:`cluster_test`.
 
