@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 
 _NOT_CALCULATED = "no p-value is calculated; set calculate_p_value=True"
 _FORMULAS = "run_query", "_scores", "_compute"
+_SOURCE = re.compile(r"Source:\s|References\n-+\n")
 _MISSED = f"{OPPOSITE}: a one-sided test misses it; use p_value_test_type='two-sided'"
 
 
@@ -342,9 +344,9 @@ class BaseMetric:
 
     @property
     def reference(self) -> str:
-        """The publication: the section "References" of the class docstring, as one line."""
-        _, _, text = (inspect.getdoc(type(self)) or "").partition("References\n----------\n")
-        return " ".join(text.partition("\n\n")[0].split())
+        """The publication: in the class docstring after "Source:", or the section "References"."""
+        parts = _SOURCE.split(inspect.getdoc(type(self)) or "", maxsplit=1)
+        return " ".join(parts[-1].partition("\n\n")[0].split()) * (len(parts) > 1)
 
     @classmethod
     def parameters(cls) -> list[str]:

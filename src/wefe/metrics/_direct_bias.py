@@ -139,7 +139,9 @@ class DirectBias(SubspaceMetric):
 
     The target sets define the bias direction; the attribute set contains words that should be
     neutral, for example professions. Vectors are always scaled to unit length. The score
-    (:func:`direct_bias`) is NaN without a direction: if all pairs or both means are equal.
+    (:func:`direct_bias`) is NaN without a direction: if all pairs or both means are equal. Source:
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
 
     The result has 'direct_bias' (the score) and 'word_values'. These are the cosine of each word
     with the direction, in [-1, 1] and positive towards the first target set; with several
@@ -155,11 +157,6 @@ class DirectBias(SubspaceMetric):
     direction : {'pca', 'means'}, default='pca'
         'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
         word. 'means': the difference of the means of two target sets, which need not be paired.
-
-    References
-    ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
 
     Examples
     --------

@@ -44,11 +44,8 @@ class ECT(BaseMetric):
     """Embedding Coherence Test: do the two target sets rank the attribute words alike?
 
     The score (:func:`ect`) is in [-1, 1]; 1 means that no bias was measured. Vectors are averaged
-    as they are, so ``normalize=True`` gives another score.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
+    as they are, so ``normalize=True`` gives another score. Source: Dev and Phillips, "Attenuating
+    Bias in Word Vectors", AISTATS 2019.
 
     Examples
     --------

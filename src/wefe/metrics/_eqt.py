@@ -131,7 +131,8 @@ class EQT(BaseMetric):
     f. All vectors are scaled to unit length first; s is always a candidate and wins ties. The score
     is the share of questions answered by s, or by an accepted variant of s, in [0, 1]; 1 means that
     no bias was measured. It is NaN if a question is the zero vector. The definition is from
-    secondary sources; the paper is said to accept plurals and WordNet synonyms, too.
+    secondary sources; the paper is said to accept plurals and WordNet synonyms, too. Source: Dev
+    and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
 
     The result has 'eqt' (the score). `details` has 'by_word' (word -> share of hits), 'by_pair'
     ((m, f) -> share of hits), 'answers' (per question the tuple (m, s, f, nearest candidate,
@@ -148,10 +149,6 @@ class EQT(BaseMetric):
     variants : mapping of str to list of str, optional
         Further accepted answers for a word, such as its plural, written as in the vocabulary.
         Unknown words and vectors without a direction are ignored.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
 
     Examples
     --------

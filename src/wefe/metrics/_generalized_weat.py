@@ -56,11 +56,8 @@ class GeneralizedWEAT(BaseMetric):
     """Generalized WEAT: do target sets go with the attribute sets at the same position?
 
     The p-value exchanges words between the target sets, unlike that of the paper. For the formula
-    and the range see :func:`generalized_weat`.
-
-    References
-    ----------
-    Swinger et al., "What are the Biases in My Word Embedding?", AIES 2019.
+    and the range see :func:`generalized_weat`. Source: Swinger et al., "What are the Biases in My
+    Word Embedding?", AIES 2019.
 
     Examples
     --------

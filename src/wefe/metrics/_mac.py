@@ -82,17 +82,14 @@ class MAC(BaseMetric):
 
     The score (:func:`mac`) is in [0, 2]; 1 means that no bias was measured, and bias is the
     distance from 1 in either direction. The result has 'mac' (the score) and 'targets_eval': target
-    set -> word -> attribute set -> mean cosine distance.
+    set -> word -> attribute set -> mean cosine distance. Source: Manzini, Lim, Black and Tsvetkov,
+    "Black is to Criminal as Caucasian is to Police: Detecting and Removing Multiclass Bias in Word
+    Embeddings", NAACL 2019.
 
     Parameters
     ----------
     average : {'sets', 'words'}, default='sets'
         What has the same weight if attribute sets differ in size; see :func:`mac`.
-
-    References
-    ----------
-    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police: Detecting and
-    Removing Multiclass Bias in Word Embeddings", NAACL 2019.
 
     Examples
     --------

@@ -417,7 +417,9 @@ class ProximityBias(_NeighborMetric):
     """Proximity bias: what share of the neighbours of words is near because of the bias?
 
     The target sets are paired by position and define the bias direction. The attribute set contains
-    words that should be neutral, for example professions.
+    words that should be neutral, for example professions. Source: Kumar, Bhotia and Chakraborty,
+    "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word
+    Embeddings", TACL 8, 2020.
 
     The result has 'proximity_bias' (the score) and 'word_values': word -> :func:`proximity_bias`;
     the score is their mean, in [0, 1], and 0 means that no bias was measured. `details` has
@@ -438,11 +440,6 @@ class ProximityBias(_NeighborMetric):
         Words that never count as neighbours; none by default, so that target words count.
     p_value_iterations : int, default=999
         Number of random splits; each needs its own bias direction.
-
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased
-    Proximities in Word Embeddings", TACL 8, 2020.
 
     Examples
     --------
@@ -472,16 +469,12 @@ class GIPE(ProximityBias):
     """Gender-based illicit proximity estimate: proximity bias weighted by a graph of the words.
 
     A word counts up to twice if biased edges of other words lead to it (:func:`gipe`). Despite its
-    name the metric works for any criterion.
+    name the metric works for any criterion. Source: Kumar, Bhotia and Chakraborty, "Nurse is Closer
+    to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word Embeddings", TACL 8, 2020.
 
     The result has 'gipe' (the score, in [0, 1]; 0 means that no bias was measured), 'word_values'
     (word -> proximity bias) and 'weights' (word -> weight). Parameters, `details` and the reasons
     for NaN are those of :class:`ProximityBias`.
-
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased
-    Proximities in Word Embeddings", TACL 8, 2020.
 
     Examples
     --------
@@ -514,7 +507,9 @@ class NeighborPercentage(_NeighborMetric):
     the sign of the cosine with the (first) bias direction? The two target sets are the groups,
     paired by position. The score is in [0, 100]; 50 means that no bias was measured. In some models
     most words lean to one group, so compare with other words as well. For more than two groups use
-    :func:`neighbor_group_shares`.
+    :func:`neighbor_group_shares`. Source: Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods
+    Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL 2019 (bias
+    by neighbours). Kumar, Bhotia and Chakraborty, TACL 8, 2020.
 
     The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours) and
     'group_values' (group -> mean percentage). `details` and reasons for NaN are those of
@@ -525,12 +520,6 @@ class NeighborPercentage(_NeighborMetric):
     ----------
     k, n_components, direction, original, exclude, p_value_iterations : optional
         As in :class:`ProximityBias`.
-
-    References
-    ----------
-    Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases in
-    Word Embeddings But do not Remove Them", NAACL 2019 (bias by neighbours). Kumar, Bhotia and
-    Chakraborty, TACL 8, 2020.
 
     Examples
     --------

@@ -84,7 +84,8 @@ class RIPA(BaseMetric):
     The score (:func:`ripa`) is positive towards the first target set, 0 if no bias was measured.
     Target sets are paired by position; pairs with an out-of-vocabulary word are left out. The
     lengths of the attribute words matter, and these depend on word frequency. To compare models,
-    use ``normalize=True``, which keeps scores in [-1, 1].
+    use ``normalize=True``, which keeps scores in [-1, 1]. Source: Ethayarajh, Duvenaud and Hirst,
+    "Understanding Undesirable Word Embedding Associations", ACL 2019.
 
     The result has 'ripa' (the score) and 'word_values': word -> 'mean' and population standard
     deviation 'std' over the pairs. `details['pairs']` lists the pairs used. The score is NaN if a
@@ -94,11 +95,6 @@ class RIPA(BaseMetric):
     ----------
     relation : {'pairs', 'pca'}, default='pairs'
         As in :func:`ripa_by_pair`.
-
-    References
-    ----------
-    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations", ACL
-    2019.
 
     Examples
     --------

@@ -89,17 +89,13 @@ class RND(BaseMetric):
     0 means that no bias was measured; for formula, sign, range and NaN see :func:`rnd`. The lengths
     of raw vectors matter, and these depend on word frequency: compare models with
     ``normalize=True``. The result has 'rnd' (the score) and 'distance_by_word': word -> its
-    difference, in ascending order.
+    difference, in ascending order. Source: Garg, Schiebinger, Jurafsky and Zou, "Word embeddings
+    quantify 100 years of gender and ethnic stereotypes", PNAS 115, 2018.
 
     Parameters
     ----------
     distance, reduce : optional
         As in :func:`rnd`.
-
-    References
-    ----------
-    Garg, Schiebinger, Jurafsky and Zou, "Word embeddings quantify 100 years of gender and ethnic
-    stereotypes", PNAS 115, 2018.
 
     Examples
     --------

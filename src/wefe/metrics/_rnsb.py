@@ -127,6 +127,8 @@ class RNSB(BaseMetric):
     divergence of these probabilities, normalised, from the uniform distribution, from 0 (no bias
     measured) to ln m for m target words. With a hold-out, the documented default, it depends on
     which words are held out: use a `random_state` and several `n_iterations`, or ``holdout=False``.
+    Source: Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic
+    Bias in Word Embeddings", ACL 2019.
 
     The result has 'rnsb' (the score), 'negative_sentiment_probabilities' (word -> probability) and
     'negative_sentiment_distribution' (the same, normalised). A word in two target sets counts
@@ -153,11 +155,6 @@ class RNSB(BaseMetric):
         Print scikit-learn's classification report for the held-out words.
     p_value_iterations : int, default=199
         Number of random exchanges of words between the attribute sets; each needs a training.
-
-    References
-    ----------
-    Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic Bias in
-    Word Embeddings", ACL 2019.
 
     Examples
     --------

@@ -130,6 +130,8 @@ class SAME(BaseMetric):
 
     The target sets are the groups; the attribute set contains the words to measure. 0 means that no
     bias was measured; for the range, which does not depend on the model, see :func:`same_by_word`.
+    Source: Schröder, Schulz and Hammer, "The SAME score: Improved cosine based bias score for word
+    embeddings", 2022.
 
     The result has 'same' (the score); 'pairwise': 'group - other group' -> 'skew' (mean of the
     signed values: a direction that all words share) and 'stereotype' (their population standard
@@ -141,11 +143,6 @@ class SAME(BaseMetric):
     ----------
     combine : {'sum', 'projection'}, default='sum'
         How to combine three or more groups; see :func:`same_by_word`.
-
-    References
-    ----------
-    Schröder, Schulz and Hammer, "The SAME score: Improved cosine based bias score for word
-    embeddings", 2022.
 
     Examples
     --------

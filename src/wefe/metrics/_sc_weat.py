@@ -79,7 +79,9 @@ class SCWEAT(BaseMetric):
 
     Computes the effect size of each word of the target set (:func:`sc_weat_by_word`), their mean,
     and permutation tests that split the attribute words anew. Caliskan et al. correlate these
-    effect sizes with a statistic for each word and call that WEFAT.
+    effect sizes with a statistic for each word and call that WEFAT. Source: Caliskan, Bryson and
+    Narayanan, "Semantics derived automatically from language corpora contain human-like biases",
+    Science 356, 2017.
 
     The result has 'sc_weat' (the score), 'effect_sizes' and, if requested, 'p_values' (both word ->
     number). The score is NaN if the effect size of a word is; `details['nan_reasons']` explains it
@@ -93,11 +95,6 @@ class SCWEAT(BaseMetric):
         Mean of the effect sizes, or of their magnitudes. The paper has neither.
     ddof : {0, 1}, default=0
         As in :func:`sc_weat_by_word`.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
-    human-like biases", Science 356, 2017.
 
     Examples
     --------

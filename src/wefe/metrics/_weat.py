@@ -144,7 +144,9 @@ class WEAT(BaseMetric):
 
     Does the first target set lean to the first attribute set more than the second target set does?
     The score is positive if so, and 0 if no bias was measured; both sets may lean the same way. For
-    formulas and ranges see :func:`weat` and :func:`weat_effect_size`.
+    formulas and ranges see :func:`weat` and :func:`weat_effect_size`. Source: Caliskan, Bryson and
+    Narayanan, "Semantics derived automatically from language corpora contain human-like biases",
+    Science 356, 2017.
 
     The result has 'weat' (the statistic), 'effect_size' and 'p_value' (in (0, 1]; NaN unless
     requested). `details` has 'associations', s(w, A, B) of every target word; 'permutation_test',
@@ -159,11 +161,6 @@ class WEAT(BaseMetric):
         Deviation in the effect size: population (0) or sample (1).
     p_value_method : {'approximate', 'exact', 'saddlepoint', 'auto'}, default='approximate'
         See :class:`BaseMetric`, as for the other parameters of the test.
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
-    human-like biases", Science 356, 2017.
 
     Examples
     --------
