@@ -197,7 +197,8 @@ class MulticlassHardDebias(_SubspaceDebias):
             The model to learn from.
         definitional_sets : sequence of sequences of str
             Words that differ only in the class, in the same order of classes: ``[["jew",
-            "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Others are left out.
+            "christian", "muslim"], ["synagogue", "church", "mosque"]]``. Sets with missing words
+            are left out.
         equalize_sets : sequence of sequences of str, optional
             Sets to equalize, as `equalize_pairs` in :meth:`HardDebias.fit`.
         """
@@ -288,8 +289,8 @@ class SoftDebias(_SoftDebias):
     ----------
     bias_weight : float, default=0.2
         Weight of the bias, at least 0: 0 only changes lengths, very large weights remove g. For the
-        packaged vectors, 0.2 lowers the mean absolute cosine of neutral words with g from 0.054 to
-        0.009, 1 to 0.004, 10 to 0.001.
+        packaged vectors and 'mean', 0.2 lowers the mean absolute cosine of neutral words with g
+        from 0.054 to 0.009, 1 to 0.004, 10 to 0.001.
     scale : {'mean', 'sum'}, default='mean'
         'sum' is as published: the first term grows with the square of the number of words, so 0.2
         hardly changes a real vocabulary. 'mean' divides the terms by the numbers of pairs of words

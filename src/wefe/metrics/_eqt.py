@@ -45,13 +45,13 @@ def eqt_by_question(
         Words that should be neutral, and possible answers besides the word itself. These may
         include words of `a`; they should not include words of `t1` and `t2`.
     k, both_directions : int and bool, default=1 and False
-        Count the word if it is among the `k` nearest; and also ask "t2 is to a as t1 is to ?".
+        Count the word if it is among the `k` nearest; also ask "t2 is to a as t1 is to ?".
 
     Returns
     -------
     ndarray of bool of shape (n_words, n_pairs), or (n_words, 2 n_pairs) with both directions
-        Whether fewer than `k` candidates are nearer to a - t1 + t2 (unit vectors; a ValueError if
-        it is zero) than a is. The questions from `t1` to `t2` come first.
+        Whether fewer than `k` candidates are nearer than a to a - t1 + t2 (of unit vectors; a
+        ValueError if it is zero). The questions from `t1` to `t2` come first.
 
     Examples
     --------

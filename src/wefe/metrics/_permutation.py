@@ -52,7 +52,7 @@ class PermutationTest:
     statistic : float
         Sum of `x` minus sum of `y`; for a metric, its score.
     p_value, p_value_bounds, method : float, tuple of float and str
-        Share of splits at least as extreme as the observed one, in (0, 1], its bounds and kind:
+        Share of splits at least as extreme as the observed one, in (0, 1]; its bounds; its kind:
 
         - 'exact': the exact share, which both bounds equal;
         - 'bounds': the upper of two guaranteed bounds; in place of 'exact' if splits are too many;

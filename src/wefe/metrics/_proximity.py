@@ -511,10 +511,10 @@ class NeighborPercentage(_NeighborMetric):
     Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL 2019 (bias
     by neighbours). Kumar, Bhotia and Chakraborty, TACL 8, 2020.
 
-    The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours) and
-    'group_values' (group -> mean percentage). `details` and reasons for NaN are those of
-    :class:`ProximityBias`; also NaN if only rounding errors lie along the direction, for example
-    after a mitigation.
+    The result has 'pmn' (the score), 'word_values' (word -> that percentage of its known
+    neighbours) and 'group_values' (group -> mean percentage). `details` and reasons for NaN are
+    those of :class:`ProximityBias`; also NaN if only rounding errors lie along the direction, for
+    example after a mitigation.
 
     Parameters
     ----------
