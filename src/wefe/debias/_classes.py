@@ -108,7 +108,6 @@ def word_classes(
 def _least_associated(
     model: WordEmbeddingModel, axes: Vectors, n_words: int, ignore: Sequence[str]
 ) -> Rows:
-    """Return the rows whose unit vectors have the smallest products with any axis."""
     products = np.full(len(model.vocab), np.inf)
     for here, block in vocabulary_blocks(model):
         products[here] = np.abs(directions(block)[0] @ axes.T).max(axis=1)

@@ -86,10 +86,8 @@ class Comparison:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.debias import LinearProjection
     >>> model = load_test_model()
-    >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
-    >>> compare(model, debiased, [], quality=None).table["measure"].iloc[0]
+    >>> compare(model, {"copy": model.copy()}, [], quality=None).table["measure"].iloc[0]
     'share of vectors changed'
     """
 

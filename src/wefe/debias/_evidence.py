@@ -231,7 +231,6 @@ def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.
 
 
 def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) -> list[Row]:
-    """Measure the share of nearest neighbours that a sample of the first words keeps."""
     candidates = common.frequent
     size = min(n_sample, len(candidates))
     subject = f"{size} of the first {len(candidates)} words"
@@ -477,7 +476,6 @@ def residual_rows(
     k: int,
     random_state: int,
 ) -> list[Row]:
-    """Run the tests for remaining bias on all models, for each class against the others."""
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []

@@ -206,7 +206,6 @@ def _written(
     target: Any,
     ignore: Any,
 ) -> MitigatedFile:
-    """Transform a copy on disk in place, and save it."""
     shape = model.table.n_rows, model.dim
     with _folder_beside(path) as folder:
         file = folder / "vectors"

@@ -157,7 +157,6 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
 def _groups_of_tuples(
     name: str, groups: Sequence[npt.ArrayLike], normalize: bool = True
 ) -> Vectors:
-    """Return the words of each group: (n_groups, n_tuples, dim)."""
     (sets,) = lists_of_word_sets(**{name: groups})
     arrays = [part.unit if normalize else part.vectors for part in sets]
     shapes = [part.shape for part in arrays]

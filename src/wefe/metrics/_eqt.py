@@ -239,7 +239,6 @@ class EQT(BaseMetric):
         return replace(self._measured(score, details), warnings=tuple(warnings))
 
     def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:
-        """Answer questions, unit vectors of shape (n_words, n_questions, dim)."""
         best, answers, accepted = self._accepted(questions, words)
         table, row_of, names, lacking = self._candidates()
         pairs, given = self._pairs(targets), tuples_of(targets)

@@ -106,7 +106,6 @@ def cosine(u: Vectors, v: Vectors) -> float:
 
 
 def pearson(x: Vectors, y: Vectors) -> float:
-    """Pearson correlation of two vectors; nan if one of them is constant."""
     return cosine(x - x.mean(), y - y.mean())
 
 

@@ -206,7 +206,6 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
 
 
 def _shares_above(betas: Vectors, theta: float) -> Vectors:
-    """Share of the known neighbours (second axis) with a larger indirect bias."""
     n_known = betas.shape[1] - np.isnan(betas).sum(axis=1)
     return _shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
 

@@ -675,6 +675,5 @@ def _jackknife(
 def _options(
     n_permutations: int = 1000, confidence_level: float = 0.95, random_state: Any = 0
 ) -> tuple[int, float, int]:
-    """Check the options that all tests share; return a seed in place of the generator."""
     level = check_between("confidence_level", confidence_level, 0.95)
     return check_positive_int("n_permutations", n_permutations), level, as_seed(random_state)
