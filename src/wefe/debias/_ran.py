@@ -73,9 +73,12 @@ class RepulsionAttractionNeutralization(WordDebias):
     ----------
     pca_args, verbose, criterion_name : optional
         See :class:`BaseDebias`.
-    epochs, theta, n_neighbours, learning_rate : default=300, 0.05, 100 and 0.01
-        Steps of the optimiser (Adam); minimum :func:`wefe.metrics.indirect_bias` of a neighbour to
-        move away from; number of nearest neighbours to consider; and learning rate.
+    epochs : int, default=300
+        Steps of the optimiser (Adam).
+    theta : float, default=0.05
+        Minimum :func:`wefe.metrics.indirect_bias` of a neighbour to move away from.
+    n_neighbours, learning_rate : int and float, default=100 and 0.01
+        Number of nearest neighbours to consider, and learning rate of the optimiser.
     weights : sequence of three float, or 'authors', default=(0.33, 0.33, 0.33)
         Weights of the three terms. 'authors': (1/8, 6/8, 1/8), as published.
 

@@ -151,9 +151,10 @@ class DirectBias(SubspaceMetric):
 
     Parameters
     ----------
-    c, n_components : float and int, default=1
-        Strictness (:func:`direct_bias`), and dimensions of the bias subspace, at most as many as
-        the pairs span.
+    c : float, default=1.0
+        Strictness; see :func:`direct_bias`.
+    n_components : int, default=1
+        Dimensions of the bias subspace; at most as many as the pairs span.
     direction : {'pca', 'means'}, default='pca'
         'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
         word. 'means': the difference of the means of two target sets, which need not be paired.

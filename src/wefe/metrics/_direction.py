@@ -51,9 +51,10 @@ def bias_subspace(
     ----------
     defining_sets : sequence of array-like of shape (n_tuples, dim)
         Row i of all sets together is one tuple, for example (she, he).
-    n_components, normalize : int and bool, default=1 and True
-        Number of directions, at most as many as the tuples span; and whether to scale the vectors
-        to unit length first, as the published code does.
+    n_components : int, default=1
+        Number of directions, at most as many as the tuples span.
+    normalize : bool, default=True
+        Scale the vectors to unit length first, as the published code does.
 
     Returns
     -------

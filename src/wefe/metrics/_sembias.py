@@ -149,9 +149,10 @@ def sembias(
         'small' stands for 40 that ship with the package; for others see
         :func:`wefe.datasets.load_sembias`. A question is a list of four pairs, each with the male
         side first: definition, none, none, stereotype.
-    normalize, direction : bool and (str, str), default=False and ('he', 'she')
-        Scale vectors to unit length before taking differences; the published code does not. And the
-        direction: the first word minus the second.
+    normalize : bool, default=False
+        Scale vectors to unit length before taking differences; the published code does not.
+    direction : (str, str), default=('he', 'she')
+        The direction is the vector of the first word minus that of the second.
     preprocessors : list of dict, optional
         Forms of each word to try, in order; ``[{}, {"lowercase": True}]`` falls back on lower case.
         By default words are looked up as written.
