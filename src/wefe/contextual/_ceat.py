@@ -130,7 +130,10 @@ class CEAT(BaseMetric):
 
     Each sample draws one context of every word and computes the effect size of WEAT. A
     random-effects model combines the samples. CEAT needs an encoder (:func:`load_encoder`). Pooling
-    'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences.
+    'mean' or 'first' measures words, as published; 'cls' or 'sentence' whole sentences. Source: Guo
+    and Caliskan, "Detecting Emergent Intersectional Biases: Contextualized Word Embeddings Contain
+    a Distribution of Human-like Biases", AIES 2021, section 4.
+    https://doi.org/10.1145/3461702.3462536
 
     Do not rely on the p-values: all samples share words and contexts, so more samples make any
     p-value small. Read `details['quantiles']` instead.
@@ -160,12 +163,6 @@ class CEAT(BaseMetric):
     'n_undefined', 'n_contexts' (by word), 'n_unreadable' and 'random_effects'.
 
     A word is out of vocabulary if the encoder can read none of its contexts.
-
-    References
-    ----------
-    Guo and Caliskan, "Detecting Emergent Intersectional Biases: Contextualized Word Embeddings
-    Contain a Distribution of Human-like Biases", AIES 2021, section 4.
-    https://doi.org/10.1145/3461702.3462536
 
     Examples
     --------

@@ -36,7 +36,9 @@ class SEAT(BaseMetric):
     Every word is put into every template ("This is {}.", "That is {}.", ...). WEAT is measured with
     each sentence as one element of its set: the vector of the whole text, with the pooling of the
     model ('first' is then the first token). Templates of the model itself are not used. SEAT needs
-    an encoder (:func:`load_encoder`).
+    an encoder (:func:`load_encoder`). Source: May, Wang, Bordia, Bowman and Rudinger, "On Measuring
+    Social Biases in Sentence Encoders", NAACL 2019, sections 2 and 3.
+    https://aclanthology.org/N19-1063
 
     Parameters
     ----------
@@ -63,11 +65,6 @@ class SEAT(BaseMetric):
     (for each target word, its mean over sentences), 'word_effect_size' (of these), 'templates' and
     'n_sentences' (of each set), 'permutation_test' and 'nan_reasons'. A sentence that is too long
     raises `UnanswerableError` (NaN in `run_queries`).
-
-    References
-    ----------
-    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders", NAACL
-    2019, sections 2 and 3. https://aclanthology.org/N19-1063
 
     Examples
     --------

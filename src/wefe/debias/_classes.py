@@ -73,8 +73,8 @@ def word_classes(
 ) -> dict[str, list[str]]:
     """Find `n_words` words of each class as :meth:`INLP.fit` says, after the definitional ones.
 
-    A word found for two classes goes to the axis with the larger product. `neutral` adds the class
-    `NEUTRAL`: as many words with the smallest products with any axis.
+    A word found for two classes goes to the axis with the larger product. `neutral` adds a class of
+    as many words with the smallest products.
     """
     columns = class_columns(definitional_sets)
     names = list(class_names) or [f"class {i}" for i in range(len(columns))]
@@ -108,7 +108,6 @@ def word_classes(
 def _least_associated(
     model: WordEmbeddingModel, axes: Vectors, n_words: int, ignore: Sequence[str]
 ) -> Rows:
-    """Return the rows whose unit vectors have the smallest products with any axis."""
     products = np.full(len(model.vocab), np.inf)
     for here, block in vocabulary_blocks(model):
         products[here] = np.abs(directions(block)[0] @ axes.T).max(axis=1)
@@ -118,7 +117,6 @@ def _least_associated(
 
 
 def _words_of(model: WordEmbeddingModel, rows: Rows) -> list[str]:
-    """Return the words of rows, without the prefix of the model."""
     return [word.removeprefix(model.vocab_prefix or "") for word in model.table.words_at(rows)]
 
 
@@ -176,39 +174,30 @@ class INLP(RowwiseDebias):
 
     Removing one bias direction leaves others that reveal the class. INLP therefore repeats: train a
     linear classifier on the projected vectors, add its weights (one direction for two classes) to
-    the directions to remove, project again. It stops when a classifier does no better than chance.
-    The classifiers are support vector machines (squared hinge loss) on vectors divided by their
-    root mean square length. The result is not scaled, so vectors become shorter.
-
-    Source: Ravfogel et al., Null It Out: Guarding Protected Attributes by Iterative Nullspace
-    Projection, ACL 2020.
+    the directions to remove, project again. It stops when a classifier (a support vector machine
+    with squared hinge loss, on vectors divided by their root mean square length) does no better
+    than chance. The result is not scaled, so vectors become shorter. Source: Ravfogel et al., Null
+    It Out: Guarding Protected Attributes by Iterative Nullspace Projection, ACL 2020.
 
     Parameters
     ----------
-    n_iterations : int, default=35
-        Maximum number of classifiers; 35 as in the paper.
-    n_words : int, default=7500
-        Words to find for each class, see :meth:`fit`. At most a third of the vocabulary with two
-        classes, a quarter with three, and so on.
+    n_iterations, n_words : int, default=35 and 7500
+        Maximum number of classifiers, 35 as in the paper; and words to find per class (see
+        :meth:`fit`), at most a third of the vocabulary with two classes, a quarter with three.
     min_accuracy : float in [0, 1], optional
         Stop when the accuracy on held-out words does not exceed it; by default the share of the
         largest class plus one standard error.
     neutral : bool, default=True
-        Add a class of words associated with no class, as in the paper. False removes fewer
-        directions.
+        Add a class of words associated with no class, as in the paper. False removes less.
     random_state : int, numpy.random.Generator or None, default=0
         Chooses the held-out words, a quarter of each class.
-    verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
     projection_, directions_ : ndarray of shape (dim, dim) and (n_directions, dim)
         The symmetric, idempotent projection, and the orthonormal directions that it removes.
-    accuracies_ : ndarray of shape (n_classifiers,)
-        Held-out accuracy of each classifier; the last one follows the last removal.
-    words_by_class_ : dict
-        Class name -> the words learned from.
+    accuracies_, words_by_class_ : ndarray of shape (n_classifiers,) and dict
+        Held-out accuracy of each classifier, the last after all removals; class name -> its words.
 
     Examples
     --------
@@ -251,8 +240,8 @@ class INLP(RowwiseDebias):
             of the pairs and its opposite, for more the mean of the class minus the mean of all.
             Sets with a missing word do not count for the axes.
         words_by_class : mapping from str to sequence of str, optional
-            Class name -> words: learn only from these. The model must have at least two words of
-            each class, and no word may be in two classes. Missing words are counted and logged.
+            Class name -> words: learn only from these. At least two words of each class must be
+            found, and none may be in two classes. Missing words are logged.
         """
         self.words_by_class_, vectors, labels = learned_classes(
             self, model, definitional_sets, words_by_class, criterion, neutral=self.neutral
@@ -295,7 +284,6 @@ def _held_out(labels: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDA
 
 
 def _chance(labels: npt.NDArray[np.intp]) -> float:
-    """Return the share of the largest class plus its standard error."""
     share = float(np.bincount(labels).max() / len(labels))
     return share + math.sqrt(share * (1 - share) / len(labels))
 
@@ -360,8 +348,7 @@ Method = Literal["leace", "orth"]
 class LeaceMap:
     """The affine map r(x) = x - (x @ reads.T) @ writes + shift of rows x.
 
-    `reads` and `writes` have shape (rank, dim), and ``reads @ writes.T`` is the identity. `shift`
-    (dim,) preserves the mean, and is zero for a linear map.
+    ``reads @ writes.T`` is the identity. `shift` preserves the mean, and is zero for a linear map.
     """
 
     reads: Vectors = field(repr=False)
@@ -402,10 +389,8 @@ def leace_map(
 
     Parameters
     ----------
-    x : array-like of shape (n_words, dim)
-        Vectors of at least two words.
-    z : array-like of shape (n_words, n_columns), or (n_words,)
-        The concept, for example a column of 0 and 1 per class.
+    x, z : array-like of shape (n_words, dim), and (n_words, n_columns) or (n_words,)
+        Vectors of at least two words, and the concept, for example a column of 0 and 1 per class.
     method : {'leace', 'orth'}, default='leace'
         'leace' changes the vectors least (least squares); 'orth' projects orthogonally to C.
     affine : bool, default=True
@@ -414,14 +399,14 @@ def leace_map(
         Replace S by its optimal linear shrinkage towards (trace S / dim) I (Bodnar et al. 2014),
         which matters with few words per dimension.
     svd_tol : float, default=0.01
-        Singular values up to it count as noise. With a column of 0 and 1 and an exact S, they are
-        at most 0.5. 'orth' first scales vectors to a mean variance of 1.
+        Singular values up to it count as noise; with a column of 0 and 1 and an exact S they are at
+        most 0.5, and for 'orth' those of vectors with a mean variance of 1.
 
     Returns
     -------
     LeaceMap
         A function of vectors, with the attributes `reads` and `writes` (rank, dim), `shift` (dim,),
-        `projection` (dim, dim) and `rank`, which is 0 if the vectors are already uncorrelated.
+        `projection` (dim, dim) and `rank`, 0 if vectors are already uncorrelated.
 
     Examples
     --------
@@ -482,9 +467,8 @@ class LEACE(RowwiseDebias):
     predicts the class better than a constant. Among the affine maps with this property, LEACE
     changes the words least: for k classes it removes k - 1 directions, obliquely, in one step
     (:func:`leace_map`). Other words may keep an association, and nonlinear classifiers may find it
-    in all words. Vectors are not scaled.
-
-    Source: Belrose et al., LEACE: Perfect linear concept erasure in closed form, NeurIPS 2023.
+    in all words. Vectors are not scaled. Source: Belrose et al., LEACE: Perfect linear concept
+    erasure in closed form, NeurIPS 2023.
 
     Parameters
     ----------
@@ -494,17 +478,12 @@ class LEACE(RowwiseDebias):
         Words to find for each class, as in :class:`INLP`, besides the definitional ones. By default
         none, which is fast, but linear models still recognise the class of other words; 500 or more
         hide it there, too, and remove more.
-    verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
-    map_ : LeaceMap
-        The map x -> P x + shift.
-    projection_, shift_ : ndarray of shape (dim, dim) and (dim,)
-        P, idempotent, and symmetric only for 'orth'; and the shift.
-    words_by_class_ : dict
-        Class name -> the words learned from.
+    map_, projection_, shift_, words_by_class_ : LeaceMap, ndarrays and dict
+        The map x -> P x + shift; P (dim, dim), idempotent, and symmetric only for 'orth'; shift
+        (dim,); and class name -> its words.
 
     Examples
     --------
@@ -539,10 +518,8 @@ class LEACE(RowwiseDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary if `n_words` is set.
-        definitional_sets, words_by_class : optional
-            The words to learn from; see :meth:`INLP.fit`.
+        model, definitional_sets, words_by_class : WordEmbeddingModel, and word sets
+            See :meth:`INLP.fit`; the whole vocabulary is needed only if `n_words` is set.
         """
         self.words_by_class_, vectors, labels = learned_classes(
             self, model, definitional_sets, words_by_class, criterion

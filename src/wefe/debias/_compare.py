@@ -73,25 +73,21 @@ class Comparison:
         One row per measure and mitigated model:
 
         - 'aspect': 'bias', 'cost' or 'residual';
-        - 'measure', 'subject': the measure, and its query, data set, words or criterion;
-        - 'model': the mitigated model;
-        - 'before', 'after', 'change' (after - before);
-        - 'before_se', 'after_se', 'change_se': standard errors; +-1.96 of them is a 95 % interval;
+        - 'measure', 'subject' (query, data set, words or criterion) and mitigated 'model';
+        - 'before', 'after', 'change' (after - before), and their standard errors 'before_se',
+          'after_se', 'change_se'; +-1.96 of them is a 95 % interval;
         - 'better': what a mitigation should achieve: 'nearer to 0', 'higher' or 'lower';
-        - 'best_value': no bias measured ('bias'), nothing lost ('cost', or NaN) or chance
-          ('residual');
+        - 'best_value': no bias ('bias'), nothing lost ('cost', or NaN) or chance ('residual');
         - 'n': words, pairs or questions used (0 if unknown);
         - 'note': remarks, and why a number is NaN.
     before, criterion : str
-        Names of the original model and of the criterion, or None.
+        Names of the original model and of the criterion (or None).
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.debias import LinearProjection
     >>> model = load_test_model()
-    >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
-    >>> compare(model, debiased, [], quality=None).table["measure"].iloc[0]
+    >>> compare(model, {"copy": model.copy()}, [], quality=None).table["measure"].iloc[0]
     'share of vectors changed'
     """
 
@@ -155,13 +151,10 @@ def compare(
 
     Parameters
     ----------
-    before : WordEmbeddingModel
-        The original model.
-    after : WordEmbeddingModel, sequence of them, or mapping from name to model
-        Mitigated models with different names; the keys of a mapping rename them.
+    before, after : WordEmbeddingModel; `after` also a sequence, or mapping from name to model
+        The original model, and mitigated ones with different names; keys of a mapping rename them.
     queries : sequence of Query
-        The queries that measure bias; may be empty. Do not use words that a method equalized,
-        because they come out equal by design.
+        Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
     metrics : sequence of metric classes, instances or names, optional
         By default WEAT, RND, MAC and ECT. A pair such as ``("proximity-bias", {"k": 20})`` sets
         parameters of one metric. Queries too large for a metric are split into subqueries.
@@ -173,15 +166,11 @@ def compare(
     words, ignore : sequence of str, optional
         `words`, such as occupations, are for the last two of these tests; by default twice
         `n_words` candidates. All tests leave out `ignore`.
-    n_words, k : int, default=500 and 100
-        Most biased words per class in these tests, at most a quarter of the candidates; and
-        neighbours of the neighbour correlation.
-    n_sample : int, default=1000
-        Words whose neighbours are compared, and analogies with ``quality='auto'``.
-    random_state : int, Generator or None, default=0
-        Seed of samples, clustering and metrics that draw at random.
-    n_jobs, progress : optional
-        As in :func:`wefe.running.run_queries`.
+    n_words, k, n_sample : int, default=500, 100 and 1000
+        Most biased words per class in these tests, at most a quarter of the candidates; neighbours
+        of the neighbour correlation; words whose neighbours are compared, and analogies of 'auto'.
+    random_state, n_jobs, progress : optional
+        Seed of all that is random, 0 by default; and as in :func:`wefe.running.run_queries`.
     **lookup
         Options of :class:`wefe.embeddings.Lookup` (``normalize=True`` removes the effect of changed
         lengths on RND and ECT), and parameters of metrics.
@@ -190,12 +179,6 @@ def compare(
     -------
     Comparison
         Its `table` has a row per measure and mitigated model.
-
-    Raises
-    ------
-    ValueError
-        If names occur twice, `after` contains `before` itself, or the models have no word in
-        common.
 
     Notes
     -----
@@ -226,9 +209,9 @@ def compare(
     >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
     >>> query = Query([["mary", "anna"], ["john", "paul"]], [["nurse", "maid"], ["boss", "pilot"]])
     >>> table = compare(model, debiased, [query], ["weat"], quality=None).table
-    >>> table[["measure", "before", "after", "change", "better"]].iloc[:1].round(2)
-      measure  before  after  change       better
-    0    WEAT    0.56   0.36   -0.19  nearer to 0
+    >>> table[["measure", "before", "after", "better"]].iloc[:1].round(2)
+      measure  before  after       better
+    0    WEAT    0.56   0.36  nearer to 0
     """
     import pandas as pd
 
@@ -291,7 +274,6 @@ def _better(row: Row) -> str:
 
 
 def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
-    """Return copies of the mitigated models, with the names to show."""
     if isinstance(after, WordEmbeddingModel):
         after = [after]
     if isinstance(after, Mapping):
@@ -320,7 +302,6 @@ def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingMo
 def _calls(
     metrics: Sequence[Any], given: Mapping[str, Any], seed: int
 ) -> list[tuple[BaseMetric, dict[str, Any], str]]:
-    """Return each metric with its options and its label."""
     calls, labels = [], []
     every = {*Lookup.__annotations__}
     for asked in metrics:

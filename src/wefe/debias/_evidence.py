@@ -174,7 +174,6 @@ class CommonWords:
 
     @functools.cached_property
     def frequent(self) -> Rows:
-        """The usable numbers among the first ones."""
         return self.usable(np.arange(min(FREQUENT, len(self))))
 
 
@@ -192,7 +191,6 @@ _SHIPPED = {
 
 
 def displacement_rows(common: CommonWords) -> list[Row]:
-    """Measure how far all vectors moved, block by block."""
     before, *mitigated = common.models
     rows = []
     for number, model in enumerate(mitigated, 1):
@@ -233,7 +231,6 @@ def _moved(before: npt.NDArray[Any], after: npt.NDArray[Any]) -> npt.NDArray[np.
 
 
 def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) -> list[Row]:
-    """Measure the share of nearest neighbours that a sample of the first words keeps."""
     candidates = common.frequent
     size = min(n_sample, len(candidates))
     subject = f"{size} of the first {len(candidates)} words"
@@ -316,7 +313,6 @@ def quality_rows(
 
 
 def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    """Return Spearman's correlation of cosines with human judgements, with errors."""
     human = np.array(benchmark.scores)
 
     def spearman(column: Numbers, kept: Rows) -> float:
@@ -326,7 +322,6 @@ def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> A
 
 
 def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    """Return the share of analogies solved, with errors."""
     answers = (answer_analogies(each, benchmark, True, len(each), False) for each in models)
     return paired_scores([answer.right.astype(float) for answer in answers])
 
@@ -454,7 +449,6 @@ def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
 
 
 def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options that may change the scale of a metric."""
     others = ("lost_vocabulary_threshold", "warn_not_found_words")
     return {key: value for key, value in options.items() if key not in others}
 
@@ -482,7 +476,6 @@ def residual_rows(
     k: int,
     random_state: int,
 ) -> list[Row]:
-    """Run the tests for remaining bias on all models, for each class against the others."""
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []
@@ -534,7 +527,6 @@ def residual_rows(
 
 
 def _biases(common: CommonWords, numbers: Rows, first: Rows, others: Rows) -> list[Numbers]:
-    """Return the bias of words towards a class in each model."""
     return [
         bias_by_projection(*(common.vectors(model, each) for each in (numbers, first, others)))
         for model in range(len(common.models))
@@ -555,7 +547,6 @@ def _numbers(common: CommonWords, words: Sequence[str]) -> Rows:
 
 
 def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Numbers]:
-    """Tell, for each word, whether clusters and classifiers find the side it was biased to."""
     # The same words in every model.
     order = np.random.default_rng(random_state).permutation(len(sides[0]))
     n_train = max(1, round(_TRAIN_SHARE * len(order)))

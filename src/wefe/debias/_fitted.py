@@ -11,10 +11,8 @@ def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) 
 
     Parameters
     ----------
-    method : BaseDebias
-        The method.
-    attributes : sequence of str, optional
-        Attributes that `fit` sets; by default any that ends with an underscore.
+    method, attributes : BaseDebias, and sequence of str, optional
+        The method, and attributes that `fit` sets; by default any that ends with an underscore.
 
     Raises
     ------
@@ -24,7 +22,7 @@ def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) 
     Examples
     --------
     >>> from wefe.debias import HardDebias
-    >>> check_is_fitted(HardDebias(), ["bias_direction_"])
+    >>> check_is_fitted(HardDebias())
     Traceback (most recent call last):
     sklearn.exceptions.NotFittedError: HardDebias is not fitted; call fit with a model and ...
     """

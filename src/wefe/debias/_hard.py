@@ -91,11 +91,10 @@ class HardDebias(_SubspaceDebias):
     3. *Equalize* each pair: the same vector outside of g, opposite components along g. Every
        neutral word is then equally near to both.
 
-    The method is binary; for more classes see :class:`MulticlassHardDebias`. Only changed words get
-    unit length. As published, pairs to equalize change even if they are ignored or no target;
-    ``equalize_pairs=[]`` avoids this.
-
-    Source: Bolukbasi et al., Man is to Computer Programmer as Woman is to Homemaker?, NIPS 2016.
+    For more than two classes see :class:`MulticlassHardDebias`. Only changed words get unit length.
+    As published, pairs to equalize change even if they are ignored or no target;
+    ``equalize_pairs=[]`` avoids this. Source: Bolukbasi et al., Man is to Computer Programmer as
+    Woman is to Homemaker?, NIPS 2016.
 
     Parameters
     ----------
@@ -104,14 +103,12 @@ class HardDebias(_SubspaceDebias):
 
     Attributes
     ----------
-    bias_direction_, bias_subspace_ : ndarray of shape (dim,) and (1, dim)
-        Unit vector, pointing to the first words of the pairs.
-    pca_ : sklearn.decomposition.PCA
-        Its `explained_variance_ratio_` shows how well one direction represents the pairs.
-    definitional_pairs_, equalize_pairs_ : list of tuple of str
-        The pairs; those to equalize also in lower, title and upper case.
-    definitional_pairs_embeddings_ : list of dict
-        Unit vectors of the definitional pairs found.
+    bias_direction_, bias_subspace_, pca_ : ndarray of shape (dim,) and (1, dim), and PCA
+        Unit vector, pointing to the first words of the pairs; `explained_variance_ratio_` of the
+        PCA shows how well it represents them.
+    definitional_pairs_, equalize_pairs_, definitional_pairs_embeddings_ : list
+        The pairs, those to equalize also in lower, title and upper case; and a dict of unit vectors
+        for each definitional pair found.
 
     Examples
     --------
@@ -155,15 +152,12 @@ class MulticlassHardDebias(_SubspaceDebias):
     """Hard debiasing for any number of classes, such as religions, ethnicities or genders.
 
     It works like :class:`HardDebias`, with a subspace: the first principal components of the
-    definitional sets, each centred on its own mean. Equalized words keep their sides within the
-    subspace and get the same vector outside of it. Sets with at least two known words are
-    equalized.
+    definitional sets, each centred on its own mean. Equalized words, at least two of a set, keep
+    their sides within the subspace and get the same vector outside of it. Source: Manzini et al.,
+    Black is to Criminal as Caucasian is to Police, NAACL 2019.
 
-    Equalize words that name the classes ('synagogue', 'church', 'mosque'). Equalizing stereotyped
-    words with each other, as in a published example, spreads them *along* the bias subspace and may
-    increase or reverse the bias.
-
-    Source: Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL 2019.
+    Equalize words that name the classes ('synagogue', 'church', 'mosque'). Stereotyped words, as in
+    a published example, would spread *along* the subspace, which may increase or reverse the bias.
 
     Parameters
     ----------
@@ -173,10 +167,8 @@ class MulticlassHardDebias(_SubspaceDebias):
 
     Attributes
     ----------
-    bias_subspace_ : ndarray of shape (n_components, dim)
-        Orthonormal directions that are removed.
-    pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
-        See :class:`HardDebias`; sets take the place of pairs.
+    bias_subspace_, pca_, definitional_sets_, equalize_sets_, definitional_sets_embeddings_
+        Removed directions, (n_components, dim); and as in :class:`HardDebias`, with sets for pairs.
 
     Examples
     --------
@@ -293,13 +285,12 @@ class SoftDebias(_SoftDebias):
     root. If the closed form has negative eigenvalues (possible with few neutral words), ADMM finds
     the minimum to a relative 1e-10. Source: Bolukbasi et al., see :class:`HardDebias`.
 
-    In the packaged vectors, the mean absolute cosine of neutral words with g is 0.054. A weight of
-    0.2 leaves 0.054 with 'sum' and 0.009 with 'mean' (1: 0.004, 10: 0.001).
-
     Parameters
     ----------
     bias_weight : float, default=0.2
-        Weight of the bias, at least 0: 0 only changes lengths, very large weights remove g.
+        Weight of the bias, at least 0: 0 only changes lengths, very large weights remove g. For the
+        packaged vectors and 'mean', 0.2 lowers the mean absolute cosine of neutral words with g
+        from 0.054 to 0.009, 1 to 0.004, 10 to 0.001.
     scale : {'mean', 'sum'}, default='mean'
         'sum' is as published: the first term grows with the square of the number of words, so 0.2
         hardly changes a real vocabulary. 'mean' divides the terms by the numbers of pairs of words
@@ -309,18 +300,14 @@ class SoftDebias(_SoftDebias):
 
     Attributes
     ----------
-    transformation_ : ndarray of shape (dim, dim)
-        T, symmetric, without negative eigenvalues.
-    bias_direction_, bias_subspace_, pca_, definitional_pairs_
-        See :class:`HardDebias`.
+    transformation_, bias_direction_, bias_subspace_, pca_, definitional_pairs_
+        T, (dim, dim), symmetric, without negative eigenvalues; and as in :class:`HardDebias`.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> model = load_test_model()
-    >>> method = SoftDebias().fit(model, [("she", "he"), ("woman", "man")])
-    >>> print(f"{abs(method.transform(model)['nurse'] @ method.bias_direction_):.2f}")
-    0.05
+    >>> SoftDebias().fit(load_test_model(), [("she", "he"), ("woman", "man")]).transformation_.shape
+    (256, 256)
     """
 
     bias_weight: NotNegative = 0.2
@@ -344,15 +331,11 @@ class SoftDebias(_SoftDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary.
-        definitional_pairs : sequence of pairs of str
-            See :meth:`HardDebias.fit`.
-        neutral_words : sequence of str, optional
-            Words that should have no bias; by default all but the definitional ones and `ignore`.
-            Missing words are left out and logged.
-        ignore : sequence of str, optional
-            Words that rightly belong to a class, such as 'actress'; unused with `neutral_words`.
+        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
+            See :meth:`HardDebias.fit`; the model needs its whole vocabulary.
+        neutral_words, ignore : sequence of str, optional
+            Words that should have no bias (missing ones are logged); by default all but the
+            definitional ones and `ignore`, which rightly belong to a class, such as 'actress'.
         """
         self._learn(model, definitional_pairs, neutral_words, ignore, 2)
         return self
@@ -372,8 +355,6 @@ class MulticlassSoftDebias(_SoftDebias):
         See :class:`SoftDebias`; 'mean' also divides by the number of directions.
     n_components : int, optional
         Number of directions, at most as many as the sets span; by default n_classes - 1.
-    pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`.
 
     Attributes
     ----------
@@ -409,12 +390,8 @@ class MulticlassSoftDebias(_SoftDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary.
-        definitional_sets : sequence of sequences of str
-            See :meth:`MulticlassHardDebias.fit`.
-        neutral_words, ignore : sequence of str, optional
-            See :meth:`SoftDebias.fit`.
+        model, definitional_sets, neutral_words, ignore : WordEmbeddingModel, and words
+            See :meth:`MulticlassHardDebias.fit` and :meth:`SoftDebias.fit`.
         """
         self._learn(model, definitional_sets, neutral_words, ignore, None)
         return self

@@ -31,7 +31,6 @@ class AffineMap(NamedTuple):
 
 
 def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
-    """Stack the vectors of sets, each centred on its own mean, to shape (n_words, dim)."""
     arrays = [np.asarray(part, dtype=np.float64) for part in sets]
     return np.concatenate([part - part.mean(axis=0) for part in arrays])
 
@@ -39,8 +38,8 @@ def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
 def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, Any]) -> PCA:
     """Fit a PCA to definitional sets of shape (n_words, dim), each centred on its own mean.
 
-    Components point from the second to the first words (Bolukbasi et al. 2016). A number of
-    components above the rank of the sets is lowered to it, because further ones are rounding noise.
+    Components point from the second to the first words (Bolukbasi et al. 2016). Their number is at
+    most the rank of the sets, because further ones are rounding noise.
     """
     from sklearn.decomposition import PCA
 
@@ -69,7 +68,6 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
 
 
 def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
-    """Return new vectors without their components along orthonormal directions."""
     directions = np.atleast_2d(basis).astype(vectors.dtype, copy=False)
     if len(directions) == 1:
         # An outer product as a matrix product takes longer than the sum itself.

@@ -63,13 +63,11 @@ class RepulsionAttractionNeutralization(WordDebias):
 
     g is the bias direction, and n are the nearest neighbours of w whose similarity with w is due to
     g (see `theta`). The terms are *repulsion* from them, *attraction* to the original vector, and
-    *neutralisation* of the direction. The method is binary.
+    *neutralisation* of the direction. Components along g become small but not zero; the sum never
+    grows. Source: Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
 
-    Only changed words get unit length, and the result for a word does not depend on which others
-    change. The model to transform must have its whole vocabulary, which provides the neighbours.
-    Components along g become small but not zero; the sum never grows.
-
-    Source: Kumar et al., Nurse is Closer to Woman than Surgeon?, TACL 8, 2020.
+    The method is binary. Only changed words get unit length, and the result for a word does not
+    depend on which others change. The model to transform needs its whole vocabulary.
 
     Parameters
     ----------
@@ -78,12 +76,9 @@ class RepulsionAttractionNeutralization(WordDebias):
     epochs : int, default=300
         Steps of the optimiser (Adam).
     theta : float, default=0.05
-        Minimum indirect bias of a neighbour to move away from: the share of its similarity with the
-        word that disappears without the bias direction.
-    n_neighbours : int, default=100
-        Number of nearest neighbours to consider.
-    learning_rate : float, default=0.01
-        Learning rate of the optimiser.
+        Minimum :func:`wefe.metrics.indirect_bias` of a neighbour to move away from.
+    n_neighbours, learning_rate : int and float, default=100 and 0.01
+        Number of nearest neighbours to consider, and learning rate of the optimiser.
     weights : sequence of three float, or 'authors', default=(0.33, 0.33, 0.33)
         Weights of the three terms. 'authors': (1/8, 6/8, 1/8), as published.
 
@@ -96,8 +91,7 @@ class RepulsionAttractionNeutralization(WordDebias):
     --------
     >>> from wefe import load_test_model
     >>> model, method = load_test_model(), RepulsionAttractionNeutralization()
-    >>> method = method.fit(model, [("she", "he"), ("woman", "man")])
-    >>> nurse = method.transform(model, target=["nurse"])["nurse"]
+    >>> nurse = method.fit_transform(model, ["nurse"], definitional_pairs=[("she", "he")])["nurse"]
     >>> print(f"{abs(nurse.astype(float) @ method.bias_direction_):.1f}")
     0.0
     """
@@ -126,9 +120,7 @@ class RepulsionAttractionNeutralization(WordDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from.
-        definitional_pairs : sequence of pairs of str
+        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
             See :meth:`HardDebias.fit`.
         """
         self._fit_subspace(model, definitional_pairs, 2)

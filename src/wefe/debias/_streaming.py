@@ -31,10 +31,8 @@ class MitigatedFile:
 
     Attributes
     ----------
-    path : pathlib.Path
-        The file.
-    name : str
-        The name of the mitigated model.
+    path, name : pathlib.Path and str
+        The file, and the name of the mitigated model.
     n_words, n_changed : int
         Words in the file, and words whose vectors changed.
 
@@ -66,20 +64,18 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
-    Vectors change block by block, in bounded memory, in a copy on disk beside `path`. Files that
-    cannot be mapped (.txt, .bin) need the space twice. INLP keeps the words it learns from in
-    memory, and RepulsionAttractionNeutralization its result.
+    Vectors change block by block, in bounded memory, in a copy on disk beside `path` (two for .txt
+    and .bin, which cannot be mapped). INLP keeps the words it learns from in memory, and
+    RepulsionAttractionNeutralization its result.
 
     Parameters
     ----------
-    method : BaseDebias
-        The mitigation method to fit.
-    source : path or WordEmbeddingModel
-        A model, or a file in any format of :func:`wefe.models.load`.
+    method, source : BaseDebias, and path or WordEmbeddingModel
+        The method to fit, and a model or a file in any format of :func:`wefe.models.load`.
     path : path
         The file to write, perhaps the source. It is replaced only when the new file is complete.
     target, ignore : sequence of str, optional
-        See :meth:`RowwiseDebias.transform`.
+        See :meth:`BaseDebias.transform`.
     format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
         By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors.
     vocab_prefix, trust_pickle, progress : optional
@@ -94,18 +90,16 @@ def debias_file(
 
     Raises
     ------
-    TypeError, ValueError
-        If `method` is not a mitigation method, the file is damaged, the format cannot store a word,
-        or the model has too few words of the criterion.
+    ValueError
+        If the file is damaged, the format cannot store a word, or the model lacks too many words.
 
     Examples
     --------
     >>> import tempfile
     >>> from wefe.debias import LinearProjection
-    >>> sets = [("she", "he"), ("woman", "man")]
+    >>> method, sets = LinearProjection(), [("she", "he"), ("woman", "man")]
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = f"{folder}/debiased.safetensors"
-    ...     debias_file(LinearProjection(), "demo", path, definitional_sets=sets).n_changed
+    ...     debias_file(method, "demo", f"{folder}/new.bin", definitional_sets=sets).n_changed
     10569
     """
     if not isinstance(method, BaseDebias):
@@ -131,10 +125,8 @@ def transform_file(
 
     Parameters
     ----------
-    method : BaseDebias
-        A fitted method.
-    source : path or WordEmbeddingModel
-        A model or file with vectors of the space that the method was fitted on.
+    method, source : BaseDebias, and path or WordEmbeddingModel
+        A fitted method, and vectors of the space that it was fitted on.
     path, target, ignore, format, vocab_prefix, trust_pickle, progress : optional
         See :func:`debias_file`.
 
@@ -145,9 +137,8 @@ def transform_file(
 
     Raises
     ------
-    TypeError, ValueError, sklearn.exceptions.NotFittedError
-        If the method is not fitted, the file is damaged or has other dimensions or no word of
-        `target`, or the format cannot store a word.
+    ValueError, sklearn.exceptions.NotFittedError
+        As for :func:`debias_file` and :meth:`BaseDebias.transform`.
 
     Examples
     --------
@@ -215,7 +206,6 @@ def _written(
     target: Any,
     ignore: Any,
 ) -> MitigatedFile:
-    """Transform a copy on disk in place, and save it."""
     shape = model.table.n_rows, model.dim
     with _folder_beside(path) as folder:
         file = folder / "vectors"

@@ -7,6 +7,7 @@ import dataclasses
 import inspect
 import logging
 import math
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -47,6 +48,7 @@ TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 
 _NOT_CALCULATED = "no p-value is calculated; set calculate_p_value=True"
 _FORMULAS = "run_query", "_scores", "_compute"
+_SOURCE = re.compile(r"Source:\s|References\n-+\n")
 _MISSED = f"{OPPOSITE}: a one-sided test misses it; use p_value_test_type='two-sided'"
 
 
@@ -66,11 +68,8 @@ class Scale:
     Examples
     --------
     >>> from wefe.metrics import MAC
-    >>> scale = MAC().scale()
-    >>> scale
+    >>> MAC().scale()
     Scale(label='MAC', value_range=(0.0, 2.0), no_bias_value=1.0)
-    >>> sorted([0.7, 1.2, 0.95], key=scale.bias)
-    [0.95, 1.2, 0.7]
     """
 
     label: str
@@ -93,8 +92,8 @@ class Scale:
         Returns
         -------
         float, or as `scores`
-            ``abs(scores - no_bias_value)``, at least 0; NaN where a score is NaN. This is the order
-            of the WEFE paper, section 3.1 (for WEAT and RND ``|x| <= |y|``, for RNSB ``x <= y``).
+            ``abs(scores - no_bias_value)``, the order of section 3.1 of the WEFE paper (for WEAT
+            and RND ``|x| <= |y|``, for RNSB ``x <= y``). NaN where a score is NaN.
         """
         return abs(scores - self.no_bias_value)
 
@@ -109,10 +108,8 @@ class Measurement:
         The entries of the result after 'query_name', in this order; 'result' comes first.
     nan_reason : str or None
         Why 'result' is NaN; None if it is a number, or to give a general reason.
-    details : dict
-        The `details` of the result.
-    warnings : tuple of str
-        The `warnings` of the result.
+    details, warnings : dict and tuple of str
+        The attributes of the result with these names.
 
     Examples
     --------
@@ -149,103 +146,71 @@ class BaseMetric:
 
     A metric declares at least `metric_template`, `metric_name` and `metric_short_name`. Its
     parameters are annotated fields with defaults, as in a dataclass. You can give them to the
-    class, ``MAC(average="words")``, or to `run_query`. All metrics have these parameters:
+    class, ``MAC(average="words")``, or to `run_query`. It defines one of two methods, which get two
+    sequences of :class:`wefe.embeddings.WordSet` if every set kept enough words:
+
+    - ``_scores(targets, attributes)``, the formula on weighted word sets, returns an array with one
+      score for each case of the weights, NaN where it is undefined. It also serves intervals,
+      silhouettes and word influence.
+    - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
+      :class:`Measurement` if there are more entries. Without `_scores` it is called for each case.
 
     Parameters
     ----------
     calculate_p_value : bool, default=False
         Run a permutation test, which exchanges what `null_exchange` names and computes the score
-        again. The result then has 'p_value' and ``details["permutation_test"]``, a
-        :class:`PermutationTest`.
+        again. The result gets 'p_value' and, in `details`, a :class:`PermutationTest`.
     p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Which scores count as extreme: those at least as large as the observed one, at most as
         large, or at least as far from the no-bias value. Ties count. ECT, EQT, SAME, RNSB and the
-        metrics of neighbours use 'two-sided' by default, which asks whether there is more bias than
-        by chance.
+        metrics of neighbours use 'two-sided' by default: is there more bias than by chance?
     p_value_method : {'exact', 'approximate', 'saddlepoint', 'auto'}, default='exact'
         'exact' counts all splits if the score is a sum over words or over up to 40 pairs; if a sum
         over words has too many splits, it returns the upper of two guaranteed bounds. For other
         scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
-        'approximate', the default of WEAT, draws random splits and returns (r + 1)/(n + 1). For
-        'saddlepoint' and 'auto' see :func:`permutation_test`.
-    p_value_iterations : int, default=10000
-        Number of random splits.
+        'approximate', the default of WEAT, always does. See also :func:`permutation_test`.
+    p_value_iterations, random_state : default=10000 and None
+        Number of random splits, and their seed (int, Generator or None).
     p_value_verbose : bool, default=False
         Log the result of the test at level INFO.
-    random_state : int, Generator or None, default=None
-        Seed of the random splits.
 
     Attributes
     ----------
-    metric_template : tuple of (int or 'n')
-        Number of target sets and of attribute sets that the metric needs; 'n' for any number.
-    metric_name, metric_short_name : str
-        Full name, and the acronym used as a column heading.
-    metric_template_minimum : tuple of int
-        The smallest numbers that 'n' stands for; (1, 1) by default.
-    value_range : tuple of float
-        Smallest and largest score; unbounded by default.
-    no_bias_value : float
-        The score that means that no bias was measured; 0 by default.
-    pairs_targets : bool
-        Whether words at the same position of the target sets form pairs, such as she and he.
-    encodes_texts : bool
-        Whether the metric encodes texts of its own, so that it must run where the encoder is.
+    metric_template, metric_template_minimum : tuple of (int or 'n')
+        Number of target sets and of attribute sets that the metric needs, 'n' for any number; and
+        the smallest numbers that 'n' stands for, (1, 1) by default.
+    metric_name, metric_short_name, value_range, no_bias_value : str, tuple of float, and float
+        Full name, column heading, and as in :class:`Scale`; unbounded and 0 by default.
+    pairs_targets, encodes_texts : bool
+        Whether words at the same position of the target sets form pairs, such as she and he; and
+        whether the metric encodes texts of its own, so that it must run where the encoder is.
     needs_vocabulary : bool
         Whether the metric looks at words outside the query, so that models must be opened whole.
-    scores_many_models : bool
-        Whether vectors of several models can be cases: the formula only uses methods and weights of
-        word sets.
-    takes_original : bool
-        Whether directions can be computed in another model, a parameter `original`, which studies
-        and comparisons pass.
+        `model` and `lookup` then are the model and the look-up options of the call.
+    scores_many_models, takes_original : bool
+        Whether several models can be scored at once, because the formula only uses methods and
+        weights of word sets; and whether a parameter `original` can be the model of the directions.
     nan_values : dict
-        Entries after 'result' when a query cannot be answered; by default NaN under the short name
-        in lower case.
-    subset_params : dict
-        Parameters that make scores of subsets of the words comparable: bounded, not random.
-    if_unpaired : dict or None
-        For metrics that pair target words: the parameters to use if the words are not pairs.
+        Entries after 'result' if a query cannot be answered; by default NaN under the short name.
+    subset_params, if_unpaired : dict
+        Parameters that make scores of subsets of the words comparable (bounded, not random); and
+        those to use if target words that the metric pairs are not pairs, or None.
     question, meaning : str
-        What the metric asks, in one line, and what a score means, in a sentence or two, for
-        reports.
+        For reports: what the metric asks, and what a score means, in a sentence or two.
     null_exchange : {'targets', 'attributes', 'pairs'} or None
-        What may be exchanged if there is no bias: words between the target sets, words between the
-        attribute sets, or the two words of each pair (this needs `_pair_values`). None if there is
-        no such test.
-    no_p_value : str
-        Why there is no p-value, possibly only with the current parameters; empty if there is one.
-    audit_findings : frozenset of str
-        Kinds of audit warnings that apply to the score; see :func:`wefe.audit.score_warnings`.
-    model, lookup : WordEmbeddingModel and dict
-        Model and look-up options of the call, if `needs_vocabulary` is True.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a parameter is unknown, has the wrong type or is out of range.
-
-    Notes
-    -----
-    Define one of two methods. Both receive two sequences of :class:`wefe.embeddings.WordSet`, and
-    are called only if every set kept enough of its words.
-
-    - ``_scores(targets, attributes)`` is the formula on weighted word sets. It returns an array
-      with one score for each case of the weights, NaN where the score is undefined. It also serves
-      intervals, silhouettes and word influence.
-    - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
-      :class:`Measurement` if there are more entries. A metric that defines only this method is
-      slower, because it is called once per case.
+        What may be exchanged if there is no bias: words between the target sets or between the
+        attribute sets, or the two words of each pair (this needs `_pair_values`). None for no test.
+    no_p_value, audit_findings : str and frozenset of str
+        Why there is no p-value with these parameters, or ''; and kinds of audit warnings that apply
+        to the score (:func:`wefe.audit.score_warnings`).
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.metrics import BaseMetric
     >>> class MeanLean(BaseMetric):
     ...     metric_template = (1, 2)
     ...     metric_name = "Mean Lean"
     ...     metric_short_name = "ML"
-    ...     value_range = (-2.0, 2.0)
     ...     absolute: bool = False
     ...
     ...     def _scores(self, targets, attributes):
@@ -253,9 +218,8 @@ class BaseMetric:
     ...         lean = a.mean_cosine(words) - b.mean_cosine(words)
     ...         return words.mean(abs(lean) if self.absolute else lean)
     >>> query = Query([["nurse", "engineer"]], [["she", "woman"], ["he", "man"]])
-    >>> result = MeanLean().run_query(query, load_test_model(), absolute=True)
-    >>> list(result), 0 < result["ml"] < 2
-    (['query_name', 'result', 'ml'], True)
+    >>> list(MeanLean().run_query(query, load_test_model(), absolute=True))
+    ['query_name', 'result', 'ml']
     """
 
     metric_template: ClassVar[Template]
@@ -303,10 +267,8 @@ class BaseMetric:
 
         Parameters
         ----------
-        query : Query
-            Target and attribute sets; their numbers must fit the template of the metric.
-        model : WordEmbeddingModel
-            The model to measure.
+        query, model : Query and WordEmbeddingModel
+            Target and attribute sets, in numbers that fit the template; and what to measure.
         *args, **params
             Parameters of the metric, which override those of the instance, and options of the
             look-up; see :class:`wefe.embeddings.Lookup`.
@@ -320,8 +282,6 @@ class BaseMetric:
 
         Raises
         ------
-        ValueError
-            If the query does not fit the template.
         UnusableVectorError
             If a word of the query has a zero or non-finite vector.
         """
@@ -364,7 +324,7 @@ class BaseMetric:
         Returns
         -------
         (BaseMetric, dict)
-            The metric with these parameters (a copy if there are any), and the look-up options.
+            The metric with these parameters, a copy if there are any, and the look-up options.
         """
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
@@ -384,9 +344,9 @@ class BaseMetric:
 
     @property
     def reference(self) -> str:
-        """The publication: the section "References" of the class docstring, as one line."""
-        _, _, text = (inspect.getdoc(type(self)) or "").partition("References\n----------\n")
-        return " ".join(text.partition("\n\n")[0].split())
+        """The publication: in the class docstring after "Source:", or the section "References"."""
+        parts = _SOURCE.split(inspect.getdoc(type(self)) or "", maxsplit=1)
+        return " ".join(parts[-1].partition("\n\n")[0].split()) * (len(parts) > 1)
 
     @classmethod
     def parameters(cls) -> list[str]:
@@ -402,8 +362,7 @@ class BaseMetric:
         Parameters
         ----------
         query : Query, optional
-            Makes the range as tight as the set sizes allow, where the metric has such a bound.
-            Out-of-vocabulary words may change it a little.
+            Makes the range as tight as its set sizes allow, but for out-of-vocabulary words.
         **params
             Parameters as for `run_query`; some of them select another score.
 
@@ -482,10 +441,8 @@ class BaseMetric:
         ----------
         own : mapping
             The user's parameters, which take precedence.
-        random_state : int
-            Seed.
-        p_value_test_type : str
-            Side of the permutation test.
+        random_state, p_value_test_type : int and str
+            Seed and side of the permutation test.
 
         Returns
         -------
@@ -508,10 +465,8 @@ class BaseMetric:
 
         Parameters
         ----------
-        own : mapping
-            The user's parameters.
-        queries : str
-            Name of the queries in messages.
+        own, queries : mapping and str
+            The user's parameters, and the name of the queries in messages.
         paired : bool or None
             Whether words at the same position form pairs; None if unknown.
 

@@ -37,8 +37,8 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]: ``|cos(w, g)|`` for one direction g; for several, the length of the projection of
-        the unit vector.
+        In [0, 1]: ``|cos(w, g)|``; for several directions, the length of the projection of the unit
+        vector.
 
     Examples
     --------
@@ -58,9 +58,8 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
     words, directions : array-like
         As in :func:`direct_bias_by_word`; for example ``bias_subspace(...).directions``.
     c : float, default=1.0
-        Strictness, at least 0: the exponent of ``|cos(w, g)|``. At 0 every word that is not exactly
-        orthogonal counts as fully biased; larger values forgive small projections. Scores with
-        different `c` cannot be compared.
+        Strictness, at least 0. 0 counts every word that is not exactly orthogonal as fully biased;
+        larger values forgive small projections. Scores are comparable only with the same `c`.
 
     Returns
     -------
@@ -138,39 +137,34 @@ class SubspaceMetric(BaseMetric):
 class DirectBias(SubspaceMetric):
     """Direct bias: how much of neutral words lies along the bias direction.
 
-    The target sets are paired by position and define the bias direction. The attribute set contains
-    words that should be neutral, for example professions. Pairs with an out-of-vocabulary word are
-    left out. Vectors are always scaled to unit length. The mathematics is in :func:`direct_bias`.
+    The target sets define the bias direction; the attribute set contains words that should be
+    neutral, for example professions. Vectors are always scaled to unit length. The score
+    (:func:`direct_bias`) is NaN without a direction: if all pairs or both means are equal. Source:
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
 
-    The result has 'direct_bias' (the score, in [0, 1]) and 'word_values'. These are the cosine of
-    each word with the direction, in [-1, 1] and positive towards the first target set; with several
-    directions, the length of its projection, in [0, 1]. `details` has 'subspace', a
-    :class:`BiasSubspace`, and for 'pca' the 'pairs' used. Check
-    ``details["subspace"].explained_variance_ratio``: if one direction does not represent the pairs,
-    the score says little. The score is NaN if all pairs, or both means, are equal, because then
-    there is no direction.
+    The result has 'direct_bias' (the score) and 'word_values'. These are the cosine of each word
+    with the direction, in [-1, 1] and positive towards the first target set; with several
+    directions, the length of its projection, in [0, 1]. `details` has, for 'pca', the 'pairs' used,
+    and 'subspace', a :class:`BiasSubspace`. Check its `explained_variance_ratio`: if one direction
+    does not represent the pairs, the score says little.
 
     Parameters
     ----------
     c : float, default=1.0
-        Strictness, at least 0; see :func:`direct_bias`.
+        Strictness; see :func:`direct_bias`.
     n_components : int, default=1
         Dimensions of the bias subspace; at most as many as the pairs span.
     direction : {'pca', 'means'}, default='pca'
-        'pca': principal directions of the centred pairs. 'means': the difference of the means of
-        two target sets, which need not be paired; this gives a single direction.
-
-    References
-    ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
+        'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
+        word. 'means': the difference of the means of two target sets, which need not be paired.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> result = DirectBias().run_query(query, load_test_model())
-    >>> result["word_values"]["nurse"] > result["word_values"]["engineer"]
+    >>> values = DirectBias().run_query(query, load_test_model())["word_values"]
+    >>> values["nurse"] > values["engineer"]
     True
     """
 
@@ -209,7 +203,6 @@ class DirectBias(SubspaceMetric):
 
 
 def _lengths(words: WordSet, basis: Vectors) -> Vectors:
-    """Length of the projection of each unit vector onto orthonormal directions: (n_words,)."""
     return np.asarray(np.minimum(np.linalg.norm(words.unit @ basis.T, axis=1), 1.0))
 
 

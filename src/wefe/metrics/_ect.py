@@ -24,10 +24,10 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
     -------
     float
         Spearman's rank correlation between the cosines of the attribute words with the means of
-        both target sets, in [-1, 1]; 1 means that no bias was measured. nan if there are fewer than
-        two attribute words, all cosines with a target set are equal, or the mean of a target set is
-        zero. Only the order counts: the score does not show if all attribute words are nearer to
-        `t1`. Cosines that differ by up to 1e-12 share the mean of their ranks.
+        both target sets, in [-1, 1]; 1 means that no bias was measured. Only the order counts: the
+        score does not show if all attribute words are nearer to `t1`. Cosines that differ by up to
+        1e-12 share the mean of their ranks. nan with fewer than two attribute words, if all cosines
+        with a target set are equal, or if its mean is zero.
 
     Examples
     --------
@@ -43,13 +43,9 @@ def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
 class ECT(BaseMetric):
     """Embedding Coherence Test: do the two target sets rank the attribute words alike?
 
-    The score is in [-1, 1]; 1 means that no bias was measured. Vectors are averaged as they are, so
-    ``normalize=True`` gives another score. `p_value_test_type` is 'two-sided' by default. The
-    mathematics is in :func:`ect`.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
+    The score (:func:`ect`) is in [-1, 1]; 1 means that no bias was measured. Vectors are averaged
+    as they are, so ``normalize=True`` gives another score. Source: Dev and Phillips, "Attenuating
+    Bias in Word Vectors", AISTATS 2019.
 
     Examples
     --------

@@ -41,33 +41,23 @@ def eqt_by_question(
     ----------
     t1, t2 : array-like of shape (n_pairs, dim)
         Row i of `t1` is paired with row i of `t2`, for example he and she.
-    a : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    candidates : array-like of shape (n_candidates, dim)
-        Possible answers besides the word itself. Words of `a` may be among them; words of `t1` and
-        `t2` should not.
-    k : int, default=1
-        Count the word if it is among the k nearest candidates.
-    both_directions : bool, default=False
-        Also ask "t2 is to a as t1 is to ?".
+    a, candidates : array-like of shape (n_words, dim)
+        Words that should be neutral, and possible answers besides the word itself. These may
+        include words of `a`; they should not include words of `t1` and `t2`.
+    k, both_directions : int and bool, default=1 and False
+        Count the word if it is among the `k` nearest; also ask "t2 is to a as t1 is to ?".
 
     Returns
     -------
     ndarray of bool of shape (n_words, n_pairs), or (n_words, 2 n_pairs) with both directions
-        Whether fewer than `k` candidates are nearer to a - t1 + t2 (unit vectors) than a is. With
-        both directions, the questions from `t1` to `t2` come first.
-
-    Raises
-    ------
-    ValueError
-        If a question a - t1 + t2 is zero.
+        Whether fewer than `k` candidates are nearer than a to a - t1 + t2 (of unit vectors; a
+        ValueError if it is zero). The questions from `t1` to `t2` come first.
 
     Examples
     --------
     >>> he, she, book, nurse = [1, 5, 0], [-1, 5, 0], [0, 0, 1], [-1, 0, 3]
-    >>> eqt_by_question([he], [she], [book, nurse], [book, nurse])
-    array([[False],
-           [ True]])
+    >>> eqt_by_question([he], [she], [book, nurse], [book, nurse]).tolist()
+    [[False], [True]]
     """
     first, second, words, others = word_sets(t1=t1, t2=t2, a=a, candidates=candidates)
     check_same_size(first, second)
@@ -99,8 +89,7 @@ def eqt(
     Returns
     -------
     float
-        Share of the questions answered by the word itself, in [0, 1]; 1 means that no bias was
-        measured.
+        Share of the questions answered by the word itself, in [0, 1]; 1 if no bias was measured.
 
     Examples
     --------
@@ -139,46 +128,34 @@ class EQT(BaseMetric):
 
     "he is to book as she is to ?" should be answered by "book". For a pair (m, f) of target words
     and a neutral attribute word s, the answer is the candidate with the largest cosine with s - m +
-    f. The score is the share of questions answered by s, or by an accepted variant of s, in [0, 1];
-    1 means that no bias was measured. The mathematics is in :func:`eqt`.
+    f. All vectors are scaled to unit length first; s is always a candidate and wins ties. The score
+    is the share of questions answered by s, or by an accepted variant of s, in [0, 1]; 1 means that
+    no bias was measured. It is NaN if a question is the zero vector. The definition is from
+    secondary sources; the paper is said to accept plurals and WordNet synonyms, too. Source: Dev
+    and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
 
     The result has 'eqt' (the score). `details` has 'by_word' (word -> share of hits), 'by_pair'
     ((m, f) -> share of hits), 'answers' (per question the tuple (m, s, f, nearest candidate,
     whether it is a hit)), 'n_candidates', 'lost_candidates' and 'unusable_candidates' (those
-    without a direction). The score is NaN if a question is the zero vector, or if the model was
-    opened for some words only.
-
-    All vectors are scaled to unit length before they are added. s is always a candidate and wins
-    ties. The definition is taken from secondary sources; the paper is said to accept plurals and
-    WordNet synonyms as well, which gives higher scores. Pairs with an out-of-vocabulary word are
-    left out.
+    without a direction). Pairs with an out-of-vocabulary word are left out.
 
     Parameters
     ----------
     candidates : list of str, optional
-        Possible answers besides the word itself. Words that the model lacks or whose vector has no
-        direction are left out; so are the two words of the pair, for its questions. By default all
-        words of the model except the words of all pairs.
-    k : int, default=1
-        Count a word if it is among the k nearest candidates. With no more than k candidates it
-        always counts, and the log says so.
-    both_directions : bool, default=False
-        Also ask each question from the second target set to the first.
+        Possible answers besides the word itself, without unknown ones, those without a direction
+        and the words of the pair. By default all words of the model except those of all pairs.
+    k, both_directions : int and bool, default=1 and False
+        As in :func:`eqt_by_question`. With no more than k candidates a word always counts (logged).
     variants : mapping of str to list of str, optional
         Further accepted answers for a word, such as its plural, written as in the vocabulary.
         Unknown words and vectors without a direction are ignored.
-
-    References
-    ----------
-    Dev and Phillips, "Attenuating Bias in Word Vectors", AISTATS 2019.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["he", "man"], ["she", "woman"]], [["wedding", "family"]])
-    >>> result = EQT().run_query(query, load_test_model())
-    >>> result["eqt"], result.details["by_word"]
-    (0.75, {'wedding': 0.5, 'family': 1.0})
+    >>> EQT().run_query(query, load_test_model()).details["by_word"]
+    {'wedding': 0.5, 'family': 1.0}
     """
 
     metric_template = (2, 1)
@@ -262,7 +239,6 @@ class EQT(BaseMetric):
         return replace(self._measured(score, details), warnings=tuple(warnings))
 
     def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:
-        """Answer questions, unit vectors of shape (n_words, n_questions, dim)."""
         best, answers, accepted = self._accepted(questions, words)
         table, row_of, names, lacking = self._candidates()
         pairs, given = self._pairs(targets), tuples_of(targets)

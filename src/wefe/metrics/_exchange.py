@@ -1,7 +1,6 @@
 """Permutation tests of any metric: its score under the exchanges that change nothing without bias.
 
-The class of a metric declares what may be exchanged (`null_exchange`). Exchanged sets are weights
-of the pooled words; if a score is a sum over words or pairs, its splits are counted instead.
+Exchanged sets are weights of the pooled words; splits of sums over words or pairs are counted.
 """
 
 from __future__ import annotations
@@ -92,12 +91,10 @@ def exchange_test(
 def value_test(
     metric: BaseMetric, x: Vectors, y: Vectors, seed: int
 ) -> tuple[PermutationTest, bool]:
-    """Test a difference of two sets of values; see :func:`exchange_test`."""
     return tested(_counting(metric, x, y, seed), ALTERNATIVES[metric.p_value_test_type])
 
 
 def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
-    """Run a test, and tell whether it misses a strong effect in the opposite direction."""
     test = run(alternative)
     # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
     near_one = alternative != "two-sided" and test.p_value >= 1 - _TAIL
@@ -145,7 +142,6 @@ def _of_sets(
     score: float,
     seed: int,
 ) -> tuple[_Run, Vectors]:
-    """Test by scoring every split, or a sample of them."""
     exchanged = targets if metric.null_exchange == "targets" else attributes
     sizes = tuple(len(part) for part in exchanged)
     # For pairs, the order within the sets counts, too.

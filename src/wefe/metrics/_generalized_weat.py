@@ -32,9 +32,9 @@ def generalized_weat(
     float
         Sum over i of the inner product of the centred means of target set i and attribute set i, in
         [-n, n] for n sets each. 0 if no association was measured; positive if the sets go together
-        as paired. For n = 2 it is half the difference of mean associations of WEAT. The mean of a
-        set is that of its unit vectors. The means of all target sets are centred on their mean, and
-        so are those of the attribute sets. Each set has the same weight, whatever its size.
+        as paired. For n = 2 it is half the difference of mean associations of WEAT. The means are
+        those of unit vectors, so each set has the same weight, whatever its size; those of the
+        target sets are centred on their mean, and so are those of the attribute sets.
 
     Examples
     --------
@@ -55,13 +55,9 @@ def generalized_weat(
 class GeneralizedWEAT(BaseMetric):
     """Generalized WEAT: do target sets go with the attribute sets at the same position?
 
-    0 means that no association was measured; positive values mean that the sets go together as
-    paired. The p-value exchanges words between the target sets, unlike that of the paper. The
-    mathematics is in :func:`generalized_weat`.
-
-    References
-    ----------
-    Swinger et al., "What are the Biases in My Word Embedding?", AIES 2019.
+    The p-value exchanges words between the target sets, unlike that of the paper. For the formula
+    and the range see :func:`generalized_weat`. Source: Swinger et al., "What are the Biases in My
+    Word Embedding?", AIES 2019.
 
     Examples
     --------

@@ -36,8 +36,7 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     ndarray of shape (n_words,)
         Mean cosine with `a` minus mean cosine with `b`, in [-2, 2]; 0 if neither is nearer.
         Caliskan et al., Science 356, 2017; Schröder et al. call it *individual bias*. Its maximum
-        is the distance between the means of the unit vectors of `a` and `b`, which differs between
-        models; :func:`same_signed` divides by it.
+        differs between models: :func:`same_signed` divides by it.
 
     Examples
     --------
@@ -53,7 +52,6 @@ def by_word(words: WordSet, values: Vectors) -> dict[str, float]:
 
 
 def values_by_word(words: WordSet, columns: Mapping[str, Vectors]) -> dict[str, dict[str, float]]:
-    """Return one value per column for each word."""
     rows = np.stack(list(columns.values()), axis=1).tolist()
     by_row = [dict(zip(columns, row, strict=True)) for row in rows]
     return dict(zip(words.words, by_row, strict=True))
@@ -108,7 +106,6 @@ def cosine(u: Vectors, v: Vectors) -> float:
 
 
 def pearson(x: Vectors, y: Vectors) -> float:
-    """Pearson correlation of two vectors; nan if one of them is constant."""
     return cosine(x - x.mean(), y - y.mean())
 
 

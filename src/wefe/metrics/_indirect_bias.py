@@ -23,22 +23,19 @@ def indirect_bias(
     Parameters
     ----------
     first, second : array-like of shape (n_pairs, dim)
-        The two words of each pair, of any length. A single vector, of shape (dim,) or (1, dim), is
-        paired with all of the other side.
+        The two words of each pair. A single vector is paired with all of the other side.
     directions : array-like of shape (n_directions, dim) or (dim,)
-        Orthonormal directions of the bias subspace, for example ``bias_subspace(...).directions``;
-        a single one may have any length.
+        As in :func:`direct_bias_by_word`.
 
     Returns
     -------
     ndarray of shape (n_pairs,)
         beta = (cos(w, v) - cos(w', v')) / cos(w, v), where w' and v' are w and v without their
-        projections on the subspace. Unbounded. 0: all similarity stays. Below 0: the words are
-        nearer to each other without the subspace. Above 1: their cosine changes its sign. NaN if w
-        and v are orthogonal, or one of them lies in the subspace. Defined for one direction by
-        Bolukbasi et al., NeurIPS 2016, section 5.3. It is symmetric, and 0 for a word and itself.
-        Do not average it over pairs: it grows without bound as cos(w, v) gets small.
-        :func:`proximity_bias` counts pairs above a threshold.
+        projections on the subspace (Bolukbasi et al., NeurIPS 2016, section 5.3, for one
+        direction). 0: all similarity stays, as for a word and itself. Below 0: the words are nearer
+        to each other without the subspace. Above 1: their cosine changes its sign. NaN if w and v
+        are orthogonal, or one of them lies in the subspace. Do not average it, as it is unbounded
+        where cos(w, v) is small: count pairs above a threshold (:func:`proximity_bias`).
 
     Examples
     --------
@@ -73,8 +70,7 @@ def indirect_bias_from_cosines(
         Cosine of the two words of each pair.
     along_first, along_second : array-like of shape (..., n_directions)
         Cosines of each word with the orthonormal directions of the subspace. All axes but the last
-        must broadcast with `cosines`: for example (n_words, 1, n_directions) for one word of many
-        pairs.
+        broadcast with `cosines`: (n_words, 1, n_directions) for one word of many pairs.
 
     Returns
     -------

@@ -19,7 +19,7 @@ MOST_GROUPS = 20
 def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
     """Return which of n words to leave out together: single words up to `most`, else random groups.
 
-    The seed is fixed, because word lists are often sorted; group sizes differ by at most one.
+    The seed is fixed, because word lists are often sorted.
     """
     if n < 2:
         return []
@@ -39,8 +39,7 @@ def left_out(
 def jackknife_error(by_set: Sequence[npt.ArrayLike]) -> float:
     """Standard error of a score, from its values with words of each set left out.
 
-    It is the root of the sum, over sets, of (G - 1) / G * sum_g (score_g - mean)^2 for G groups;
-    NaN for a single group.
+    The root of the sum over sets of (G - 1) / G * sum_g (score_g - mean)^2; NaN for G = 1 group.
     """
     total = 0.0
     for values in by_set:

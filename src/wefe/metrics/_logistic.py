@@ -1,10 +1,4 @@
-"""Many logistic regressions on the same words, each with its own weights of the words.
-
-As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i log(1
-+ exp(-sign_i x_i w)), with a constant 1 appended to x. Newton's method fits all at once, first in
-single, then in double precision. Conjugate gradients find its steps, preconditioned by the Hessian
-for the mean weights.
-"""
+"""Many logistic regressions on the same words, each with its own weights of the words."""
 
 from __future__ import annotations
 
@@ -57,6 +51,10 @@ def fit_cases(
     output: Callable[[Vectors], Vectors] = np.asarray,
 ) -> Vectors:
     """Fit a logistic regression in each case; return the coefficients, or `output` of them.
+
+    As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i
+    log(1 + exp(-sign_i x_i w)). Newton's method with preconditioned conjugate gradients fits all at
+    once, first in single, then in double precision.
 
     `x` has shape (n_words, dim); `signs` are 1 or -1; `weights_of` maps a slice of cases to weights
     (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept last, and lie
@@ -212,8 +210,7 @@ def _blas() -> Any:
 def one_blas_thread() -> Iterator[int]:
     """Limit BLAS to one thread, and yield how many it had, to use for batches of cases.
 
-    The products are too small to gain from several threads. The limit is global to the process,
-    hence the lock.
+    The products are too small to gain from several. The limit is global: hence the lock.
     """
     n_threads = max((each.num_threads for each in _blas().lib_controllers), default=1)
     if n_threads == 1:

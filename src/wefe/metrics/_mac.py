@@ -22,10 +22,8 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
 
     Parameters
     ----------
-    t : array-like of shape (n_words, dim)
-        Target words.
-    attributes : sequence of array-like of shape (n_words, dim)
-        Attribute sets.
+    t, attributes : array-like of shape (n_words, dim), and sequence of them
+        Target words, and attribute sets.
 
     Returns
     -------
@@ -55,13 +53,13 @@ def mac(
         Target sets and attribute sets.
     average : {'sets', 'words'}, default='sets'
         'sets' gives every attribute set the same weight, as the authors' code does; 'words' every
-        attribute word. Target words always have the same weight.
+        word. Target words always have the same weight.
 
     Returns
     -------
     float
-        In [0, 2]; 1 means no association. It is a distance, although the paper calls it a
-        similarity. Words that lean to the attributes and words that lean away cancel.
+        In [0, 2]; 1 means no association. A distance, although the paper calls it a similarity.
+        Words that lean to the attributes and words that lean away cancel.
 
     Examples
     --------
@@ -82,28 +80,22 @@ def _distances(part: WordSet, words: WordSet) -> Vectors:
 class MAC(BaseMetric):
     """Mean Average Cosine: the mean cosine distance of target words to attribute sets.
 
-    The score is in [0, 2]; 1 means that no bias was measured, and bias is the distance from 1 in
-    either direction. The mathematics is in :func:`mac`.
-
-    The result has 'mac' (the score) and 'targets_eval': target set -> word -> attribute set -> mean
-    cosine distance, in [0, 2].
+    The score (:func:`mac`) is in [0, 2]; 1 means that no bias was measured, and bias is the
+    distance from 1 in either direction. The result has 'mac' (the score) and 'targets_eval': target
+    set -> word -> attribute set -> mean cosine distance. Source: Manzini, Lim, Black and Tsvetkov,
+    "Black is to Criminal as Caucasian is to Police: Detecting and Removing Multiclass Bias in Word
+    Embeddings", NAACL 2019.
 
     Parameters
     ----------
     average : {'sets', 'words'}, default='sets'
         What has the same weight if attribute sets differ in size; see :func:`mac`.
 
-    References
-    ----------
-    Manzini, Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police: Detecting and
-    Removing Multiclass Bias in Word Embeddings", NAACL 2019.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she"], ["he"]], [["family", "home"]], ["F", "M"], ["Family"])
-    >>> result = MAC().run_query(query, load_test_model())
-    >>> list(result["targets_eval"]["F"])
+    >>> list(MAC().run_query(query, load_test_model())["targets_eval"]["F"])
     ['she']
     """
 

@@ -1,7 +1,6 @@
 """Parameters of a metric: annotated fields of its class, and checks derived from the annotations.
 
-An annotation is ``bool``, ``int``, ``float``, ``str``, a ``Literal``, or ``Annotated[type, check]``
-with a function ``check(name, value)`` that returns the value or raises.
+Those of type ``Annotated[type, check]`` use a function ``check(name, value)``, which may raise.
 """
 
 from __future__ import annotations

@@ -51,31 +51,25 @@ class PermutationTest:
     ----------
     statistic : float
         Sum of `x` minus sum of `y`; for a metric, its score.
-    p_value : float
-        Share of splits at least as extreme as the observed one, in (0, 1]. 'exact': the exact
-        share; 'bounds': its upper bound; 'approximate': (r + 1) / (n + 1), where r of n random
-        splits are as extreme; 'saddlepoint': an approximation.
-    p_value_bounds : tuple of float
-        Bounds of the exact p-value: equal for 'exact', guaranteed for 'bounds', a 99 % confidence
-        interval (Wilson score) for 'approximate', NaN for 'saddlepoint'.
-    method : {'exact', 'bounds', 'approximate', 'saddlepoint'}
-        How the p-value was computed. ``method="exact"`` falls back on 'bounds' if there are too
-        many splits to count, and on 'approximate' if the bounds would be too wide.
+    p_value, p_value_bounds, method : float, tuple of float and str
+        Share of splits at least as extreme as the observed one, in (0, 1]; its bounds; its kind:
+
+        - 'exact': the exact share, which both bounds equal;
+        - 'bounds': the upper of two guaranteed bounds; in place of 'exact' if splits are too many;
+        - 'approximate': (r + 1) / (n + 1), where r of n random splits are as extreme, and a 99 %
+          confidence interval (Wilson score); in place of 'exact' if the bounds would be too wide;
+        - 'saddlepoint': an approximation, and NaN.
     alternative : {'greater', 'less', 'two-sided'}
         Side that counts as extreme.
     n_splits : int
         Number of possible splits; for 'approximate', of random ones; 0 for 'saddlepoint'.
-    null_mean : float
-        Mean score over splits, for metrics; otherwise NaN.
-    null_quantiles : tuple of float
-        2.5, 50 and 97.5 % quantiles of the score over splits, for metrics; otherwise NaN.
+    null_mean, null_quantiles : float and tuple of float
+        For metrics, mean and 2.5, 50 and 97.5 % quantiles of the score over splits; otherwise NaN.
 
     Examples
     --------
-    >>> from wefe.metrics import permutation_test
-    >>> test = permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact")
-    >>> test.method, test.n_splits, round(test.p_value, 3)
-    ('exact', 6, 0.167)
+    >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").n_splits
+    6
     """
 
     statistic: float
@@ -103,7 +97,12 @@ def permutation_test(
     The words of both sets are pooled and split again into sets of the original sizes. Let D_i be
     the mean over the first set minus the mean over the second, and D its observed value. The
     p-value is the share of splits with D_i >= D, with D_i <= D for ``"less"``, or with abs(D_i) >=
-    abs(D) for ``"two-sided"``. The observed split counts too, so p is never 0.
+    abs(D) for ``"two-sided"``. The observed split counts too, so p is never 0. One-sided tests of D
+    and of the difference of sums S are the same; two-sided ones differ if the sets differ in size.
+    Splits tie with the observed one if their S differ by at most 1e-12 max(1, abs(S)) or by the
+    rounding error of the sum. The test is that of Caliskan et al., Science 356, 2017; random splits
+    follow Phipson & Smyth, Statistical Applications in Genetics and Molecular Biology 9(1), 2010,
+    and saddlepoints Booth & Butler, Biometrika 77(4), 1990.
 
     Parameters
     ----------
@@ -117,35 +116,22 @@ def permutation_test(
         associations, or few splits as extreme as the observed one; otherwise it computes two
         guaranteed bounds. ``"approximate"`` draws random splits. ``"saddlepoint"`` is for a first
         look: its error is mostly below 1 % if at least 1,000 splits are as extreme. ``"auto"`` uses
-        it unless the p-value is between 0.025 and 0.1 or fewer than 1,000 splits are as extreme;
-        then it uses ``"exact"``.
-    n_iterations : int, default=10_000
-        Number of random splits.
-    random_state : int, numpy.random.Generator or None, default=None
-        Seed of the random splits. NumPy's global generator is neither used nor changed.
+        it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits are as extreme.
+    n_iterations, random_state : default=10_000 and None
+        Number of random splits, and their seed (int, numpy.random.Generator or None). NumPy's
+        global generator is neither used nor changed.
     relative_gap : float, default=0.01
         Largest accepted distance of the bounds of ``"exact"``, as a share of the upper one, in [0,
-        1). If they would differ by more than a factor of two (from about 1,000 words), random
-        splits are drawn instead.
+        1). If they differ more than twofold (from about 1,000 words), random splits are drawn.
 
     Returns
     -------
     PermutationTest
         Statistic, p-value, its bounds, and how they were computed.
 
-    Notes
-    -----
-    The test is that of Caliskan et al., Science 356, 2017; random splits follow Phipson & Smyth,
-    Statistical Applications in Genetics and Molecular Biology 9(1), 2010, and saddlepoints Booth &
-    Butler, Biometrika 77(4), 1990. One-sided tests of D and of the difference of sums S are the
-    same; two-sided ones differ if the sets differ in size. Splits tie with the observed one if
-    their S differ by at most 1e-12 max(1, abs(S)) or by the rounding error of the sum.
-
     Examples
     --------
-    One of the six splits of two and two words is as extreme as the observed one:
-
-    >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").p_value
+    >>> permutation_test([0.9, 0.8], [-1.0, -0.7], method="exact").p_value  # one of six splits
     0.16666666666666666
     """
     x, y = _check_associations(x, "x"), _check_associations(y, "y")
@@ -198,9 +184,8 @@ def flip_test(
 ) -> PermutationTest:
     """Test whether the words of pairs differ more than with pairs exchanged at random.
 
-    The p-value is the share of sign patterns for which the sum of differences is as extreme.
-    ``method="exact"`` counts up to 40 pairs: it looks up each sum of one half among the sorted sums
-    of the other.
+    The p-value is the share of sign patterns with a sum of differences as extreme. ``"exact"``
+    counts up to 40 pairs: it looks up each sum of one half among the sorted sums of the other.
     """
     statistic, n = math.fsum(differences), len(differences)
     two_sided = alternative == "two-sided"
@@ -245,7 +230,6 @@ def _approximated(statistic: float, p_value: float, alternative: Alternative) ->
 
 
 def _sums_of_signs(values: Associations) -> Associations:
-    """Sums of the values for all sign patterns."""
     sums = np.zeros(1)
     for value in values:
         sums = np.concatenate([sums + value, sums - value])

@@ -65,32 +65,24 @@ class Neighborhoods:
 
     Attributes
     ----------
-    words : tuple of str
-        The words, as in the vocabulary.
-    word_rows : ndarray of shape (n_words,)
-        Their rows in the evaluated model; -1 for a word built from subwords.
+    words, word_rows : tuple of str, and ndarray of shape (n_words,)
+        The words, as in the vocabulary, and their rows in it; -1 for a word built from subwords.
     rows, names, cosines : ndarray of shape (n_words, k)
         The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
         [-1, 1], in the evaluated model.
-    indirect_bias : ndarray of shape (n_words, k)
-        Indirect bias of the word and each neighbour in the model of the directions, as in
-        :func:`indirect_bias`. NaN if that model lacks one of the two, or if it is undefined.
-    along : ndarray of shape (n_words, k, n_groups)
-        Cosine of each neighbour with the direction towards each group, in the model of the
-        directions. NaN if that model lacks the neighbour.
+    indirect_bias, along : ndarray of shape (n_words, k), and (n_words, k, n_groups)
+        In the model of the directions: :func:`indirect_bias` of the word and each neighbour; and
+        cosine of each neighbour with the direction towards each group. NaN if undefined or unknown.
     n_missing : int
-        Number of distinct words and neighbours that the model of the directions lacks, or has
-        without a direction.
+        Number of distinct words and neighbours that the model of the directions does not know.
 
     Examples
     --------
-    >>> from wefe import Query, load_test_model
-    >>> from wefe.metrics import ProximityBias
-    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> result = ProximityBias().run_query(query, load_test_model(), k=3)
-    >>> frame = result.details["neighborhoods"].to_frame(["she", "he"])
-    >>> frame.loc[frame["indirect_bias"] > 0.05, ["word", "neighbor"]].values.tolist()
-    [['nurse', 'midwife']]
+    >>> from wefe import load_test_model
+    >>> model = load_test_model()
+    >>> g = group_directions([[model["she"]], [model["he"]]])
+    >>> neighborhoods(model, ["nurse"], g[:1], g, k=3).k
+    3
     """
 
     words: tuple[str, ...]
@@ -155,18 +147,16 @@ def neighborhoods(
         The evaluated model with its whole vocabulary, which provides the neighbours.
     words : sequence of str
         Words of the model, as in its vocabulary.
-    directions : array-like of shape (n_directions, dim)
-        Orthonormal directions of the bias subspace; a single one may have any length.
-    towards : array-like of shape (n_groups, dim)
-        Directions towards groups, of any length; see :func:`group_directions`.
+    directions, towards : array-like of shape (n_directions, dim) and (n_groups, dim)
+        Orthonormal directions of the bias subspace (a single one may have any length), and
+        directions of any length towards groups; see :func:`group_directions`.
     k : int, default=100
         Neighbours of each word; all other words if the model has fewer.
     original : WordEmbeddingModel, optional
         The model before mitigation: the directions come from it, and indirect bias and `along` are
         computed in it. By default `model` itself.
     exclude : sequence of str, optional
-        Words that never count as neighbours, as in the vocabulary. A word is never its own
-        neighbour.
+        Words that never count as neighbours. A word never is its own neighbour.
 
     Returns
     -------
@@ -204,8 +194,7 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
     Returns
     -------
     ndarray of shape (n_words,)
-        Share of the known neighbours, in [0, 1]; 0 if none is near because of the bias. NaN if
-        fewer than half are known.
+        In [0, 1], of the known neighbours; NaN if fewer than half are known.
 
     Examples
     --------
@@ -217,7 +206,6 @@ def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vec
 
 
 def _shares_above(betas: Vectors, theta: float) -> Vectors:
-    """Share of the known neighbours (second axis) with a larger indirect bias."""
     n_known = betas.shape[1] - np.isnan(betas).sum(axis=1)
     return _shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
 
@@ -241,8 +229,7 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
     ndarray of shape (n_words, n_groups)
         Shares of the known neighbours, with a sum of 1 per word. A neighbour belongs to the group
         of its largest cosine; ties count in equal parts. NaN if fewer than half are known. Cosines
-        of at most 1e-5 in magnitude count as 0, because removing a direction from float32 vectors
-        leaves rounding errors of that size.
+        of at most 1e-5 in magnitude, the rounding errors of removed directions, count as 0.
 
     Examples
     --------
@@ -267,10 +254,9 @@ def gipe(
 
     Parameters
     ----------
-    rows_of_words : array-like of shape (n_words,)
-        Rows of the words in the vocabulary, or any other integers that identify them.
-    neighbor_rows : array-like of shape (n_words, k)
-        Rows of their neighbours, without the word itself.
+    rows_of_words, neighbor_rows : array-like of shape (n_words,) and (n_words, k)
+        Rows of the words in the vocabulary, or any other integers that identify them; and those of
+        their neighbours, without the word itself.
     indirect, theta : array-like of shape (n_words, k) and float
         As in :func:`proximity_bias`.
 
@@ -282,8 +268,7 @@ def gipe(
     weights : ndarray of shape (n_words,)
         gamma, in [1, 2]: 1 plus the share of the edges to the word whose indirect bias is above
         `theta`. Each word has an edge to each of its neighbours; edges with an unknown indirect
-        bias are left out. Words without incoming edges have weight 1, as in the paper; the released
-        code gives them weight 0.
+        bias are left out. Words without such edges have weight 1 (in the released code 0).
 
     Examples
     --------
@@ -431,24 +416,21 @@ class ProximityBias(_NeighborMetric):
     """Proximity bias: what share of the neighbours of words is near because of the bias?
 
     The target sets are paired by position and define the bias direction. The attribute set contains
-    words that should be neutral, for example professions. The score is in [0, 1]; 0 means that no
-    bias was measured. The mathematics is in :func:`proximity_bias`.
+    words that should be neutral, for example professions. Source: Kumar, Bhotia and Chakraborty,
+    "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word
+    Embeddings", TACL 8, 2020.
 
-    The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
-    neighbours, in [0, 1]; the score is their mean. `details` has 'subspace', 'pairs',
-    'neighborhoods' (a :class:`Neighborhoods`), 'left_out' (word -> why it has no value; fewer than
-    half of its neighbours are known) and 'not_in_original' (those that `original` lacks). The score
-    is NaN if there is no direction, no word is left, or the model was opened for some words only.
+    The result has 'proximity_bias' (the score) and 'word_values': word -> :func:`proximity_bias`;
+    the score is their mean, in [0, 1], and 0 means that no bias was measured. `details` has
+    'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`), 'left_out' (word -> why it has
+    no value; fewer than half of its neighbours are known) and 'not_in_original' (those that
+    `original` lacks). The score is NaN if there is no direction, no word is left, or the model was
+    opened for some words only.
 
     Parameters
     ----------
-    k : int, default=100
-        Nearest neighbours of each word; all other words if the model has fewer. A word is never its
-        own neighbour.
-    theta : float, default=0.05
-        A neighbour counts as biased if its indirect bias is larger.
-    n_components, direction : optional
-        As in :class:`DirectBias`.
+    k, theta, n_components, direction : optional
+        As in :func:`neighborhoods`, :func:`proximity_bias` and :class:`DirectBias`.
     original : WordEmbeddingModel, optional
         The model before mitigation. As in the paper, bias direction and indirect bias are computed
         in it, and only the neighbours come from the measured model, where the direction may have
@@ -458,17 +440,12 @@ class ProximityBias(_NeighborMetric):
     p_value_iterations : int, default=999
         Number of random splits; each needs its own bias direction.
 
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased
-    Proximities in Word Embeddings", TACL 8, 2020.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> result = ProximityBias().run_query(query, load_test_model(), k=50)
-    >>> result["word_values"]["nurse"] > result["word_values"]["engineer"]
+    >>> values = ProximityBias().run_query(query, load_test_model(), k=50)["word_values"]
+    >>> values["nurse"] > values["engineer"]
     True
     """
 
@@ -490,24 +467,19 @@ class ProximityBias(_NeighborMetric):
 class GIPE(ProximityBias):
     """Gender-based illicit proximity estimate: proximity bias weighted by a graph of the words.
 
-    A word counts up to twice if biased edges of other words lead to it. The score is in [0, 1]; 0
-    means that no bias was measured. Despite its name the metric works for any criterion. Parameters
-    are those of :class:`ProximityBias`, the mathematics is in :func:`gipe`.
+    A word counts up to twice if biased edges of other words lead to it (:func:`gipe`). Despite its
+    name the metric works for any criterion. Source: Kumar, Bhotia and Chakraborty, "Nurse is Closer
+    to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word Embeddings", TACL 8, 2020.
 
-    The result has 'gipe' (the score), 'word_values' (word -> proximity bias) and 'weights' (word ->
-    weight). `details` and the reasons for NaN are those of :class:`ProximityBias`.
-
-    References
-    ----------
-    Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased
-    Proximities in Word Embeddings", TACL 8, 2020.
+    The result has 'gipe' (the score, in [0, 1]; 0 means that no bias was measured), 'word_values'
+    (word -> proximity bias) and 'weights' (word -> weight). Parameters, `details` and the reasons
+    for NaN are those of :class:`ProximityBias`.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "midwife", "engineer"]])
-    >>> result = GIPE().run_query(query, load_test_model(), k=50)
-    >>> result["weights"]["engineer"]  # no neighbour of the others
+    >>> GIPE().run_query(query, load_test_model(), k=50)["weights"]["engineer"]
     1.0
     """
 
@@ -531,33 +503,29 @@ class NeighborPercentage(_NeighborMetric):
     """Percentage of neighbours per group (PMN: percentage of male neighbours).
 
     What percentage of the nearest neighbours of the attribute words leans to the first group, by
-    the sign of the cosine with the bias direction? The two target sets are the groups, paired by
-    position. The score is in [0, 100]; 50 means that no bias was measured. In some models most
-    words lean to one group, so compare with other words as well. For more than two groups use
-    :func:`neighbor_group_shares`.
+    the sign of the cosine with the (first) bias direction? The two target sets are the groups,
+    paired by position. The score is in [0, 100]; 50 means that no bias was measured. In some models
+    most words lean to one group, so compare with other words as well. For more than two groups use
+    :func:`neighbor_group_shares`. Source: Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods
+    Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL 2019 (bias
+    by neighbours). Kumar, Bhotia and Chakraborty, TACL 8, 2020.
 
-    The result has 'pmn' (the score), 'word_values' (word -> percentage of its known neighbours that
-    lean to the first group) and 'group_values' (group -> mean percentage). With several components,
-    the first decides where neighbours lean. `details` is that of :class:`ProximityBias`. The score
-    is also NaN if only rounding errors lie along the direction, for example after a mitigation.
+    The result has 'pmn' (the score), 'word_values' (word -> that percentage of its known
+    neighbours) and 'group_values' (group -> mean percentage). `details` and reasons for NaN are
+    those of :class:`ProximityBias`; also NaN if only rounding errors lie along the direction, for
+    example after a mitigation.
 
     Parameters
     ----------
     k, n_components, direction, original, exclude, p_value_iterations : optional
         As in :class:`ProximityBias`.
 
-    References
-    ----------
-    Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up Systematic Gender Biases in
-    Word Embeddings But do not Remove Them", NAACL 2019 (bias by neighbours). Kumar, Bhotia and
-    Chakraborty, TACL 8, 2020.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["he", "man"], ["she", "woman"]], [["nurse", "engineer"]])
-    >>> result = NeighborPercentage().run_query(query, load_test_model(), k=50)
-    >>> result["word_values"]["nurse"] < result["word_values"]["engineer"]
+    >>> values = NeighborPercentage().run_query(query, load_test_model(), k=50)["word_values"]
+    >>> values["nurse"] < values["engineer"]
     True
     """
 
@@ -603,7 +571,6 @@ def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
 
 
 def _of_known(cases: _Cases, numbers: Vectors, values: Vectors) -> dict[str, float]:
-    """Return, for the first case, the numbers of the words whose value is known."""
     every = zip(cases.placed.near.words, numbers[:, 0], values[:, 0], strict=True)
     return {word: float(number) for word, number, value in every if not np.isnan(value)}
 
@@ -615,7 +582,6 @@ def _listed(left_out: Mapping[str, str]) -> str:
 
 
 def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
-    """Return a set with the vectors that another model has for its words."""
     if original is None:
         return part
     missing = [word for word in part.words if word not in original]
@@ -696,7 +662,6 @@ class _Cases:
 
 
 def _placed(near: Neighborhoods, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
-    """Look up words and neighbours in another model."""
     _, first, place = np.unique(near.rows, return_index=True, return_inverse=True)
     # A word of the query that is hidden, as other models lack it, is still a neighbour.
     units = _units(space, near.names.ravel()[first].tolist(), space.wv.key_to_index)
@@ -722,7 +687,6 @@ def _annotated(cases: _Cases, towards: Vectors) -> Neighborhoods:
 
 
 def _units(space: WordEmbeddingModel, words: Sequence[str], known: Container[str]) -> Vectors:
-    """Unit vectors of words; NaN for unknown words."""
     there = np.array([word in known for word in words], dtype=bool)
     units = np.full((len(words), space.dim), np.nan)
     vectors, directed = directions_of(space.get_vectors(list(compress(words, there))))

@@ -1,8 +1,6 @@
 """Test whether the groups that words were biased towards can be recovered from their vectors.
 
-Cluster, classification and neighbour tests of Gonen and Goldberg, "Lipstick on a Pig: Debiasing
-Methods Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL-HLT
-2019, extended to more than two groups, chance levels and intervals.
+Gonen and Goldberg, "Lipstick on a Pig", NAACL-HLT 2019; here also for more than two groups.
 """
 
 from __future__ import annotations
@@ -50,15 +48,14 @@ _ROUNDING = 1e-12
 def bias_by_projection(
     vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
 ) -> Vectors:
-    """Bias of words by projection: cos(w, first) - mean cos(w, second).
+    """Bias of words by projection: mean cos(w, first) - mean cos(w, second).
 
     Parameters
     ----------
     vectors : array-like of shape (n_words, dim)
         Words; for tests of recovery those of the *original* model.
     first, second : array-like of shape (dim,) or (n_words, dim)
-        Vector of the word for each group, such as 'she' and 'he'; with several words their mean
-        cosine counts.
+        Vectors of one or more words for each group, such as 'she' and 'he'.
 
     Returns
     -------
@@ -90,9 +87,9 @@ def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
     Returns
     -------
     float
-        Share of the words in the cluster of their group, in [1 / n_groups, 1], for the best
-        one-to-one match of clusters and groups. 1 means that the clusters are the former groups.
-        :func:`cluster_test` gives the chance level.
+        Share of the words in the cluster of their group, for the best one-to-one match of clusters
+        and groups: from 1 / n_groups to 1, if the clusters are the former groups. For the chance
+        level see :func:`cluster_test`.
 
     Examples
     --------
@@ -114,13 +111,10 @@ def classification_accuracy(
     Parameters
     ----------
     train, test : sequence of array-like of shape (n_words, dim)
-        For each of two or more groups: vectors, in the model to judge, of words that were biased
-        towards it in the original model. They are scaled to unit length.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel of scikit-learn's ``SVC(C=1)``, which compares each pair of
-        groups.
-    kernel : {'rbf', 'linear'}, default='rbf'
-        'rbf' as published; 'linear' to see what a linear model can learn.
+        Words to learn from and to classify: groups as in :func:`cluster_alignment`.
+    gamma, kernel : default='scale' and 'rbf'
+        Width ('scale', 'auto' or a number) and kernel ('rbf' as published, or 'linear') of
+        scikit-learn's ``SVC(C=1)``, which compares each pair of groups.
 
     Returns
     -------
@@ -150,10 +144,8 @@ def bias_by_neighbors(
         Bias of the same words in the *original* model. One column, as from
         :func:`bias_by_projection`: words above 0 belong to the first of two groups. Several
         columns: words belong to the group of their largest bias, and to none if two groups tie.
-    rows : array-like of int of shape (n_rows,)
-        Words whose neighbours count. No word is its own neighbour.
-    k : int, default=100
-        Number of neighbours, the nearest by cosine.
+    rows, k : array-like of int of shape (n_rows,), and int, default=100
+        Words whose neighbours count, and how many, the nearest by cosine, without the word itself.
 
     Returns
     -------
@@ -184,8 +176,7 @@ def neighbor_correlation(
     -------
     float, or ndarray of shape (n_groups,) if `bias` has several columns
         Pearson correlation over `rows` between :func:`bias_by_neighbors` and `bias`, in [-1, 1]; 0
-        means that neighbours do not show the bias. nan if one of the two is constant, or there are
-        fewer than three words.
+        if neighbours do not show it. nan if either is constant, or there are fewer than 3 `rows`.
 
     Examples
     --------
@@ -210,20 +201,16 @@ class RecoveryTest:
         The method of recovery.
     value : float
         Share of words for 'clusters' and 'classification', in [0, 1]; otherwise a Pearson
-        correlation, in [-1, 1]. NaN if undefined.
+        correlation, in [-1, 1]; NaN if undefined.
     chance : float
         Expected value if the vectors contain no information about the groups.
-    interval : tuple of float
-        Lower and upper bound; NaN if there are none. It covers the choice of words: how far the
-        value would move with other words of the same kind.
-    interval_method, confidence_level : {'Wilson', 'jackknife', 'none'} and float
-        Wilson's score interval for a share, a jackknife of Fisher's z over the words for a
-        correlation; and the confidence level of the interval.
-    p_value : float
-        Share of random groups of the same sizes that are recovered at least as well; NaN if there
-        is none. For 'classification' it is conservative, see :func:`classification_test`.
-    p_method : {'exact', 'permutation', 'none'}
-        Whether all random groups were counted, or some were drawn; then p = (r + 1) / (n + 1).
+    interval, interval_method, confidence_level : tuple of float, str and float
+        How far the value would move with other words of the same kind: 'Wilson' (score interval)
+        for a share, 'jackknife' (of Fisher's z over the words) for a correlation, 'none' for NaN.
+    p_value, p_method : float and {'exact', 'permutation', 'none'}
+        Share of random groups of the same sizes that are recovered at least as well, NaN if there
+        is none. 'exact': all are counted; 'permutation': r of n drawn ones, so p = (r + 1) / (n +
+        1). For 'classification' it is conservative, see :func:`classification_test`.
     n_words, n_groups, random_state : int
         Number of words and of groups, and the seed.
     nan_reason : str or None
@@ -231,13 +218,9 @@ class RecoveryTest:
 
     Examples
     --------
-    >>> from wefe.metrics import projection_test
-    >>> before = [-0.30, -0.22, -0.15, -0.04, 0.05, 0.11, 0.19, 0.28]
-    >>> after = [-0.02, -0.03, 0.00, -0.01, 0.02, 0.01, 0.03, 0.02]
-    >>> test = projection_test(before, after, n_permutations=99)
-    >>> low, high = test.interval
-    >>> test.chance < low < test.value < high, test.p_value
-    (True, 0.01)
+    >>> test = projection_test([1.0, 2.0, 3.0, 5.0], [0.1, 0.2, 0.5, 0.4], n_permutations=99)
+    >>> test.interval_method, test.p_method, test.n_words
+    ('jackknife', 'permutation', 4)
     """
 
     what: What
@@ -262,10 +245,7 @@ class RecoveryTest:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all attributes as plain values.
-
-        Name -> value, with `interval` as a list; suitable for JSON except for NaN.
-        """
+        """Return all attributes by name as plain values, fit for JSON except for NaN."""
         return {**dataclasses.asdict(self), "interval": list(self.interval)}
 
 
@@ -281,13 +261,11 @@ def cluster_test(
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        As the groups of :func:`cluster_alignment`.
+        As in :func:`cluster_alignment`.
     n_permutations : int, default=1000
         Random groups to draw if there are three or more groups. For two groups all are counted.
-    confidence_level : float, default=0.95
-        Confidence level of the interval.
-    random_state : int, Generator or None, default=0
-        Seed of k-means and of the random groups.
+    confidence_level, random_state : default=0.95 and 0
+        Confidence level of the interval, and seed (int, Generator or None) of all that is random.
 
     Returns
     -------
@@ -335,25 +313,17 @@ def classification_test(
 
     Parameters
     ----------
-    groups : sequence of array-like of shape (n_words, dim)
-        As in :func:`classification_accuracy`; without `test` at least two words per group.
-    test : sequence of array-like of shape (n_words, dim), optional
-        Words to classify, of the same groups. The classifier then learns once, from all of
-        `groups`.
-    train_share : float, default=0.2
-        Without `test`: share of each group to learn from, between 0 and 1; the rest is for testing.
-    kernel, gamma : optional
-        As in :func:`classification_accuracy`.
-    n_repeats : int, default=20
-        Without `test`: number of random divisions into training and test words, as in DEBIE.
-    n_permutations : int, default=1000
-        Random groups to draw per division if there are three or more groups. For two groups all are
-        counted.
-    confidence_level, random_state : optional
-        As in :func:`cluster_test`.
+    groups, test : sequence of array-like of shape (n_words, dim)
+        Words to learn from, as in :func:`classification_accuracy`, and words to classify. Without
+        `test`, `groups` (of two or more words each) are divided at random.
+    train_share, kernel, gamma, n_repeats : default=0.2, 'rbf', 'scale' and 20
+        `kernel` and `gamma` as in :func:`classification_accuracy`. Without `test`, the share of
+        each group to learn from, in (0, 1), and the number of divisions.
+    n_permutations, confidence_level, random_state : optional
+        As in :func:`cluster_test`, for each division.
     balanced : bool, default=False
-        Give each group the same weight in training, and average the accuracy over groups. For
-        groups that differ in size.
+        Give each group the same weight in training, and average the accuracy over groups. Use it if
+        one group is much larger than the others.
 
     Returns
     -------
@@ -362,17 +332,15 @@ def classification_test(
         among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's, for the words
         of one division. `p_value` compares predictions with random groups of the test words; with
         several divisions it is twice the median (Meinshausen, Meier and Bühlmann, Journal of the
-        American Statistical Association 104, 2009, section 3). This is very conservative: it is
-        mostly 1 for meaningless groups, so a p-value of 1 is no evidence that there is nothing to
-        learn. ``n_repeats=1`` gives the exact test of a single division, which finds weaker traces
-        but depends on the seed. If one group is much larger than the others, use `balanced`.
+        American Statistical Association 104, 2009, section 3). This is very conservative: mostly 1
+        for meaningless groups, so 1 is no evidence that there is nothing to learn. ``n_repeats=1``
+        tests one division exactly, which finds weaker traces but depends on the seed.
 
     Examples
     --------
     >>> first, second = [[1.0, 0.1], [1.0, 0.0], [1.0, 0.2]], [[0.1, 1.0], [0.0, 1.0], [0.3, 1.0]]
-    >>> test = classification_test([first, second])
-    >>> test.value, test.chance
-    (1.0, 0.5)
+    >>> classification_test([first, second]).value
+    1.0
     """
     check_between("train_share", train_share, 0.2)
     n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
@@ -424,17 +392,14 @@ def neighbor_test(
         As in :func:`bias_by_neighbors`.
     group : int, default=0
         The column of `bias` to test, from 0.
-    n_permutations : int, default=1000
-        Number of random exchanges of the biases of all words.
-    confidence_level, random_state : optional
-        As in :func:`cluster_test`.
+    n_permutations, confidence_level, random_state : optional
+        As in :func:`projection_test`.
 
     Returns
     -------
     RecoveryTest
-        `value` is :func:`neighbor_correlation`, `chance` is 0. `interval` is a jackknife over
-        `rows` (of Fisher's z), too narrow if `rows` are most of the vocabulary. `p_value` is the
-        share of exchanges with a correlation at least as large.
+        `value` is :func:`neighbor_correlation`. The rest is as in :func:`projection_test`, with a
+        jackknife over `rows`, which is too narrow if these are most of the vocabulary.
 
     Examples
     --------
@@ -467,12 +432,9 @@ def projection_test(
     Parameters
     ----------
     before, after : array-like of shape (n_words,)
-        Bias of the same words in the original model and in the one to judge, for example from
-        :func:`bias_by_projection`.
-    n_permutations : int, default=1000
-        Number of random exchanges of the biases before.
-    confidence_level, random_state : optional
-        As in :func:`cluster_test`.
+        Bias (:func:`bias_by_projection`) of the same words in the original model and in the other.
+    n_permutations, confidence_level, random_state : optional
+        Number of random exchanges of the biases before; and as in :func:`cluster_test`.
 
     Returns
     -------
@@ -502,7 +464,6 @@ def projection_test(
 
 
 def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
-    """Tell which words are in the cluster of their group, group by group."""
     return np.equal(*_clustered(groups, random_state))
 
 
@@ -540,7 +501,6 @@ def members(bias: Vectors) -> Members:
 
 
 def neighbor_shares(near: Rows, belongs: Members) -> Vectors:
-    """Share of neighbours that belong to a group: shape (n_rows,) or (n_rows, n_groups)."""
     return np.asarray(belongs[near].mean(axis=1))
 
 
@@ -555,8 +515,6 @@ def correlation(x: Vectors, y: Vectors) -> float:
 def neighborhood_test(
     near: Rows, belongs: Members, bias: Vectors, rows: Labels, n_groups: int, **options: Any
 ) -> RecoveryTest:
-    """Test one group whose neighbours are known, as in :func:`neighbor_test`."""
-
     def exchanged(order: Labels) -> tuple[Vectors, Vectors]:
         return neighbor_shares(near, belongs[order]), bias[order[rows]]
 
@@ -564,7 +522,6 @@ def neighborhood_test(
 
 
 def _units(**groups: Groups) -> list[list[Vectors]]:
-    """Return unit vectors of the words of each group, for each list of groups."""
     lists = lists_of_word_sets(**groups)
     for name, sets in zip(groups, lists, strict=True):
         if len(sets) < 2:
@@ -634,7 +591,6 @@ def _exactly(labels: Labels, said: Labels, *, best: bool) -> tuple[float, float]
 
 
 def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
-    """Return the mean of random values, and the p-value of the observed one."""
     drawn = np.array(list(draws))
     n_reached = int(np.count_nonzero(drawn >= seen - _ROUNDING))
     return float(drawn.mean()), (n_reached + 1) / (len(drawn) + 1)
@@ -643,7 +599,6 @@ def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
 def _divided(
     sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
 ) -> Iterator[Sequence[Vectors]]:
-    """Return the words of each group to learn from, then those to be tested on."""
     parts = []
     for i, side in enumerate(sides):
         if len(side) < 2:
@@ -698,10 +653,9 @@ def _correlation_test(
 def _jackknife(
     x: Vectors, y: Vectors, value: float, level: float
 ) -> tuple[tuple[float, float], str | None]:
-    """Return a jackknife interval of a correlation, and why there is none.
+    """Return a jackknife interval of a correlation in Fisher's z, and why there is none.
 
-    On the scale of Fisher's z, where the variance is about constant; unlike his formula it does not
-    assume normality.
+    There the variance is about constant. Unlike Fisher's formula it does not assume normality.
     """
     nothing, n = (math.nan, math.nan), len(x)
     if n < _FEWEST_POINTS:
@@ -721,6 +675,5 @@ def _jackknife(
 def _options(
     n_permutations: int = 1000, confidence_level: float = 0.95, random_state: Any = 0
 ) -> tuple[int, float, int]:
-    """Check the options that all tests share; return a seed in place of the generator."""
     level = check_between("confidence_level", confidence_level, 0.95)
     return check_positive_int("n_permutations", n_permutations), level, as_seed(random_state)

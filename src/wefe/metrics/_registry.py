@@ -34,10 +34,8 @@ def register(metric: MetricClass) -> MetricClass:
 
     Examples
     --------
-    Write ``@register`` above the class of your own metric. Its effect:
-
-    >>> from wefe.metrics import ECT, get_metric, register
-    >>> register(ECT) is ECT is get_metric("ect")
+    >>> from wefe.metrics import ECT
+    >>> register(ECT) is ECT is get_metric("ect")  # what @register above the class does
     True
     """
     if not (isinstance(metric, type) and issubclass(metric, BaseMetric)):
@@ -59,17 +57,14 @@ def register(metric: MetricClass) -> MetricClass:
 def list_metrics() -> list[type[BaseMetric]]:
     """Return all registered metrics, the built-in ones first, sorted by class name.
 
-    This includes metrics of other packages, through their entry points in the group 'wefe.metrics',
-    but not those of :mod:`wefe.contextual`, which need an encoder.
-
     Returns
     -------
     list of type
-        Subclasses of :class:`BaseMetric`.
+        Subclasses of :class:`BaseMetric`, without SEAT and CEAT, which need an encoder. Metrics of
+        other packages are included through their entry points in the group 'wefe.metrics'.
 
     Examples
     --------
-    >>> from wefe.metrics import list_metrics
     >>> [metric.metric_short_name for metric in list_metrics()][:4]
     ['Direct Bias', 'ECT', 'EQT', 'GWEAT']
     """
@@ -130,7 +125,6 @@ def metric_names() -> dict[str, type[BaseMetric]]:
 
 
 def as_metric(metric: object) -> BaseMetric:
-    """Return a metric instance from a class, an instance or a name."""
     if isinstance(metric, str):
         kind = get_metric(metric)
         if _plain(metric) == "weates":

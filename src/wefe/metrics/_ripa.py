@@ -29,10 +29,8 @@ def ripa_by_pair(
 
     Parameters
     ----------
-    t1, t2 : array-like of shape (n_pairs, dim)
-        Row i of `t1` is paired with row i of `t2`.
-    a : array-like of shape (n_words, dim)
-        Attribute words; their lengths matter.
+    t1, t2, a : array-like of shape (n_pairs, dim) and (n_words, dim)
+        Row i of `t1` is paired with row i of `t2`; attribute words, whose lengths matter.
     relation : {'pairs', 'pca'}, default='pairs'
         'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length. 'pca': a single
         one, the first principal component of the centred pairs, pointing from `t2` to `t1`.
@@ -40,15 +38,14 @@ def ripa_by_pair(
     Returns
     -------
     ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
-        Positive if the word leans to `t1`; at most the length of the word in magnitude. With
-        'pairs', nan for a pair of identical vectors.
+        Positive if the word leans to `t1`; at most its length in magnitude. nan for a pair of
+        identical vectors.
 
     Examples
     --------
     >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> ripa_by_pair([he], [she], [he, she]).round(4)
-    array([[ 0.7071],
-           [-0.7071]])
+    >>> ripa_by_pair([he], [she], [he, she]).round(2).tolist()
+    [[0.71], [-0.71]]
     """
     *pairs, words = word_sets(t1=t1, t2=t2, a=a)
     check_same_size(*pairs)
@@ -68,9 +65,8 @@ def ripa(
     Returns
     -------
     float
-        Unbounded for raw vectors, in [-1, 1] for unit vectors. Positive if the attribute words lean
-        to `t1`; 0 if no association was measured. With 'pairs', nan if a pair has identical
-        vectors.
+        Unbounded for raw vectors, in [-1, 1] for unit vectors. 0 if no association was measured;
+        sign and nan as in :func:`ripa_by_pair`.
 
     Examples
     --------
@@ -85,11 +81,11 @@ def ripa(
 class RIPA(BaseMetric):
     """Relational Inner Product Association: how far attribute words reach along pair differences.
 
-    The score is the mean inner product of the attribute words with the unit differences of the
-    pairs: positive towards the first target set, 0 if no bias was measured. Target sets are paired
-    by position; pairs with an out-of-vocabulary word are left out. The lengths of the attribute
-    words matter, and these depend on word frequency. To compare models, use ``normalize=True``,
-    which keeps scores in [-1, 1]. The mathematics is in :func:`ripa`.
+    The score (:func:`ripa`) is positive towards the first target set, 0 if no bias was measured.
+    Target sets are paired by position; pairs with an out-of-vocabulary word are left out. The
+    lengths of the attribute words matter, and these depend on word frequency. To compare models,
+    use ``normalize=True``, which keeps scores in [-1, 1]. Source: Ethayarajh, Duvenaud and Hirst,
+    "Understanding Undesirable Word Embedding Associations", ACL 2019.
 
     The result has 'ripa' (the score) and 'word_values': word -> 'mean' and population standard
     deviation 'std' over the pairs. `details['pairs']` lists the pairs used. The score is NaN if a
@@ -98,20 +94,14 @@ class RIPA(BaseMetric):
     Parameters
     ----------
     relation : {'pairs', 'pca'}, default='pairs'
-        One relation vector per pair, or the first principal component of all pairs.
-
-    References
-    ----------
-    Ethayarajh, Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations", ACL
-    2019.
+        As in :func:`ripa_by_pair`.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "queen"], ["he", "king"]], [["family", "home"]])
-    >>> result = RIPA().run_query(query, load_test_model())
-    >>> list(result), list(result["word_values"]["home"])
-    (['query_name', 'result', 'ripa', 'word_values'], ['mean', 'std'])
+    >>> list(RIPA().run_query(query, load_test_model())["word_values"]["home"])
+    ['mean', 'std']
     """
 
     metric_template = (2, 1)

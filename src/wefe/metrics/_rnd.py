@@ -37,8 +37,8 @@ def rnd_by_word(
     Returns
     -------
     ndarray of shape (n_words,)
-        In [-2, 2], except for 'norm' with vectors that are not of unit length, which is unbounded.
-        For cosines, nan if the mean of a target set is zero.
+        In [-2, 2], but unbounded for 'norm' with vectors that are not of unit length. For cosines,
+        nan if the mean of a target set is zero.
 
     Examples
     --------
@@ -69,8 +69,8 @@ def rnd(
     Returns
     -------
     float
-        0 if no difference was measured; positive if the attribute words are nearer to `t2`, for
-        'cos' to `t1`. nan as in :func:`rnd_by_word`.
+        0 if no difference was measured. Sign, range (n times that for sums over n words) and nan
+        are those of :func:`rnd_by_word`.
 
     Examples
     --------
@@ -86,33 +86,22 @@ def rnd(
 class RND(BaseMetric):
     """Relative Norm Distance: are attribute words nearer to one target set than to the other?
 
-    0 means that no bias was measured; for the sign see :func:`rnd`, which holds the mathematics.
-    The lengths of raw vectors matter, and these depend on word frequency: compare models with
-    ``normalize=True``.
-
-    The result has 'rnd' (the score) and 'distance_by_word': word -> its difference, in ascending
-    order. Scores are in [-2, 2] for cosines and with ``normalize=True``, n times that for sums over
-    n words, and otherwise unbounded. For cosines, the score is NaN if the mean of a target set is
-    zero.
+    0 means that no bias was measured; for formula, sign, range and NaN see :func:`rnd`. The lengths
+    of raw vectors matter, and these depend on word frequency: compare models with
+    ``normalize=True``. The result has 'rnd' (the score) and 'distance_by_word': word -> its
+    difference, in ascending order. Source: Garg, Schiebinger, Jurafsky and Zou, "Word embeddings
+    quantify 100 years of gender and ethnic stereotypes", PNAS 115, 2018.
 
     Parameters
     ----------
-    distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        As in :func:`rnd_by_word`.
-    reduce : {'mean', 'sum'}, default='mean'
-        Mean or sum over the attribute words.
-
-    References
-    ----------
-    Garg, Schiebinger, Jurafsky and Zou, "Word embeddings quantify 100 years of gender and ethnic
-    stereotypes", PNAS 115, 2018.
+    distance, reduce : optional
+        As in :func:`rnd`.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "her"], ["he", "him"]], [["family", "home"]])
-    >>> result = RND().run_query(query, load_test_model())
-    >>> list(result)
+    >>> list(RND().run_query(query, load_test_model()))
     ['query_name', 'result', 'rnd', 'distance_by_word']
     """
 

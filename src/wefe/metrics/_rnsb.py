@@ -44,14 +44,14 @@ def rnsb(negative_probabilities: npt.ArrayLike) -> float:
     Parameters
     ----------
     negative_probabilities : array-like of shape (n_words,)
-        For each target word, the probability of belonging to the second (negative) attribute set.
+        Probability of each target word to belong to the second (negative) attribute set.
 
     Returns
     -------
     float
-        Kullback-Leibler divergence (natural logarithm) of the normalised probabilities P from the
-        uniform distribution, ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are
-        equally negative, however negative they are. nan if all probabilities are 0.
+        Kullback-Leibler divergence of the normalised probabilities P from the uniform distribution,
+        ``sum(P * ln(P * n_words))``, in [0, ln n_words]. 0 if all words are equally negative,
+        however negative they are. nan if all probabilities are 0.
 
     Examples
     --------
@@ -123,12 +123,12 @@ class RNSB(BaseMetric):
     """Relative Negative Sentiment Bias: how unevenly is negative sentiment spread over words?
 
     A classifier learns to tell the first attribute set (positive words) from the second (negative
-    words). Every target word then gets a probability of being negative. RNSB is the divergence of
-    these probabilities, normalised, from the uniform distribution. It ranges from 0 (no bias
-    measured) to ln m for m target words; :func:`rnsb` computes it.
-
-    With a hold-out, the documented default, the score depends on which words are held out. Use a
-    `random_state` and several `n_iterations`, or ``holdout=False``.
+    words). Every target word then gets a probability of being negative. RNSB (:func:`rnsb`) is the
+    divergence of these probabilities, normalised, from the uniform distribution, from 0 (no bias
+    measured) to ln m for m target words. With a hold-out, the documented default, it depends on
+    which words are held out: use a `random_state` and several `n_iterations`, or ``holdout=False``.
+    Source: Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic
+    Bias in Word Embeddings", ACL 2019.
 
     The result has 'rnsb' (the score), 'negative_sentiment_probabilities' (word -> probability) and
     'negative_sentiment_distribution' (the same, normalised). A word in two target sets counts
@@ -141,39 +141,26 @@ class RNSB(BaseMetric):
 
     Parameters
     ----------
-    estimator : scikit-learn classifier class or instance, optional
-        A classifier with `predict_proba`. By default the exact optimum of what LogisticRegression
-        solves with liblinear, which penalises the intercept.
-    estimator_params : mapping, optional
-        Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
-        "liblinear", "max_iter": 10000}``, as a whole.
-    n_iterations : int, default=1
-        Number of trainings, each with its own seed derived from `random_state`; scores and
-        probabilities are averaged. Useful with `holdout`.
-    random_state : int, Generator or None, default=None
-        Seed of the hold-out and of the classifier, unless the classifier already has one.
+    estimator, estimator_params : scikit-learn classifier class or instance, and mapping, optional
+        A classifier with `predict_proba`, and its parameters, which replace the defaults for
+        LogisticRegression, ``{"solver": "liblinear", "max_iter": 10000}``. By default the exact
+        optimum of what that solves with liblinear, which penalises the intercept.
+    n_iterations, random_state : default=1 and None
+        Number of trainings to average; and the seed from which each gets its own, for its hold-out
+        and its classifier (unless that has one).
     holdout : bool, default=True
         Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
         False: train on all; the default classifier then involves no randomness.
     print_model_evaluation : bool, default=False
         Print scikit-learn's classification report for the held-out words.
     p_value_iterations : int, default=199
-        Number of random exchanges of words between the attribute sets; each trains the classifier
-        again.
-
-    References
-    ----------
-    Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic Bias in
-    Word Embeddings", ACL 2019.
+        Number of random exchanges of words between the attribute sets; each needs a training.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_weat
-    >>> words = load_weat()
-    >>> query = Query(
-    ...     [["swedish"], ["mexican"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]]
-    ... )
+    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
+    >>> query = Query([["swedish"], ["mexican"], ["german"]], feelings)
     >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
     >>> sum(result["negative_sentiment_distribution"].values())
     1.0
@@ -287,24 +274,22 @@ class RNSB(BaseMetric):
 def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     """Pearson correlation between the negative sentiment of target words, over iterations.
 
-    Described in section 4.2 of the paper. Run RNSB with a hold-out and at least two `n_iterations`.
-
     Parameters
     ----------
     result : MetricResult
-        A result of RNSB.
+        A result of RNSB with a hold-out and at least two `n_iterations`.
 
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are target words. In [-1, 1]; NaN for a word with a constant probability.
+        Rows and columns are target words, as in section 4.2 of the paper. In [-1, 1]; NaN for a
+        word with a constant probability.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_weat
-    >>> words = load_weat()
-    >>> query = Query([["irish"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]])
+    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
+    >>> query = Query([["irish"], ["german"]], feelings)
     >>> result = RNSB().run_query(query, load_test_model(), n_iterations=10, random_state=0)
     >>> negative_sentiment_correlation(result).columns.tolist()
     ['irish', 'german']
@@ -324,9 +309,6 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
 def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     """Products of the normalised negative sentiment of every two target words.
 
-    Figure 4 of the authors' notebook: the outer product of the distribution with itself. It is
-    large if both words are negative; it is not a correlation.
-
     Parameters
     ----------
     result : MetricResult
@@ -335,14 +317,14 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are target words; entries are non-negative with a total of 1.
+        Outer product of the distribution with itself, as in figure 4 of the authors' notebook:
+        large if both words are negative, and no correlation. Non-negative with a sum of 1.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.datasets import load_weat
-    >>> words = load_weat()
-    >>> query = Query([["irish"], ["german"]], [words["pleasant_5"], words["unpleasant_5"]])
+    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
+    >>> query = Query([["irish"], ["german"]], feelings)
     >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
     >>> float(joint_negative_sentiment(result).to_numpy().sum())
     1.0
@@ -428,7 +410,6 @@ def _accuracies(correct: _Mask, rows: _Mask) -> list[float]:
 
 
 def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
-    """Probabilities of the second class: (n_fits, n_words)."""
     return sigmoid(-coefficients @ with_intercept(vectors).T)
 
 

@@ -27,7 +27,7 @@ def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.Array
     Parameters
     ----------
     words, group_1, group_2 : array-like of shape (n_words, dim)
-        Words that should be neutral, and the words of both groups.
+        Words that should be neutral, and those of both groups.
 
     Returns
     -------
@@ -50,22 +50,20 @@ def same_by_word(
 
     Parameters
     ----------
-    words : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    groups : sequence of array-like of shape (n_words, dim)
-        Words of each group.
+    words, groups : array-like of shape (n_words, dim), and sequence of them
+        Words that should be neutral, and words of each group.
     combine : {'sum', 'projection'}, default='sum'
         How to combine the directions of three or more groups. 'sum', as in the authors' code:
         ``|cos(w, b_1)|`` plus the sum of ``|cos(w, b_i)| ||b_i||`` for i >= 2, where b_i leads from
         group i + 1 to the first group and is made orthogonal to the earlier ones. It depends on the
-        order of the groups and may exceed 1. 'projection', a variant of this package: the length of
-        the projection of the unit vector on their span, in [0, 1] and independent of the order.
+        order of the groups. 'projection', a variant of this package, does not: the length of the
+        projection of the unit vector on the span of all b_i.
 
     Returns
     -------
     ndarray of shape (n_words,)
-        0 means no association. In [0, 1] for two groups and for 'projection'; for n groups the sum
-        is at most 1 + 2 (n - 2). nan if all groups have the same mean.
+        0 means no association. At most 1 for two groups and for 'projection', and 1 + 2 (n - 2) for
+        the sum of n groups. nan if all groups have the same mean.
 
     Examples
     --------
@@ -82,8 +80,7 @@ def same_by_word(
 def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
     """Gram-Schmidt of the differences of group means in each case: directions and lengths.
 
-    Shapes are (n_groups - 1, n_cases, dim) and (n_groups - 1, n_cases, 1); both are 0 where a
-    direction vanishes.
+    Of shape (n_groups - 1, n_cases, dim or 1); both are 0 where a direction vanishes.
     """
     first, *others = np.broadcast_arrays(*(group.mean_unit() for group in groups))
     basis: list[Vectors] = []
@@ -117,7 +114,7 @@ def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine
     Returns
     -------
     float
-        Mean over the words; range as in :func:`same_by_word`. nan if all groups have the same mean.
+        Mean over the words; range and nan are those of :func:`same_by_word`.
 
     Examples
     --------
@@ -132,30 +129,25 @@ class SAME(BaseMetric):
     """SAME: how far do attribute words lean to one of the target groups?
 
     The target sets are the groups; the attribute set contains the words to measure. 0 means that no
-    bias was measured. The maximum is 1 for two groups, whatever the model, and 1 + 2 (n - 2) for n
-    groups with 'sum'. The mathematics is in :func:`same`.
+    bias was measured; for the range, which does not depend on the model, see :func:`same_by_word`.
+    Source: Schröder, Schulz and Hammer, "The SAME score: Improved cosine based bias score for word
+    embeddings", 2022.
 
     The result has 'same' (the score); 'pairwise': 'group - other group' -> 'skew' (mean of the
     signed values: a direction that all words share) and 'stereotype' (their population standard
-    deviation); 'word_values': word -> 'same' and the signed value for each pair of groups, positive
-    towards the first. `details['n_directions']` is less than the number of groups minus 1 if a
-    group adds no direction of its own. The score is NaN if all groups have the same mean.
+    deviation); 'word_values': word -> 'same' and the signed value (:func:`same_signed`) for each
+    pair of groups. `details['n_directions']` is less than the number of groups minus 1 if a group
+    adds no direction of its own. The score is NaN if all groups have the same mean.
 
     Parameters
     ----------
     combine : {'sum', 'projection'}, default='sum'
         How to combine three or more groups; see :func:`same_by_word`.
 
-    References
-    ----------
-    Schröder, Schulz and Hammer, "The SAME score: Improved cosine based bias score for word
-    embeddings", 2022.
-
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> groups, jobs = [["she", "her"], ["he", "him"]], ["nurse", "engineer"]
-    >>> query = Query(groups, [jobs], ["F", "M"], ["Jobs"])
+    >>> query = Query([["she", "her"], ["he", "him"]], [["nurse", "engineer"]], ["F", "M"])
     >>> result = SAME().run_query(query, load_test_model())
     >>> list(result), list(result["pairwise"])
     (['query_name', 'result', 'same', 'pairwise', 'word_values'], ['F - M'])

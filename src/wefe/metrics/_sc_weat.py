@@ -32,16 +32,14 @@ def sc_weat_by_word(
     words, a, b : array-like of shape (n_words, dim)
         Words, each measured by itself, first and second attribute set.
     ddof : {0, 1}, default=0
-        0 divides by the population deviation of the cosines with all attribute words, like the
-        effect size of WEAT; 1 by the sample deviation.
+        Deviation of the cosines with all attribute words: of the population (0) or of a sample (1).
 
     Returns
     -------
     ndarray of shape (n_words,)
         (mean cosine with `a` - mean cosine with `b`) / deviation of all cosines of the word.
-        Positive towards `a`; 0 if no association was measured. With ``ddof=0`` at most n / sqrt(n_a
-        n_b) in magnitude, n = n_a + n_b, which is 2 for sets of equal size. nan for a word whose
-        cosines are all equal.
+        Positive towards `a`; 0 if no association was measured; nan if all cosines are equal. The
+        bounds are those of :func:`weat_effect_size`, with the sizes of `a` and `b`.
 
     Examples
     --------
@@ -64,8 +62,7 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
     Returns
     -------
     float
-        Positive if the words lean to `a`; words that lean to opposite sides cancel. nan if the
-        effect size of a word is.
+        Positive if the words lean to `a`; opposite words cancel. nan if that of a word is.
 
     Examples
     --------
@@ -80,10 +77,11 @@ def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof
 class SCWEAT(BaseMetric):
     """Single-category WEAT: does each word of a set lean to one attribute set?
 
-    Computes the effect size of each word of the target set, their mean, and permutation tests that
-    split the attribute words anew. Caliskan et al. correlate these effect sizes with a statistic
-    for each word and call that WEFAT. The range is that of the effect size of :class:`WEAT`, with
-    the sizes of the attribute sets. The mathematics is in :func:`sc_weat_by_word`.
+    Computes the effect size of each word of the target set (:func:`sc_weat_by_word`), their mean,
+    and permutation tests that split the attribute words anew. Caliskan et al. correlate these
+    effect sizes with a statistic for each word and call that WEFAT. Source: Caliskan, Bryson and
+    Narayanan, "Semantics derived automatically from language corpora contain human-like biases",
+    Science 356, 2017.
 
     The result has 'sc_weat' (the score), 'effect_sizes' and, if requested, 'p_values' (both word ->
     number). The score is NaN if the effect size of a word is; `details['nan_reasons']` explains it
@@ -96,23 +94,16 @@ class SCWEAT(BaseMetric):
     reduce : {'mean', 'mean_abs'}, default='mean'
         Mean of the effect sizes, or of their magnitudes. The paper has neither.
     ddof : {0, 1}, default=0
-        Deviation in the effect size: population (0) or sample (1).
-
-    References
-    ----------
-    Caliskan, Bryson and Narayanan, "Semantics derived automatically from language corpora contain
-    human-like biases", Science 356, 2017.
+        As in :func:`sc_weat_by_word`.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> groups = [["she", "her", "woman"], ["he", "him", "man"]]
     >>> query = Query([["nurse", "teacher", "pilot"]], groups)
-    >>> result = SCWEAT().run_query(query, load_test_model(), calculate_p_value=True)
+    >>> result = SCWEAT().run_query(query, load_test_model())
     >>> {word: round(value, 2) for word, value in result["effect_sizes"].items()}
     {'nurse': 1.9, 'teacher': 1.6, 'pilot': 1.46}
-    >>> result["p_values"]["nurse"]
-    0.05
     """
 
     metric_template = (1, 2)

@@ -52,33 +52,24 @@ class SemBiasResult:
     Attributes
     ----------
     definition, stereotype, none : float
-        Shares of the questions used, in [0, 1], with a sum of 1; NaN if none was used. Tied pairs
-        share a question equally.
+        Shares of the questions used, in [0, 1]; NaN if none was used. Tied pairs share equally.
     intervals, confidence : dict and float
         Wilson's interval (lower, upper) for each of these three, and its confidence level.
-    n_questions, n_used : int
-        Questions asked, and those whose words were all found and form usable pairs.
-    n_lost, n_undefined : int
-        Questions left out because a word was not found, or because the vectors of a pair are
-        identical.
-    n_ties : int
-        Questions used in which two or more pairs share the largest cosine.
+    n_questions, n_used, n_lost, n_undefined, n_ties : int
+        Questions asked; those used; those left out because a word was not found, or because the
+        vectors of a pair are identical; and those used in which pairs share the largest cosine.
     questions, lost_words : tuple
         The questions, and the words that were not found.
     cosines : ndarray of shape (n_questions, 4)
         Cosine of the difference of each pair with the direction; NaN for questions left out.
-    subset : SemBiasResult or None
-        The result for the last questions only.
-    nan_reason : str or None
-        Why there are no shares; None if there are.
+    subset, nan_reason : SemBiasResult and str, or None
+        The result for the last questions only; and why there are no shares.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.metrics import sembias
-    >>> pairs = sembias(load_test_model(), "small").by_question()
-    >>> pairs.loc[pairs["picked"] & (pairs["kind"] == "stereotype"), "pair"].tolist()
-    ['surgeon:midwife']
+    >>> sembias(load_test_model(), "small").stereotype
+    0.025
     """
 
     definition: float
@@ -149,16 +140,15 @@ def sembias(
 ) -> SemBiasResult:
     """Ask which of four pairs of words is most like he and she: a definition or a stereotype?
 
-    From Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
+    Zhao, Zhou, Li, Wang and Chang, "Learning Gender-Neutral Word Embeddings", EMNLP 2018.
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        The model.
-    questions : sequence, str or path, optional
-        By default the 440 published questions, which the first call downloads. 'small' stands for
-        40 that ship with the package; for others see :func:`wefe.datasets.load_sembias`. A question
-        is a list of four pairs, each with the male side first: definition, none, none, stereotype.
+    model, questions : WordEmbeddingModel, and sequence, str or path, optional
+        The model; and by default the 440 published questions, which the first call downloads.
+        'small' stands for 40 that ship with the package; for others see
+        :func:`wefe.datasets.load_sembias`. A question is a list of four pairs, each with the male
+        side first: definition, none, none, stereotype.
     normalize : bool, default=False
         Scale vectors to unit length before taking differences; the published code does not.
     direction : (str, str), default=('he', 'she')
@@ -167,8 +157,8 @@ def sembias(
         Forms of each word to try, in order; ``[{}, {"lowercase": True}]`` falls back on lower case.
         By default words are looked up as written.
     n_subset : int, optional
-        Also report the last questions by themselves. By default 40 for the published ones, which
-        were not used to train GN-GloVe, and 0 for others.
+        Also report so many of the last questions: by default the last 40 published ones, which were
+        not used to train GN-GloVe.
     confidence : float, default=0.95
         Confidence level of the intervals, which assume independent questions.
 
@@ -176,8 +166,8 @@ def sembias(
     -------
     SemBiasResult
         Shares of questions in which the pair a:b with the largest cosine(he - she, a - b) is the
-        definition, the stereotype, or neither. Ideally definition is 1 and the others 0. NaN, with
-        a reason, if the model lacks a word of the direction or no question can be used.
+        definition (ideally 1), the stereotype, or neither. NaN, with a reason, if the model lacks a
+        word of the direction or no question can be used.
 
     Examples
     --------

@@ -1,17 +1,13 @@
 """Count the subsets of a list of integers that reach a threshold: exactly, or between two bounds.
 
-The exact permutation test of WEAT needs the number of ways to choose `size` of N values with a sum
-of at least T. 32 + 32 words have 1.8e18 subsets, too many to list. :func:`count_at_least` uses one
-of two methods:
+:func:`count_at_least` uses one of two methods, because 32 + 32 words have 1.8e18 splits:
 
 - *Halves* (meet in the middle; Horowitz & Sahni, Journal of the ACM 21, 1974): list the subset sums
-  of both halves, drop those that no completion lifts to T, and count the pairs that reach it. This
-  is exact. It works for small sets, sets of few distinct values, and thresholds that few subsets
-  reach.
+  of both halves, drop those that no completion lifts to T, and count the pairs that reach it.
+  Exact, for small sets, few distinct values, and thresholds that few subsets reach.
 - *Grid*: round the values to multiples of a step, and count the subsets of every size and rounded
-  sum by dynamic programming. The rounding errors of `size` values are bounded, so two thresholds,
-  one too low and one too high, enclose the count. The step shrinks until the bounds are close
-  enough.
+  sum by dynamic programming. Rounding errors are bounded, so two thresholds, one too low and one
+  too high, enclose the count. The step shrinks until the bounds are close enough.
 
 All sums are integers and hence exact. Only counts beyond 63 bits are floats; their bounds are
 widened by the largest possible error.
