@@ -181,9 +181,11 @@ class INLP(RowwiseDebias):
 
     Parameters
     ----------
-    n_iterations, n_words : int, default=35 and 7500
-        Maximum number of classifiers, 35 as in the paper; and words to find per class (see
-        :meth:`fit`), at most a third of the vocabulary with two classes, a quarter with three.
+    n_iterations : int, default=35
+        Maximum number of classifiers; 35 as in the paper.
+    n_words : int, default=7500
+        Words to find for each class, see :meth:`fit`. At most a third of the vocabulary with two
+        classes, a quarter with three, and so on.
     min_accuracy : float in [0, 1], optional
         Stop when the accuracy on held-out words does not exceed it; by default the share of the
         largest class plus one standard error.
@@ -196,8 +198,10 @@ class INLP(RowwiseDebias):
     ----------
     projection_, directions_ : ndarray of shape (dim, dim) and (n_directions, dim)
         The symmetric, idempotent projection, and the orthonormal directions that it removes.
-    accuracies_, words_by_class_ : ndarray of shape (n_classifiers,) and dict
-        Held-out accuracy of each classifier, the last after all removals; class name -> its words.
+    accuracies_ : ndarray of shape (n_classifiers,)
+        Held-out accuracy of each classifier; the last one follows the last removal.
+    words_by_class_ : dict
+        Class name -> the words learned from.
 
     Examples
     --------
@@ -389,8 +393,10 @@ def leace_map(
 
     Parameters
     ----------
-    x, z : array-like of shape (n_words, dim), and (n_words, n_columns) or (n_words,)
-        Vectors of at least two words, and the concept, for example a column of 0 and 1 per class.
+    x : array-like of shape (n_words, dim)
+        Vectors of at least two words.
+    z : array-like of shape (n_words, n_columns), or (n_words,)
+        The concept, for example a column of 0 and 1 per class.
     method : {'leace', 'orth'}, default='leace'
         'leace' changes the vectors least (least squares); 'orth' projects orthogonally to C.
     affine : bool, default=True
@@ -481,9 +487,12 @@ class LEACE(RowwiseDebias):
 
     Attributes
     ----------
-    map_, projection_, shift_, words_by_class_ : LeaceMap, ndarrays and dict
-        The map x -> P x + shift; P (dim, dim), idempotent, and symmetric only for 'orth'; shift
-        (dim,); and class name -> its words.
+    map_ : LeaceMap
+        The map x -> P x + shift.
+    projection_, shift_ : ndarray of shape (dim, dim) and (dim,)
+        P, idempotent, and symmetric only for 'orth'; and the shift.
+    words_by_class_ : dict
+        Class name -> the words learned from.
 
     Examples
     --------
@@ -518,8 +527,10 @@ class LEACE(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_sets, words_by_class : WordEmbeddingModel, and word sets
-            See :meth:`INLP.fit`; the whole vocabulary is needed only if `n_words` is set.
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary if `n_words` is set.
+        definitional_sets, words_by_class : optional
+            The words to learn from; see :meth:`INLP.fit`.
         """
         self.words_by_class_, vectors, labels = learned_classes(
             self, model, definitional_sets, words_by_class, criterion

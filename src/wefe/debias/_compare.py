@@ -151,8 +151,10 @@ def compare(
 
     Parameters
     ----------
-    before, after : WordEmbeddingModel; `after` also a sequence, or mapping from name to model
-        The original model, and mitigated ones with different names; keys of a mapping rename them.
+    before : WordEmbeddingModel
+        The original model.
+    after : WordEmbeddingModel, sequence of them, or mapping from name to model
+        Mitigated models with different names; the keys of a mapping rename them.
     queries : sequence of Query
         Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
     metrics : sequence of metric classes, instances or names, optional
@@ -166,9 +168,11 @@ def compare(
     words, ignore : sequence of str, optional
         `words`, such as occupations, are for the last two of these tests; by default twice
         `n_words` candidates. All tests leave out `ignore`.
-    n_words, k, n_sample : int, default=500, 100 and 1000
-        Most biased words per class in these tests, at most a quarter of the candidates; neighbours
-        of the neighbour correlation; words whose neighbours are compared, and analogies of 'auto'.
+    n_words, k : int, default=500 and 100
+        Most biased words per class in these tests, at most a quarter of the candidates; and
+        neighbours of the neighbour correlation.
+    n_sample : int, default=1000
+        Words whose neighbours are compared, and analogies with ``quality='auto'``.
     random_state, n_jobs, progress : optional
         Seed of all that is random, 0 by default; and as in :func:`wefe.running.run_queries`.
     **lookup

@@ -56,9 +56,10 @@ class DoubleHardDebias(RowwiseDebias):
         See :class:`BaseDebias`; only the first component of the pairs is removed.
     incremental_pca : bool, default=True
         Has no effect: the components always come from the exact covariance.
-    n_words, n_components : int, default=1000 and 4
-        Most biased words for each class, at most a quarter of the vocabulary (logged), and number
-        of candidates. The authors try 20; the best is usually near dim / 100.
+    n_words : int, default=1000
+        Most biased words for each class, at most a quarter of the vocabulary (logged).
+    n_components : int, default=4
+        Number of candidates. The authors try 20; the best is usually near dim / 100.
     random_state : default=0
         Seed of the ten starts of 2-means.
 
@@ -106,8 +107,10 @@ class DoubleHardDebias(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
-            See :meth:`HardDebias.fit`; the model needs its whole vocabulary.
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_pairs : sequence of pairs of str
+            See :meth:`HardDebias.fit`.
         bias_representation : pair of str
             Words of the model that represent the classes: ``["she", "he"]``.
         ignore : sequence of str, optional
@@ -163,10 +166,14 @@ class DoubleHardDebias(RowwiseDebias):
 
         Parameters
         ----------
-        model, target, ignore : WordEmbeddingModel, and sequence of str or None
-            The whole model, the only words that count (None for all), and words that do not.
-        n_words, bias_representation : int and pair of str
-            Number of words per class, and words that represent the classes (perhaps among them).
+        model : WordEmbeddingModel
+            The model, with its whole vocabulary.
+        target, ignore : sequence of str or None
+            The only words that count (None for all), and words that do not.
+        n_words : int
+            Number of words for each class, at least 1.
+        bias_representation : pair of str
+            Words of the model that represent the classes; they may be among the result.
 
         Returns
         -------

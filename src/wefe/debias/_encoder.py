@@ -49,9 +49,10 @@ def debias_encoder(
     folder : path, optional
         A new or empty folder for the mitigated SentenceTransformer and a model card with the
         results of :func:`compare`. By default nothing is measured or saved.
-    criterion, queries : Criterion or str, and sequence of Query, optional
-        Word sets that are not given and tests for remaining bias; and the queries of the card, by
-        default those of the criterion (better use other words).
+    criterion : Criterion or str, optional
+        Provides word sets that are not given, and the tests for remaining bias in the card.
+    queries : sequence of Query, optional
+        The queries of the card; by default those of the criterion (better use other words).
     words : sequence of str, optional
         The vocabulary of the card, and of methods that read the whole vocabulary; by default that
         of :func:`wefe.load_test_model`. Words of criterion and queries are added.

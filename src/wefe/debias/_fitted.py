@@ -11,8 +11,10 @@ def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) 
 
     Parameters
     ----------
-    method, attributes : BaseDebias, and sequence of str, optional
-        The method, and attributes that `fit` sets; by default any that ends with an underscore.
+    method : BaseDebias
+        The method.
+    attributes : sequence of str, optional
+        Attributes that `fit` sets; by default any that ends with an underscore.
 
     Raises
     ------

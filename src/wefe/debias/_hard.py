@@ -103,12 +103,14 @@ class HardDebias(_SubspaceDebias):
 
     Attributes
     ----------
-    bias_direction_, bias_subspace_, pca_ : ndarray of shape (dim,) and (1, dim), and PCA
-        Unit vector, pointing to the first words of the pairs; `explained_variance_ratio_` of the
-        PCA shows how well it represents them.
-    definitional_pairs_, equalize_pairs_, definitional_pairs_embeddings_ : list
-        The pairs, those to equalize also in lower, title and upper case; and a dict of unit vectors
-        for each definitional pair found.
+    bias_direction_, bias_subspace_ : ndarray of shape (dim,) and (1, dim)
+        Unit vector, pointing to the first words of the pairs.
+    pca_ : sklearn.decomposition.PCA
+        Its `explained_variance_ratio_` shows how well one direction represents the pairs.
+    definitional_pairs_, equalize_pairs_ : list of tuple of str
+        The pairs; those to equalize also in lower, title and upper case.
+    definitional_pairs_embeddings_ : list of dict
+        Unit vectors of the definitional pairs found.
 
     Examples
     --------
@@ -331,8 +333,10 @@ class SoftDebias(_SoftDebias):
 
         Parameters
         ----------
-        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
-            See :meth:`HardDebias.fit`; the model needs its whole vocabulary.
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_pairs : sequence of pairs of str
+            See :meth:`HardDebias.fit`.
         neutral_words, ignore : sequence of str, optional
             Words that should have no bias (missing ones are logged); by default all but the
             definitional ones and `ignore`, which rightly belong to a class, such as 'actress'.
@@ -390,8 +394,12 @@ class MulticlassSoftDebias(_SoftDebias):
 
         Parameters
         ----------
-        model, definitional_sets, neutral_words, ignore : WordEmbeddingModel, and words
-            See :meth:`MulticlassHardDebias.fit` and :meth:`SoftDebias.fit`.
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_sets : sequence of sequences of str
+            See :meth:`MulticlassHardDebias.fit`.
+        neutral_words, ignore : sequence of str, optional
+            See :meth:`SoftDebias.fit`.
         """
         self._learn(model, definitional_sets, neutral_words, ignore, None)
         return self

@@ -89,7 +89,9 @@ class LinearProjection(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_sets : WordEmbeddingModel, and sequence of sequences of str
+        model : WordEmbeddingModel
+            The model to learn from.
+        definitional_sets : sequence of sequences of str
             See :meth:`MulticlassHardDebias.fit`. 'means' takes the words at each position as a
             class; only 'pca' leaves out sets with a missing word.
         representatives, words_by_class : optional
@@ -175,8 +177,10 @@ class OSCaR(RowwiseDebias):
 
     Attributes
     ----------
-    bias_direction_, concept_direction_, angle_ : ndarray of shape (dim,), and float
-        As in :func:`graded_rotation`, and the angle between them before, up to 90 degrees.
+    bias_direction_, concept_direction_ : ndarray of shape (dim,)
+        Unit vectors at up to 90 degrees: the first one stays, the second becomes orthogonal to it.
+    angle_ : float
+        The angle between them before, in degrees: over 0, up to 90.
 
     Examples
     --------
@@ -209,7 +213,9 @@ class OSCaR(RowwiseDebias):
 
         Parameters
         ----------
-        model, definitional_sets : WordEmbeddingModel, and sequence of sequences of str
+        model : WordEmbeddingModel
+            The model to learn from.
+        definitional_sets : optional
             See :meth:`LinearProjection.fit`.
         concept_words : sequence of str, or mapping from class name to sequence of str
             At least two words of the concept, such as occupations, not parallel to the bias
@@ -254,9 +260,10 @@ def graded_rotation(
 
     Parameters
     ----------
-    vectors, bias_direction, concept_direction : ndarray of shape (n_words, dim) and (dim,)
-        Vectors, and two unit vectors: the second, at up to 90 degrees, becomes orthogonal to the
-        first.
+    vectors : ndarray of shape (n_words, dim)
+        The vectors.
+    bias_direction, concept_direction : array-like of shape (dim,)
+        Unit vectors at up to 90 degrees: the first one stays, the second becomes orthogonal to it.
 
     Returns
     -------
@@ -315,9 +322,10 @@ class HalfSiblingRegression(RowwiseDebias):
 
     Attributes
     ----------
-    map_, alpha_, definitional_words_ : ndarray of shape (dim, dim), float and tuple of str
-        The symmetric matrix that vectors are multiplied by, the penalty, and the different words
-        that never change, including those that the model lacked.
+    map_, alpha_ : ndarray of shape (dim, dim) and float
+        The symmetric matrix that vectors are multiplied by, and the penalty.
+    definitional_words_ : tuple of str
+        The different words that never change, including those that the model lacked.
 
     Examples
     --------

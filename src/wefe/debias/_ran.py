@@ -77,8 +77,10 @@ class RepulsionAttractionNeutralization(WordDebias):
         Steps of the optimiser (Adam).
     theta : float, default=0.05
         Minimum :func:`wefe.metrics.indirect_bias` of a neighbour to move away from.
-    n_neighbours, learning_rate : int and float, default=100 and 0.01
-        Number of nearest neighbours to consider, and learning rate of the optimiser.
+    n_neighbours : int, default=100
+        Number of nearest neighbours to consider.
+    learning_rate : float, default=0.01
+        Learning rate of the optimiser.
     weights : sequence of three float, or 'authors', default=(0.33, 0.33, 0.33)
         Weights of the three terms. 'authors': (1/8, 6/8, 1/8), as published.
 
@@ -120,7 +122,9 @@ class RepulsionAttractionNeutralization(WordDebias):
 
         Parameters
         ----------
-        model, definitional_pairs : WordEmbeddingModel, and sequence of pairs of str
+        model : WordEmbeddingModel
+            The model to learn from.
+        definitional_pairs : sequence of pairs of str
             See :meth:`HardDebias.fit`.
         """
         self._fit_subspace(model, definitional_pairs, 2)

@@ -31,8 +31,10 @@ class MitigatedFile:
 
     Attributes
     ----------
-    path, name : pathlib.Path and str
-        The file, and the name of the mitigated model.
+    path : pathlib.Path
+        The file.
+    name : str
+        The name of the mitigated model.
     n_words, n_changed : int
         Words in the file, and words whose vectors changed.
 
@@ -70,8 +72,10 @@ def debias_file(
 
     Parameters
     ----------
-    method, source : BaseDebias, and path or WordEmbeddingModel
-        The method to fit, and a model or a file in any format of :func:`wefe.models.load`.
+    method : BaseDebias
+        The mitigation method to fit.
+    source : path or WordEmbeddingModel
+        A model, or a file in any format of :func:`wefe.models.load`.
     path : path
         The file to write, perhaps the source. It is replaced only when the new file is complete.
     target, ignore : sequence of str, optional
@@ -125,8 +129,10 @@ def transform_file(
 
     Parameters
     ----------
-    method, source : BaseDebias, and path or WordEmbeddingModel
-        A fitted method, and vectors of the space that it was fitted on.
+    method : BaseDebias
+        A fitted method.
+    source : path or WordEmbeddingModel
+        A model or file with vectors of the space that the method was fitted on.
     path, target, ignore, format, vocab_prefix, trust_pickle, progress : optional
         See :func:`debias_file`.
 

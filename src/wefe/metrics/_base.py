@@ -108,8 +108,10 @@ class Measurement:
         The entries of the result after 'query_name', in this order; 'result' comes first.
     nan_reason : str or None
         Why 'result' is NaN; None if it is a number, or to give a general reason.
-    details, warnings : dict and tuple of str
-        The attributes of the result with these names.
+    details : dict
+        The `details` of the result.
+    warnings : tuple of str
+        The `warnings` of the result.
 
     Examples
     --------
@@ -169,8 +171,10 @@ class BaseMetric:
         over words has too many splits, it returns the upper of two guaranteed bounds. For other
         scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
         'approximate', the default of WEAT, always does. See also :func:`permutation_test`.
-    p_value_iterations, random_state : default=10000 and None
-        Number of random splits, and their seed (int, Generator or None).
+    p_value_iterations : int, default=10000
+        Number of random splits.
+    random_state : int, Generator or None, default=None
+        Seed of the random splits.
     p_value_verbose : bool, default=False
         Log the result of the test at level INFO.
 
@@ -179,8 +183,12 @@ class BaseMetric:
     metric_template, metric_template_minimum : tuple of (int or 'n')
         Number of target sets and of attribute sets that the metric needs, 'n' for any number; and
         the smallest numbers that 'n' stands for, (1, 1) by default.
-    metric_name, metric_short_name, value_range, no_bias_value : str, tuple of float, and float
-        Full name, column heading, and as in :class:`Scale`; unbounded and 0 by default.
+    metric_name, metric_short_name : str
+        Full name, and the acronym used as a column heading.
+    value_range : tuple of float
+        Smallest and largest score; unbounded by default.
+    no_bias_value : float
+        The score that means that no bias was measured; 0 by default.
     pairs_targets, encodes_texts : bool
         Whether words at the same position of the target sets form pairs, such as she and he; and
         whether the metric encodes texts of its own, so that it must run where the encoder is.
@@ -200,9 +208,10 @@ class BaseMetric:
     null_exchange : {'targets', 'attributes', 'pairs'} or None
         What may be exchanged if there is no bias: words between the target sets or between the
         attribute sets, or the two words of each pair (this needs `_pair_values`). None for no test.
-    no_p_value, audit_findings : str and frozenset of str
-        Why there is no p-value with these parameters, or ''; and kinds of audit warnings that apply
-        to the score (:func:`wefe.audit.score_warnings`).
+    no_p_value : str
+        Why there is no p-value, possibly only with the current parameters; empty if there is one.
+    audit_findings : frozenset of str
+        Kinds of audit warnings that apply to the score; see :func:`wefe.audit.score_warnings`.
 
     Examples
     --------
@@ -267,8 +276,10 @@ class BaseMetric:
 
         Parameters
         ----------
-        query, model : Query and WordEmbeddingModel
-            Target and attribute sets, in numbers that fit the template; and what to measure.
+        query : Query
+            Target and attribute sets; their numbers must fit the template of the metric.
+        model : WordEmbeddingModel
+            The model to measure.
         *args, **params
             Parameters of the metric, which override those of the instance, and options of the
             look-up; see :class:`wefe.embeddings.Lookup`.
@@ -441,8 +452,10 @@ class BaseMetric:
         ----------
         own : mapping
             The user's parameters, which take precedence.
-        random_state, p_value_test_type : int and str
-            Seed and side of the permutation test.
+        random_state : int
+            Seed.
+        p_value_test_type : str
+            Side of the permutation test.
 
         Returns
         -------
@@ -465,8 +478,10 @@ class BaseMetric:
 
         Parameters
         ----------
-        own, queries : mapping and str
-            The user's parameters, and the name of the queries in messages.
+        own : mapping
+            The user's parameters.
+        queries : str
+            Name of the queries in messages.
         paired : bool or None
             Whether words at the same position form pairs; None if unknown.
 

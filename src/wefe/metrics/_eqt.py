@@ -41,11 +41,15 @@ def eqt_by_question(
     ----------
     t1, t2 : array-like of shape (n_pairs, dim)
         Row i of `t1` is paired with row i of `t2`, for example he and she.
-    a, candidates : array-like of shape (n_words, dim)
-        Words that should be neutral, and possible answers besides the word itself. These may
-        include words of `a`; they should not include words of `t1` and `t2`.
-    k, both_directions : int and bool, default=1 and False
-        Count the word if it is among the `k` nearest; also ask "t2 is to a as t1 is to ?".
+    a : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    candidates : array-like of shape (n_candidates, dim)
+        Possible answers besides the word itself. Words of `a` may be among them; words of `t1` and
+        `t2` should not.
+    k : int, default=1
+        Count the word if it is among the k nearest candidates.
+    both_directions : bool, default=False
+        Also ask "t2 is to a as t1 is to ?".
 
     Returns
     -------
@@ -144,8 +148,11 @@ class EQT(BaseMetric):
     candidates : list of str, optional
         Possible answers besides the word itself, without unknown ones, those without a direction
         and the words of the pair. By default all words of the model except those of all pairs.
-    k, both_directions : int and bool, default=1 and False
-        As in :func:`eqt_by_question`. With no more than k candidates a word always counts (logged).
+    k : int, default=1
+        Count a word if it is among the k nearest candidates. With no more than k candidates it
+        always counts, and the log says so.
+    both_directions : bool, default=False
+        Also ask each question from the second target set to the first.
     variants : mapping of str to list of str, optional
         Further accepted answers for a word, such as its plural, written as in the vocabulary.
         Unknown words and vectors without a direction are ignored.

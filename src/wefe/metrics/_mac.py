@@ -22,8 +22,10 @@ def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vector
 
     Parameters
     ----------
-    t, attributes : array-like of shape (n_words, dim), and sequence of them
-        Target words, and attribute sets.
+    t : array-like of shape (n_words, dim)
+        Target words.
+    attributes : sequence of array-like of shape (n_words, dim)
+        Attribute sets.
 
     Returns
     -------

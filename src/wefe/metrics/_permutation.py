@@ -51,20 +51,24 @@ class PermutationTest:
     ----------
     statistic : float
         Sum of `x` minus sum of `y`; for a metric, its score.
-    p_value, p_value_bounds, method : float, tuple of float and str
-        Share of splits at least as extreme as the observed one, in (0, 1]; its bounds; its kind:
-
-        - 'exact': the exact share, which both bounds equal;
-        - 'bounds': the upper of two guaranteed bounds; in place of 'exact' if splits are too many;
-        - 'approximate': (r + 1) / (n + 1), where r of n random splits are as extreme, and a 99 %
-          confidence interval (Wilson score); in place of 'exact' if the bounds would be too wide;
-        - 'saddlepoint': an approximation, and NaN.
+    p_value : float
+        Share of splits at least as extreme as the observed one, in (0, 1]. 'exact': the exact
+        share; 'bounds': its upper bound; 'approximate': (r + 1) / (n + 1), where r of n random
+        splits are as extreme; 'saddlepoint': an approximation.
+    p_value_bounds : tuple of float
+        Bounds of the exact p-value: equal for 'exact', guaranteed for 'bounds', a 99 % confidence
+        interval (Wilson score) for 'approximate', NaN for 'saddlepoint'.
+    method : {'exact', 'bounds', 'approximate', 'saddlepoint'}
+        How the p-value was computed. ``method="exact"`` falls back on 'bounds' if there are too
+        many splits to count, and on 'approximate' if the bounds would be too wide.
     alternative : {'greater', 'less', 'two-sided'}
         Side that counts as extreme.
     n_splits : int
         Number of possible splits; for 'approximate', of random ones; 0 for 'saddlepoint'.
-    null_mean, null_quantiles : float and tuple of float
-        For metrics, mean and 2.5, 50 and 97.5 % quantiles of the score over splits; otherwise NaN.
+    null_mean : float
+        Mean score over splits, for metrics; otherwise NaN.
+    null_quantiles : tuple of float
+        2.5, 50 and 97.5 % quantiles of the score over splits, for metrics; otherwise NaN.
 
     Examples
     --------
@@ -117,9 +121,10 @@ def permutation_test(
         guaranteed bounds. ``"approximate"`` draws random splits. ``"saddlepoint"`` is for a first
         look: its error is mostly below 1 % if at least 1,000 splits are as extreme. ``"auto"`` uses
         it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits are as extreme.
-    n_iterations, random_state : default=10_000 and None
-        Number of random splits, and their seed (int, numpy.random.Generator or None). NumPy's
-        global generator is neither used nor changed.
+    n_iterations : int, default=10_000
+        Number of random splits.
+    random_state : int, numpy.random.Generator or None, default=None
+        Seed of the random splits. NumPy's global generator is neither used nor changed.
     relative_gap : float, default=0.01
         Largest accepted distance of the bounds of ``"exact"``, as a share of the upper one, in [0,
         1). If they differ more than twofold (from about 1,000 words), random splits are drawn.

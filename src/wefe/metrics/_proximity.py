@@ -65,14 +65,19 @@ class Neighborhoods:
 
     Attributes
     ----------
-    words, word_rows : tuple of str, and ndarray of shape (n_words,)
-        The words, as in the vocabulary, and their rows in it; -1 for a word built from subwords.
+    words : tuple of str
+        The words, as in the vocabulary.
+    word_rows : ndarray of shape (n_words,)
+        Their rows in the evaluated model; -1 for a word built from subwords.
     rows, names, cosines : ndarray of shape (n_words, k)
         The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
         [-1, 1], in the evaluated model.
-    indirect_bias, along : ndarray of shape (n_words, k), and (n_words, k, n_groups)
-        In the model of the directions: :func:`indirect_bias` of the word and each neighbour; and
-        cosine of each neighbour with the direction towards each group. NaN if undefined or unknown.
+    indirect_bias : ndarray of shape (n_words, k)
+        Indirect bias of the word and each neighbour in the model of the directions, as in
+        :func:`indirect_bias`. NaN if that model lacks one of the two, or if it is undefined.
+    along : ndarray of shape (n_words, k, n_groups)
+        Cosine of each neighbour with the direction towards each group, in the model of the
+        directions. NaN if that model lacks the neighbour.
     n_missing : int
         Number of distinct words and neighbours that the model of the directions does not know.
 
@@ -147,9 +152,10 @@ def neighborhoods(
         The evaluated model with its whole vocabulary, which provides the neighbours.
     words : sequence of str
         Words of the model, as in its vocabulary.
-    directions, towards : array-like of shape (n_directions, dim) and (n_groups, dim)
-        Orthonormal directions of the bias subspace (a single one may have any length), and
-        directions of any length towards groups; see :func:`group_directions`.
+    directions : array-like of shape (n_directions, dim)
+        Orthonormal directions of the bias subspace; a single one may have any length.
+    towards : array-like of shape (n_groups, dim)
+        Directions towards groups, of any length; see :func:`group_directions`.
     k : int, default=100
         Neighbours of each word; all other words if the model has fewer.
     original : WordEmbeddingModel, optional
@@ -254,9 +260,10 @@ def gipe(
 
     Parameters
     ----------
-    rows_of_words, neighbor_rows : array-like of shape (n_words,) and (n_words, k)
-        Rows of the words in the vocabulary, or any other integers that identify them; and those of
-        their neighbours, without the word itself.
+    rows_of_words : array-like of shape (n_words,)
+        Rows of the words in the vocabulary, or any other integers that identify them.
+    neighbor_rows : array-like of shape (n_words, k)
+        Rows of their neighbours, without the word itself.
     indirect, theta : array-like of shape (n_words, k) and float
         As in :func:`proximity_bias`.
 

@@ -112,9 +112,11 @@ def classification_accuracy(
     ----------
     train, test : sequence of array-like of shape (n_words, dim)
         Words to learn from and to classify: groups as in :func:`cluster_alignment`.
-    gamma, kernel : default='scale' and 'rbf'
-        Width ('scale', 'auto' or a number) and kernel ('rbf' as published, or 'linear') of
-        scikit-learn's ``SVC(C=1)``, which compares each pair of groups.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Width of the radial kernel of scikit-learn's ``SVC(C=1)``, which compares each pair of
+        groups.
+    kernel : {'rbf', 'linear'}, default='rbf'
+        'rbf' as published; 'linear' to see what a linear model can learn.
 
     Returns
     -------
@@ -144,8 +146,10 @@ def bias_by_neighbors(
         Bias of the same words in the *original* model. One column, as from
         :func:`bias_by_projection`: words above 0 belong to the first of two groups. Several
         columns: words belong to the group of their largest bias, and to none if two groups tie.
-    rows, k : array-like of int of shape (n_rows,), and int, default=100
-        Words whose neighbours count, and how many, the nearest by cosine, without the word itself.
+    rows : array-like of int of shape (n_rows,)
+        Words whose neighbours count. No word is its own neighbour.
+    k : int, default=100
+        Number of neighbours, the nearest by cosine.
 
     Returns
     -------
@@ -204,13 +208,17 @@ class RecoveryTest:
         correlation, in [-1, 1]; NaN if undefined.
     chance : float
         Expected value if the vectors contain no information about the groups.
-    interval, interval_method, confidence_level : tuple of float, str and float
-        How far the value would move with other words of the same kind: 'Wilson' (score interval)
-        for a share, 'jackknife' (of Fisher's z over the words) for a correlation, 'none' for NaN.
-    p_value, p_method : float and {'exact', 'permutation', 'none'}
-        Share of random groups of the same sizes that are recovered at least as well, NaN if there
-        is none. 'exact': all are counted; 'permutation': r of n drawn ones, so p = (r + 1) / (n +
-        1). For 'classification' it is conservative, see :func:`classification_test`.
+    interval : tuple of float
+        Lower and upper bound; NaN if there are none. It covers the choice of words: how far the
+        value would move with other words of the same kind.
+    interval_method, confidence_level : {'Wilson', 'jackknife', 'none'} and float
+        Wilson's score interval for a share, a jackknife of Fisher's z over the words for a
+        correlation; and the confidence level of the interval.
+    p_value : float
+        Share of random groups of the same sizes that are recovered at least as well; NaN if there
+        is none. For 'classification' it is conservative, see :func:`classification_test`.
+    p_method : {'exact', 'permutation', 'none'}
+        Whether all random groups were counted, or some were drawn; then p = (r + 1) / (n + 1).
     n_words, n_groups, random_state : int
         Number of words and of groups, and the seed.
     nan_reason : str or None
@@ -264,8 +272,10 @@ def cluster_test(
         As in :func:`cluster_alignment`.
     n_permutations : int, default=1000
         Random groups to draw if there are three or more groups. For two groups all are counted.
-    confidence_level, random_state : default=0.95 and 0
-        Confidence level of the interval, and seed (int, Generator or None) of all that is random.
+    confidence_level : float, default=0.95
+        Confidence level of the interval.
+    random_state : int, Generator or None, default=0
+        Seed of k-means and of the random groups.
 
     Returns
     -------
@@ -313,12 +323,17 @@ def classification_test(
 
     Parameters
     ----------
-    groups, test : sequence of array-like of shape (n_words, dim)
-        Words to learn from, as in :func:`classification_accuracy`, and words to classify. Without
-        `test`, `groups` (of two or more words each) are divided at random.
-    train_share, kernel, gamma, n_repeats : default=0.2, 'rbf', 'scale' and 20
-        `kernel` and `gamma` as in :func:`classification_accuracy`. Without `test`, the share of
-        each group to learn from, in (0, 1), and the number of divisions.
+    groups : sequence of array-like of shape (n_words, dim)
+        As in :func:`classification_accuracy`; without `test` at least two words per group.
+    test : sequence of array-like of shape (n_words, dim), optional
+        Words to classify, of the same groups. The classifier then learns once, from all of
+        `groups`.
+    train_share : float, default=0.2
+        Without `test`: share of each group to learn from, between 0 and 1; the rest is for testing.
+    kernel, gamma : optional
+        As in :func:`classification_accuracy`.
+    n_repeats : int, default=20
+        Without `test`: number of random divisions into training and test words, as in DEBIE.
     n_permutations, confidence_level, random_state : optional
         As in :func:`cluster_test`, for each division.
     balanced : bool, default=False

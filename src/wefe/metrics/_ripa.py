@@ -29,8 +29,10 @@ def ripa_by_pair(
 
     Parameters
     ----------
-    t1, t2, a : array-like of shape (n_pairs, dim) and (n_words, dim)
-        Row i of `t1` is paired with row i of `t2`; attribute words, whose lengths matter.
+    t1, t2 : array-like of shape (n_pairs, dim)
+        Row i of `t1` is paired with row i of `t2`.
+    a : array-like of shape (n_words, dim)
+        Attribute words; their lengths matter.
     relation : {'pairs', 'pca'}, default='pairs'
         'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length. 'pca': a single
         one, the first principal component of the centred pairs, pointing from `t2` to `t1`.

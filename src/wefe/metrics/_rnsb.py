@@ -141,13 +141,17 @@ class RNSB(BaseMetric):
 
     Parameters
     ----------
-    estimator, estimator_params : scikit-learn classifier class or instance, and mapping, optional
-        A classifier with `predict_proba`, and its parameters, which replace the defaults for
-        LogisticRegression, ``{"solver": "liblinear", "max_iter": 10000}``. By default the exact
-        optimum of what that solves with liblinear, which penalises the intercept.
-    n_iterations, random_state : default=1 and None
-        Number of trainings to average; and the seed from which each gets its own, for its hold-out
-        and its classifier (unless that has one).
+    estimator : scikit-learn classifier class or instance, optional
+        A classifier with `predict_proba`. By default the exact optimum of what LogisticRegression
+        solves with liblinear, which penalises the intercept.
+    estimator_params : mapping, optional
+        Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
+        "liblinear", "max_iter": 10000}``, as a whole.
+    n_iterations : int, default=1
+        Number of trainings, each with its own seed derived from `random_state`; scores and
+        probabilities are averaged. Useful with `holdout`.
+    random_state : int, Generator or None, default=None
+        Seed of the hold-out and of the classifier, unless the classifier already has one.
     holdout : bool, default=True
         Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
         False: train on all; the default classifier then involves no randomness.

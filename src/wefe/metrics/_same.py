@@ -50,8 +50,10 @@ def same_by_word(
 
     Parameters
     ----------
-    words, groups : array-like of shape (n_words, dim), and sequence of them
-        Words that should be neutral, and words of each group.
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    groups : sequence of array-like of shape (n_words, dim)
+        Words of each group.
     combine : {'sum', 'projection'}, default='sum'
         How to combine the directions of three or more groups. 'sum', as in the authors' code:
         ``|cos(w, b_1)|`` plus the sum of ``|cos(w, b_i)| ||b_i||`` for i >= 2, where b_i leads from

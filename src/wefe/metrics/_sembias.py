@@ -62,8 +62,10 @@ class SemBiasResult:
         The questions, and the words that were not found.
     cosines : ndarray of shape (n_questions, 4)
         Cosine of the difference of each pair with the direction; NaN for questions left out.
-    subset, nan_reason : SemBiasResult and str, or None
-        The result for the last questions only; and why there are no shares.
+    subset : SemBiasResult or None
+        The result for the last questions only.
+    nan_reason : str or None
+        Why there are no shares; None if there are.
 
     Examples
     --------
@@ -144,11 +146,12 @@ def sembias(
 
     Parameters
     ----------
-    model, questions : WordEmbeddingModel, and sequence, str or path, optional
-        The model; and by default the 440 published questions, which the first call downloads.
-        'small' stands for 40 that ship with the package; for others see
-        :func:`wefe.datasets.load_sembias`. A question is a list of four pairs, each with the male
-        side first: definition, none, none, stereotype.
+    model : WordEmbeddingModel
+        The model.
+    questions : sequence, str or path, optional
+        By default the 440 published questions, which the first call downloads. 'small' stands for
+        40 that ship with the package; for others see :func:`wefe.datasets.load_sembias`. A question
+        is a list of four pairs, each with the male side first: definition, none, none, stereotype.
     normalize : bool, default=False
         Scale vectors to unit length before taking differences; the published code does not.
     direction : (str, str), default=('he', 'she')
