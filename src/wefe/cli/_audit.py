@@ -6,7 +6,7 @@ import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -21,7 +21,6 @@ from wefe._visible import visible
 from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._score import between_two_groups
 from wefe.cli import _options as opt
-from wefe.cli._inputs import end, open_models, open_queries, preprocessors
 from wefe.datasets import Criterion, load_criterion
 from wefe.models._load import words_of
 from wefe.query import Query
@@ -36,8 +35,11 @@ class _Found(NamedTuple):
     directions: list[DirectionAudit]
 
 
-_NOTHING = _Found([], [])
-
+_ABOUT_BIASES = (
+    "attainable: mean attribute difference d, the largest possible |s|. biased: words with |s| > "
+    "{:g} d. AUC: share of word pairs in which the word of the first set has the larger bias; 0.5 "
+    "by chance."
+)
 _ABOUT_DIRECTIONS = (
     "cosine: of the set's own direction with the first component. without: the same, with the "
     "first component of the other sets. agreement: the same, with the common direction of the "
@@ -89,48 +91,46 @@ def audit(
     format
         csv contains the biases of all words; json contains everything.
     """
-    if not (requirements or queries or criterion):
+    asked = [*queries, *criterion]
+    if not asked and not requirements:
         raise ValueError(
             "there is nothing to audit: give --queries, --criterion or --requirements."
         )
-    if format == "csv" and (criterion or requirements or not queries):
+    if format == "csv" and (criterion or requirements):
         raise ValueError("--format csv contains the biases of words: use it with --queries only.")
     where = "--queries or --criterion; otherwise there is nothing to draw"
-    opt.check_used(audit, locals(), {"out": (queries or criterion, where)})
-    found = _NOTHING
-    failures: dict[str, str] = {}
-    if queries or criterion:
-        declared, parts = models.declared(), _parts(queries, offline)
-        # The sets that define a direction ship with the package.
-        known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
-        forms = preprocessors(lowercase)
-        words = _words(parts, known, models.vocab_prefix, forms)
-        opened, failures = open_models(declared, words)
-        of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
-        of_direction = partial(audits.audit_direction, preprocessors=forms)
-        found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
-        if not any(found):
-            raise ValueError("no audit is possible with these models; see the messages above.")
-    table = audits.requirements_table() if requirements else None
+    opt.check_used(audit, locals(), {"out": (asked, where)})
+    declared, parts = models.declared() if asked else [], _parts(queries, offline)
+    # The sets that define a direction ship with the package.
+    known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
+    forms = opt.preprocessors(lowercase)
+    words = _words(parts, known, models.vocab_prefix, forms)
+    opened, failures = opt.open_models(declared, words)
+    of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
+    of_direction = partial(audits.audit_direction, preprocessors=forms)
+    found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
+    if asked and not any(found):
+        raise ValueError("no audit is possible with these models; see the messages above.")
+    tables = {"requirements": audits.requirements_table()} if requirements else {}
     if format == "json":
-        of_metrics = {} if table is None else {"requirements": table}
-        print(json.dumps(plain(found._asdict() | of_metrics), indent=2, ensure_ascii=False))
+        print(json.dumps(plain(found._asdict() | tables), indent=2, ensure_ascii=False))
     else:
-        write(format, [*_tables(found, table)], {"words": _words_of(found.queries)})
+        write(format, [*_tables(found, tables)], {"words": _words_of(found.queries)})
     if format == "table":
-        _print_notes(found, table)
+        _print_notes(found, tables)
     if out is not None:
         _write_figures([*found.queries, *found.directions], out)
-    end(failures)
+    opt.end(failures)
 
 
 def _words(
-    parts: list[Query], criteria: list[Criterion], prefix: str, forms: list[dict[str, Any]]
+    parts: list[Query], criteria: list[Criterion], prefix: str | None, forms: list[dict[str, Any]]
 ) -> set[str]:
     """Return the words to read from the models."""
-    defining = [word for one in criteria for part in one.definitional_sets for word in part]
-    cased = {prefix + form for word in defining for form in (word, word.lower())}
-    return cased.union(words_of(parts, prefix or None, forms))
+    sets = itertools.chain(*(one.definitional_sets for one in criteria))
+    defining = {*itertools.chain(*sets)}
+    cased = {(prefix or "") + form for form in defining.union(map(str.lower, defining))}
+    return cased.union(words_of(parts, prefix, forms))
 
 
 def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:
@@ -147,7 +147,7 @@ def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) ->
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
     """Return the parts of queries to audit, each between two groups."""
-    asked = open_queries(names, offline)
+    asked = opt.open_queries(names, offline)
     parts = [part for each in asked for query in each.queries for part in between_two_groups(query)]
     if asked and not parts:
         raise ValueError(
@@ -156,7 +156,9 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _tables(found: _Found, table: pd.DataFrame | None) -> Iterator[tuple[str, pd.DataFrame]]:
+def _tables(
+    found: _Found, others: Mapping[str, pd.DataFrame]
+) -> Iterator[tuple[str, pd.DataFrame]]:
     rows = pd.DataFrame(map(_row, found.queries)).dropna(axis="columns", how="all")
     if len(rows):
         yield "Individual biases s(w, A, B) of the target words", rows.infer_objects()
@@ -168,7 +170,7 @@ def _tables(found: _Found, table: pd.DataFrame | None) -> Iterator[tuple[str, pd
             f"{direction.mean_correlation:.2f}"
         )
         yield title, direction.to_frame().drop(columns="words").reset_index()
-    if table is not None:
+    for table in others.values():
         title = "Which metrics are comparable, and which scores mean no bias"
         yield title, table.drop(columns="why")
 
@@ -188,30 +190,32 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
     }
 
 
-def _print_notes(found: _Found, table: pd.DataFrame | None) -> None:
+def _print_notes(found: _Found, others: Mapping[str, pd.DataFrame]) -> None:
     """Explain the columns and print the warnings."""
-    audits_found: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
-    warned = [one for one in audits_found if one.warnings]
-    if found.queries:
-        tell(
-            "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
-            f"|s| > {found.queries[0].epsilon:g} d. AUC: share of word pairs in which the word of "
-            "the first set has the larger bias; 0.5 by chance."
-        )
-    for side in {one.comparison.alternative for one in found.queries if one.comparison}:
-        tell(f"p value: {side} permutation test.")
-    if found.directions:
-        tell(_ABOUT_DIRECTIONS)
-    for one in warned:
-        name = visible(getattr(one, "query_name", "bias direction"))
-        tell(f"\n{name}, {visible(one.model_name)}:")
-        tell("\n".join(f"- {warning}" for warning in one.warnings))
-    if audits_found:
-        text = f"\n{len(warned)} of {len(audits_found)} audits found warnings."
+    audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
+    warned = [one for one in audited if one.warnings]
+    compared = filter(None, (one.comparison for one in found.queries))
+    notes = [_ABOUT_BIASES.format(one.epsilon) for one in found.queries[:1]]
+    notes += [
+        f"p value: {side} permutation test." for side in {one.alternative for one in compared}
+    ]
+    notes += [_ABOUT_DIRECTIONS] * bool(found.directions)
+    notes += [
+        "\n- ".join([f"\n{_name_of(one)}, {visible(one.model_name)}:", *map(str, one.warnings)])
+        for one in warned
+    ]
+    for note in notes:
+        tell(note)
+    if audited:
+        text = f"\n{len(warned)} of {len(audited)} audits found warnings."
         say(text, "yellow" if warned else "green")
-    if table is not None:
+    for table in others.values():
         tell(_ABOUT_REQUIREMENTS)
         tell("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
+
+
+def _name_of(audit: QueryAudit | DirectionAudit) -> str:
+    return visible(getattr(audit, "query_name", "bias direction"))
 
 
 def _words_of(found: list[QueryAudit]) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import csv
 import logging
 import math
 import os
+import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -97,15 +98,13 @@ def check(
     source = stored.source(study)
     uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
     opt.check_used(check, locals(), uses)
-    if baseline is not None:
-        own = source.results_path if isinstance(source, Study) else study
-        _check_baseline(baseline, stored.results or own)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
-    max_increase = declared["max_increase"] if max_increase is None else max_increase
+    max_increase = max_increase or declared["max_increase"]
     checked_increase(max_increase, limits | of_rankings, baseline)
-    old = None if baseline is None else _open_baseline(baseline, source.plan.name)
+    own = stored.results or (source.results_path if isinstance(source, Study) else study)
+    old = None if baseline is None else _open_baseline(baseline, own, source.plan.name)
     try:
         found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
@@ -123,17 +122,9 @@ def check(
         allow_gone=allow_gone,
         allow_nan=allow_nan,
     )
-    is_github = os.environ.get("GITHUB_ACTIONS") == "true"
-    printed = format or ("github" if is_github else "text")
-    if printed == "json":
-        print(as_json({"checks": report.to_frame(), "notes": pd.DataFrame({"note": report.notes})}))
-    elif printed == "junit":
-        print(_as_junit(report))
-    else:
-        _print(report)
-    if printed == "github":
-        for message in report.messages()[:_MOST_ANNOTATIONS]:
-            print(f"::error title=Bias gate::{_escaped(message)}")
+    default = {"true": "github"}.get(os.environ.get("GITHUB_ACTIONS", ""), "text")
+    printers = {"json": _print_json, "junit": _print_junit, "github": _print_github, "text": _print}
+    printers[format or default](report)
     _write_summary(report, os.environ.get("GITHUB_STEP_SUMMARY"))
     if not report.passed:
         raise typer.Exit(1)
@@ -157,50 +148,59 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def _check_baseline(baseline: Path, results: Path) -> None:
+def _open_baseline(baseline: Path, results: Path, study: str) -> StudyResults:
+    """Open the results to compare with, of the same study if the file holds several."""
     if not baseline.is_file():
         raise FileNotFoundError(
             f"--baseline {baseline}: there is no such file. Make it with 'wefe run --results "
             f"{baseline}' in the release to compare with."
         )
-    if results.exists() and os.path.samefile(results, baseline):
+    if results.exists() and results.samefile(baseline):
         raise ValueError(
             f"--baseline {baseline} is the results file itself, so nothing can differ. Keep a copy "
             "of the results of each release."
         )
-
-
-def _open_baseline(path: Path, study: str) -> StudyResults:
-    with Store(path, create=False) as store:
+    with Store(baseline, create=False) as store:
         names = store.studies()
-    return StudyResults.from_file(path, study if study in names else None)
+    return StudyResults.from_file(baseline, study if study in names else None)
 
 
 def _print(report: GateReport) -> None:
-    say(f"Bias gate {report.summary()}", "green" if report.passed else "red")
-    frame = report.short()
-    frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
-    if not report.passed:
+    color, title, hidden = (
+        ("green", "Nearest to the limits", [])
+        if report.passed
         # Reasons are listed in full below.
-        frame = frame.drop(columns="reason")
-    title = "Nearest to the limits" if report.passed else "Not within limits"
+        else ("red", "Not within limits", ["reason"])
+    )
+    say(f"Bias gate {report.summary()}", color)
+    frame = report.short().drop(columns=hidden)
+    frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
     print(f"\n{title} (value: distance from the score that means no bias)")
     print(as_text(frame.head(_LONGEST_TABLE)))
     if len(frame) > _LONGEST_TABLE:
         print(f"... and {len(frame) - _LONGEST_TABLE:,} more")
-    messages = report.messages()[:_LONGEST_TABLE]
-    lines = [*([""] if messages else []), *(f"- {message}" for message in messages)]
+    lines = [f"- {message}" for message in report.messages()[:_LONGEST_TABLE]]
     # A line break in a name could inject a command into GitHub Actions.
-    for line in [*lines, *(f"note: {note}" for note in report.notes)]:
+    for line in [*[""][: len(lines)], *lines, *(f"note: {note}" for note in report.notes)]:
         tell(_one_line(line))
+
+
+def _print_github(report: GateReport) -> None:
+    _print(report)
+    for message in report.messages()[:_MOST_ANNOTATIONS]:
+        print(f"::error title=Bias gate::{_escaped(message)}")
+
+
+def _print_json(report: GateReport) -> None:
+    print(as_json({"checks": report.to_frame(), "notes": pd.DataFrame({"note": report.notes})}))
 
 
 def _one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def _as_junit(report: GateReport) -> str:
-    """Return the report as a JUnit test suite, with one test per check."""
+def _print_junit(report: GateReport) -> None:
+    """Print the report as a JUnit test suite, with one test per check."""
     table = report.to_frame()
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
@@ -213,7 +213,7 @@ def _as_junit(report: GateReport) -> str:
             ElementTree.SubElement(test, "failure", {"message": _one_line(row["reason"])})
     ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_one_line, report.notes))
     ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=False)
+    print(ElementTree.tostring(suite, encoding="unicode"))
 
 
 def _write_summary(report: GateReport, path: str | None) -> None:
@@ -272,41 +272,37 @@ def diff(
         table, markdown and latex show the differences; csv contains all scores; json contains all
         differences and settings.
     """
-    declared = [path.suffix == ".toml" for path in (before, after)]
-    opt.check_used(diff, locals(), {"study": (not all(declared), "results files")})
+    uses = {"study": ({before.suffix, after.suffix} != {".toml"}, "results files")}
+    opt.check_used(diff, locals(), uses)
     one, other = (
-        Stored(name=None if is_declared else study).open(path)
-        for path, is_declared in zip((before, after), declared, strict=True)
+        Stored(name=None if path.suffix == ".toml" else study).open(path)
+        for path in (before, after)
     )
     found = compare(one, other, tolerance=tolerance)
-    if format == "csv":
-        print(_as_csv(found.rows()), end="")
-    elif format == "json":
-        print(as_json({"differences": found.table, "settings": found.settings}))
-    elif format == "markdown":
-        print(found.to_markdown(), end="")
-    elif format == "latex":
-        print("\n".join(as_latex(title, frame) for title, frame, _ in found.tables()), end="")
-    else:
-        _print_diff(found)
+    texts = {"csv": _diff_csv, "json": _diff_json, "latex": _diff_latex, "table": _diff_text}
+    print(texts.get(format, StudyDiff.to_markdown)(found), end="")
     if not found.is_empty:
         raise typer.Exit(1)
 
 
-def _as_csv(frame: pd.DataFrame) -> str:
+def _diff_csv(found: StudyDiff) -> str:
     """Return CSV with quoted names, so that no line can be a command to a CI server."""
-    frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
+    frame = found.rows().map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
 
 
-def _print_diff(found: StudyDiff) -> None:
-    print(found.summary())
-    for note in found.notes:
-        print(f"note: {visible(note)}")
+def _diff_json(found: StudyDiff) -> str:
+    return as_json({"differences": found.table, "settings": found.settings}) + "\n"
+
+
+def _diff_latex(found: StudyDiff) -> str:
+    return "\n".join(as_latex(title, frame) for title, frame, _ in found.tables())
+
+
+def _diff_text(found: StudyDiff) -> str:
+    lines = [found.summary(), *(f"note: {visible(note)}" for note in found.notes)]
     for title, frame, n_more in found.tables():
-        print(f"\n{title}")
         # GitHub Actions obeys lines that begin so, even after spaces.
-        for line in as_text(frame).split("\n"):
-            print(f"\\{line}" if line.lstrip().startswith(("::", "##[")) else line)
-        if n_more:
-            print(f"... and {n_more:,} more; --format csv prints all scores")
+        lines += ["", title, re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", as_text(frame))]
+        lines += [f"... and {n_more:,} more; --format csv prints all scores"] * bool(n_more)
+    return "\n".join([*lines, ""])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -66,18 +67,17 @@ def _show(queries: list[Query], format: Format) -> None:
         print(json.dumps([query.dict() for query in queries], indent=1))
         return
     # A name may stand for other words in another query.
-    words = dict.fromkeys(each for query in queries for each in _sets(query))
+    sets = dict.fromkeys(itertools.chain(*map(_sets, queries)))
     if format == "table":
-        for name, part in words:
-            say(f"{name} ({len(part)} words)", "bold")
-            tell(f"  {', '.join(part)}\n")
-        print("Queries")
-        for query in queries:
-            print(f"  {query.query_name}")
-    else:
-        rows = [(name, len(part), ", ".join(part)) for name, part in words]
-        frame = pd.DataFrame(rows, columns=["name", "n_words", "words"])
-        write(format, [("Word sets", frame)], {"words": frame})
+        for name, words in sets:
+            say(f"{name} ({len(words)} words)", "bold")
+            tell(f"  {', '.join(words)}\n")
+        print("Queries", *(query.query_name for query in queries), sep="\n  ")
+        return
+    frame = pd.DataFrame([*sets], columns=["name", "words"])
+    frame.insert(1, "n_words", frame["words"].str.len())
+    frame["words"] = frame["words"].str.join(", ")
+    write(format, [("Word sets", frame)], {"words": frame})
 
 
 def _sets(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -153,9 +153,8 @@ def replicate(
     if list_ or not name:
         _print_list()
         return
-    declared = models.declared() if models.model or models.encoder else []
-    named = opt.by_name(declared) or None
-    folder = Path(f"replicate-{name}") if out is None else out
+    folder = out or Path(f"replicate-{name}")
+    named = opt.by_name(models.entries()) or None
     found = run(name, named, folder=folder, n_jobs=n_jobs, random_state=seed)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
     for note in found.notes:

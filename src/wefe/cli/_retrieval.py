@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 from wefe._output import Format, write
 from wefe.cli import _options as opt
-from wefe.cli._inputs import end, failures_of
 from wefe.cli._run import tables_of_rankings
 from wefe.study import Study
-from wefe.study._schema import again
 
 
 @opt.command
@@ -73,7 +70,6 @@ def retrieval(
     """
     from wefe.report import write_html
 
-    models = options.of(encoder)
     files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}
     audit = {
         **{key: str(path) for key, path in files.items() if path is not None},
@@ -82,20 +78,15 @@ def retrieval(
         "neutral": neutral,
         "n_bootstrap": bootstrap,
     }
-    study = Study(
-        {"name": "Retrieval audit", "random_state": seed, "models": models, "retrieval": [audit]}
-    )
-    try:
-        study.plan  # noqa: B018 - checks all input before the folder is made
-    except (OSError, ValueError, TypeError) as error:
-        text = re.sub(r"^\[\[retrieval\]\] of .*?, key '(\w+)'", r"--\1", str(error))
-        raise again(error, text) from error
+    declared = {"random_state": seed, "models": options.of(encoder), "retrieval": [audit]}
+    study = Study({"name": "Retrieval audit", **declared})
+    study.plan  # noqa: B018 - checks all input before the folder is made
     out.mkdir(parents=True, exist_ok=True)
     results = study.run(out / "results.db")
-    failures = failures_of(results)
+    failures = opt.failures_of(results)
     written = results.export(out)
     write_html(results, out / "report.html")
     write(format, tables_of_rankings(results), results.retrieval_tables())
     if format == "table":
         print(f"Written to {out}: report.html, results.db, {', '.join(written)}")
-    end(failures)
+    opt.end(failures)

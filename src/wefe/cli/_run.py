@@ -8,24 +8,27 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 import typer
 
 from wefe._checks import import_library
-from wefe._files import atomic_file, check_writable
+from wefe._files import atomic_file
 from wefe._output import as_text, interval_text, tell
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.integrations.exports import write_cards
+from wefe.integrations.exports import CardFormat, write_cards
 from wefe.study import Study, StudyResults, study_file
 from wefe.study import verify as compute_again
-from wefe.study._export import check_pyarrow
 
 # The exit code of programs ended by Ctrl-C.
 _INTERRUPTED = 130
+# Formats of tables that need a library, and the extra with it.
+_LIBRARIES = {"model-index": ("yaml", "hub"), "parquet": ("pyarrow", "parquet")}
 # Maximum number of reasons to print, and their length.
 _MOST_REASONS = 3
 _LONGEST_REASON = 160
@@ -44,22 +47,15 @@ class Outputs:
 
     def check(self, report: Path | None) -> None:
         """Check that outputs can be written, before long work."""
-        from wefe.plotting._static import check_matplotlib
-
-        if self.figures is not None:
-            check_matplotlib()
-        if report is not None:
-            if report.suffix not in (".html", ".md"):
-                raise ValueError(f"{report}: expected a file that ends in .html or .md.")
-            check_writable(report)
+        if report is not None and report.suffix not in (".html", ".md"):
+            raise ValueError(f"{report}: expected a file that ends in .html or .md.")
+        opt.check_outputs(self.figures, report)
         if self.export is None:
             return
         if self.export.exists() and not self.export.is_dir():
             raise NotADirectoryError(f"{self.export} is a file; expected a folder for the tables.")
-        if self.export_format == "model-index":
-            import_library("yaml", "hub", "--export-format model-index")
-        if self.export_format == "parquet":
-            check_pyarrow()
+        if self.export_format in _LIBRARIES:
+            import_library(*_LIBRARIES[self.export_format], f"--export-format {self.export_format}")
 
     def write(self, results: StudyResults, report: Path | None) -> None:
         """Write the report, tables and figures, and print the file names."""
@@ -69,12 +65,11 @@ class Outputs:
             write_report = write_markdown if report.suffix == ".md" else write_html
             write_report(results, report)
             print(f"report: {report}")
-        if self.export_format == "model-index" or self.export_format == "every-eval-ever":
-            if self.export is not None:
-                written = write_cards(results, self.export, self.export_format)
-                print(f"{_count(len(written), 'model')}: {self.export}")
-        elif self.export is not None:
-            print(f"{len(results.export(self.export, self.export_format))} tables: {self.export}")
+        if self.export is not None:
+            is_card = self.export_format in get_args(CardFormat)
+            write: Any = partial(write_cards, results) if is_card else results.export
+            n, what = len(write(self.export, self.export_format)), "model" if is_card else "table"
+            print(f"{_count(n, what)}: {self.export}")
         if self.figures is not None:
             print(f"{len(write_figures(results, self.figures))} figures: {self.figures}")
 
@@ -89,10 +84,8 @@ class Stored:
     def source(self, path: Path) -> Study | StudyResults:
         """Return the study of a study file, or the results of a results file."""
         is_study = path.suffix == ".toml"
-        given, option, what = (
-            (self.name, "name", "results") if is_study else (self.results, "results", "study")
-        )
-        if given is not None:
+        option, what = ("name", "results") if is_study else ("results", "study")
+        if getattr(self, option) is not None:
             raise ValueError(f"--{option} is for a {what} file; {path} is not one.")
         return Study.from_file(path) if is_study else StudyResults.from_file(path, self.name)
 
@@ -178,12 +171,12 @@ def run(
     uses = {"scheduler": (on_dask, "--engine dask"), "n_jobs": (not on_dask, "--engine local")}
     opt.check_used(run, locals(), uses)
     declared = Study.from_file(study)
-    where = declared.results_path if results is None else results
+    where = results or declared.results_path
     outputs.check(report)
     try:
         found = declared.run(
             results,
-            n_jobs=None if on_dask else n_jobs,
+            n_jobs={"local": n_jobs}.get(engine),
             engine=engine,
             scheduler=scheduler,
             reopen=reopen,
@@ -197,8 +190,7 @@ def run(
     seconds = f"{found.run['seconds']:.1f} s"
     tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     outputs.write(found, report)
-    scores = found.to_frame()["score"]
-    if not found.is_complete or (len(scores) and scores.isna().all()):
+    if not found.is_complete or found.to_frame()["score"].isna().mean() == 1:
         raise typer.Exit(1)
 
 
@@ -223,7 +215,7 @@ def report(
     out : FILE
         File to write: .html, or .md for pull requests. Default: the name of the study with .html.
     """
-    out = study.with_suffix(".html") if out is None else out
+    out = out or study.with_suffix(".html")
     outputs.check(out)
     outputs.write(stored.open(study), out)
 
@@ -274,7 +266,7 @@ def print_results(results: StudyResults) -> None:
     tidy = results.to_frame()
     # Failures are listed below.
     done = tidy[tidy["status"] == "done"]
-    nan = done[done["score"].isna()]
+    reasons = done.loc[done["score"].isna(), "nan_reason"].value_counts()
     ranking = results.rankings()
     for title, table in tables_of_rankings(results):
         tell(title)
@@ -285,22 +277,21 @@ def print_results(results: StudyResults) -> None:
         print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
         blank = ranking.columns[ranking.isna().all()]
         _print_blank(done[done["metric"].isin(blank)])
-    if len(nan):
+    if len(reasons):
         tell(
-            f"\nNaN: {_count(len(nan), 'score')}; the report and the tables list all reasons. The "
-            "most frequent:"
+            f"\nNaN: {_count(reasons.sum(), 'score')}; the report and the tables list all reasons. "
+            "The most frequent:"
         )
-        for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
-            tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
-    for part in results.plan.query_sets:
-        if part.left_out:
-            names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
-            tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
+    for reason, n in reasons.head(_MOST_REASONS).items():
+        tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
+    for part in filter(attrgetter("left_out"), results.plan.query_sets):
+        names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
+        tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
     failures = results.failures()
     if len(failures):
         print("\nFailed:")
-        for model, reason, n_tasks in failures.itertuples(index=False):
-            tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
+    for model, reason, n_tasks in failures.itertuples(index=False):
+        tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
 
 
 def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -342,7 +333,7 @@ def _computed(results: StudyResults) -> str:
     n_computed = results.run["n_computed"]
     # Tasks with the same vectors share a result.
     new = {
-        outcome.key: task.place["metric"] if task.kind == "score" else _KINDS[task.kind]
+        outcome.key: _KINDS.get(task.kind, task.place.get("metric"))
         for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
         if outcome.finished is not None and outcome.finished >= results.run["started"]
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,6 @@ from wefe._files import atomic_file
 from wefe._output import Format, write
 from wefe._visible import as_csv
 from wefe.cli import _options as opt
-from wefe.cli._inputs import end, open_models, open_queries, preprocessors
 from wefe.datasets._opened import OpenedQueries
 from wefe.metrics._registry import as_metric
 from wefe.models._load import words_of
@@ -34,8 +34,8 @@ def silhouette(
     vary: Literal["targets", "attributes", "both"] = "both",
     runs: int = 100,
     step: int | None = None,
-    unbiased: str = "",
-    biased: str = "",
+    unbiased: str | None = None,
+    biased: str | None = None,
     seed: int = 0,
     n_jobs: int = 1,
     param: list[str] = [],
@@ -80,19 +80,17 @@ def silhouette(
     format
         Format of the printed table of silhouettes.
     """
-    asked_metrics = opt.check_metrics(metric, of_texts=False)
-    forms = preprocessors(lowercase)
-    params: dict[str, dict[str, Any]] = {
-        _plain(name): {"preprocessors": forms} for name in asked_metrics
-    }
-    both = ["weat", "weat-es"] if "weat" in params else []
-    for name, own in opt.parse_params(param, [*asked_metrics, *both]).items():
-        params[_plain(name)].update(own)
-    declared, asked = models.declared(), open_queries(queries, offline)
-    words = words_of(
-        [query for each in asked for query in each.queries], models.vocab_prefix or None, forms
-    )
-    opened, failures = open_models([*opt.by_name(declared).values()], words)
+    metrics = opt.check_metrics(metric, of_texts=False)
+    forms = opt.preprocessors(lowercase)
+    params = {_plain(name): {"preprocessors": forms} for name in metrics}
+    if "weat" in params:
+        metrics += ["weat", "weat-es"]
+    for name, own in opt.parse_params(param, metrics).items():
+        params[_plain(name)] |= own
+    declared, asked = models.declared(), opt.open_queries(queries, offline)
+    every = itertools.chain(*(each.queries for each in asked))
+    words = words_of(every, models.vocab_prefix, forms)
+    opened, failures = opt.open_models([*opt.by_name(declared).values()], words)
     study = _study_sets(
         asked,
         params,
@@ -102,13 +100,12 @@ def silhouette(
         step=step,
         random_state=seed,
         n_jobs=n_jobs,
-        unbiased=unbiased or None,
-        biased=biased or None,
+        unbiased=unbiased,
+        biased=biased,
         directory=out / "silhouettes",
     )
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
-    tables = [study.to_frame(), lost] if failures else [study.to_frame()]
-    table = pd.concat(tables, ignore_index=True)
+    table = pd.concat([study.to_frame(), lost][: 1 + bool(failures)], ignore_index=True)
     # Written even without rows, so that the file of an earlier call is not taken for this one's.
     known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
     files = {
@@ -122,7 +119,7 @@ def silhouette(
     write(format, _tables(study), {"silhouettes": table})
     if format == "table":
         print(*study.notes, f"Written to {out}: {', '.join(files)}", sep="\n")
-    end(failures)
+    opt.end(failures)
 
 
 def _tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -145,26 +142,32 @@ def _study_sets(
 ) -> SilhouetteStudy:
     """Study each query set with its own defaults, and join the studies."""
     studies: list[SilhouetteStudy] = []
-    failures: list[NothingMeasuredError] = []
-    queries: dict[str, Query] = {}
+    known: set[str] = set()
     for each in asked:
-        new = [query for query in each.queries if query.query_name not in queries]
-        queries |= {query.query_name: query for query in new}
+        new = {query.query_name: query for query in each.queries if query.query_name not in known}
+        known.update(new)
         own = {
             name: {**given, **as_metric(name).params_for_unpaired(given, each.name, each.paired)}
             for name, given in params.items()
         }
-        try:
-            studies += [silhouette_study([*own], new, metric_params=own, **options)] if new else []
-        except NothingMeasuredError as error:
-            # Another query set may be measurable.
-            failures.append(error)
-            studies.append(error.study)
-    if len(failures) == len(studies):
-        raise failures[0]
-    return replace(
+        # Another query set may be measurable.
+        studies += [_study(own, new, **options)] if new else []
+    joined = replace(
         studies[0],
-        silhouettes={key: one for study in studies for key, one in study.silhouettes.items()},
-        bias_types=tuple(queries),
-        notes=tuple(dict.fromkeys(note for study in studies for note in study.notes)),
+        silhouettes=dict(itertools.chain(*(study.silhouettes.items() for study in studies))),
+        bias_types=tuple(itertools.chain(*(study.bias_types for study in studies))),
+        notes=tuple(dict.fromkeys(itertools.chain(*(study.notes for study in studies)))),
     )
+    if not joined.silhouettes:
+        raise NothingMeasuredError(joined)
+    return joined
+
+
+def _study(
+    params: Mapping[str, Mapping[str, Any]], queries: Mapping[str, Query], **options: Any
+) -> SilhouetteStudy:
+    """Return a study, without silhouettes if nothing can be measured."""
+    try:
+        return silhouette_study([*params], queries, metric_params=params, **options)
+    except NothingMeasuredError as error:
+        return error.study
