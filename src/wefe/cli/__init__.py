@@ -17,17 +17,12 @@ from typing import Annotated, Any
 import typer
 
 _LONGEST_WARNING = 600
-# In the order of the help.
+# Module and name of each command, in the order of the help.
 _COMMANDS = (
-    "demo measure init run report verify diff check audit silhouette explore debias retrieval "
-    "replicate convert datasets"
+    "demo.demo measure.measure run.init run.run run.report run.verify check.diff check.check "
+    "audit.audit audit.silhouette explore.explore debias.debias run.retrieval demo.replicate "
+    "demo.convert demo.datasets"
 )
-_FILES = {
-    **dict.fromkeys(("init", "report", "verify"), "run"),
-    "convert": "datasets",
-    "diff": "check",
-    "replicate": "demo",
-}
 # Errors that end a command, and their messages.
 _ERRORS: dict[type[Exception], str] = {
     # Only a file made on purpose is nested so deeply.
@@ -60,8 +55,8 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    for name in _COMMANDS.split():
-        function = getattr(import_module(f"wefe.cli._{_FILES.get(name, name)}"), name)
+    for module, name in (command.split(".") for command in _COMMANDS.split()):
+        function = getattr(import_module(f"wefe.cli._{module}"), name)
         app.command(cls=Command, help=prose(function))(function)
     app.callback(invoke_without_command=True)(_top)
     return app
@@ -127,7 +122,7 @@ def _option_of_place(options: dict[str, Any], found: re.Match[str]) -> str:
 
 def _option_of_parameter(options: dict[str, Any], message: str, found: re.Match[str]) -> str:
     name, value = found.groups()
-    option = options.get(name) or options.get(name.removeprefix("n_"))
+    option = options.get(name, options.get(name.removeprefix("n_")))
     if option is None or option.opts[0] in message:
         return found[0]
     flag = str(option.opts[0])

@@ -10,6 +10,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -170,10 +171,12 @@ def explore(
     if format == "table":
         _print(found)
     elif format == "json":
-        models = [_as_data(found, name, one, lists) for name, one in directions.items()]
+        models = [
+            _as_data(found, name, one, of_lists=bool(lists)) for name, one in directions.items()
+        ]
         print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        table = _as_table(found, lists)
+        table = _as_table(found, of_lists=bool(lists))
         write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
         frequent = {"Frequent words": f"{among:,} from the start of the vocabulary"}
@@ -319,7 +322,7 @@ def _numbers(path: Path) -> dict[str, Any]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").fillna("")
     table = table.rename(columns=str.strip).map(str.strip)
     table = table[(table != "").any(axis=1)]
-    names = ["value"] if "value" in table else [name for name in table if name != "word"]
+    names = ["value"] if "value" in table else [str(name) for name in table if name != "word"]
     if "word" not in table or len(names) != 1:
         raise ValueError(
             f"expected the columns word and value; got {', '.join(map(repr, table.columns))}."
@@ -331,7 +334,7 @@ def _numbers(path: Path) -> dict[str, Any]:
             f"{wrong.iloc[0]!r} occurs twice, or is not a word. Keep one row per word."
         )
     values = table.set_index("word")[names[0]].replace("", "nan").map(float)
-    title = path.stem if names == ["value"] else names[0]
+    title = {"value": path.stem}.get(names[0], names[0])
     return {"group": names[0], "statistic_name": title, "statistic": values}
 
 
@@ -339,7 +342,7 @@ def _numbers(path: Path) -> dict[str, Any]:
 
 
 def _print(found: _Found) -> None:
-    parts = _side_by_side([page for _, page in found["page"]])
+    parts = _side_by_side([*dict(found["page"]).values()]) if found["page"] else []
     for _, page in found["words"]:
         n_more = len(page.neighbors) - _SHOWN
         more = f"\n... {n_more:,} more in --format csv and --out" * (n_more > 0)
@@ -348,7 +351,7 @@ def _print(found: _Found) -> None:
     for model, table in found["analogies"]:
         title = f"Analogies in {visible(model)}: word pairs that differ as the groups do"
         parts.append(f"{title}\n{as_text(table) if len(table) else 'none'}")
-    correlations = [one for _, one in found["statistic"]]
+    correlations = [*dict(found["statistic"]).values()]
     for first in correlations[:1]:
         parts.append(
             f"{visible(first.statistic_name)} and {visible(first.bias_name)}; confidence of "
@@ -358,12 +361,10 @@ def _print(found: _Found) -> None:
 
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
-    if not pages:
-        return []
     directions = "\n".join(str(page).splitlines()[0] for page in pages)
-    table = pd.concat([page.distribution for page in pages])[_DISTRIBUTION]
+    table = pd.concat(map(attrgetter("distribution"), pages))[_DISTRIBUTION]
     parts = [f"{directions}\n\n{as_text(table)}"]
-    extremes = pd.concat([page.extremes for page in pages])
+    extremes = pd.concat(map(attrgetter("extremes"), pages))
     extremes["word"] += extremes["projection"].map(" {:.2f}".format)
     for group in pages[0].directions.groups:
         own = extremes[extremes["group"] == group]
@@ -372,8 +373,8 @@ def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
         shown = shown[own["model"].unique()].reset_index()
         listed = as_text(shown) if len(shown) else "no word has a clear direction"
         parts.append(f"Farthest towards {visible(group)}\n{listed}")
-    caveats = {page.model_name: page.directions.caveat() for page in pages}
-    return parts + [f"beware, {visible(name)}: {text}" for name, text in caveats.items() if text]
+    caveats = [(page.model_name, page.directions.caveat()) for page in pages]
+    return parts + [f"beware, {visible(name)}: {text}" for name, text in caveats if text]
 
 
 def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
@@ -389,12 +390,12 @@ def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
     return shown.dropna(axis="columns", how="all")
 
 
-def _as_table(found: _Found, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _as_table(found: _Found, *, of_lists: bool) -> pd.DataFrame:
     makers: dict[str, Callable[[Any], pd.DataFrame]] = {
         "words": lambda page: page.to_frame(),
         "analogies": lambda table: table,
         "statistic": lambda one: one.to_frame(),
-        "page": lambda page: _of_lists(page, lists) if lists else page.extremes,
+        "page": lambda page: _of_lists(page) if of_lists else page.extremes,
     }
     part = next(filter(found.get, makers))
     tables = [makers[part](one).assign(model=model) for model, one in found[part]]
@@ -402,23 +403,24 @@ def _as_table(found: _Found, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame
     return table[["model", *table.columns.drop("model")]]
 
 
-def _of_lists(page: ModelPage, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    return page.projections[page.projections["set"].isin(list(lists))]
+def _of_lists(page: ModelPage) -> pd.DataFrame:
+    return page.projections[page.projections["set"] != "vocabulary"]
 
 
 def _as_data(
-    found: _Found, model: str, directions: BiasDirections, lists: Mapping[str, Sequence[str]]
+    found: _Found, model: str, directions: BiasDirections, *, of_lists: bool
 ) -> dict[str, Any]:
     """Return everything that was found in a model."""
-    own = {part: [one for name, one in pairs if name == model] for part, pairs in found.items()}
+    makers: dict[str, Callable[..., dict[str, Any]]] = {
+        "page": lambda page: page.to_dict(),
+        "words": lambda *pages: {"words": [page.to_dict() for page in pages]},
+        "analogies": lambda table: {"analogies": plain(table)},
+        "statistic": lambda one: {"statistic": one.to_dict()},
+    }
+    if of_lists:
+        makers["page"] = lambda page: page.to_dict() | {"projections": plain(_of_lists(page))}
     content: dict[str, Any] = {"model": model, "criterion": directions.name}
-    for page in own.get("page", ()):
-        content |= page.to_dict()
-        content |= {"projections": plain(_of_lists(page, lists))} if lists else {}
-    if own["words"]:
-        content["words"] = [page.to_dict() for page in own["words"]]
-    for table in own.get("analogies", ()):
-        content["analogies"] = plain(table)
-    for one in own.get("statistic", ()):
-        content["statistic"] = one.to_dict()
+    for part, pairs in found.items():
+        own = [one for name, one in pairs if name == model]
+        content |= makers[part](*own) if own else {}
     return content

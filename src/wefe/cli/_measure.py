@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import typer
 
@@ -260,7 +261,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
         return
     if ranking.isna().all().any():
         is_ranked = ranking.notna().all(axis=1)
-        remedy = "" if is_ranked.any() else ", or use --missing models"
+        remedy = ", or use --missing models" * (not is_ranked.any())
         say(
             "Blank: no query was answered by all models. Leave out the model that lacks "
             f"words{remedy}.",
@@ -282,12 +283,13 @@ def _comparison(results: StudyResults) -> pd.DataFrame:
     one, other = (model.label for model in results.plan.models)
     found = results.compare_models(one, other)
     found = found.rename(columns={"query_set": "queries"}).reindex(range(max(1, len(found))))
-    difference, is_less = found["difference"], found["difference"] < 0
-    found["less_bias"] = is_less.map({True: other, False: one}).where(difference != 0, None)
-    found["difference"] = difference.abs()
-    ends = found[["lower", "upper"]]
-    found["difference_lower"] = ends["lower"].where(~is_less, -ends["upper"])
-    found["difference_upper"] = ends["upper"].where(~is_less, -ends["lower"])
+    numbers = ["difference", "lower", "upper"]
+    found[numbers] = found[numbers].astype(float)
+    found["less_bias"] = np.sign(found["difference"]).map({-1: other, 1: one})
+    sign = np.where(found["difference"] < 0, -1, 1)
+    found["difference"] *= sign
+    bounds = found[["lower", "upper"]].mul(sign, axis="index")
+    found[["difference_lower", "difference_upper"]] = np.sort(bounds)
     is_too_few = ~(found["n_queries"] > 1)
     results_of = [*("less_bias", "difference", "difference_lower", "difference_upper"), "p_value"]
     found.loc[is_too_few, results_of] = None

@@ -66,6 +66,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import json
 import logging
 import re
@@ -180,7 +181,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     parts = text.split("=")
     ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
     name, rest = next((way for way in ways if is_there(way[1])), ways[0])
-    if not name.strip() or not rest:
+    if "" in (name.strip(), rest):
         raise ValueError(f"{text}: expected a name before '=', and a file or a list after it.")
     return name, rest
 
@@ -201,9 +202,8 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     Positional parameters become arguments, keyword-only parameters options. A parameter whose type
     is a dataclass becomes one option per field.
     """
-    parameters = inspect.signature(function, eval_str=True).parameters
-    groups = {name: one.annotation for name, one in parameters.items()}
-    groups = {name: kind for name, kind in groups.items() if is_dataclass(kind)}
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    groups = [each for each in parameters if is_dataclass(each.annotation)]
     texts = _SHARED | _described(function.__doc__)
     told = [
         each.replace(annotation=Annotated[each.annotation, _about(each, texts.get(each.name))])
@@ -214,12 +214,12 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     def run(**given: Any) -> None:
         needs = {names: (given.get(key, True), f"--{key}") for key, names in _NEEDS.items()}
         check_used(run, given, needs)
-        for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in _flat(kind)})
+        for group in groups:
+            own = {each.name: given.pop(each.name) for each in _flat(group.annotation)}
+            given[group.name] = group.annotation(**own)
         function(**given)
 
     run.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in told}
     return run
 
 
@@ -276,7 +276,7 @@ class Command(TyperCommand):
         groups = {"Arguments": " ".join(arguments), **_GROUPS, "Options": " ".join(params)}
         for title, names in groups.items():
             own = [params.pop(name) for name in names.split() if name in params]
-            records = [*filter(None, (help_record(param, ctx) for param in own))]
+            records = [*filter(None, map(help_record, own, itertools.repeat(ctx)))]
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
@@ -392,17 +392,20 @@ def open_models(
     errors: dict[str, Exception] = {}
     for each in declared:
         entry = EncoderEntry(**each) if "encoder" in each else TableEntry(**each)
-        options = entry.load_options()
         try:
-            if entry.is_encoder:
-                opened.append(load_encoder(entry.place, name=entry.label, **options))
-            else:
-                opened.append(load(entry.place, entry.name, words=words, **options))
+            opened.append(_opened(entry, words))
         except (ValueError, TypeError, OSError, ImportError) as error:
             errors[entry.label] = error
     if len(errors) == len(declared) > 0:
         raise next(iter(errors.values()))
     return opened, {name: " ".join(str(error).split()) for name, error in errors.items()}
+
+
+def _opened(entry: EncoderEntry | TableEntry, words: Collection[str]) -> WordEmbeddingModel:
+    options = entry.load_options()
+    if entry.is_encoder:
+        return load_encoder(entry.place, entry.label, **options)
+    return load(entry.place, entry.name, words=words, **options)
 
 
 def failures_of(results: StudyResults) -> dict[str, str]:
