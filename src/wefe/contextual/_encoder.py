@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import itertools
 import json
 import re
 import threading
@@ -39,6 +40,12 @@ DESCRIPTIONS: dict[Pooling, str] = {
     "cls": "first token",
     "sentence": "mean over the sentence",
 }
+
+
+def within(pooling: Pooling) -> Pooling:
+    """Return how a word in a text is pooled: 'auto' takes the mean there."""
+    return "mean" if pooling == "auto" else pooling
+
 
 # A batch takes more texts than `batch_size` where they are shorter than this.
 _USUAL_LENGTH = 64
@@ -397,9 +404,7 @@ class CachedEncoder:
         if not contexts:
             return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
         blocks: dict[Context, Vectors] = {}
-        # Within a text, 'auto' pools the word by its mean.
-        within: Pooling = "mean" if pooling == "auto" else pooling
-        kinds = {each: pooling if each.is_isolated else within for each in contexts}
+        kinds = {each: pooling if each.is_isolated else within(pooling) for each in contexts}
         for own in dict.fromkeys(kinds.values()):
             blocks |= self._blocks([each for each in kinds if kinds[each] == own], layers, own)
         widths = {block.shape[-1] for block in blocks.values()}
@@ -430,7 +435,7 @@ class CachedEncoder:
             )
             for each in contexts
         }
-        known = self.cache.get([key for own in keys.values() for key in own])
+        known = self.cache.get([*itertools.chain(*keys.values())])
         missing = {own: each for each, own in keys.items() if not known.keys() >= {*own}}
         rows = [*missing]
 

@@ -13,7 +13,7 @@ import pandas as pd
 from wefe._checks import as_seed
 from wefe._plain import Facts
 from wefe._visible import count, draw, unique_labels
-from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, within
 from wefe.contextual._model import ContextualModel, check_encoder, check_layers
 from wefe.metrics._base import BaseMetric
 from wefe.models._word_embedding_model import check_models
@@ -164,7 +164,7 @@ def layer_scores(
 
 
 def _at_layers(encoder: ContextualModel, layers: Sequence[int]) -> list[ContextualModel]:
-    source, how = _EveryLayer(encoder._source, layers), (encoder._hidden_pooling, encoder.templates)
+    source, how = _EveryLayer(encoder._source, layers), (within(encoder.pooling), encoder.templates)
     shared = ContextualModel(source, encoder.name, encoder.layer, *how)
     shared.vocab_prefix = encoder.vocab_prefix
     return [shared.at_layer(layer) for layer in layers]

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, get_args
@@ -42,10 +43,15 @@ _MODULES = re.compile(
     r"sentence_transformers\.(.+\.)?(Transformer|Pooling|Normalize|Dense|LayerNorm|Dropout)"
 )
 
-# What describes a model and its tokenizer; weights are chosen by name.
-_SMALL_FILES = (".json", ".txt", ".model", ".tiktoken", ".jinja")
-_SAFE_WEIGHTS = re.compile(r"(^|/)model(-[^/]*)?\.safetensors$")
-_PICKLED_WEIGHTS = re.compile(r"(^|/)pytorch_model[^/]*\.bin$")
+# What describes a model and its tokenizer; its weights; pickles with its weights.
+_FILES = [
+    re.compile(pattern)
+    for pattern in (
+        r"\.(json|txt|model|tiktoken|jinja)$",
+        r"(^|/)model(-[^/]*)?\.safetensors$",
+        r"(^|/)pytorch_model[^/]*\.bin$",
+    )
+]
 
 
 def load_encoder(
@@ -164,15 +170,10 @@ def load_encoder(
     """
     check_choice("pooling", pooling, get_args(Pooling))
     check_bool("cache", cache)
-    for option, size in (("batch_size", batch_size), ("max_length", max_length), ("dim", dim)):
-        if size is not None:
-            check_positive_int(option, size)
-    for option, text in (("name", name), ("prompt", prompt)):
-        if text is not None and not isinstance(text, str):
-            raise TypeError(f"{option} must be a string or None; got {found(text)}.")
+    _check_given(check_positive_int, batch_size=batch_size, max_length=max_length, dim=dim)
+    _check_given(_check_string, name=name, prompt=prompt)
+    _check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
-    if max_texts is not None:
-        check_number("max_texts", max_texts, 0)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
     of_models = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
     function = _function_of(source)
@@ -183,11 +184,10 @@ def load_encoder(
         encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
         _check_pooling(encoder, pooling, max_length)
     else:
-        _refuse(
-            "models, and source is a function, which encodes whole texts",
-            **{"pooling": None if pooling in ("auto", "sentence") else pooling, **of_models},
-            max_length=max_length,
-        )
+        if pooling not in ("auto", "sentence"):
+            of_models["pooling"] = pooling
+        whole = "models, and source is a function, which encodes whole texts"
+        _refuse(whole, **of_models, max_length=max_length)
         if cache and not (revision or name):
             raise TypeError(
                 "the cache identifies a function by its revision or name. Give one, for example "
@@ -205,6 +205,17 @@ def load_encoder(
         # Refuses too large a `dim`, and a pipeline without vectors of texts.
         cached.width(number, model.pooling)
     return model
+
+
+def _check_given(check: Callable[[str, Any], object], **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            check(name, value)
+
+
+def _check_string(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string or None; got {found(value)}.")
 
 
 def _refuse(only_for: str, **options: Any) -> None:
@@ -257,14 +268,11 @@ def _open(
     """Open a model of transformers or sentence-transformers."""
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
-    if dtype is not None:
-        check_choice("dtype", dtype, _DTYPES)
-    is_file = isinstance(source, str | os.PathLike)
-    if is_file and device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if is_file:
+    _check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
+    if isinstance(source, str | os.PathLike):
         _refuse("a transformers model given as an object", tokenizer=tokenizer)
         folder, name = _find_folder(source, revision, token)
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         return (*_from_folder(source, folder, device, dtype)[:3], name)
     _refuse("a model on Hugging Face, given by its name", revision=revision)
     if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
@@ -273,8 +281,8 @@ def _open(
         source = source.model, source.tokenizer
     if isinstance(source, tuple) and len(source) == 2:
         source, tokenizer = source[0], tokenizer or source[1]
-    is_model = _is_a(source, "transformers", "PreTrainedModel")
-    if not is_model or not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
+    kinds = {"PreTrainedModel": source, "PreTrainedTokenizerBase": tokenizer}
+    if not all(_is_a(each, "transformers", kind) for kind, each in kinds.items()):
         raise TypeError(
             "source must be a SentenceTransformer (it has a tokenizer), a transformers model with "
             "its tokenizer, load_encoder(model, tokenizer=tokenizer), a folder, or a model on "
@@ -418,9 +426,7 @@ def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
         raise ValueError(f"{repo} has no config.json, so transformers cannot open it.")
     for folder in folders:
         own = [name for name in repository.names if name.rpartition("/")[0] == folder]
-        safe = [name for name in own if _SAFE_WEIGHTS.search(name)]
-        pickled = [name for name in own if _PICKLED_WEIGHTS.search(name)]
-        small = [name for name in own if name.endswith(_SMALL_FILES)]
+        small, safe, pickled = (list(filter(kind.search, own)) for kind in _FILES)
         for name in small + (safe or pickled):
             repository.fetch(name)
     return repository.folder

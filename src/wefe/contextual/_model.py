@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_sequence, check_word_set, found
 from wefe._visible import html_table
-from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
@@ -88,8 +88,7 @@ class ContextualModel(WordEmbeddingModel):
         is_last = encoder.pipeline is not None and layer == encoder.n_layers - 1
         self._is_whole = asked_pooling == "auto" and is_last
         alone = templates is None or set(templates) == {SLOT}
-        within: Pooling = "mean" if asked_pooling == "auto" else asked_pooling
-        pooling = "auto" if self._is_whole and alone else within
+        pooling = "auto" if self._is_whole and alone else within(asked_pooling)
         self.layer, self.pooling, self.templates = layer, pooling, templates
         self.n_layers, self.max_length = encoder.n_layers, encoder.max_length
         super().__init__(EncodedVectors(source, layer, pooling, templates, name), name)
@@ -111,7 +110,7 @@ class ContextualModel(WordEmbeddingModel):
     def encoding(self) -> str:
         """A hash of the weights and of all options that affect a vector."""
         encoder = self._source.encoder
-        poolings = dict.fromkeys([self.pooling, self._hidden_pooling])
+        poolings = dict.fromkeys([self.pooling, within(self.pooling)])
         settings = [encoder.settings(self.layer, each) for each in poolings]
         own = self.layer, self.templates, self.max_length, self._source.dim, self._source.normalize
         parts = repr((self.fingerprint, settings, own)).encode()
@@ -123,11 +122,6 @@ class ContextualModel(WordEmbeddingModel):
         names = ("prompt", "layer", "pooling", "templates", "max_length", "encoding")
         own = {name: getattr(self, name) for name in names}
         return own | {"dim": self._source.dim, "normalize": self._source.normalize}
-
-    @property
-    def _hidden_pooling(self) -> Pooling:
-        """How hidden states are combined: within a text, 'auto' is 'mean'."""
-        return "mean" if self.pooling == "auto" else self.pooling
 
     def encode_words(self, words: Sequence[str]) -> Vectors:
         """Encode words in isolation, or through the templates.
