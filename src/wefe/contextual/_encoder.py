@@ -65,8 +65,7 @@ class Context(NamedTuple):
     text : str
         The text, usually a sentence.
     start, end : int
-        The characters of the word, ``text[start:end]``: 0 <= start < end <= len(text). Encoders
-        check this, the tuple does not.
+        The word is ``text[start:end]``: 0 <= start < end <= len(text). Encoders check this.
 
     Examples
     --------
@@ -104,8 +103,7 @@ _ONE_TOKEN = Tokens("a", [0], [0], [0])
 class Encoder:
     """A network with its tokenizer, and the SentenceTransformer (if any) that starts with it.
 
-    `network` computes hidden states, without head and decoder. A copy of the tokenizer is used,
-    which must be a fast one. `label` is its name in messages. `prompt` precedes each text; None
+    `network` computes hidden states, without head and decoder. `prompt` precedes each text; None
     means the default prompt of a SentenceTransformer.
     """
 
@@ -151,7 +149,6 @@ class Encoder:
 
     @cached_property
     def pipeline_dim(self) -> int:
-        """Number of dimensions of the whole SentenceTransformer."""
         try:
             with self._inference():
                 return int(self._encoded_whole([_ONE_TOKEN]).shape[-1])
@@ -199,7 +196,7 @@ class Encoder:
         return wanted
 
     def _probe(self) -> list[int]:
-        """Return the numbers of dimensions of the hidden states."""
+        """Return the number of dimensions of each hidden state."""
         try:
             with self._inference():
                 states = _states(self._run([_ONE_TOKEN], every=True))
@@ -253,7 +250,7 @@ class Encoder:
                 bar.update(len(places))
 
     def _encoded_whole(self, batch: Sequence[Tokens]) -> Vectors:
-        """Return the vectors of the SentenceTransformer itself, of shape (1, n_texts, dim)."""
+        """Return the vectors of the SentenceTransformer, of shape (1, n_texts, dim)."""
         vectors = self.pipeline.encode(
             [each.text for each in batch],
             prompt=self.prompt,
@@ -327,10 +324,7 @@ class Encoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
-
-        It ignores paths and a pooler, which may be random.
-        """
+        """A hash of weights (but a pooler's, which may be random), configuration and tokenizer."""
         tensors = [
             (name, each)
             for name, each in self._whole.state_dict().items()
@@ -349,7 +343,7 @@ class Encoder:
         return hashed.hexdigest()
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:
-        """Return everything else that a vector depends on, as bytes."""
+        """Return everything else that a vector depends on."""
         if pooling == "auto":
             own = _describe(self.pipeline)
         else:
@@ -384,7 +378,6 @@ class CachedEncoder:
         return VectorCache(self._folder and self._folder / f"{self.encoder.fingerprint}.sqlite")
 
     def width(self, layer: int, pooling: Pooling) -> int:
-        """Return the number of dimensions of the vectors."""
         encoder = self.encoder
         if encoder.dims[layer] is None:  # a function shows it with its first vector
             return int(self.vectors([encoder.alone("a")], [layer], pooling).shape[-1])
@@ -481,12 +474,7 @@ def _states(output: Any) -> list[torch.Tensor]:
 
 
 def token_weights(pooling: Pooling, batch: Sequence[Tokens]) -> npt.NDArray[np.float32]:
-    """Return the weights of tokens, of shape (n_texts, most tokens); each row sums to 1.
-
-    >>> token_weights("mean", [Tokens("", [7, 8, 9], word=[1, 2]), Tokens("", [7, 8], word=[1])])
-    array([[0. , 0.5, 0.5],
-           [0. , 1. , 0. ]], dtype=float32)
-    """
+    """Return the weights of tokens, of shape (n_texts, most tokens); each row sums to 1."""
     weights = np.zeros((len(batch), max(len(each.ids) for each in batch)), dtype=np.float32)
     for row, (_, ids, _, word) in zip(weights, batch, strict=True):
         pooled = {"mean": word, "first": word[:1], "cls": [0], "sentence": range(len(ids))}[pooling]

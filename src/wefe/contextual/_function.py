@@ -32,8 +32,7 @@ _AT_ONCE = 8
 class FunctionEncoder:
     """A function with the interface of :class:`wefe.contextual._encoder.Encoder`.
 
-    `function` takes a list of texts and returns an array of shape (n_texts, dim), or a coroutine
-    for one. `identity` is its name in the cache. `rate` limits the requests per second.
+    See :func:`load_encoder`; `identity` is the name in the cache.
     """
 
     n_layers = 1
@@ -75,7 +74,6 @@ class FunctionEncoder:
         return Context(word, 0, len(word))
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
-        """Return the texts to encode, or the reason why a text cannot be sent."""
         return [self._tokens(context.text) for context in contexts]
 
     def _tokens(self, text: str) -> Tokens | str:
@@ -87,7 +85,6 @@ class FunctionEncoder:
         raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
 
     def encode(self, tokens: Sequence[Tokens], *_: object, sink: Sink) -> None:
-        """Call the function in batches; `sink` takes each answer at once."""
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
 
             def take(places: range, vectors: Vectors) -> None:

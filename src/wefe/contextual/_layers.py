@@ -41,12 +41,11 @@ class LayerScores(Facts):
         The score that means no bias; NaN if it depends on the query.
     scores : DataFrame
         One row per model, query and layer: 'model_name', 'query_name', 'layer' (from 0, the output
-        of the embedding layer), 'depth' (its share of the last layer), 'metric', 'score',
-        'score_lower' and 'score_upper' (bootstrap interval over words), 'p_value' and 'nan_reason'.
+        of the embedding layer), 'depth' (layer / last layer), 'metric', 'score', 'score_lower' and
+        'score_upper' (bootstrap interval over words), 'p_value' and 'nan_reason'.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> row = {"model_name": "bert", "query_name": "Careers", "layer": 12, "score": 0.18}
     >>> LayerScores("WEAT-ES", 0.0, pd.DataFrame([row]))
     <LayerScores of WEAT-ES: 1 model, 1 query, 1 layer>

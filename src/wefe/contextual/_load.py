@@ -93,28 +93,27 @@ def load_encoder(
         'org/name@revision'. Code that comes with a model is never run.
 
         Or a function (also an `encode` method) that takes a list of texts and returns an array of
-        shape (n_texts, dim), or a coroutine for one; up to 8 batches of coroutines run
-        concurrently. A function encodes whole texts, and does not take `layer`, `device`, `dtype`,
-        `tokenizer`, `token` and `max_length`.
+        shape (n_texts, dim), or a coroutine for one; up to 8 coroutines run concurrently. A
+        function does not take `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
         The hidden state to read: 0 is the output of the embedding layer, -1 the last one.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
         'mean': the mean over the subwords of the word. 'first': its first subword. 'cls': the first
-        token of the text, if it is a special token. 'sentence': the mean over all tokens. 'auto':
-        the whole pipeline of a SentenceTransformer for isolated words at the last layer, otherwise
-        'mean'.
+        token of the text, which must be a special one. 'sentence': the mean over all tokens.
+        'auto': the whole pipeline of a SentenceTransformer for isolated words at the last layer,
+        otherwise 'mean'.
     templates : sequence of str, or str, optional
         Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``. A
         word becomes the mean of its pooled, unscaled vectors over them.
     batch_size : int, default=32
         Texts to encode at once, more if they are short; for a function, the most texts of one call.
     device : str, optional
-        For example 'cuda:1'. By default an object stays where it is, and files go to 'cuda' if
-        available, otherwise to 'cpu'.
+        For example 'cuda:1'. By default an object stays where it is, and files go to a GPU if
+        there is one.
     dtype : {'float16', 'bfloat16', 'float32'}, optional
-        Type of the weights; by default the model's. Vectors are always float32.
+        Type of the weights; by default the model's. Vectors are float32.
     tokenizer : transformers tokenizer, optional
         Tokenizer of a `transformers` model given as an object.
     revision, token : str, optional
@@ -127,19 +126,19 @@ def load_encoder(
     max_length : int, optional
         Maximum number of tokens per text, including special tokens; by default that of the model.
     prompt : str, optional
-        Text before each text, such as 'query: '. By default a SentenceTransformer uses its default
-        prompt, if any, for whole texts; '' uses none.
+        Text before each text, such as 'query: '. By default a SentenceTransformer uses its own for
+        whole texts; '' uses none.
     dim : int, optional
         Keep only so many numbers from the start of each vector (Matryoshka encoders).
     normalize : bool, default=False
         Scale the vector of each text to unit length, after the cut.
     max_texts : int, optional
-        Maximum number of texts to encode in this session, not counting the cache. More raise a
-        ValueError before encoding starts; with 0, it says how many there are.
+        Maximum number of texts to encode in this session, not counting the cache. If there are
+        more, a ValueError says how many, before encoding starts.
     rate : float, optional
         For a function: maximum number of calls per second.
     retries : int, default=4
-        For a function: how often to repeat a failed call, after 1 second, then 2, 4, ...
+        For a function: how often to repeat a failed call, after 1, 2, 4, ... seconds.
     progress : bool, default=True
         Whether to show a progress bar.
 
@@ -245,13 +244,13 @@ def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
 
 
 def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of an encoder library, though it may have an `encode`."""
+    """Tell whether a source is an object of an encoder library."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     return not libraries.isdisjoint({"transformers", "sentence_transformers"})
 
 
 def _is_a(value: object, library: str, name: str) -> bool:
-    """Tell whether `value` is an object of a library, without importing it."""
+    """Check the type of an object without importing its library."""
     kind = getattr(sys.modules.get(library), name, None)
     return kind is not None and isinstance(value, kind)
 
@@ -265,7 +264,6 @@ def _open(
     device: str | None,
     dtype: str | None,
 ) -> _Opened:
-    """Open a model of transformers or sentence-transformers."""
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
     _check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
@@ -327,7 +325,7 @@ def _name_of(model: Any) -> str:
 
 
 def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | None) -> _Opened:
-    """Open a folder of sentence-transformers or transformers; `source` is named in errors."""
+    """Open a folder; errors name `source`."""
     inner = _check_modules(folder)
     try:
         with _no_bar():

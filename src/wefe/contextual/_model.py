@@ -39,7 +39,7 @@ class ContextualModel(WordEmbeddingModel):
 
     A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
     are encoded when they are looked up, those of a query in one batch. Iteration, ``len``,
-    `vectors` and `save` cover the words looked up so far; their vectors cannot be changed.
+    `vectors` (read-only) and `save` cover the words looked up so far.
 
     `copy`, pickling, worker processes and mitigation make a static model of the words so far. Other
     words raise `UnreadWordError` there, so call :meth:`prepare` or :meth:`snapshot` first.
@@ -95,7 +95,7 @@ class ContextualModel(WordEmbeddingModel):
 
     @property
     def prompt(self) -> str:
-        """Text before every text; '' for none. 'auto' uses the default of a SentenceTransformer."""
+        """Text before every text; '' for none."""
         encoder = self._source.encoder
         if encoder.prompt is None and self.pooling == "auto":
             return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
@@ -103,7 +103,7 @@ class ContextualModel(WordEmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer; identifies the encoder in the cache."""
+        """A hash of weights, configuration and tokenizer."""
         return str(self._source.encoder.fingerprint)
 
     @property
@@ -118,7 +118,7 @@ class ContextualModel(WordEmbeddingModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The options that affect a vector, and their hash `encoding`; results carry them."""
+        """The options that affect a vector, and their hash `encoding`."""
         names = ("prompt", "layer", "pooling", "templates", "max_length", "encoding")
         own = {name: getattr(self, name) for name in names}
         return own | {"dim": self._source.dim, "normalize": self._source.normalize}
@@ -149,7 +149,7 @@ class ContextualModel(WordEmbeddingModel):
         Parameters
         ----------
         words : iterable of str, Query or Criterion; or one Query or Criterion
-            Queries and criteria stand for their words. Words that the model lacks are skipped.
+            Queries and criteria stand for their words. Unknown words are skipped.
         preprocessors : list of dict, optional
             The forms in which words of queries will be looked up; by default as written.
         """
@@ -259,13 +259,13 @@ class ContextualModel(WordEmbeddingModel):
         subwords : {'refuse', 'mean', 'first'}, default='refuse'
             Words of several tokens: out of vocabulary, their mean, or their first token.
         name : str, optional
-            By default the name of this model and 'input embeddings'.
+            By default '<name>, input embeddings'.
 
         Returns
         -------
         WordEmbeddingModel
             The same as :func:`wefe.models.load` makes of the files; its vocabulary has the words of
-            one token. Layer 0 of the encoder differs because it adds positions.
+            one token. Layer 0 differs because it adds positions.
         """
         table, tokenizer = self._source.encoder.input_table()
         name = f"{self.name}, input embeddings" if name is None else name
@@ -280,7 +280,7 @@ class ContextualModel(WordEmbeddingModel):
         layer : int
             From 0, the output of the embedding layer, to ``n_layers - 1``; -1 is the last one.
         name : str, optional
-            By default the name of this model and the layer.
+            By default '<name>, layer <layer>'.
 
         Returns
         -------
@@ -337,7 +337,6 @@ class EncodedVectors(StoredVectors):
 
     @property
     def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
         return frozenset(self.key_to_index)
 
     @property
@@ -355,7 +354,6 @@ class EncodedVectors(StoredVectors):
         ]
 
     def _encode(self, words: Sequence[str]) -> Vectors:
-        """Return the vectors of words, of shape (n_words, dim)."""
         contexts = self._contexts(words)
         vectors: Vectors = self._source.vectors(contexts, [self.layer], self.pooling)[0]
         if self.templates is None:
@@ -393,7 +391,7 @@ class EncodedVectors(StoredVectors):
                 index.update(zip(new, range(len(index), len(self._rows)), strict=True))
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word outside the vocabulary, as tables with subwords do."""
+        """Return the vector of a word, as tables with subwords do."""
         vector: FloatArray = self.rows([self.key_to_index[word]])[0]
         return vector
 
@@ -404,13 +402,12 @@ class EncodedVectors(StoredVectors):
 
     @property
     def vectors(self) -> FloatArray:
-        """The read-only vectors of the words looked up so far."""
         vectors = self._make(np.arange(len(self.key_to_index)))
         vectors.flags.writeable = False
         return vectors
 
     def still(self) -> ArrayVectors:
-        """Return a separate table of the words so far and their vectors."""
+        """Return a static copy of the words so far."""
         with self.lock:
             vectors, words = np.array(self.vectors), list(self.key_to_index)
             lost = [word for word, reason in self._reasons.items() if reason is not None]

@@ -33,10 +33,9 @@ Permuted: TypeAlias = Literal["words", "sentences"]
 class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
-    Every word is put into every template ("This is {}.", "That is {}.", ...). WEAT is measured with
-    each sentence as one element of its set: the vector of the whole text, with the pooling of the
-    model ('first' is then the first token). Templates of the model itself are not used. SEAT needs
-    an encoder (:func:`load_encoder`).
+    Every word is put into every template ("This is {}.", "That is {}.", ...). Each sentence is one
+    element of its set: the vector of the whole text, with the pooling of the model ('first' is then
+    the first token), but not its templates. SEAT needs an encoder (:func:`load_encoder`).
 
     Parameters
     ----------
@@ -45,9 +44,9 @@ class SEAT(BaseMetric):
         'adjective'); or templates with one ``"{}"`` each; or a mapping from the name of every set
         to one of these. An "a" before the gap becomes "an" if the word requires it.
     permute : {'words', 'sentences'}, default='words'
-        What the p-value exchanges between the target sets. 'words': whole words, with their mean
+        What the p-value exchanges between the target sets. 'words': words, with their mean
         association over sentences. 'sentences': as published; the p-value is too small, because
-        sentences of one word depend on each other. The score does not depend on it.
+        sentences of one word depend on each other.
     return_effect_size : bool, default=True
         Put the effect size under 'result', not the statistic.
     ddof : {0, 1}, default=1
