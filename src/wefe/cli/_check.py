@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import logging
-import math
 import os
 import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -130,21 +129,17 @@ def check(
         raise typer.Exit(1)
 
 
-def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
-    limits: dict[str, float] = {}
+def _parse_limits(texts: Sequence[str]) -> dict[str, Any]:
+    limits: dict[str, Any] = {}
     for text in texts:
         # Labels may contain '='.
         metric, _, value = map(str.strip, text.rpartition("="))
-        try:
-            most = float(value)
-        except ValueError:
-            most = math.nan
-        if not metric or not 0 <= most < math.inf or metric in limits:
+        if not metric or metric in limits:
             raise ValueError(
-                f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
-                "weat-es=0.5. Give each metric only once."
+                f"--max {text!r}: expected METRIC=VALUE, for example weat-es=0.5. Give each metric "
+                "only once."
             )
-        limits[metric] = most
+        limits[metric] = opt.json_or_text(value)
     return limits
 
 

@@ -69,8 +69,7 @@ def demo(
     )
     exact = WEAT(return_effect_size=True, calculate_p_value=True, p_value_method="exact")
     tidy = measure(exact, tests_asked, [tested], metric_params=lookup)
-    columns = {"query_name": "test", "score": "effect_size", "p_value": "p_value"}
-    tidy = tidy.rename(columns=columns)
+    tidy = tidy.rename(columns={"query_name": "test", "score": "effect_size"})
     print(as_text(tidy[["test", "effect_size", "p_value", "words_used", "words_lost"]]))
     if tidy["effect_size"].isna().all():
         reason = tidy["nan_reason"].iloc[0]
@@ -82,7 +81,7 @@ def demo(
         "from the exact permutation test, one-sided as in the paper; 'wefe measure' tests both "
         "sides, and adjusts p-values for the number of tests.\n"
     )
-    n_models = {4: "four", 5: "five"}[len(models)]
+    n_models = ["four", "five"][len(models) - 4]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")
     params: dict[str, dict[str, Any]] = {
         "weat-es": {},

@@ -185,7 +185,7 @@ def run(
         # Workers have ended, and nothing is left to clean up.
         sys.stderr.flush()
         os._exit(_INTERRUPTED)
-    print_results(found)
+    _print_results(found)
     seconds = f"{found.run['seconds']:.1f} s"
     tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     outputs.write(found, report)
@@ -260,16 +260,14 @@ def verify(
         raise typer.Exit(1)
 
 
-def print_results(results: StudyResults) -> None:
+def _print_results(results: StudyResults) -> None:
     """Print the ranks, and what could not be computed."""
     tidy = results.to_frame()
     # Failures are listed below.
     done = tidy[tidy["status"] == "done"]
     reasons = done.loc[done["score"].isna(), "nan_reason"].value_counts()
     ranking = results.rankings()
-    for title, table in tables_of_rankings(results):
-        tell(title)
-        print(as_text(table) + "\n")
+    write("table", _tables_of_rankings(results), {})
     if not ranking.empty:
         is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
@@ -293,7 +291,7 @@ def print_results(results: StudyResults) -> None:
         tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
 
 
-def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
+def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the main tables of each audit of a ranking."""
     for task, audit in results.retrieval():
         for table, column, columns, title in (
@@ -378,13 +376,13 @@ def _count(n: int, what: str) -> str:
 def retrieval(
     *,
     encoder: list[str],
-    queries: Path,
-    documents: Path,
+    queries: str,
+    documents: str,
     out: Path,
-    names: Path | None = None,
+    names: str | None = None,
     k: int = 10,
     neutral: list[str] = [],
-    relevance: Path | None = None,
+    relevance: str | None = None,
     bootstrap: int = 1000,
     seed: int = 0,
     options: opt.Encoders,
@@ -434,10 +432,11 @@ def retrieval(
     """
     from wefe.report import write_html
 
-    files = {"queries": queries, "documents": documents, "names": names, "relevance": relevance}
     audit = {
-        **{key: str(path) for key, path in files.items() if path is not None},
-        "name": documents.stem,
+        "queries": queries,
+        "documents": documents,
+        "names": names,
+        "relevance": relevance,
         "k": k,
         "neutral": neutral,
         "n_bootstrap": bootstrap,
@@ -450,7 +449,7 @@ def retrieval(
     failures = opt.failures_of(results)
     written = results.export(out)
     write_html(results, out / "report.html")
-    write(format, tables_of_rankings(results), results.retrieval_tables())
+    write(format, _tables_of_rankings(results), results.retrieval_tables())
     if format == "table":
         print(f"Written to {out}: report.html, results.db, {', '.join(written)}")
     opt.end(failures)
