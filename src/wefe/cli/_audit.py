@@ -132,7 +132,6 @@ def audit(
 def _words(
     parts: list[Query], criteria: list[Criterion], prefix: str | None, forms: list[dict[str, Any]]
 ) -> set[str]:
-    """Return the words to read from the models."""
     sets = itertools.chain(*(one.definitional_sets for one in criteria))
     defining = {*itertools.chain(*sets)}
     cased = {(prefix or "") + form for form in defining.union(map(str.lower, defining))}
@@ -140,7 +139,6 @@ def _words(
 
 
 def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:
-    """Return the audits that are possible, and log why others are not."""
     found = []
     for model, what in itertools.product(models, asked):
         try:
@@ -197,7 +195,6 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 
 
 def _print_notes(found: _Found, others: Mapping[str, pd.DataFrame]) -> None:
-    """Explain the columns and print the warnings."""
     audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
     warned = [*filter(attrgetter("warnings"), audited)]
     sides = {getattr(one.comparison, "alternative", "") for one in found.queries} - {""}
@@ -229,7 +226,6 @@ def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
 
 
 def _write_figures(found: list[Any], path: Path) -> None:
-    """Write a page of figures that works offline."""
     parts = [
         one.plot().to_html(full_html=False, include_plotlyjs=position == 0)
         for position, one in enumerate(found)

@@ -195,7 +195,6 @@ def _one_line(text: str) -> str:
 
 
 def _print_junit(report: GateReport) -> None:
-    """Print the report as a JUnit test suite, with one test per check."""
     table = report.to_frame()
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})

@@ -151,7 +151,6 @@ def _criterion(text: str, offline: bool) -> Criterion:
 
 
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split parameters into those of the constructor and those of `fit`."""
     own = inspect.signature(kind).parameters
     fit = inspect.signature(kind.fit).parameters
     others = [name for name in fit if name not in (*own, *_NOT_PARAMETERS)]

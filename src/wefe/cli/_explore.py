@@ -271,7 +271,6 @@ def _explore(
 
 
 def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return the lists of --words by name."""
     lists: dict[str, list[str]] = {}
     for text in texts:
         name, words = _word_list(text)
@@ -297,7 +296,6 @@ def _word_list(text: str) -> tuple[str, list[str]]:
 
 
 def _statistic(text: str, offline: bool) -> list[dict[str, Any]]:
-    """Return the group, the title and the values of --statistic, if it is given."""
     if not text:
         return []
     if text == "census":
@@ -410,7 +408,6 @@ def _of_lists(page: ModelPage) -> pd.DataFrame:
 def _as_data(
     found: _Found, model: str, directions: BiasDirections, *, of_lists: bool
 ) -> dict[str, Any]:
-    """Return everything that was found in a model."""
     makers: dict[str, Callable[..., dict[str, Any]]] = {
         "page": lambda page: page.to_dict(),
         "words": lambda *pages: {"words": [page.to_dict() for page in pages]},

@@ -256,7 +256,6 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
 
 
 def _print_verdict(ranking: pd.DataFrame) -> None:
-    """Print the model with the least bias measured, or why there is no ranking."""
     if len(ranking) < 2:
         return
     if ranking.isna().all().any():
@@ -323,7 +322,6 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
-    """Return a table of metrics and models, with the longer of both as rows."""
     n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
         f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"

@@ -117,15 +117,12 @@ _PARAMETER = re.compile(
 
 @dataclass(frozen=True)
 class Encoders:
-    """Options of encoders."""
-
     layer: int = -1
     pooling: Pooling = "auto"
     prompt: str | None = None
     dim: int | None = None
 
     def of(self, encoders: Sequence[str], **more: Any) -> list[dict[str, Any]]:
-        """Return encoders as entries of a study file."""
         names = ("layer", "pooling", "prompt", "dim")
         options = {name: getattr(self, name) for name in names}
         return _entries("encoder", encoders, **options, **more)
@@ -133,8 +130,6 @@ class Encoders:
 
 @dataclass(frozen=True)
 class Models(Encoders):
-    """Options of models and encoders."""
-
     model: list[str] = field(default_factory=list)
     encoder: list[str] = field(default_factory=list)
     template: list[str] = field(default_factory=list)
@@ -142,7 +137,6 @@ class Models(Encoders):
     trust_pickle: bool = False
 
     def entries(self, **of_tables: Any) -> list[dict[str, Any]]:
-        """Return models and encoders as entries of a study file."""
         lookup = {"vocab_prefix": self.vocab_prefix, "trust_pickle": self.trust_pickle}
         tables = _entries("source", self.model, **lookup, **of_tables)
         return tables + self.of(self.encoder, templates=self.template or None)
@@ -249,7 +243,6 @@ def _about(parameter: inspect.Parameter, described: Sequence[str] | None) -> Any
 
 
 def prose(function: Callable[..., None]) -> str:
-    """Return a docstring without its parameters."""
     return (inspect.getdoc(function) or "").partition("\n\nParameters\n")[0]
 
 
@@ -304,7 +297,6 @@ def check_used(
 
 
 def json_or_text(value: str) -> Any:
-    """Parse a JSON value; other text is returned as it is."""
     try:
         return json.loads(value)
     except ValueError:
@@ -312,7 +304,6 @@ def json_or_text(value: str) -> Any:
 
 
 def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the parameters of --param by metric."""
     params: dict[str, dict[str, Any]] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -363,7 +354,6 @@ def check_outputs(figures: Path | None, file: Path | None = None) -> None:
 
 
 def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
-    """Return the look-up options: words as written, then in lower case if requested."""
     return [{}, {"lowercase": True}] if lowercase else [{}]
 
 

@@ -39,14 +39,11 @@ _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_h
 
 @dataclass(frozen=True)
 class Outputs:
-    """Options of what to write besides the report."""
-
     figures: Path | None = None
     export: Path | None = None
     export_format: Literal["csv", "json", "parquet", "model-index", "every-eval-ever"] = "csv"
 
     def check(self, report: Path | None) -> None:
-        """Check that outputs can be written, before long work."""
         if report is not None and report.suffix not in (".html", ".md"):
             raise ValueError(f"{report}: expected a file that ends in .html or .md.")
         opt.check_outputs(self.figures, report)
@@ -58,7 +55,6 @@ class Outputs:
             import_library(*_LIBRARIES[self.export_format], f"--export-format {self.export_format}")
 
     def write(self, results: StudyResults, report: Path | None) -> None:
-        """Write the report, tables and figures, and print the file names."""
         from wefe.report import write_figures, write_html, write_markdown
 
         if report is not None:
@@ -75,13 +71,10 @@ class Outputs:
 
 @dataclass(frozen=True)
 class Stored:
-    """Options of where results are."""
-
     results: Path | None = None
     name: str | None = None
 
     def source(self, path: Path) -> Study | StudyResults:
-        """Return the study of a study file, or the results of a results file."""
         is_study = path.suffix == ".toml"
         option, what = ("name", "results") if is_study else ("results", "study")
         if getattr(self, option) is not None:
@@ -261,7 +254,6 @@ def verify(
 
 
 def _print_results(results: StudyResults) -> None:
-    """Print the ranks, and what could not be computed."""
     tidy = results.to_frame()
     # Failures are listed below.
     done = tidy[tidy["status"] == "done"]
@@ -292,7 +284,6 @@ def _print_results(results: StudyResults) -> None:
 
 
 def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the main tables of each audit of a ranking."""
     for task, audit in results.retrieval():
         for table, column, columns, title in (
             (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
@@ -326,7 +317,6 @@ def _print_blank(asked: pd.DataFrame) -> None:
 
 
 def _computed(results: StudyResults) -> str:
-    """Describe how many results of each kind are new."""
     n_computed = results.run["n_computed"]
     # Tasks with the same vectors share a result.
     new = {
@@ -356,7 +346,6 @@ _KINDS = {
 
 
 def _so_far(study: Study, where: Path) -> str:
-    """Describe what an interrupted run has kept."""
     try:
         results = study.results(where)
     except (OSError, ValueError, sqlite3.Error):

@@ -444,7 +444,6 @@ class CachedEncoder:
         return {each: np.stack([known[key] for key in own]) for each, own in keys.items()}
 
     def _tokenized(self, contexts: Sequence[Context]) -> list[Any]:
-        """Return the tokens of texts to encode; refuse words without any, and too many texts."""
         tokens: list[Any] = self.encoder.tokenize(contexts)
         for context, each in zip(contexts, tokens, strict=True):
             if isinstance(each, str):
@@ -464,7 +463,6 @@ class CachedEncoder:
 
 
 def shortened(text: str) -> str:
-    """Return a text in quotes, cut if it is long."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
@@ -510,7 +508,6 @@ def _tensor_digest(tensor: torch.Tensor) -> bytes:
 
 
 def _describe(pipeline: Any) -> dict[str, Any]:
-    """Return the settings of a SentenceTransformer that affect its vectors."""
     modules: Any = [
         (type(each).__name__, getattr(each, "get_config_dict", dict)()) for each in pipeline
     ]

@@ -134,7 +134,6 @@ class FunctionEncoder:
         await asyncio.sleep(start - time.monotonic())
 
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
-        """Return the vectors as an array; refuse wrong shapes and non-finite numbers."""
         try:
             vectors: Vectors = np.atleast_1d(np.asarray(answer, dtype=np.float32))
         except (TypeError, ValueError):  # no numbers, or rows of different lengths

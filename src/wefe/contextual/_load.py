@@ -234,7 +234,6 @@ def _check_pooling(encoder: Encoder, pooling: Pooling, max_length: int | None) -
 
 
 def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
-    """Return the function of a source that turns texts into vectors, or None."""
     # A class is a slip, and a text has an `encode` of another kind.
     if isinstance(source, type | str) or is_encoder_object(source):
         return None
@@ -244,7 +243,6 @@ def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
 
 
 def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of an encoder library."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     return not libraries.isdisjoint({"transformers", "sentence_transformers"})
 
@@ -325,7 +323,6 @@ def _name_of(model: Any) -> str:
 
 
 def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | None) -> _Opened:
-    """Open a folder; errors name `source`."""
     inner = _check_modules(folder)
     try:
         with _no_bar():

@@ -363,7 +363,6 @@ class EncodedVectors(StoredVectors):
         return mean
 
     def check_known(self, words: Sequence[str]) -> None:
-        """Raise KeyError for the first word that the encoder cannot represent."""
         self._note(words)
         for word in words:
             if self._reasons[word] is not None:
@@ -472,7 +471,6 @@ def check_layer(layer: object, n_layers: int) -> int:
 
 
 def check_layers(layers: Sequence[int] | None, n_layers: int) -> list[int]:
-    """Return the indices of hidden states, by default all."""
     wanted = range(n_layers) if layers is None else check_sequence("layers", layers)
     chosen = [check_layer(layer, n_layers) for layer in wanted]
     if not chosen:
@@ -494,7 +492,6 @@ def _check_contexts(contexts: Sequence[Context]) -> Sequence[Context]:
 
 
 def check_encoder(model: object, who: str) -> ContextualModel:
-    """Return the model if it encodes sentences; refuse a static one."""
     check_model(model)
     if not hasattr(model, "encode_contexts"):
         raise TypeError(
@@ -506,7 +503,6 @@ def check_encoder(model: object, who: str) -> ContextualModel:
 
 
 def forms_of(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    """Return all forms of the words of a query that an encoder can represent."""
     words = [word for part in query.target_sets + query.attribute_sets for word in part]
     found = forms_found(encoder, words, lookup.get("preprocessors"), "all")
     return list(dict.fromkeys(form for forms in found.values() for form in forms))
