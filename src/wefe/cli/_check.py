@@ -7,7 +7,7 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 from xml.etree import ElementTree
@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import typer
 
-from wefe._output import Format, as_json, as_latex, as_text, say, tell
+from wefe._output import Format, as_text, say, tell, write
 from wefe._visible import as_csv, visible
 from wefe.cli import _options as opt
 from wefe.cli._run import Stored
@@ -187,7 +187,8 @@ def _print_github(report: GateReport) -> None:
 
 
 def _print_json(report: GateReport) -> None:
-    print(as_json({"checks": report.to_frame(), "notes": pd.DataFrame({"note": report.notes})}))
+    notes = pd.DataFrame({"note": report.notes})
+    write("json", [], {"checks": report.to_frame(), "notes": notes})
 
 
 def _one_line(text: str) -> str:
@@ -273,8 +274,16 @@ def diff(
         for path in (before, after)
     )
     found = compare(one, other, tolerance=tolerance)
-    texts = {"csv": _diff_csv, "json": _diff_json, "latex": _diff_latex, "table": _diff_text}
-    print(texts.get(format, StudyDiff.to_markdown)(found), end="")
+    texts: dict[str, Callable[[StudyDiff], str]] = {
+        "csv": _diff_csv,
+        "markdown": StudyDiff.to_markdown,
+        "table": _diff_text,
+    }
+    if format in texts:
+        print(texts[format](found), end="")
+    else:
+        shown = [(title, frame) for title, frame, _ in found.tables()]
+        write(format, shown, {"differences": found.table, "settings": found.settings})
     if not found.is_empty:
         raise typer.Exit(1)
 
@@ -283,14 +292,6 @@ def _diff_csv(found: StudyDiff) -> str:
     """Return CSV with quoted names, so that no line can be a command to a CI server."""
     frame = found.rows().map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
     return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
-
-
-def _diff_json(found: StudyDiff) -> str:
-    return as_json({"differences": found.table, "settings": found.settings}) + "\n"
-
-
-def _diff_latex(found: StudyDiff) -> str:
-    return "\n".join(as_latex(title, frame) for title, frame, _ in found.tables())
 
 
 def _diff_text(found: StudyDiff) -> str:

@@ -125,9 +125,8 @@ class Encoder:
         self._tokenizer = self._copied(tokenizer)
         self._add_space = marks_spaces(self._tokenizer)
         # A space by itself says no more of a word than an unknown token.
-        vocabulary = self._tokenizer.get_vocab()
-        spaces = {vocabulary[mark] for mark in SPACES if mark in vocabulary}
-        self._meaningless = frozenset(tokenizer.all_special_ids) | spaces
+        spaces = map(self._tokenizer.token_to_id, SPACES)
+        self._meaningless = frozenset([*tokenizer.all_special_ids, *spaces])
         # Without a token for padding any will do: it is never attended to.
         self._pad_id = tokenizer.pad_token_id or 0
         accepted = {*inspect.signature(network.forward).parameters}
