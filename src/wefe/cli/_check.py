@@ -16,7 +16,7 @@ import pandas as pd
 import typer
 
 from wefe._output import Format, as_text, say, tell, write
-from wefe._visible import as_csv, visible
+from wefe._visible import as_csv, visible, visible_data
 from wefe.cli import _options as opt
 from wefe.cli._run import Stored
 from wefe.study import Study, StudyResults
@@ -290,8 +290,7 @@ def diff(
 
 def _diff_csv(found: StudyDiff) -> str:
     """Return CSV with quoted names, so that no line can be a command to a CI server."""
-    frame = found.rows().map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
-    return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
+    return as_csv(found.rows().map(visible_data), quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _diff_text(found: StudyDiff) -> str:

@@ -56,7 +56,7 @@ def demo(
     """
     logging.getLogger("wefe").setLevel(logging.ERROR)
     tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
-    lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
+    lookup: dict[str, Any] = {"preprocessors": opt.preprocessors(True)}
     models = _demo_models()
     if model is not None:
         words = words_of([*tests_asked, *queries], preprocessors=lookup["preprocessors"])
@@ -119,13 +119,14 @@ def demo(
 def _demo_models() -> list[WordEmbeddingModel]:
     full = load_test_model()
     words = list(full.vocab)
-    # Principal components come in order, so the first ones are the best short version.
-    shorter = [
-        WordEmbeddingModel.from_arrays(words, full.vectors[:, :dim].copy(), f"first {dim} dims")
-        for dim in (64, 16)
-    ]
-    shuffled = np.random.default_rng(0).permutation(full.vectors)
-    return [full, *shorter, WordEmbeddingModel.from_arrays(words, shuffled, "shuffled control")]
+    others = {
+        # Principal components come in order, so the first ones are the best short version.
+        "first 64 dims": full.vectors[:, :64].copy(),
+        "first 16 dims": full.vectors[:, :16].copy(),
+        "shuffled control": np.random.default_rng(0).permutation(full.vectors),
+    }
+    from_arrays = WordEmbeddingModel.from_arrays
+    return [full, *(from_arrays(words, vectors, name) for name, vectors in others.items())]
 
 
 @opt.command
