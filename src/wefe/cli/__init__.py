@@ -32,6 +32,13 @@ _ERRORS: dict[type[Exception], str] = {
     "kept; run the same command again to continue.",
     **dict.fromkeys((ValueError, TypeError, OSError, ImportError), "{}"),
 }
+# Where a study that is not in a file is wrong: "study: key 'lookup', key 'normalize'".
+_PLACE = re.compile(
+    r"(?m)^(?:study: (?:key '(?P<table>\w+)', (?:number \d+, )?)?(?P<param>key 'params', )?"
+    r"|\[\[(?P<part>\w+)\]\] of '.*?', )key '(?P<key>[^']+)'"
+)
+# Skips quotes, paths and parameters of metrics.
+_PARAMETER = re.compile(r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)")
 
 
 def application() -> typer.Typer:
@@ -98,15 +105,6 @@ def _as_options(message: str) -> str:
     }
     message = _PLACE.sub(partial(_option_of_place, options), message)
     return _PARAMETER.sub(partial(_option_of_parameter, options, message), message)
-
-
-# Where a study that is not in a file is wrong: "study: key 'lookup', key 'normalize'".
-_PLACE = re.compile(
-    r"(?m)^(?:study: (?:key '(?P<table>\w+)', (?:number \d+, )?)?(?P<param>key 'params', )?"
-    r"|\[\[(?P<part>\w+)\]\] of '.*?', )key '(?P<key>[^']+)'"
-)
-# Skips quotes, paths and parameters of metrics.
-_PARAMETER = re.compile(r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)")
 
 
 def _option_of_place(options: dict[str, Any], found: re.Match[str]) -> str:

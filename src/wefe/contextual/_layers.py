@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed
+from wefe._checks import as_seed, check_sequence
 from wefe._plain import Facts
 from wefe._visible import count, draw, unique_labels
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, within
-from wefe.contextual._model import ContextualModel, check_encoder, check_layers
+from wefe.contextual._model import ContextualModel, check_encoder, check_layer
 from wefe.metrics._base import BaseMetric
 from wefe.models._word_embedding_model import check_models
 from wefe.query import Query, check_queries, unique_queries
@@ -149,11 +149,13 @@ def layer_scores(
     tables = []
     labels = unique_labels([encoder.name for encoder in encoders], "models")
     for label, encoder in zip(labels, encoders, strict=True):
-        chosen = sorted(set(check_layers(layers, encoder.n_layers)))
+        n = encoder.n_layers
+        wanted = range(n) if layers is None else check_sequence("layers", layers)
+        chosen = sorted({check_layer(layer, n) for layer in wanted})
         table = measure(metric, asked, _at_layers(encoder, chosen), **options)
         table["model_name"] = label
         table["layer"] = table.groupby("query_name").cumcount().map(chosen.__getitem__)
-        table["depth"] = table["layer"] / max(1, encoder.n_layers - 1)
+        table["depth"] = table["layer"] / max(1, n - 1)
         # Queries in turn, each at all layers.
         tables.append(table.iloc[np.argsort(pd.factorize(table["query_name"])[0], kind="stable")])
     every = pd.concat(tables, ignore_index=True)

@@ -470,14 +470,6 @@ def check_layer(layer: object, n_layers: int) -> int:
     return int(layer) % n_layers
 
 
-def check_layers(layers: Sequence[int] | None, n_layers: int) -> list[int]:
-    wanted = range(n_layers) if layers is None else check_sequence("layers", layers)
-    chosen = [check_layer(layer, n_layers) for layer in wanted]
-    if not chosen:
-        raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
-    return chosen
-
-
 def _check_words(words: Sequence[str]) -> tuple[str, ...]:
     return check_word_set("words", words) if len(check_sequence("words", words)) else ()
 
