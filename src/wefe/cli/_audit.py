@@ -26,7 +26,6 @@ from wefe.cli import _options as opt
 from wefe.datasets import Criterion, load_criterion
 from wefe.datasets._opened import OpenedQueries
 from wefe.metrics._registry import as_metric
-from wefe.models._load import words_of
 from wefe.query import Query
 from wefe.silhouette import SilhouetteStudy, silhouette_study
 from wefe.silhouette._study import NothingMeasuredError
@@ -110,8 +109,7 @@ def audit(
     # The sets that define a direction ship with the package.
     known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
     forms = opt.preprocessors(lowercase)
-    words = _words(parts, known, models.vocab_prefix, forms)
-    opened, failures = opt.open_models(declared, words)
+    opened, failures = opt.open_models(declared, [*parts, *_words(known, models.vocab_prefix)])
     of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
     of_direction = partial(audits.audit_direction, preprocessors=forms)
     found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
@@ -129,13 +127,10 @@ def audit(
     opt.end(failures)
 
 
-def _words(
-    parts: list[Query], criteria: list[Criterion], prefix: str | None, forms: list[dict[str, Any]]
-) -> set[str]:
+def _words(criteria: list[Criterion], prefix: str | None) -> set[str]:
     sets = itertools.chain(*(one.definitional_sets for one in criteria))
-    defining = {*itertools.chain(*sets)}
-    cased = {(prefix or "") + form for form in defining.union(map(str.lower, defining))}
-    return cased.union(words_of(parts, prefix, forms))
+    words = {*itertools.chain(*sets)}
+    return {(prefix or "") + form for form in words.union(map(str.lower, words))}
 
 
 def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:
@@ -306,9 +301,8 @@ def silhouette(
     for name, own in opt.parse_params(param, metrics).items():
         params[_plain(name)] |= own
     declared, asked = models.declared(), opt.open_queries(queries, offline)
-    every = itertools.chain(*(each.queries for each in asked))
-    words = words_of(every, models.vocab_prefix, forms)
-    opened, failures = opt.open_models([*opt.by_name(declared).values()], words)
+    every = [*itertools.chain(*(each.queries for each in asked))]
+    opened, failures = opt.open_models([*opt.by_name(declared).values()], every)
     study = _study_sets(
         asked,
         params,

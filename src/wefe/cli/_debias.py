@@ -16,7 +16,6 @@ from wefe.cli import _options as opt
 from wefe.contextual import load_encoder
 from wefe.datasets import Criterion, load_criterion
 from wefe.models import load
-from wefe.models._load import words_of
 from wefe.models.formats._write import format_of
 from wefe.running import measure, scores_matrix
 
@@ -172,8 +171,7 @@ def _print_scores(
     queries, forms = criterion.queries(), opt.preprocessors(True)
     if not queries:
         return
-    words = words_of(queries, reading["vocab_prefix"], forms)
-    models = [load(file, name, words=words, **reading) for name, file in files.items()]
+    models = [load(file, name, words=queries, **reading) for name, file in files.items()]
     scores = measure("weat-es", queries, models, metric_params={"preprocessors": forms})
     table = scores_matrix(scores).T.rename_axis(index="query", columns=None).reset_index()
     tell("\nWEAT effect size, definitional words and stereotypes (0: no association measured)")

@@ -70,7 +70,7 @@ import itertools
 import json
 import logging
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -85,6 +85,7 @@ from wefe.datasets._opened import OpenedQueries, open_query_set
 from wefe.datasets._queries import QUERY_SETS
 from wefe.metrics._registry import get_metric, metric_names
 from wefe.models import WordEmbeddingModel, load
+from wefe.query import Query
 from wefe.study import StudyResults
 from wefe.study._entries import EncoderEntry, TableEntry
 from wefe.study._schema import blaming, existing_file
@@ -375,7 +376,7 @@ def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
 
 
 def open_models(
-    declared: Sequence[dict[str, Any]], words: Collection[str]
+    declared: Sequence[dict[str, Any]], words: Sequence[str | Query]
 ) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
     """Return the opened models, and the reasons why others failed; if all fail, raise."""
     opened: list[WordEmbeddingModel] = []
@@ -391,7 +392,7 @@ def open_models(
     return opened, {name: " ".join(str(error).split()) for name, error in errors.items()}
 
 
-def _opened(entry: EncoderEntry | TableEntry, words: Collection[str]) -> WordEmbeddingModel:
+def _opened(entry: EncoderEntry | TableEntry, words: Sequence[str | Query]) -> WordEmbeddingModel:
     options = entry.load_options()
     if entry.is_encoder:
         return load_encoder(entry.place, entry.label, **options)
