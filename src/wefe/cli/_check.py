@@ -226,10 +226,7 @@ def _write_summary(report: GateReport, path: str | None) -> None:
 
 def _escaped(text: str) -> str:
     """Escape a text so that it cannot end or start an annotation."""
-    text = visible(text, "\r\n")
-    for letter in "%\r\n":
-        text = text.replace(letter, f"%{ord(letter):02X}")
-    return text
+    return visible(text, "\r\n").translate({ord(each): f"%{ord(each):02X}" for each in "%\r\n"})
 
 
 @opt.command

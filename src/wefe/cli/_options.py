@@ -71,6 +71,7 @@ import json
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
@@ -184,11 +185,10 @@ def split_name(text: str) -> tuple[str | None, str]:
 def is_there(text: str) -> bool:
     """Return whether a text is the path of a file or folder, or of a file in an archive."""
     path = Path(text)
-    try:
+    # The text may be too long for a path, or have a character that paths cannot have.
+    with suppress(OSError, ValueError):
         return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
-    except (OSError, ValueError):
-        # The text is too long for a path, or has a character that paths cannot have.
-        return False
+    return False
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -298,10 +298,9 @@ def check_used(
 
 
 def json_or_text(value: str) -> Any:
-    try:
+    with suppress(ValueError):
         return json.loads(value)
-    except ValueError:
-        return value
+    return value
 
 
 def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
@@ -332,10 +331,8 @@ def check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
     def checked(name: str) -> str:
         if name.lower() not in known:
             # Names of classes and of papers, as in Python.
-            try:
+            with suppress(ValueError, KeyError):
                 return listed[get_metric(name)]
-            except (ValueError, KeyError):
-                pass
         return check_choice("--metric", name.lower(), sorted(known))
 
     return list(dict.fromkeys(map(checked, names)))

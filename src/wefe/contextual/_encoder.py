@@ -11,6 +11,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -352,6 +353,7 @@ class Encoder:
         return _as_json({"pooling": pooling, "as": [self.prompt, dtype, *tokenizer], **own})
 
 
+@dataclass(eq=False, repr=False)
 class CachedEncoder:
     """An Encoder or FunctionEncoder with a cache in `folder` (None for no cache).
 
@@ -359,22 +361,16 @@ class CachedEncoder:
     encodes at most `max_texts` texts.
     """
 
-    def __init__(
-        self,
-        encoder: Any,
-        folder: Path | None,
-        *,
-        dim: int | None = None,
-        normalize: bool = False,
-        max_texts: int | None = None,
-    ) -> None:
-        self.encoder = encoder
-        self.dim, self.normalize = dim, normalize
-        self._folder, self._max_texts, self._n_encoded = folder, max_texts, 0
+    encoder: Any
+    folder: Path | None
+    dim: int | None = None
+    normalize: bool = False
+    max_texts: int | None = None
+    n_encoded: int = field(default=0, init=False)
 
     @cached_property
     def cache(self) -> VectorCache:
-        return VectorCache(self._folder and self._folder / f"{self.encoder.fingerprint}.sqlite")
+        return VectorCache(self.folder and self.folder / f"{self.encoder.fingerprint}.sqlite")
 
     def width(self, layer: int, pooling: Pooling) -> int:
         encoder = self.encoder
@@ -450,14 +446,14 @@ class CachedEncoder:
                     f"{self.encoder.label} has no vector for {shortened(context.word)} in "
                     f"{shortened(context.text)}: {each}. See can_encode."
                 )
-        if self._max_texts is not None and self._n_encoded + len(tokens) > self._max_texts:
+        if self.max_texts is not None and self.n_encoded + len(tokens) > self.max_texts:
             n_characters = sum(len(context.text) for context in contexts)
             raise ValueError(
                 f"{self.encoder.label} needs vectors of {len(tokens):,} texts that are not in the "
-                f"cache ({n_characters:,} characters), after {self._n_encoded:,} in this session; "
-                f"max_texts is {self._max_texts:,}. Raise it, or use fewer words."
+                f"cache ({n_characters:,} characters), after {self.n_encoded:,} in this session; "
+                f"max_texts is {self.max_texts:,}. Raise it, or use fewer words."
             )
-        self._n_encoded += len(tokens)
+        self.n_encoded += len(tokens)
         return tokens
 
 

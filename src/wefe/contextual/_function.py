@@ -9,10 +9,12 @@ import inspect
 import itertools
 import json
 import logging
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,7 @@ _FIRST_WAIT_S = 1.0
 _AT_ONCE = 8
 
 
+@dataclass(eq=False, repr=False)
 class FunctionEncoder:
     """A function with the interface of :class:`wefe.contextual._encoder.Encoder`.
 
@@ -39,30 +42,25 @@ class FunctionEncoder:
     pipeline = None
     max_length = 2**31
 
-    def __init__(
-        self,
-        function: Callable[[list[str]], Any],
-        label: str,
-        identity: str,
-        *,
-        prompt: str | None = None,
-        batch_size: int = 32,
-        rate: float | None = None,
-        retries: int = 4,
-        progress: bool = True,
-    ) -> None:
-        self.function, self.label, self.prompt = function, label, prompt
-        self.batch_size, self.retries, self.progress = batch_size, retries, progress
-        named = f"function {identity}".encode()
+    function: Callable[[list[str]], Any]
+    label: str
+    identity: str
+    prompt: str | None = None
+    batch_size: int = 32
+    rate: float | None = None
+    retries: int = 4
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        named = f"function {self.identity}".encode()
         self.fingerprint = hashlib.blake2b(named, digest_size=16).hexdigest()
         # The first vectors show how many dimensions there are.
         self.dims: list[int | None] = [None]
-        call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
-        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-        self._n_workers = _AT_ONCE if is_async else 1
-        check_number("retries", retries, 0)
-        self._interval_s = 0.0 if rate is None else 1 / check_number("rate", rate, 0.001)
-        self._next_start = 0.0
+        call = getattr(self.function, "__call__", None)  # noqa: B004 - of an object, it may be async
+        self._is_async = any(map(inspect.iscoroutinefunction, (self.function, call)))
+        check_number("retries", self.retries, 0)
+        rate = math.inf if self.rate is None else check_number("rate", self.rate, 0.001)
+        self._interval_s, self._next_start = 1 / rate, 0.0
 
     def describe(self, *_: object) -> str:
         return "a function of whole texts"
@@ -101,7 +99,8 @@ class FunctionEncoder:
                 batch = texts[start : start + self.batch_size]
                 take(range(start, start + len(batch)), await self._ask(batch))
 
-        workers = [asyncio.create_task(work()) for _ in range(self._n_workers)]
+        n_workers = _AT_ONCE if self._is_async else 1
+        workers = [asyncio.create_task(work()) for _ in range(n_workers)]
         try:
             await asyncio.gather(*workers)
         finally:

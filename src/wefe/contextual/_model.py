@@ -518,7 +518,13 @@ class UnitVectors:
         """Return vectors of shape (n_contexts, dim); refuse a text without a usable vector."""
         missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
         if missing:
-            self._check_readable(missing)
+            unreadable = np.flatnonzero(~self._encoder.can_encode(missing))
+            if len(unreadable):
+                raise UnanswerableError(
+                    f"{self._encoder.name} cannot read {shortened(missing[unreadable[0]].text)} "
+                    f"({len(unreadable)} of {len(missing)} texts): it is longer than max_length, "
+                    "or the word has unknown tokens only. Use shorter texts, or leave the word out."
+                )
             array = np.asarray(self._encoder.encode_contexts(missing), dtype=np.float64)
             lengths = np.linalg.norm(array, axis=1, keepdims=True)
             bad = np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))
@@ -529,12 +535,3 @@ class UnitVectors:
                 )
             self._known.update(zip(missing, array / lengths, strict=True))
         return np.stack([self._known[each] for each in contexts])
-
-    def _check_readable(self, contexts: Sequence[Context]) -> None:
-        unreadable = np.flatnonzero(~self._encoder.can_encode(contexts))
-        if len(unreadable):
-            raise UnanswerableError(
-                f"{self._encoder.name} cannot read {shortened(contexts[unreadable[0]].text)} "
-                f"({len(unreadable)} of {len(contexts)} texts): it is longer than max_length, or "
-                "the word has unknown tokens only. Use shorter texts, or leave the word out."
-            )
