@@ -36,10 +36,7 @@ from wefe.running import measure
 
 
 @opt.command
-def demo(
-    *,
-    model: str | None = None,
-) -> None:
+def demo(*, model: str | None = None) -> None:
     """Measure and rank the packaged vectors; no files needed.
 
     Runs the ten published association tests (WEAT) with exact p-values on packaged word vectors.
@@ -189,12 +186,7 @@ def _print_list() -> None:
 
 
 @opt.command
-def datasets(
-    name: str | None = None,
-    *,
-    format: Format = "table",
-    offline: bool = False,
-) -> None:
+def datasets(name: str | None = None, *, format: Format = "table", offline: bool = False) -> None:
     """List published query sets, criteria and word sets.
 
     With the name of a query set, show its words.

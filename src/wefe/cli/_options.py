@@ -285,9 +285,7 @@ def help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
 
 
 def check_used(
-    function: Callable[..., None],
-    given: Mapping[str, Any],
-    uses: Mapping[str, tuple[object, str]],
+    function: Callable[..., None], given: Mapping[str, Any], uses: Mapping[str, tuple[object, str]]
 ) -> None:
     """Reject options without effect; `uses` names what they need, and whether it is given."""
     defaults = inspect.signature(function).parameters

@@ -93,12 +93,7 @@ class Stored:
 
 
 @opt.command
-def init(
-    path: Path = Path("study.toml"),
-    *,
-    template: str = "demo",
-    force: bool = False,
-) -> None:
+def init(path: Path = Path("study.toml"), *, template: str = "demo", force: bool = False) -> None:
     """Create a study file from a template.
 
     Comments in the file explain what to change before you run it.
@@ -187,13 +182,7 @@ def run(
 
 
 @opt.command
-def report(
-    study: Path,
-    *,
-    out: Path | None = None,
-    stored: Stored,
-    outputs: Outputs,
-) -> None:
+def report(study: Path, *, out: Path | None = None, stored: Stored, outputs: Outputs) -> None:
     """Write the report of a study.
 
     Computes nothing; the report lists missing results. It is one file that works offline.

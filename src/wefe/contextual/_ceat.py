@@ -14,12 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
-from wefe.contextual._contexts import (
-    FoundContexts,
-    contexts_in,
-    find_contexts,
-    generator_of_word,
-)
+from wefe.contextual._contexts import FoundContexts, contexts_in, find_contexts, generator_of_word
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup

@@ -11,13 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from wefe._checks import (
-    as_seed,
-    check_positive_int,
-    check_sequence,
-    check_word_set,
-    found,
-)
+from wefe._checks import as_seed, check_positive_int, check_sequence, check_word_set, found
 from wefe._visible import count
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import Words, expanded

@@ -11,12 +11,7 @@ import numpy as np
 
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import (
-    UnitVectors,
-    check_encoder,
-    forms_of,
-    words_only,
-)
+from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.contextual._templates import Templates, fill_template, templates_of_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
