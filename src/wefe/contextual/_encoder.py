@@ -325,16 +325,13 @@ class Encoder:
     @cached_property
     def fingerprint(self) -> str:
         """A hash of weights (but a pooler's, which may be random), configuration and tokenizer."""
-        tensors = [
-            (name, each)
-            for name, each in self._whole.state_dict().items()
-            if "pooler" not in name.split(".")
-        ]
+        every = self._whole.state_dict().items()
+        tensors = {name: each for name, each in every if "pooler" not in name.split(".")}
         # Hashing runs in threads, as it takes about as long as reading the file.
         with ThreadPoolExecutor(4) as pool_of_threads:
-            digests = pool_of_threads.map(_tensor_digest, [tensor for _, tensor in tensors])
+            digests = pool_of_threads.map(_tensor_digest, tensors.values())
         hashed = hashlib.blake2b(digest_size=16)
-        for (name, tensor), digest in zip(tensors, digests, strict=True):
+        for (name, tensor), digest in zip(tensors.items(), digests, strict=True):
             hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
             hashed.update(digest)
         config = self.network.config.to_dict().items()
