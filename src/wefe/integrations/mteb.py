@@ -186,5 +186,5 @@ def _prompt(model: Any, metadata: Any, prompt_type: Any) -> str:
         return model.get_task_instruction(metadata, prompt_type) or ""
     own = getattr(model, "model", None)
     default = getattr(own, "prompts", {}).get(getattr(own, "default_prompt_name", None))
-    name = model.get_prompt_name(metadata, prompt_type)
-    return (model.model_prompts or {}).get(name, default) or ""
+    prompts: Any = model.model_prompts or {}
+    return prompts.get(model.get_prompt_name(metadata, prompt_type), default) or ""
