@@ -143,9 +143,8 @@ def measure(
     names = opt.check_metrics(metric)
     params = opt.parse_params(param, names)
     opt.check_outputs(figures, bibtex)
-    with_words = "sc-weat" in names and format != "csv"
-    if with_words:
-        params["sc-weat"] = {"calculate_p_value": True, **params.get("sc-weat", {})}
+    # CSV has no p-values of single words.
+    defaults = {"sc-weat": {"calculate_p_value": format != "csv"}}
     study = Study(
         {
             "name": "measure",
@@ -155,7 +154,9 @@ def measure(
             "metrics": [
                 {
                     "metric": name,
-                    "params": _side_of(name, p_value_test) | params.get(name, {}),
+                    "params": _side_of(name, p_value_test)
+                    | defaults.get(name, {})
+                    | params.get(name, {}),
                     "contexts": {"ceat": contexts}.get(name),
                 }
                 for name in names
@@ -192,7 +193,7 @@ def measure(
     if compare:
         data["comparison"] = _comparison(results)
         shown.append(_table_of_comparisons(data["comparison"]))
-    if with_words:
+    if "sc-weat" in names:
         data["words"] = _words_of_sc_weat(results)
         shown.append(("Effect sizes of single words", data["words"].drop(columns="p_value_method")))
     write(format, shown, data)
