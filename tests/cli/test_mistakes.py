@@ -34,7 +34,7 @@ CALLS = [
     (f"measure {DEMO} --queries gendr", "Did you mean 'gender'?"),
     (f"measure {DEMO} --queries no.json", "no.json"),
     (f"{MEASURE} --metric seat", "seat measures encoders only"),
-    (f"{MEASURE} --metric ceat", "give --contexts FILE"),
+    (f"{MEASURE} --metric ceat", "--contexts: missing. ceat needs a file"),
     (f"{MEASURE} --param x", "METRIC.NAME=VALUE"),
     (f"{MEASURE} --param rnd.x=1", "not measured"),
     (f"{MEASURE} --lost-vocabulary-threshold 2", "--lost-vocabulary-threshold: must be"),

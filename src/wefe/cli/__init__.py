@@ -10,23 +10,19 @@ import signal
 import sqlite3
 import sys
 import textwrap
+from functools import partial
 from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 
 _LONGEST_WARNING = 600
-# In the order of the help.
+# Module and name of each command, in the order of the help.
 _COMMANDS = (
-    "demo measure init run report verify diff check audit silhouette explore debias retrieval "
-    "replicate convert datasets"
+    "demo.demo measure.measure run.init run.run run.report run.verify check.diff check.check "
+    "audit.audit audit.silhouette explore.explore debias.debias run.retrieval demo.replicate "
+    "demo.convert demo.datasets"
 )
-_FILES = {
-    **dict.fromkeys(("init", "report", "verify"), "run"),
-    "convert": "datasets",
-    "diff": "check",
-    "replicate": "demo",
-}
 # Errors that end a command, and their messages.
 _ERRORS: dict[type[Exception], str] = {
     # Only a file made on purpose is nested so deeply.
@@ -36,6 +32,13 @@ _ERRORS: dict[type[Exception], str] = {
     "kept; run the same command again to continue.",
     **dict.fromkeys((ValueError, TypeError, OSError, ImportError), "{}"),
 }
+# Where a study that is not in a file is wrong: "study: key 'lookup', key 'normalize'".
+_PLACE = re.compile(
+    r"(?m)^(?:study: (?:key '(?P<table>\w+)', (?:number \d+, )?)?(?P<param>key 'params', )?"
+    r"|\[\[(?P<part>\w+)\]\] of '.*?', )key '(?P<key>[^']+)'"
+)
+# Skips quotes, paths and parameters of metrics.
+_PARAMETER = re.compile(r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)")
 
 
 def application() -> typer.Typer:
@@ -59,8 +62,8 @@ def application() -> typer.Typer:
         pretty_exceptions_enable=False,
         rich_markup_mode=None,
     )
-    for name in _COMMANDS.split():
-        function = getattr(import_module(f"wefe.cli._{_FILES.get(name, name)}"), name)
+    for module, name in (command.split(".") for command in _COMMANDS.split()):
+        function = getattr(import_module(f"wefe.cli._{module}"), name)
         app.command(cls=Command, help=prose(function))(function)
     app.callback(invoke_without_command=True)(_top)
     return app
@@ -91,28 +94,42 @@ def main() -> None:
 
 
 def _as_options(message: str) -> str:
-    """Replace parameter names by options, for example 'trust_pickle=True' by '--trust-pickle'."""
+    """Name options in place of parameters and keys of a study, for example '--trust-pickle'."""
     commands: Any = typer.main.get_command(application())
     command = commands.commands.get(" ".join(sys.argv[1:2]))
-    options = {option.name: option for option in command.params} if command else {}
+    # The first name of an option may be its short flag.
+    options = {
+        option.name: option
+        for option in getattr(command, "params", ())
+        if option.opts[0].startswith("--")
+    }
+    message = _PLACE.sub(partial(_option_of_place, options), message)
+    return _PARAMETER.sub(partial(_option_of_parameter, options, message), message)
 
-    def as_option(found: re.Match[str]) -> str:
-        name, value = found.groups()
-        # The option --bootstrap is n_bootstrap in Python.
-        option = options.get(name) or options.get(name.removeprefix("n_"))
-        if option is None or not option.opts[0].startswith("--") or option.opts[0] in message:
-            return found[0]
-        if value is None:
-            # Without an underscore it may be a word of the sentence.
-            return option.opts[0] if "_" in name else name
-        if option.is_flag:
-            flags = {"True": option.opts, "False": option.secondary_opts}.get(value)
-            return flags[0] if flags else found[0]
-        return " ".join([option.opts[0], value.strip("'")])
 
-    # Skips quotes, paths and parameters of metrics.
-    pattern = r"(?<![\w./'\"-])([a-z]\w*)(?:=('[^']*'|\w+(?:\.\w+)?))?(?![\w/]|\.\w)"
-    return re.sub(pattern, as_option, message)
+def _option_of_place(options: dict[str, Any], found: re.Match[str]) -> str:
+    table, key = found["table"] or found["part"] or "", found["key"]
+    if found["param"]:
+        return f"--param {key}"
+    # The option --bootstrap is n_bootstrap in Python, and --model is repeated for a list of models.
+    names = [key, key.removeprefix("n_"), key.removesuffix("s"), table, table.removesuffix("s")]
+    option = next((options[name].opts[0] for name in names if name in options), None)
+    hint = " (NAME=FILE gives a name)" * (key == "name")
+    return found[0] if option is None else f"{option}{hint}"
+
+
+def _option_of_parameter(options: dict[str, Any], message: str, found: re.Match[str]) -> str:
+    name, value = found.groups()
+    option = options.get(name, options.get(name.removeprefix("n_")))
+    if option is None or option.opts[0] in message:
+        return found[0]
+    flag = str(option.opts[0])
+    if value is None:
+        # Without an underscore it may be a word of the sentence.
+        return flag if "_" in name else name
+    flags = zip(("True", "False"), option.opts + option.secondary_opts, strict=False)
+    written = dict(flags).get(value, found[0])
+    return written if option.is_flag else " ".join([flag, value.strip("'")])
 
 
 def _top(

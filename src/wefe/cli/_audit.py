@@ -1,4 +1,4 @@
-"""`wefe audit`: check how reliable scores are."""
+"""`wefe audit` and `wefe silhouette`: check how reliable scores are."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import pandas as pd
 
@@ -17,14 +19,16 @@ import wefe.audit as audits
 from wefe._files import atomic_file
 from wefe._output import Format, say, tell, write
 from wefe._plain import plain
-from wefe._visible import visible
+from wefe._visible import as_csv, visible
 from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._score import between_two_groups
 from wefe.cli import _options as opt
-from wefe.cli._inputs import end, open_models, open_queries, preprocessors
 from wefe.datasets import Criterion, load_criterion
-from wefe.models._load import words_of
+from wefe.datasets._opened import OpenedQueries
+from wefe.metrics._registry import as_metric
 from wefe.query import Query
+from wefe.silhouette import SilhouetteStudy, silhouette_study
+from wefe.silhouette._study import NothingMeasuredError
 
 logger = logging.getLogger(__name__)
 
@@ -36,8 +40,11 @@ class _Found(NamedTuple):
     directions: list[DirectionAudit]
 
 
-_NOTHING = _Found([], [])
-
+_ABOUT_BIASES = (
+    "attainable: mean attribute difference d, the largest possible |s|. biased: words with |s| > "
+    "0.1 d. AUC: share of word pairs in which the word of the first set has the larger bias; 0.5 "
+    "by chance."
+)
 _ABOUT_DIRECTIONS = (
     "cosine: of the set's own direction with the first component. without: the same, with the "
     "first component of the other sets. agreement: the same, with the common direction of the "
@@ -89,52 +96,44 @@ def audit(
     format
         csv contains the biases of all words; json contains everything.
     """
-    if not (requirements or queries or criterion):
+    asked = [*queries, *criterion]
+    if not asked and not requirements:
         raise ValueError(
             "there is nothing to audit: give --queries, --criterion or --requirements."
         )
-    if format == "csv" and (criterion or requirements or not queries):
+    if format == "csv" and (criterion or requirements):
         raise ValueError("--format csv contains the biases of words: use it with --queries only.")
     where = "--queries or --criterion; otherwise there is nothing to draw"
-    opt.check_used(audit, locals(), {"out": (queries or criterion, where)})
-    found = _NOTHING
-    failures: dict[str, str] = {}
-    if queries or criterion:
-        declared, parts = models.declared(), _parts(queries, offline)
-        # The sets that define a direction ship with the package.
-        known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
-        forms = preprocessors(lowercase)
-        words = _words(parts, known, models.vocab_prefix, forms)
-        opened, failures = open_models(declared, words)
-        of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
-        of_direction = partial(audits.audit_direction, preprocessors=forms)
-        found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
-        if not any(found):
-            raise ValueError("no audit is possible with these models; see the messages above.")
-    table = audits.requirements_table() if requirements else None
+    opt.check_used(audit, locals(), {"out": (asked, where)})
+    declared, parts = models.declared() if asked else [], _parts(queries, offline)
+    # The sets that define a direction ship with the package.
+    known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
+    forms = opt.preprocessors(lowercase)
+    opened, failures = opt.open_models(declared, [*parts, *_words(known, models.vocab_prefix)])
+    of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
+    of_direction = partial(audits.audit_direction, preprocessors=forms)
+    found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
+    if asked and not any(found):
+        raise ValueError("no audit is possible with these models; see the messages above.")
+    tables = {"requirements": audits.requirements_table()} if requirements else {}
     if format == "json":
-        of_metrics = {} if table is None else {"requirements": table}
-        print(json.dumps(plain(found._asdict() | of_metrics), indent=2, ensure_ascii=False))
+        print(json.dumps(plain(found._asdict() | tables), indent=2, ensure_ascii=False))
     else:
-        write(format, [*_tables(found, table)], {"words": _words_of(found.queries)})
+        write(format, [*_tables(found, tables)], {"words": _words_of(found.queries)})
     if format == "table":
-        _print_notes(found, table)
+        _print_notes(found, tables)
     if out is not None:
         _write_figures([*found.queries, *found.directions], out)
-    end(failures)
+    opt.end(failures)
 
 
-def _words(
-    parts: list[Query], criteria: list[Criterion], prefix: str, forms: list[dict[str, Any]]
-) -> set[str]:
-    """Return the words to read from the models."""
-    defining = [word for one in criteria for part in one.definitional_sets for word in part]
-    cased = {prefix + form for word in defining for form in (word, word.lower())}
-    return cased.union(words_of(parts, prefix or None, forms))
+def _words(criteria: list[Criterion], prefix: str | None) -> set[str]:
+    sets = itertools.chain(*(one.definitional_sets for one in criteria))
+    words = {*itertools.chain(*sets)}
+    return {(prefix or "") + form for form in words.union(map(str.lower, words))}
 
 
 def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:
-    """Return the audits that are possible, and log why others are not."""
     found = []
     for model, what in itertools.product(models, asked):
         try:
@@ -147,7 +146,7 @@ def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) ->
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
     """Return the parts of queries to audit, each between two groups."""
-    asked = open_queries(names, offline)
+    asked = opt.open_queries(names, offline)
     parts = [part for each in asked for query in each.queries for part in between_two_groups(query)]
     if asked and not parts:
         raise ValueError(
@@ -156,7 +155,9 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _tables(found: _Found, table: pd.DataFrame | None) -> Iterator[tuple[str, pd.DataFrame]]:
+def _tables(
+    found: _Found, others: Mapping[str, pd.DataFrame]
+) -> Iterator[tuple[str, pd.DataFrame]]:
     rows = pd.DataFrame(map(_row, found.queries)).dropna(axis="columns", how="all")
     if len(rows):
         yield "Individual biases s(w, A, B) of the target words", rows.infer_objects()
@@ -168,7 +169,7 @@ def _tables(found: _Found, table: pd.DataFrame | None) -> Iterator[tuple[str, pd
             f"{direction.mean_correlation:.2f}"
         )
         yield title, direction.to_frame().drop(columns="words").reset_index()
-    if table is not None:
+    for table in others.values():
         title = "Which metrics are comparable, and which scores mean no bias"
         yield title, table.drop(columns="why")
 
@@ -188,30 +189,28 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
     }
 
 
-def _print_notes(found: _Found, table: pd.DataFrame | None) -> None:
-    """Explain the columns and print the warnings."""
-    audits_found: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
-    warned = [one for one in audits_found if one.warnings]
-    if found.queries:
-        tell(
-            "attainable: mean attribute difference d, the largest possible |s|. biased: words with "
-            f"|s| > {found.queries[0].epsilon:g} d. AUC: share of word pairs in which the word of "
-            "the first set has the larger bias; 0.5 by chance."
-        )
-    for side in {one.comparison.alternative for one in found.queries if one.comparison}:
-        tell(f"p value: {side} permutation test.")
-    if found.directions:
-        tell(_ABOUT_DIRECTIONS)
-    for one in warned:
-        name = visible(getattr(one, "query_name", "bias direction"))
-        tell(f"\n{name}, {visible(one.model_name)}:")
-        tell("\n".join(f"- {warning}" for warning in one.warnings))
-    if audits_found:
-        text = f"\n{len(warned)} of {len(audits_found)} audits found warnings."
+def _print_notes(found: _Found, others: Mapping[str, pd.DataFrame]) -> None:
+    audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
+    warned = [*filter(attrgetter("warnings"), audited)]
+    sides = {getattr(one.comparison, "alternative", "") for one in found.queries} - {""}
+    notes = [_ABOUT_BIASES] * bool(found.queries)
+    notes += [f"p value: {side} permutation test." for side in sides]
+    notes += [_ABOUT_DIRECTIONS] * bool(found.directions)
+    notes += [
+        "\n- ".join([f"\n{_name_of(one)}, {visible(one.model_name)}:", *map(str, one.warnings)])
+        for one in warned
+    ]
+    if audited:
+        tell("\n".join(notes))
+        text = f"\n{len(warned)} of {len(audited)} audits found warnings."
         say(text, "yellow" if warned else "green")
-    if table is not None:
+    for table in others.values():
         tell(_ABOUT_REQUIREMENTS)
-        tell("\n".join(f"{name}: {why}" for name, why in table[["metric", "why"]].to_numpy()))
+        tell("\n".join(table["metric"] + ": " + table["why"]))
+
+
+def _name_of(audit: QueryAudit | DirectionAudit) -> str:
+    return visible(getattr(audit, "query_name", "bias direction"))
 
 
 def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
@@ -222,7 +221,6 @@ def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
 
 
 def _write_figures(found: list[Any], path: Path) -> None:
-    """Write a page of figures that works offline."""
     parts = [
         one.plot().to_html(full_html=False, include_plotlyjs=position == 0)
         for position, one in enumerate(found)
@@ -234,3 +232,154 @@ def _write_figures(found: list[Any], path: Path) -> None:
     with atomic_file(path) as file:
         file.write(page.encode())
     print(f"Written to {path}.", file=sys.stderr)
+
+
+_ACCURACY = ["metric", "bias_type", "list_type", "accuracy"]
+
+
+@opt.command
+def silhouette(
+    *,
+    queries: list[str],
+    out: Path,
+    models: opt.Models,
+    metric: list[str] = ["weat"],
+    vary: Literal["targets", "attributes", "both"] = "both",
+    runs: int = 100,
+    step: int | None = None,
+    unbiased: str | None = None,
+    biased: str | None = None,
+    seed: int = 0,
+    n_jobs: int = 1,
+    param: list[str] = [],
+    lowercase: bool = True,
+    offline: bool = False,
+    format: Format = "table",
+) -> None:
+    """Check how much scores depend on the choice of words.
+
+    Bias Silhouette Analysis measures each query with more and more of its words, in many random
+    orders. Robustness (0 to 1) is high if a score depends little on the words used. Accuracy (0
+    to 1) is high if a metric clearly separates a biased reference model from an unbiased one; 0.5
+    means no difference, and less means the wrong order. Look at both: a score that hardly ever
+    changes is robust but not informative. WEAT is measured by its effect size.
+
+    Writes robustness.csv (one row per silhouette), accuracy.csv, silhouettes.html (all curves) and
+    a JSON file per silhouette to OUT. Words that one model lacks are left out for all. Only the
+    words of the queries are read from text and binary files.
+
+    Example: wefe silhouette --queries gender --offline --metric weat --metric ect
+    --model unbiased.bin --model biased.bin --out report
+
+    Parameters
+    ----------
+    out : FOLDER
+        Folder to write to. To continue an interrupted run, run the same command again.
+    vary
+        Which word lists grow: the social groups (targets), the concepts (attributes), or one after
+        the other (both).
+    runs : N >= 1
+        Number of random orders. Results hardly change above 80; use 10 for a first impression.
+    step : N >= 1
+        Number of words added per step, over all growing lists. Default: 2 for targets, 6 for
+        attributes.
+    unbiased : NAME
+        Name of the unbiased reference model, to compute accuracy together with --biased. Models
+        named 'unbiased' and 'biased' need neither option.
+    biased : NAME
+        Name of the fully biased reference model.
+    seed : N >= 0
+        Seed of the random orders, which are the same for all metrics and models.
+    format
+        Format of the printed table of silhouettes.
+    """
+    metrics = opt.check_metrics(metric, of_texts=False)
+    forms = opt.preprocessors(lowercase)
+    params = {_plain(name): {"preprocessors": forms} for name in metrics}
+    if "weat" in params:
+        metrics += ["weat", "weat-es"]
+    for name, own in opt.parse_params(param, metrics).items():
+        params[_plain(name)] |= own
+    declared, asked = models.declared(), opt.open_queries(queries, offline)
+    every = [*itertools.chain(*(each.queries for each in asked))]
+    opened, failures = opt.open_models([*opt.by_name(declared).values()], every)
+    study = _study_sets(
+        asked,
+        params,
+        models=opened,
+        vary=("targets", "attributes") if vary == "both" else vary,
+        n_runs=runs,
+        step=step,
+        random_state=seed,
+        n_jobs=n_jobs,
+        unbiased=unbiased,
+        biased=biased,
+        directory=out / "silhouettes",
+    )
+    lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
+    table = pd.concat([study.to_frame(), lost][: 1 + bool(failures)], ignore_index=True)
+    # Written even without rows, so that the file of an earlier call is not taken for this one's.
+    known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
+    files = {
+        "robustness.csv": as_csv(table.drop(columns="accuracy")),
+        "accuracy.csv": as_csv(known),
+        "silhouettes.html": study.plot().to_html(include_plotlyjs=True),
+    }
+    for name, text in files.items():
+        with atomic_file(out / name) as file:
+            file.write(text.encode())
+    write(format, _silhouette_tables(study), {"silhouettes": table})
+    if format == "table":
+        print(*study.notes, f"Written to {out}: {', '.join(files)}", sep="\n")
+    opt.end(failures)
+
+
+def _silhouette_tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield robustness and accuracy: one row per word list and model, one column per metric."""
+    best = "; *: best in the row" if len(study.metrics) > 1 else ""
+    for title, cells in study._tables():
+        cells.index.names = [
+            str(each or "").replace("bias_type", "query") for each in cells.index.names
+        ]
+        yield f"{title}{best}", cells.rename_axis(columns=None).reset_index()
+
+
+def _plain(metric: str) -> str:
+    """Return the name for the library, where silhouettes of weat always use its effect size."""
+    return "weat" if metric == "weat-es" else metric
+
+
+def _study_sets(
+    asked: Sequence[OpenedQueries], params: Mapping[str, Mapping[str, Any]], **options: Any
+) -> SilhouetteStudy:
+    """Study each query set with its own defaults, and join the studies."""
+    studies: list[SilhouetteStudy] = []
+    known: set[str] = set()
+    for each in asked:
+        new = {query.query_name: query for query in each.queries if query.query_name not in known}
+        known.update(new)
+        own = {
+            name: {**given, **as_metric(name).params_for_unpaired(given, each.name, each.paired)}
+            for name, given in params.items()
+        }
+        # Another query set may be measurable.
+        studies += [_study(own, new, **options)] if new else []
+    joined = replace(
+        studies[0],
+        silhouettes=dict(itertools.chain(*(study.silhouettes.items() for study in studies))),
+        bias_types=tuple(itertools.chain(*(study.bias_types for study in studies))),
+        notes=tuple(dict.fromkeys(itertools.chain(*(study.notes for study in studies)))),
+    )
+    if not joined.silhouettes:
+        raise NothingMeasuredError(joined)
+    return joined
+
+
+def _study(
+    params: Mapping[str, Mapping[str, Any]], queries: Mapping[str, Query], **options: Any
+) -> SilhouetteStudy:
+    """Return a study, without silhouettes if nothing can be measured."""
+    try:
+        return silhouette_study([*params], queries, metric_params=params, **options)
+    except NothingMeasuredError as error:
+        return error.study

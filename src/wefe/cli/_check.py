@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import csv
 import logging
-import math
 import os
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 from xml.etree import ElementTree
 
 import pandas as pd
 import typer
 
-from wefe._output import Format, as_json, as_latex, as_text, say, tell
-from wefe._visible import as_csv, visible
+from wefe._output import Format, as_text, say, tell, write
+from wefe._visible import as_csv, visible, visible_data
 from wefe.cli import _options as opt
 from wefe.cli._run import Stored
 from wefe.study import Study, StudyResults
@@ -97,15 +97,13 @@ def check(
     source = stored.source(study)
     uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
     opt.check_used(check, locals(), uses)
-    if baseline is not None:
-        own = source.results_path if isinstance(source, Study) else study
-        _check_baseline(baseline, stored.results or own)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
     max_increase = declared["max_increase"] if max_increase is None else max_increase
     checked_increase(max_increase, limits | of_rankings, baseline)
-    old = None if baseline is None else _open_baseline(baseline, source.plan.name)
+    own = stored.results or (source.results_path if isinstance(source, Study) else study)
+    old = None if baseline is None else _open_baseline(baseline, own, source.plan.name)
     try:
         found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
@@ -123,84 +121,80 @@ def check(
         allow_gone=allow_gone,
         allow_nan=allow_nan,
     )
-    is_github = os.environ.get("GITHUB_ACTIONS") == "true"
-    printed = format or ("github" if is_github else "text")
-    if printed == "json":
-        print(as_json({"checks": report.to_frame(), "notes": pd.DataFrame({"note": report.notes})}))
-    elif printed == "junit":
-        print(_as_junit(report))
-    else:
-        _print(report)
-    if printed == "github":
-        for message in report.messages()[:_MOST_ANNOTATIONS]:
-            print(f"::error title=Bias gate::{_escaped(message)}")
+    default = {"true": "github"}.get(os.environ.get("GITHUB_ACTIONS", ""), "text")
+    printers = {"json": _print_json, "junit": _print_junit, "github": _print_github, "text": _print}
+    printers[format or default](report)
     _write_summary(report, os.environ.get("GITHUB_STEP_SUMMARY"))
     if not report.passed:
         raise typer.Exit(1)
 
 
-def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
-    limits: dict[str, float] = {}
+def _parse_limits(texts: Sequence[str]) -> dict[str, Any]:
+    limits: dict[str, Any] = {}
     for text in texts:
         # Labels may contain '='.
         metric, _, value = map(str.strip, text.rpartition("="))
-        try:
-            most = float(value)
-        except ValueError:
-            most = math.nan
-        if not metric or not 0 <= most < math.inf or metric in limits:
+        if not metric or metric in limits:
             raise ValueError(
-                f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
-                "weat-es=0.5. Give each metric only once."
+                f"--max {text!r}: expected METRIC=VALUE, for example weat-es=0.5. Give each metric "
+                "only once."
             )
-        limits[metric] = most
+        limits[metric] = opt.json_or_text(value)
     return limits
 
 
-def _check_baseline(baseline: Path, results: Path) -> None:
+def _open_baseline(baseline: Path, results: Path, study: str) -> StudyResults:
+    """Open the results to compare with, of the same study if the file holds several."""
     if not baseline.is_file():
         raise FileNotFoundError(
             f"--baseline {baseline}: there is no such file. Make it with 'wefe run --results "
             f"{baseline}' in the release to compare with."
         )
-    if results.exists() and os.path.samefile(results, baseline):
+    if results.exists() and results.samefile(baseline):
         raise ValueError(
             f"--baseline {baseline} is the results file itself, so nothing can differ. Keep a copy "
             "of the results of each release."
         )
-
-
-def _open_baseline(path: Path, study: str) -> StudyResults:
-    with Store(path, create=False) as store:
+    with Store(baseline, create=False) as store:
         names = store.studies()
-    return StudyResults.from_file(path, study if study in names else None)
+    return StudyResults.from_file(baseline, study if study in names else None)
 
 
 def _print(report: GateReport) -> None:
-    say(f"Bias gate {report.summary()}", "green" if report.passed else "red")
-    frame = report.short()
-    frame = frame.rename(columns={"model_name": "model", "query_name": "query"})
-    if not report.passed:
-        # Reasons are listed in full below.
-        frame = frame.drop(columns="reason")
-    title = "Nearest to the limits" if report.passed else "Not within limits"
+    colour, title = (
+        ("green", "Nearest to the limits") if report.passed else ("red", "Not within limits")
+    )
+    say(f"Bias gate {report.summary()}", colour)
+    frame = report.short().rename(columns={"model_name": "model", "query_name": "query"})
+    # Reasons are listed in full below.
+    frame = frame.drop(columns="reason", errors="ignore")
     print(f"\n{title} (value: distance from the score that means no bias)")
     print(as_text(frame.head(_LONGEST_TABLE)))
     if len(frame) > _LONGEST_TABLE:
         print(f"... and {len(frame) - _LONGEST_TABLE:,} more")
-    messages = report.messages()[:_LONGEST_TABLE]
-    lines = [*([""] if messages else []), *(f"- {message}" for message in messages)]
-    # A line break in a name could inject a command into GitHub Actions.
-    for line in [*lines, *(f"note: {note}" for note in report.notes)]:
-        tell(_one_line(line))
+    lines = [f"- {message}" for message in report.messages()[:_LONGEST_TABLE]]
+    lines += [f"note: {note}" for note in report.notes]
+    if lines:
+        # A line break in a name could inject a command into GitHub Actions.
+        tell("\n".join(["", *map(_one_line, lines)]))
+
+
+def _print_github(report: GateReport) -> None:
+    _print(report)
+    for message in report.messages()[:_MOST_ANNOTATIONS]:
+        print(f"::error title=Bias gate::{_escaped(message)}")
+
+
+def _print_json(report: GateReport) -> None:
+    notes = pd.DataFrame({"note": report.notes})
+    write("json", [], {"checks": report.to_frame(), "notes": notes})
 
 
 def _one_line(text: str) -> str:
     return visible(" ".join(text.split()))
 
 
-def _as_junit(report: GateReport) -> str:
-    """Return the report as a JUnit test suite, with one test per check."""
+def _print_junit(report: GateReport) -> None:
     table = report.to_frame()
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
@@ -213,7 +207,7 @@ def _as_junit(report: GateReport) -> str:
             ElementTree.SubElement(test, "failure", {"message": _one_line(row["reason"])})
     ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_one_line, report.notes))
     ElementTree.indent(suite)
-    return ElementTree.tostring(suite, encoding="unicode", xml_declaration=False)
+    print(ElementTree.tostring(suite, encoding="unicode"))
 
 
 def _write_summary(report: GateReport, path: str | None) -> None:
@@ -231,10 +225,7 @@ def _write_summary(report: GateReport, path: str | None) -> None:
 
 def _escaped(text: str) -> str:
     """Escape a text so that it cannot end or start an annotation."""
-    text = visible(text, "\r\n")
-    for letter in "%\r\n":
-        text = text.replace(letter, f"%{ord(letter):02X}")
-    return text
+    return visible(text, "\r\n").translate({ord(each): f"%{ord(each):02X}" for each in "%\r\n"})
 
 
 @opt.command
@@ -272,41 +263,36 @@ def diff(
         table, markdown and latex show the differences; csv contains all scores; json contains all
         differences and settings.
     """
-    declared = [path.suffix == ".toml" for path in (before, after)]
-    opt.check_used(diff, locals(), {"study": (not all(declared), "results files")})
+    uses = {"study": ({before.suffix, after.suffix} != {".toml"}, "results files")}
+    opt.check_used(diff, locals(), uses)
     one, other = (
-        Stored(name=None if is_declared else study).open(path)
-        for path, is_declared in zip((before, after), declared, strict=True)
+        Stored(name=None if path.suffix == ".toml" else study).open(path)
+        for path in (before, after)
     )
     found = compare(one, other, tolerance=tolerance)
-    if format == "csv":
-        print(_as_csv(found.rows()), end="")
-    elif format == "json":
-        print(as_json({"differences": found.table, "settings": found.settings}))
-    elif format == "markdown":
-        print(found.to_markdown(), end="")
-    elif format == "latex":
-        print("\n".join(as_latex(title, frame) for title, frame, _ in found.tables()), end="")
+    texts: dict[str, Callable[[StudyDiff], str]] = {
+        "csv": _diff_csv,
+        "markdown": StudyDiff.to_markdown,
+        "table": _diff_text,
+    }
+    if format in texts:
+        print(texts[format](found), end="")
     else:
-        _print_diff(found)
+        shown = [(title, frame) for title, frame, _ in found.tables()]
+        write(format, shown, {"differences": found.table, "settings": found.settings})
     if not found.is_empty:
         raise typer.Exit(1)
 
 
-def _as_csv(frame: pd.DataFrame) -> str:
+def _diff_csv(found: StudyDiff) -> str:
     """Return CSV with quoted names, so that no line can be a command to a CI server."""
-    frame = frame.map(lambda cell: visible(cell) if isinstance(cell, str) else cell)
-    return as_csv(frame, quoting=csv.QUOTE_NONNUMERIC)
+    return as_csv(found.rows().map(visible_data), quoting=csv.QUOTE_NONNUMERIC)
 
 
-def _print_diff(found: StudyDiff) -> None:
-    print(found.summary())
-    for note in found.notes:
-        print(f"note: {visible(note)}")
+def _diff_text(found: StudyDiff) -> str:
+    lines = [found.summary(), *(f"note: {visible(note)}" for note in found.notes)]
     for title, frame, n_more in found.tables():
-        print(f"\n{title}")
         # GitHub Actions obeys lines that begin so, even after spaces.
-        for line in as_text(frame).split("\n"):
-            print(f"\\{line}" if line.lstrip().startswith(("::", "##[")) else line)
-        if n_more:
-            print(f"... and {n_more:,} more; --format csv prints all scores")
+        lines += ["", title, re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", as_text(frame))]
+        lines += [f"... and {n_more:,} more; --format csv prints all scores"] * bool(n_more)
+    return "\n".join([*lines, ""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import logging
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +13,11 @@ from wefe._checks import check_known
 from wefe._files import check_writable
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
-from wefe.cli._inputs import preprocessors, read_lines
 from wefe.contextual import load_encoder
 from wefe.datasets import Criterion, load_criterion
 from wefe.models import load
-from wefe.models._load import words_of
 from wefe.models.formats._write import format_of
 from wefe.running import measure, scores_matrix
-from wefe.study._entries import TableEntry
 
 logger = logging.getLogger(__name__)
 
@@ -38,10 +36,10 @@ def debias(
     out: Path,
     method: str = "hard-debias",
     criterion: str = "gender",
-    ignore: str = "",
+    ignore: str | None = None,
     target: Path | None = None,
     param: list[str] = [],
-    vocab_prefix: str = "",
+    vocab_prefix: str | None = None,
     offline: bool = False,
     trust_pickle: bool = False,
 ) -> None:
@@ -89,7 +87,7 @@ def debias(
         Use only packaged words; download nothing. For gender, these are 232 instead of 1,441
         gender-specific words.
     """
-    from wefe.debias import RowwiseDebias, debias_encoder, debias_file, get_debias_method
+    from wefe.debias import debias_encoder, debias_file, get_debias_method
 
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
@@ -105,23 +103,20 @@ def debias(
         written = debias_encoder(mitigation, opened, out, criterion=words, **fit_params)
         print(f"{out}: {written.name}; see its README.md for what was measured")
         return
-    changed = None if target is None else read_lines("--target", target)
-    kept = read_lines("--ignore", Path(ignore)) if ignore not in ("", "none") else []
+    changed = None if target is None else opt.read_lines("--target", target)
+    kept = opt.read_lines("--ignore", Path(ignore)) if ignore not in (None, "none") else []
     format_of(out, None)
     check_writable(out)
-    if not opt.is_there(model) and not TableEntry(source=model).is_name("source", model, "."):
-        load(model)
     words = _criterion(criterion, offline)
-    ignored = kept if ignore else list(words.specific_words)
+    reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
     done = debias_file(
         mitigation,
         model,
         out,
         criterion=words,
         target=changed,
-        ignore=ignored,
-        vocab_prefix=vocab_prefix or None,
-        trust_pickle=trust_pickle,
+        ignore=list(words.specific_words) if ignore is None else kept,
+        **reading,
         **fit_params,
     )
     print(
@@ -130,15 +125,15 @@ def debias(
     )
     # A model that was overwritten cannot be measured any more.
     if not (Path(model).exists() and Path(model).samefile(out)):
-        _print_scores(model, out, words, vocab_prefix or None, trust_pickle)
-        if isinstance(mitigation, RowwiseDebias):
-            definitional = itertools.chain.from_iterable(words.classes.values())
-            equal = set(mitigation._joint_words()).intersection(definitional)
-            if equal:
-                tell(
-                    f"{len(equal)} definitional words were equalized. By construction, each pair "
-                    "is equally near to neutral words, which moves these scores towards 0."
-                )
+        _print_scores({"before": model, "after": out}, words, reading)
+        definitional = {*itertools.chain(*words.classes.values())}
+        equalized: Sequence[str] = getattr(mitigation, "_joint_words", tuple)()
+        n_equal = len(definitional.intersection(equalized))
+        if n_equal:
+            tell(
+                f"{n_equal} definitional words were equalized. By construction, each pair is "
+                "equally near to neutral words, which moves these scores towards 0."
+            )
 
 
 def _criterion(text: str, offline: bool) -> Criterion:
@@ -155,7 +150,6 @@ def _criterion(text: str, offline: bool) -> Criterion:
 
 
 def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Split parameters into those of the constructor and those of `fit`."""
     own = inspect.signature(kind).parameters
     fit = inspect.signature(kind.fit).parameters
     others = [name for name in fit if name not in (*own, *_NOT_PARAMETERS)]
@@ -171,17 +165,13 @@ def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any
 
 
 def _print_scores(
-    before: str, after: Path, criterion: Criterion, prefix: str | None, trust_pickle: bool
+    files: dict[str, str | Path], criterion: Criterion, reading: dict[str, Any]
 ) -> None:
     """Print effect sizes before and after; read only the words of the queries."""
-    queries, forms = criterion.queries(), preprocessors(True)
+    queries, forms = criterion.queries(), opt.preprocessors(True)
     if not queries:
         return
-    words = words_of(queries, prefix, forms)
-    models = [
-        load(file, name, words=words, vocab_prefix=prefix, trust_pickle=trust_pickle)
-        for name, file in (("before", before), ("after", after))
-    ]
+    models = [load(file, name, words=queries, **reading) for name, file in files.items()]
     scores = measure("weat-es", queries, models, metric_params={"preprocessors": forms})
     table = scores_matrix(scores).T.rename_axis(index="query", columns=None).reset_index()
     tell("\nWEAT effect size, definitional words and stereotypes (0: no association measured)")

@@ -1,22 +1,34 @@
-"""`wefe demo` and `wefe replicate`: what the library does, and what papers found with it."""
+"""`wefe demo`, `replicate`, `datasets` and `convert`: what the library has and does."""
 
 from __future__ import annotations
 
+import itertools
+import json
 import logging
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 import typer
 
-from wefe._output import as_text, say, tell
+from wefe._output import Format, as_text, say, tell, write
 from wefe.aggregation import aggregate
 from wefe.cli import _options as opt
-from wefe.datasets import load_case_study_queries, load_weat_queries
+from wefe.datasets import (
+    list_criteria,
+    list_datasets,
+    list_query_sets,
+    load_case_study_queries,
+    load_weat_queries,
+)
+from wefe.datasets._opened import open_query_set
 from wefe.metrics import WEAT
 from wefe.models import WordEmbeddingModel, load, load_test_model
+from wefe.models import convert as convert_model
 from wefe.models._load import words_of
+from wefe.query import Query
 from wefe.ranking import create_ranking
 from wefe.replication import list_replications
 from wefe.replication import replicate as run
@@ -24,10 +36,7 @@ from wefe.running import measure
 
 
 @opt.command
-def demo(
-    *,
-    model: str | None = None,
-) -> None:
+def demo(*, model: str | None = None) -> None:
     """Measure and rank the packaged vectors; no files needed.
 
     Runs the ten published association tests (WEAT) with exact p-values on packaged word vectors.
@@ -44,7 +53,7 @@ def demo(
     """
     logging.getLogger("wefe").setLevel(logging.ERROR)
     tests_asked, queries = load_weat_queries(), load_case_study_queries("gender", offline=True)
-    lookup: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
+    lookup: dict[str, Any] = {"preprocessors": opt.preprocessors(True)}
     models = _demo_models()
     if model is not None:
         words = words_of([*tests_asked, *queries], preprocessors=lookup["preprocessors"])
@@ -57,8 +66,7 @@ def demo(
     )
     exact = WEAT(return_effect_size=True, calculate_p_value=True, p_value_method="exact")
     tidy = measure(exact, tests_asked, [tested], metric_params=lookup)
-    columns = {"query_name": "test", "score": "effect_size", "p_value": "p_value"}
-    tidy = tidy.rename(columns=columns)
+    tidy = tidy.rename(columns={"query_name": "test", "score": "effect_size"})
     print(as_text(tidy[["test", "effect_size", "p_value", "words_used", "words_lost"]]))
     if tidy["effect_size"].isna().all():
         reason = tidy["nan_reason"].iloc[0]
@@ -70,7 +78,7 @@ def demo(
         "from the exact permutation test, one-sided as in the paper; 'wefe measure' tests both "
         "sides, and adjusts p-values for the number of tests.\n"
     )
-    n_models = {4: "four", 5: "five"}[len(models)]
+    n_models = ["four", "five"][len(models) - 4]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")
     params: dict[str, dict[str, Any]] = {
         "weat-es": {},
@@ -108,13 +116,14 @@ def demo(
 def _demo_models() -> list[WordEmbeddingModel]:
     full = load_test_model()
     words = list(full.vocab)
-    # Principal components come in order, so the first ones are the best short version.
-    shorter = [
-        WordEmbeddingModel.from_arrays(words, full.vectors[:, :dim].copy(), f"first {dim} dims")
-        for dim in (64, 16)
-    ]
-    shuffled = np.random.default_rng(0).permutation(full.vectors)
-    return [full, *shorter, WordEmbeddingModel.from_arrays(words, shuffled, "shuffled control")]
+    others = {
+        # Principal components come in order, so the first ones are the best short version.
+        "first 64 dims": full.vectors[:, :64].copy(),
+        "first 16 dims": full.vectors[:, :16].copy(),
+        "shuffled control": np.random.default_rng(0).permutation(full.vectors),
+    }
+    from_arrays = WordEmbeddingModel.from_arrays
+    return [full, *(from_arrays(words, vectors, name) for name, vectors in others.items())]
 
 
 @opt.command
@@ -153,18 +162,14 @@ def replicate(
     if list_ or not name:
         _print_list()
         return
-    declared = models.declared() if models.model or models.encoder else []
-    named = opt.by_name(declared) or None
-    folder = Path(f"replicate-{name}") if out is None else out
+    folder = out or Path(f"replicate-{name}")
+    named = opt.by_name(models.entries()) or None
     found = run(name, named, folder=folder, n_jobs=n_jobs, random_state=seed)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
-    for note in found.notes:
-        tell(f"Note: {note}")
-    for title, table in found.tables.items():
-        tell(f"\n{title}")
-        print(as_text(table.reset_index()))
+    tell("".join(f"Note: {note}\n" for note in found.notes))
+    write("table", [(title, table.reset_index()) for title, table in found.tables.items()], {})
     counted = ", ".join(f"{verdict} {n}" for verdict, n in found.verdicts().items())
-    tell(f"\nPrinted values: {counted}.")
+    tell(f"Printed values: {counted}.")
     differs = found.comparison.query("verdict == 'differs'")
     if len(differs):
         print(as_text(differs[["item", "score", "model", "printed", "value", "reason"]]))
@@ -178,3 +183,117 @@ def _print_list() -> None:
         for model, where in paper["models"].items():
             tell(f"  Original model {model}: {where}")
     tell("\nNext, in a minute: wefe replicate NAME, or with --model NAME_OF_MODEL=FILE.")
+
+
+@opt.command
+def datasets(name: str | None = None, *, format: Format = "table", offline: bool = False) -> None:
+    """List published query sets, criteria and word sets.
+
+    With the name of a query set, show its words.
+
+    Data marked 'shipped' are part of the package. Data marked 'fetched' are downloaded on first
+    use, verified and cached, or read from the folder in the environment variable WEFE_DATA_DIR.
+
+    Parameters
+    ----------
+    name : QUERY_SET
+        The query set to show. Default: list everything.
+    format
+        csv and json contain the full texts, with sources and addresses. For a query set, json is a
+        file that you can edit and give to --queries.
+    """
+    if name is not None:
+        _show(open_query_set(name, offline, "QUERY_SET").queries, format)
+        return
+    query_sets = pd.DataFrame(list_query_sets())
+    word_sets = pd.DataFrame(list_datasets())
+    both = [query_sets.assign(kind="query set"), word_sets.assign(kind="dataset")]
+    criteria = pd.DataFrame({"name": list_criteria()})
+    shown = {
+        "Query sets, for 'wefe measure --queries NAME' and load_query_set(NAME)": query_sets[
+            ["name", "queries", "queries_offline", "what", "source"]
+        ],
+        "Criteria, for 'wefe debias --criterion NAME' and load_criterion(NAME)": criteria,
+        "Word sets, by the functions of wefe.datasets": word_sets[
+            ["function", "word_sets", "delivery", "what"]
+        ],
+    }
+    if format == "csv":
+        write(format, [], {"both": pd.concat(both, ignore_index=True)})
+    else:
+        write(format, shown.items(), {"query_sets": query_sets, "datasets": word_sets})
+
+
+def _show(queries: list[Query], format: Format) -> None:
+    if format == "json":
+        print(json.dumps([query.dict() for query in queries], indent=1))
+        return
+    # A name may stand for other words in another query.
+    sets = dict.fromkeys(itertools.chain(*map(_sets, queries)))
+    if format == "table":
+        for name, words in sets:
+            say(f"{name} ({len(words)} words)", "bold")
+            tell(f"  {', '.join(words)}\n")
+        print("Queries", *(query.query_name for query in queries), sep="\n  ")
+        return
+    frame = pd.DataFrame([*sets], columns=["name", "words"])
+    frame.insert(1, "n_words", frame["words"].str.len())
+    frame["words"] = frame["words"].str.join(", ")
+    write(format, [("Word sets", frame)], {"words": frame})
+
+
+def _sets(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:
+    names = [*query.target_sets_names, *query.attribute_sets_names]
+    return zip(names, map(tuple, query.target_sets + query.attribute_sets), strict=True)
+
+
+@opt.command
+def convert(
+    source: str,
+    path: Path,
+    *,
+    dtype: Literal["float32", "float16", "int8"] = "float32",
+    limit: int | None = None,
+    lowercase: bool = False,
+    only_prefix: str = "",
+    skip_damaged: bool = False,
+    trust_pickle: bool = False,
+) -> None:
+    """Write vectors to a file that opens in milliseconds.
+
+    Reads IN once, with little memory, and writes a safetensors file. OUT appears only when it is
+    complete.
+
+    Example: wefe convert glove.840B.300d.zip glove.safetensors --dtype float16
+
+    Parameters
+    ----------
+    source : IN
+        Anything that 'wefe measure --model' accepts.
+    path : OUT
+        File to write, ending in .safetensors.
+    dtype
+        float16 takes half the space of float32, int8 a quarter (one scale per word).
+    limit : N
+        Keep only the first N words; most files begin with frequent words.
+    lowercase
+        Convert words to lower case. If words become equal, keep the first.
+    only_prefix : PREFIX
+        Keep only words with this prefix, for example '/c/en/' for the English words of ConceptNet.
+    skip_damaged
+        Skip damaged lines, and report their number.
+    """
+    model = convert_model(
+        source,
+        path,
+        dtype,
+        limit=limit,
+        lowercase="first" if lowercase else None,
+        keep=(lambda word: word.startswith(only_prefix)) if only_prefix else None,
+        on_error="skip" if skip_damaged else "raise",
+        trust_pickle=trust_pickle,
+    )
+    print(
+        f"{path}: {len(model):,} words of {model.dim} dims, {dtype}, "
+        f"{path.stat().st_size / 1e6:,.1f} MB"
+    )

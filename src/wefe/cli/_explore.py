@@ -5,22 +5,22 @@ from __future__ import annotations
 import itertools
 import json
 import logging
+import re
 import sys
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from wefe._checks import check_share
-from wefe._files import check_writable
 from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._plain import plain
 from wefe._visible import HIDDEN, unique_labels, visible
 from wefe.cli import _options as opt
-from wefe.cli._inputs import preprocessors, read_lines
 from wefe.datasets import Criterion, fetch_occupation_shares, load_criterion
 from wefe.datasets._download import at_hand
 from wefe.datasets._eds import GENDER_TABLE
@@ -41,7 +41,9 @@ _CENSUS = 2015
 _LARGE_BYTES = 100_000_000
 # Suffix that `wefe.debias` adds to names of models.
 _MITIGATED = "_debiased"
-# Results with the names of their models, by part: 'words', 'page', 'analogies' or 'statistic'.
+# A part of the results, and the function of a model that computes it.
+_Asked = tuple[str, Callable[..., Any]]
+# Results with the names of their models, by part: 'page', 'words', 'analogies' or 'statistic'.
 _Found = dict[str, list[tuple[str, Any]]]
 
 
@@ -65,7 +67,7 @@ def explore(
     out: Path | None = None,
     format: Format = "table",
     lowercase: bool = True,
-    vocab_prefix: str = "",
+    vocab_prefix: str | None = None,
     offline: bool = False,
     trust_pickle: bool = False,
 ) -> None:
@@ -127,10 +129,11 @@ def explore(
         --words, analogies, --statistic or extreme words. csv puts an apostrophe before texts that
         a spreadsheet could take for a formula.
     """
+    of_pairs = analogies or not word
     uses: dict[str, tuple[object, str]] = {
         "with_ neighbors theta map": (word, "pages of words; give a WORD"),
         "words extremes": (not word, "the page of a model: leave out WORD"),
-        "among": (analogies or not word, "the page of a model, and for --analogies"),
+        "among": (of_pairs, "the page of a model, and for --analogies"),
         " map": (out or format == "json", "--out, which draws it, and for --format json"),
     }
     opt.check_used(explore, locals(), uses)
@@ -149,41 +152,35 @@ def explore(
         _check_page(out)
     # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
-    opened, before = _open(model, original, vocab_prefix or None, trust_pickle)
-    asked: list[tuple[str, partial[Any]]] = []
-    if word:
-        of_word = partial(
-            word_page,
-            original=before,
-            k=neighbors,
-            theta=theta,
-            others=list(dict.fromkeys(with_)),
-            map_method=map,
-            random_state=seed,
-        )
-        asked += [("words", partial(of_word, word=each)) for each in dict.fromkeys(word)]
-    else:
-        asked.append(("page", partial(model_page, words=lists or None, n=extremes, among=among)))
-    if analogies:
-        asked.append(("analogies", partial(generate_analogies, n=analogies, among=among)))
-    if numbers is not None:
-        group = numbers["group"] if numbers["group"] in known.class_names else None
-        numbers |= {"group": group, "random_state": seed}
-        asked.append(("statistic", partial(correlate_with_statistic, **numbers)))
-    found, directions = _explore(opened, before, known, asked, preprocessors(lowercase))
+    reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
+    opened, before = _open(model, reading), _open(filter(None, [original]), reading)
+    _warn(opened, is_mitigated=bool(before))
+    of_word: dict[str, Any] = {"k": neighbors, "theta": theta, "others": [*dict.fromkeys(with_)]}
+    of_word |= {"original": next(iter(before), None), "map_method": map, "random_state": seed}
+    of_model = partial(model_page, words=lists or None, n=extremes, among=among)
+    asked: list[_Asked] = [("page", of_model)] * (not word)
+    asked += [("words", partial(word_page, word=each, **of_word)) for each in dict.fromkeys(word)]
+    asked += [("analogies", partial(generate_analogies, n=analogies, among=among))] * bool(
+        analogies
+    )
+    for each in numbers:
+        group = each["group"] if each["group"] in known.class_names else None
+        own = each | {"group": group, "random_state": seed}
+        asked.append(("statistic", partial(correlate_with_statistic, **own)))
+    found, directions = _explore(opened, before, known, asked, opt.preprocessors(lowercase))
     if format == "table":
         _print(found)
     elif format == "json":
-        models = [_as_data(found, name, one, lists) for name, one in directions.items()]
+        models = [
+            _as_data(found, name, one, of_lists=bool(lists)) for name, one in directions.items()
+        ]
         print(json.dumps({"models": models}, indent=2, ensure_ascii=False, allow_nan=False))
     else:
-        table = _as_table(found, lists)
+        table = _as_table(found, of_lists=bool(lists))
         write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
-        facts: dict[str, object] = {"Seed": seed}
-        if not word or analogies:
-            facts["Frequent words"] = f"{among:,} from the start of the vocabulary"
-        _write(found, facts, out)
+        frequent = {"Frequent words": f"{among:,} from the start of the vocabulary"}
+        _write(found, {"Seed": seed, **(frequent if of_pairs else {})}, out)
 
 
 def _write(found: _Found, facts: Mapping[str, object], path: Path) -> None:
@@ -209,41 +206,38 @@ def _check_page(path: Path) -> None:
             f"--out {path}: expected a file that ends in .html, for example {path.stem}.html. For "
             "tables, use --format csv or --format json."
         )
-    check_writable(path)
+    opt.check_outputs(None, path)
 
 
-def _open(
-    texts: Sequence[str], original: str, prefix: str | None, trust_pickle: bool
-) -> tuple[list[WordEmbeddingModel], WordEmbeddingModel | None]:
-    """Open the models and the original, and warn about anything unusual."""
-
-    def opened(text: str) -> WordEmbeddingModel:
-        name, source = opt.split_name(text)
-        return load(source, name, vocab_prefix=prefix, trust_pickle=trust_pickle)
-
-    models = [opened(text) for text in dict.fromkeys(texts)]
+def _open(texts: Iterable[str], reading: Mapping[str, Any]) -> list[WordEmbeddingModel]:
+    named = map(opt.split_name, dict.fromkeys(texts))
+    models = [load(source, name, **reading) for name, source in named]
     labels = unique_labels([visible(model.name) for model in models], "models")
-    before = opened(original) if original else None
     for model, label in zip(models, labels, strict=True):
         model.name = label
+    return models
+
+
+def _warn(models: Sequence[WordEmbeddingModel], *, is_mitigated: bool) -> None:
+    """Warn about models that take long to read, or that may be mitigated ones."""
+    for model in models:
         if model.held == "memory" and model.nbytes > _LARGE_BYTES:
             _tell(
-                f"{label} was read to its end; 'wefe convert' writes a file that opens in "
+                f"{model.name} was read to its end; 'wefe convert' writes a file that opens in "
                 "milliseconds."
             )
-        if before is None and label.endswith(_MITIGATED):
+        if model.name.endswith(_MITIGATED) and not is_mitigated:
             _tell(
-                f"{label}: if this model is mitigated, use --original to see how much of the "
+                f"{model.name}: if this model is mitigated, use --original to see how much of the "
                 "former bias is left."
             )
-    return models, before
 
 
 def _explore(
     models: Sequence[WordEmbeddingModel],
-    before: WordEmbeddingModel | None,
+    before: Sequence[WordEmbeddingModel],
     criterion: Criterion,
-    asked: Sequence[tuple[str, partial[Any]]],
+    asked: Sequence[_Asked],
     forms: list[dict[str, Any]],
 ) -> tuple[_Found, dict[str, BiasDirections]]:
     """Explore each model; a failure does not stop the others."""
@@ -256,20 +250,20 @@ def _explore(
         name = model.name
         try:
             if name not in directions:
-                directions[name] = bias_directions(before or model, criterion, preprocessors=forms)
+                source = next(iter(before), model)
+                directions[name] = bias_directions(source, criterion, preprocessors=forms)
             made = make(model, criterion=directions[name], preprocessors=forms)
             found[part].append((name, made))
         except (KeyError, ValueError) as error:
-            message = str(error.args[0]).rstrip(".") + "."
+            message = re.sub(r"(?<![.?])\Z", ".", str(error.args[0]))
             problems[message if name in message else f"{name}: {message}"] = None
     if not all(found[part] for part, _ in asked):
         raise ValueError(" ".join(problems))
     for problem in problems:
         logger.warning("%s", problem)
     # 'Nurse' and 'nurse' may be one word.
-    found["words"] = list(
-        {(name, page.word): (name, page) for name, page in found["words"]}.values()
-    )
+    pages = {(name, page.word): (name, page) for name, page in found["words"]}
+    found["words"] = [*pages.values()]
     return found, directions
 
 
@@ -277,46 +271,46 @@ def _explore(
 
 
 def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
-    """Return the lists of --words by name."""
     lists: dict[str, list[str]] = {}
     for text in texts:
-        name, source = opt.split_name(text)
-        if opt.is_there(source):
-            lines = read_lines("--words", Path(source))
-            words = [line for line in lines if not line.startswith("#")]
-            name = name or Path(source).stem
-        else:
-            words = [word.strip() for word in source.split(",") if word.strip()]
-            name = name or "words"
-        if "," not in source and not opt.is_there(source):
-            raise FileNotFoundError(
-                f"--words {text}: there is no such file. To list words, separate them by commas; "
-                "for a single word, write 'nurse,'."
-            )
-        if not words or name in (*lists, "vocabulary"):
-            problem = f"there is already a list called {name!r}" if words else "the list is empty"
-            raise ValueError(f"--words {text}: {problem}.")
+        name, words = _word_list(text)
+        if name in (*lists, "vocabulary"):
+            raise ValueError(f"--words {text}: there is already a list called {name!r}.")
+        if not words:
+            raise ValueError(f"--words {text}: the list is empty.")
         lists[name] = list(dict.fromkeys(words))
     return lists
 
 
-def _statistic(text: str, offline: bool) -> dict[str, Any] | None:
-    """Return the group, the title and the values of --statistic."""
+def _word_list(text: str) -> tuple[str, list[str]]:
+    name, source = opt.split_name(text)
+    if opt.is_there(source):
+        lines = opt.read_lines("--words", Path(source))
+        return name or Path(source).stem, [line for line in lines if not line.startswith("#")]
+    if "," not in source:
+        raise FileNotFoundError(
+            f"--words {text}: there is no such file. To list words, separate them by commas; for a "
+            "single word, write 'nurse,'."
+        )
+    return name or "words", [*filter(None, map(str.strip, source.split(",")))]
+
+
+def _statistic(text: str, offline: bool) -> list[dict[str, Any]]:
+    if not text:
+        return []
     if text == "census":
         if offline and not at_hand((GENDER_TABLE,)):
             raise ValueError("--statistic census needs a download, which --offline forbids.")
         shares = fetch_occupation_shares(_CENSUS)["female"].astype(float)
         title = f"share of women, census of {_CENSUS}"
-        return {"group": "female", "statistic_name": title, "statistic": shares}
-    if not text:
-        return None
+        return [{"group": "female", "statistic_name": title, "statistic": shares}]
     if not opt.is_there(text):
         raise FileNotFoundError(
             f"--statistic {text}: there is no such file. Give a CSV file, or 'census' for "
             "occupations."
         )
     try:
-        return _numbers(Path(text))
+        return [_numbers(Path(text))]
     # pandas raises it too, if the file is not UTF-8 or no table.
     except ValueError as error:
         raise ValueError(f"--statistic {text}: {error}") from error
@@ -326,38 +320,36 @@ def _numbers(path: Path) -> dict[str, Any]:
     table = pd.read_csv(path, dtype=str, keep_default_na=False, encoding="utf-8-sig").fillna("")
     table = table.rename(columns=str.strip).map(str.strip)
     table = table[(table != "").any(axis=1)]
-    others = [name for name in table if name != "word"]
-    (name,) = ["value"] if "value" in others else others if len(others) == 1 else [""]
-    if "word" not in table or not name:
+    names = ["value"] if "value" in table else [str(name) for name in table if name != "word"]
+    if "word" not in table or len(names) != 1:
         raise ValueError(
             f"expected the columns word and value; got {', '.join(map(repr, table.columns))}."
         )
     words = table["word"]
-    is_text = words.map(lambda word: bool(word) and not HIDDEN.search(word))
-    wrong = words[words.duplicated() | ~is_text.astype(bool)]
+    wrong = words[words.duplicated() | (words == "") | words.map(HIDDEN.search).notna()]
     if len(wrong):
         raise ValueError(
             f"{wrong.iloc[0]!r} occurs twice, or is not a word. Keep one row per word."
         )
-    values = table.set_index("word")[name].replace("", "nan").map(float)
-    title = path.stem if name == "value" else name
-    return {"group": name, "statistic_name": title, "statistic": values}
+    values = table.set_index("word")[names[0]].replace("", "nan").map(float)
+    title = {"value": path.stem}.get(names[0], names[0])
+    return {"group": names[0], "statistic_name": title, "statistic": values}
 
 
 # Output
 
 
 def _print(found: _Found) -> None:
-    parts = _side_by_side([page for _, page in found["page"]]) if found["page"] else []
+    parts = _side_by_side([*dict(found["page"]).values()]) if found["page"] else []
     for _, page in found["words"]:
         n_more = len(page.neighbors) - _SHOWN
-        more = f"\n... {n_more:,} more in --format csv and --out" if n_more > 0 else ""
+        more = f"\n... {n_more:,} more in --format csv and --out" * (n_more > 0)
         table = page.neighbors.head(_SHOWN).drop(columns="biased")
         parts += [str(page), as_text(table) + more]
     for model, table in found["analogies"]:
         title = f"Analogies in {visible(model)}: word pairs that differ as the groups do"
         parts.append(f"{title}\n{as_text(table) if len(table) else 'none'}")
-    correlations = [one for _, one in found["statistic"]]
+    correlations = [*dict(found["statistic"]).values()]
     for first in correlations[:1]:
         parts.append(
             f"{visible(first.statistic_name)} and {visible(first.bias_name)}; confidence of "
@@ -368,18 +360,19 @@ def _print(found: _Found) -> None:
 
 def _side_by_side(pages: Sequence[ModelPage]) -> list[str]:
     directions = "\n".join(str(page).splitlines()[0] for page in pages)
-    table = pd.concat([page.distribution for page in pages])[_DISTRIBUTION]
+    table = pd.concat(map(attrgetter("distribution"), pages))[_DISTRIBUTION]
     parts = [f"{directions}\n\n{as_text(table)}"]
-    extremes = pd.concat([page.extremes for page in pages])
+    extremes = pd.concat(map(attrgetter("extremes"), pages))
     extremes["word"] += extremes["projection"].map(" {:.2f}".format)
     for group in pages[0].directions.groups:
         own = extremes[extremes["group"] == group]
-        shown = own.pivot(index="rank", columns="model", values="word").reset_index()
-        shown = shown[["rank", *(page.model_name for page in pages if page.model_name in shown)]]
+        shown = own.pivot(index="rank", columns="model", values="word")
+        # The models in the order of the call.
+        shown = shown[own["model"].unique()].reset_index()
         listed = as_text(shown) if len(shown) else "no word has a clear direction"
         parts.append(f"Farthest towards {visible(group)}\n{listed}")
-    caveats = {page.model_name: page.directions.caveat() for page in pages}
-    return parts + [f"beware, {visible(name)}: {text}" for name, text in caveats.items() if text]
+    caveats = [(page.model_name, page.directions.caveat()) for page in pages]
+    return parts + [f"beware, {visible(name)}: {text}" for name, text in caveats if text]
 
 
 def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
@@ -395,40 +388,36 @@ def _correlations(correlations: Sequence[StatisticCorrelation]) -> pd.DataFrame:
     return shown.dropna(axis="columns", how="all")
 
 
-def _as_table(found: _Found, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
+def _as_table(found: _Found, *, of_lists: bool) -> pd.DataFrame:
     makers: dict[str, Callable[[Any], pd.DataFrame]] = {
         "words": lambda page: page.to_frame(),
         "analogies": lambda table: table,
         "statistic": lambda one: one.to_frame(),
-        "page": lambda page: _of_lists(page, lists) if lists else page.extremes,
+        "page": lambda page: _of_lists(page) if of_lists else page.extremes,
     }
     part = next(filter(found.get, makers))
-    tables = [
-        table
-        if "model" in table
-        else pd.concat({model: table}, names=["model"]).reset_index(level="model")
-        for model, one in found[part]
-        for table in [makers[part](one)]
-    ]
-    return pd.concat(tables, ignore_index=True)
+    tables = [makers[part](one).assign(model=model) for model, one in found[part]]
+    table = pd.concat(tables, ignore_index=True)
+    return table[["model", *table.columns.drop("model")]]
 
 
-def _of_lists(page: ModelPage, lists: Mapping[str, Sequence[str]]) -> pd.DataFrame:
-    return page.projections[page.projections["set"].isin(list(lists))]
+def _of_lists(page: ModelPage) -> pd.DataFrame:
+    return page.projections[page.projections["set"] != "vocabulary"]
 
 
 def _as_data(
-    found: _Found, model: str, directions: BiasDirections, lists: Mapping[str, Sequence[str]]
+    found: _Found, model: str, directions: BiasDirections, *, of_lists: bool
 ) -> dict[str, Any]:
-    """Return everything that was found in a model."""
-    own = {part: [one for name, one in pairs if name == model] for part, pairs in found.items()}
+    makers: dict[str, Callable[..., dict[str, Any]]] = {
+        "page": lambda page: page.to_dict(),
+        "words": lambda *pages: {"words": [page.to_dict() for page in pages]},
+        "analogies": lambda table: {"analogies": plain(table)},
+        "statistic": lambda one: {"statistic": one.to_dict()},
+    }
+    if of_lists:
+        makers["page"] = lambda page: page.to_dict() | {"projections": plain(_of_lists(page))}
     content: dict[str, Any] = {"model": model, "criterion": directions.name}
-    for page in own.get("page", ()):
-        content |= page.to_dict()
-        content |= {"projections": plain(_of_lists(page, lists))} if lists else {}
-    content |= {"words": [page.to_dict() for page in own["words"]]} if own["words"] else {}
-    for table in own.get("analogies", ()):
-        content["analogies"] = plain(table)
-    for one in own.get("statistic", ()):
-        content["statistic"] = one.to_dict()
+    for part, pairs in found.items():
+        own = [one for name, one in pairs if name == model]
+        content |= makers[part](*own) if own else {}
     return content

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import re
+import itertools
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
 import pandas as pd
 import typer
 
 from wefe._bibtex import bibtex as entries_of
 from wefe._bibtex import others_used
-from wefe._files import atomic_file, check_writable
+from wefe._files import atomic_file
 from wefe._output import Format, interval_text, say, say_undefined, tables_of_scores, tell, write
 from wefe.cli import _options as opt
-from wefe.cli._inputs import declared_queries, end, failures_of, preprocessors
-from wefe.metrics._registry import as_metric, get_metric
+from wefe.metrics._registry import as_metric
 from wefe.ranking import ranked
 from wefe.running import COLUMNS, holm
 from wefe.study import Study, StudyResults
@@ -34,6 +34,21 @@ _RESAMPLES = 1000
 _ALL_LOST = (
     "no query could be answered. If too many words are lost, load a larger part of the model, or "
     "raise --lost-vocabulary-threshold."
+)
+_OF_CEAT = (
+    "p value of CEAT: two-sided. It is too small, because CEAT treats samples of the same words as "
+    "independent studies."
+)
+_ADJUSTED = (
+    "p value holm, p value bh: adjusted for the {} tests of this call (Holm; Benjamini and "
+    "Hochberg)."
+)
+_NULL = "null: the range of 95 % of the scores with words exchanged at random (2.5 to 97.5 %)."
+_INTERVAL = "interval: {} bootstrap interval over words ({n_bootstrap} resamples)."
+_END_OF_RANGE = "no bias is the end of its range, so compare intervals with the null."
+_DIFFERENCE = (
+    "difference: how much farther from no bias the other model is, with a {} interval.\nA p value "
+    "above {:.2g} means that other words of the same kind could reverse the order."
 )
 
 
@@ -54,7 +69,7 @@ def measure(
     lost_vocabulary_threshold: float = 0.2,
     offline: bool = False,
     subwords: Literal["mean", "first", "refuse"] | None = None,
-    contexts: Path | None = None,
+    contexts: str | None = None,
     own_words: bool = False,
     missing: Literal["queries", "models"] = "queries",
     compare: bool = False,
@@ -126,51 +141,48 @@ def measure(
     }
     opt.check_used(measure, locals(), uses)
     names = opt.check_metrics(metric)
-    _check_metrics_fit(names, models, contexts)
-    own = opt.parse_params(param, names)
-    if bibtex is not None:
-        check_writable(bibtex)
-    if figures is not None:
-        from wefe.plotting._static import check_matplotlib
-
-        check_matplotlib()
-    with_words = "sc-weat" in names and format != "csv"
-    if with_words:
-        own["sc-weat"] = {"calculate_p_value": True, **own.get("sc-weat", {})}
-    results = _run(
-        n_jobs,
-        # Words appear only in figures.
-        without=() if figures else ("words",),
-        offline=offline,
-        models=models.declared(subwords=subwords),
-        queries=declared_queries(queries),
-        metrics=[
-            {
-                "metric": name,
-                "params": _side_of(name, p_value_test) | own.get(name, {}),
-                "contexts": str(contexts) if name == "ceat" else None,
-            }
-            for name in names
-        ],
-        lookup={
-            "preprocessors": preprocessors(lowercase),
-            "normalize": normalize,
-            "lost_vocabulary_threshold": lost_vocabulary_threshold,
-            "own_words": own_words,
-        },
-        aggregation={"missing": missing},
-        intervals={
-            "n_bootstrap": bootstrap or (_RESAMPLES if compare else 0),
-            "confidence": confidence,
-        },
-        audit={"scores": audit},
+    params = opt.parse_params(param, names)
+    opt.check_outputs(figures, bibtex)
+    # CSV has no p-values of single words.
+    defaults = {"sc-weat": {"calculate_p_value": format != "csv"}}
+    study = Study(
+        {
+            "name": "measure",
+            "offline": offline,
+            "models": models.declared(subwords=subwords),
+            "queries": [opt.declared_queries(name) for name in dict.fromkeys(queries)],
+            "metrics": [
+                {
+                    "metric": name,
+                    "params": _side_of(name, p_value_test)
+                    | defaults.get(name, {})
+                    | params.get(name, {}),
+                    "contexts": {"ceat": contexts}.get(name),
+                }
+                for name in names
+            ],
+            "lookup": {
+                "preprocessors": opt.preprocessors(lowercase),
+                "normalize": normalize,
+                "lost_vocabulary_threshold": lost_vocabulary_threshold,
+                "own_words": own_words,
+            },
+            "aggregation": {"missing": missing},
+            "intervals": {
+                "n_bootstrap": bootstrap or _RESAMPLES * compare,
+                "confidence": confidence,
+            },
+            "audit": {"scores": audit},
+        }
     )
-    failures = failures_of(results)
+    # Words appear only in figures.
+    without = () if figures else ("words",)
+    results = study._again(None, None if n_jobs == 1 else n_jobs, True, without)
+    failures = opt.failures_of(results)
     # Printed tables call a query set by the name given to --queries.
     tidy = results.to_frame()[COLUMNS].rename(columns={"query_set": "queries"})
-    totals = pd.concat(
-        [one for part in results.plan.query_sets for one in results.totals(part.name).values()]
-    )
+    parts = [results.totals(part.name).values() for part in results.plan.query_sets]
+    totals = pd.concat(itertools.chain(*parts))
     scored, totals = (each[~each["model_name"].isin(failures)] for each in (tidy, totals))
     ranking = ranked(totals, "min")
     data = {"results": tidy}
@@ -181,13 +193,13 @@ def measure(
     if compare:
         data["comparison"] = _comparison(results)
         shown.append(_table_of_comparisons(data["comparison"]))
-    if with_words:
+    if "sc-weat" in names:
         data["words"] = _words_of_sc_weat(results)
         shown.append(("Effect sizes of single words", data["words"].drop(columns="p_value_method")))
     write(format, shown, data)
     say_undefined(scored)
     if format == "table":
-        _print_notes(tidy, confidence, results.plan.settings["intervals"]["n_bootstrap"], compare)
+        _print_notes(tidy, results.plan.settings["intervals"], compare)
         _print_verdict(ranking)
     if figures is not None:
         from wefe.report import write_figures
@@ -200,50 +212,13 @@ def measure(
     if scored["score"].isna().all():
         print(_ALL_LOST, file=sys.stderr)
         raise typer.Exit(1)
-    end(failures)
-
-
-def _run(n_jobs: int, without: tuple[str, ...], **declared: Any) -> StudyResults:
-    """Run a study in memory; messages name options in place of keys."""
-    try:
-        study = Study({"name": "measure", **declared})
-        return study._again(None, None if n_jobs == 1 else n_jobs, True, without)
-    except ValueError as error:
-        table = r"(?:key '(\w+)', (?:number \d+, )?)?"
-        place = rf"(?m)^study: {table}(key 'params', )?key '([^']+)'"
-        text = re.sub(place, _as_option, str(error))
-        # Of a query set that was named well, and cannot be opened.
-        raise ValueError(
-            re.sub(r"^\[\[queries\]\] of '.+?', key '\w+'", "--queries", text)
-        ) from error
-
-
-def _as_option(place: re.Match[str]) -> str:
-    """Return the option that stands for a key of a study file."""
-    table, is_param, key = place.groups()
-    if key == "name":
-        return {"models": "--model (NAME=FILE gives a name)"}.get(table, f"--{table}")
-    return f"--param {key}" if is_param else f"--{key.removeprefix('n_').replace('_', '-')}"
+    opt.end(failures)
 
 
 def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
     """Return the side of the test for a metric with p-values by default."""
     asked = as_metric(metric).report_params({}, 0, p_value_test)
     return {name: side for name, side in asked.items() if name == "p_value_test_type"}
-
-
-def _check_metrics_fit(names: list[str], models: opt.Models, contexts: Path | None) -> None:
-    if contexts is None and "ceat" in names:
-        raise ValueError(
-            "ceat needs sentences that contain the words: give --contexts FILE, one sentence per "
-            "line."
-        )
-    of_texts = [name for name in names if get_metric(name).encodes_texts]
-    if of_texts and models.model:
-        raise ValueError(
-            f"{of_texts[0]} measures encoders only. Leave out --model, or measure the encoders in "
-            "a separate call."
-        )
 
 
 def _tables_of_models(
@@ -255,52 +230,38 @@ def _tables_of_models(
     yield "Ranks (1: least bias measured)", _by_model(tidy, totals, ranks)
 
 
-def _print_notes(tidy: pd.DataFrame, confidence: float, n_bootstrap: int, compared: bool) -> None:
-    """Explain how the numbers in the tables were computed."""
-    has_p = tidy["p_value"].notna()
-    if (has_p & tidy["p_value_method"].isna()).any():
-        tell(
-            "p value of CEAT: two-sided. It is too small, because CEAT treats samples of the same "
-            "words as independent studies."
-        )
-    tests = tidy[has_p & tidy["p_value_method"].notna()]
-    for (side, method), group in tests.groupby(["p_value_test", "p_value_method"], sort=False):
-        which = ", ".join(group["metric"].unique())
-        tell(f"p value of {which}: {side} permutation test ({_METHODS[str(method)]}).")
-    if len(tests) > 1:
-        tell(
-            f"p value holm, p value bh: adjusted for the {len(tests)} tests of this call (Holm; "
-            "Benjamini and Hochberg)."
-        )
-    if len(tests):
-        tell(
-            "null: the range of 95 % of the scores with words exchanged at random (2.5 to 97.5 %)."
-        )
-    if tidy["score_lower"].notna().any():
-        tell(
-            f"interval: {confidence * 100:g} % bootstrap interval over words "
-            f"({n_bootstrap} resamples)."
-        )
-        for metric in tidy.loc[tidy["interval_note"].notna(), "metric"].unique():
-            tell(f"{metric}: no bias is the end of its range, so compare intervals with the null.")
-    if compared:
-        tell(
-            "difference: how much farther from no bias the other model is, with a "
-            f"{confidence * 100:g} % interval.\nA p value above {1 - confidence:.2g} means that "
-            "other words of the same kind could reverse the order."
-        )
-    for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records"):
-        tell(f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:")
-        tell("\n".join(f"- {text}" for text in row["warnings"].split(" | ")))
+def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: bool) -> None:
+    """Explain how the numbers in the tables were computed, and list warnings."""
+    tested = tidy[tidy["p_value"].notna()]
+    tests = tested[tested["p_value_method"].notna()]
+    kinds = tests.groupby(["p_value_test", "p_value_method"], sort=False)["metric"].unique()
+    of_range = tidy.loc[tidy["interval_note"].notna(), "metric"].unique()
+    share = f"{intervals['confidence'] * 100:g} %"
+    notes = [_OF_CEAT] * (len(tested) > len(tests))
+    notes += [
+        f"p value of {', '.join(metrics)}: {side} permutation test ({_METHODS[method]})."
+        for (side, method), metrics in zip(kinds.index, kinds, strict=True)
+    ]
+    notes += [_ADJUSTED.format(len(tests))] * (len(tests) > 1)
+    notes += [_NULL] * (len(tests) > 0)
+    notes += [_INTERVAL.format(share, **intervals)] * bool(tidy["score_lower"].notna().any())
+    notes += [f"{metric}: {_END_OF_RANGE}" for metric in of_range]
+    notes += [_DIFFERENCE.format(share, 1 - intervals["confidence"])] * compared
+    notes += [
+        f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:\n- "
+        + row["warnings"].replace(" | ", "\n- ")
+        for row in tidy[tidy["warnings"].fillna("") != ""].to_dict("records")
+    ]
+    for note in notes:
+        tell(note)
 
 
 def _print_verdict(ranking: pd.DataFrame) -> None:
-    """Print the model with the least bias measured, or why there is no ranking."""
     if len(ranking) < 2:
         return
     if ranking.isna().all().any():
         is_ranked = ranking.notna().all(axis=1)
-        remedy = "" if is_ranked.any() else ", or use --missing models"
+        remedy = ", or use --missing models" * (not is_ranked.any())
         say(
             "Blank: no query was answered by all models. Leave out the model that lacks "
             f"words{remedy}.",
@@ -308,13 +269,12 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
         )
     # A model that is ranked alone is ahead of nobody.
     compared = ranking.dropna(axis="columns", thresh=2)
-    if len(compared.columns) and (compared.fillna(1) == 1).all(axis=None):
-        say("The models tie in every ranking: do they have the same vectors?", "yellow")
-        return
+    n = len(compared.columns)
     n_first = (compared == 1).sum(axis=1)
-    if n_first.any():
+    if n and (compared.fillna(1) == 1).all(axis=None):
+        say("The models tie in every ranking: do they have the same vectors?", "yellow")
+    elif n:
         best = ", ".join(n_first.index[n_first == n_first.max()])
-        n = len(compared.columns)
         say(f"{best}: least bias measured in {n_first.max()} of {n} rankings.", "green")
 
 
@@ -323,12 +283,13 @@ def _comparison(results: StudyResults) -> pd.DataFrame:
     one, other = (model.label for model in results.plan.models)
     found = results.compare_models(one, other)
     found = found.rename(columns={"query_set": "queries"}).reindex(range(max(1, len(found))))
-    difference, is_less = found["difference"], found["difference"] < 0
-    found["less_bias"] = is_less.map({True: other, False: one}).where(difference != 0, None)
-    found["difference"] = difference.abs()
-    ends = found[["lower", "upper"]]
-    found["difference_lower"] = ends["lower"].where(~is_less, -ends["upper"])
-    found["difference_upper"] = ends["upper"].where(~is_less, -ends["lower"])
+    numbers = ["difference", "lower", "upper"]
+    found[numbers] = found[numbers].astype(float)
+    found["less_bias"] = np.sign(found["difference"]).map({-1: other, 1: one})
+    sign = np.where(found["difference"] < 0, -1, 1)
+    found["difference"] *= sign
+    bounds = found[["lower", "upper"]].mul(sign, axis="index")
+    found[["difference_lower", "difference_upper"]] = np.sort(bounds)
     is_too_few = ~(found["n_queries"] > 1)
     results_of = [*("less_bias", "difference", "difference_lower", "difference_upper"), "p_value"]
     found.loc[is_too_few, results_of] = None
@@ -362,7 +323,6 @@ def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
 
 
 def _by_model(tidy: pd.DataFrame, totals: pd.DataFrame, values: Any) -> pd.DataFrame:
-    """Return a table of metrics and models, with the longer of both as rows."""
     n_asked = tidy.groupby(["queries", "metric"])["query_name"].nunique().to_dict()
     labels = [
         f"{metric}: {queries} ({n_scores} of {n_asked[queries, metric]})"

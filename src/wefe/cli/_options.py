@@ -1,4 +1,6 @@
-"""Options that commands share, and how typer reads options from docstrings.
+"""Options that commands share, and what they name: models, queries, lists of words.
+
+:func:`command` lets typer read options from docstrings.
 
 Parameters
 ----------
@@ -64,18 +66,32 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import json
+import logging
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields, is_dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, Literal, TypeAlias
 
 import typer
 from typer.core import TyperCommand
 
 from wefe._checks import check_choice
+from wefe._files import check_writable
+from wefe.contextual import load_encoder
+from wefe.datasets._opened import OpenedQueries, open_query_set
+from wefe.datasets._queries import QUERY_SETS
 from wefe.metrics._registry import get_metric, metric_names
+from wefe.models import WordEmbeddingModel, load
+from wefe.query import Query
+from wefe.study import StudyResults
+from wefe.study._entries import EncoderEntry, TableEntry
+from wefe.study._schema import blaming, existing_file
+
+logger = logging.getLogger(__name__)
 
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]
@@ -103,42 +119,41 @@ _PARAMETER = re.compile(
 
 @dataclass(frozen=True)
 class Encoders:
-    """Options of encoders."""
-
     layer: int = -1
     pooling: Pooling = "auto"
-    prompt: str = ""
+    prompt: str | None = None
     dim: int | None = None
 
     def of(self, encoders: Sequence[str], **more: Any) -> list[dict[str, Any]]:
-        """Return encoders as entries of a study file."""
-        options = {"layer": self.layer, "pooling": self.pooling, "dim": self.dim}
-        return entries("encoder", encoders, prompt=self.prompt or None, **options, **more)
+        names = ("layer", "pooling", "prompt", "dim")
+        options = {name: getattr(self, name) for name in names}
+        return _entries("encoder", encoders, **options, **more)
 
 
 @dataclass(frozen=True)
 class Models(Encoders):
-    """Options of models and encoders."""
-
     model: list[str] = field(default_factory=list)
     encoder: list[str] = field(default_factory=list)
     template: list[str] = field(default_factory=list)
-    vocab_prefix: str = ""
+    vocab_prefix: str | None = None
     trust_pickle: bool = False
 
+    def entries(self, **of_tables: Any) -> list[dict[str, Any]]:
+        lookup = {"vocab_prefix": self.vocab_prefix, "trust_pickle": self.trust_pickle}
+        tables = _entries("source", self.model, **lookup, **of_tables)
+        return tables + self.of(self.encoder, templates=self.template or None)
+
     def declared(self, **of_tables: Any) -> list[dict[str, Any]]:
-        """Return models and encoders as entries of a study file."""
-        if not self.model and not self.encoder:
+        """Return at least one model or encoder as an entry of a study file."""
+        declared = self.entries(**of_tables)
+        if not declared:
             raise ValueError(
                 "there is no model: give --model or --encoder, for example --model demo."
             )
-        lookup = {"vocab_prefix": self.vocab_prefix or None, "trust_pickle": self.trust_pickle}
-        tables = entries("source", self.model, **lookup, **of_tables)
-        return tables + self.of(self.encoder, templates=self.template or None)
+        return declared
 
 
-def entries(kind: str, texts: Sequence[str], **options: Any) -> list[dict[str, Any]]:
-    """Return models, written as FILE or NAME=FILE, as entries of a study file."""
+def _entries(kind: str, texts: Sequence[str], **options: Any) -> list[dict[str, Any]]:
     known = {key: value for key, value in options.items() if value is not None}
     return [{kind: where, "name": name, **known} for name, where in map(split_name, texts)]
 
@@ -162,7 +177,7 @@ def split_name(text: str) -> tuple[str | None, str]:
     parts = text.split("=")
     ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
     name, rest = next((way for way in ways if is_there(way[1])), ways[0])
-    if not name.strip() or not rest:
+    if "" in (name.strip(), rest):
         raise ValueError(f"{text}: expected a name before '=', and a file or a list after it.")
     return name, rest
 
@@ -170,11 +185,10 @@ def split_name(text: str) -> tuple[str | None, str]:
 def is_there(text: str) -> bool:
     """Return whether a text is the path of a file or folder, or of a file in an archive."""
     path = Path(text)
-    try:
+    # The text may be too long for a path, or have a character that paths cannot have.
+    with suppress(OSError, ValueError):
         return bool(text) and (path.exists() or any(part.is_file() for part in path.parents))
-    except (OSError, ValueError):
-        # The text is too long for a path, or has a character that paths cannot have.
-        return False
+    return False
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -183,35 +197,37 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
     Positional parameters become arguments, keyword-only parameters options. A parameter whose type
     is a dataclass becomes one option per field.
     """
-    hints = get_type_hints(function)
-    groups: dict[str, Any] = {name: kind for name, kind in hints.items() if is_dataclass(kind)}
-    parameters: list[inspect.Parameter] = []
-    for parameter in inspect.signature(function).parameters.values():
-        of_group = groups.get(parameter.name)
-        parameters += _options_of(of_group) if of_group else [parameter]
-        hints |= get_type_hints(of_group) if of_group else {}
+    parameters = inspect.signature(function, eval_str=True).parameters.values()
+    groups = [each for each in parameters if is_dataclass(each.annotation)]
     texts = _SHARED | _described(function.__doc__)
     told = [
-        each.replace(annotation=Annotated[hints[each.name], _about(each, texts.get(each.name))])
-        for each in parameters
+        each.replace(annotation=Annotated[each.annotation, _about(each, texts.get(each.name))])
+        for each in _flat(function)
     ]
 
     @functools.wraps(function)
     def run(**given: Any) -> None:
         needs = {names: (given.get(key, True), f"--{key}") for key, names in _NEEDS.items()}
         check_used(run, given, needs)
-        for name, kind in groups.items():
-            given[name] = kind(**{each.name: given.pop(each.name) for each in fields(kind)})
+        for group in groups:
+            own = {each.name: given.pop(each.name) for each in _flat(group.annotation)}
+            given[group.name] = group.annotation(**own)
         function(**given)
 
     run.__signature__ = inspect.Signature(told)  # type: ignore[attr-defined]
-    run.__annotations__ = {each.name: each.annotation for each in told}
     return run
 
 
-def _options_of(group: Any) -> list[inspect.Parameter]:
-    kind, defaults = inspect.Parameter.KEYWORD_ONLY, vars(group())
-    return [inspect.Parameter(name, kind, default=value) for name, value in defaults.items()]
+def _flat(function: Any) -> Iterator[inspect.Parameter]:
+    """Yield the parameters of a function; a dataclass yields its fields as keywords."""
+    for each in inspect.signature(function, eval_str=True).parameters.values():
+        kind = each.annotation
+        if is_dataclass(kind):
+            defaults = vars(kind())  # type: ignore[operator]
+            for own in _flat(kind):
+                yield own.replace(kind=own.KEYWORD_ONLY, default=defaults[own.name])
+        else:
+            yield each
 
 
 def _about(parameter: inspect.Parameter, described: Sequence[str] | None) -> Any:
@@ -228,7 +244,6 @@ def _about(parameter: inspect.Parameter, described: Sequence[str] | None) -> Any
 
 
 def prose(function: Callable[..., None]) -> str:
-    """Return a docstring without its parameters."""
     return (inspect.getdoc(function) or "").partition("\n\nParameters\n")[0]
 
 
@@ -250,17 +265,12 @@ class Command(TyperCommand):
         return [*(record[0] for record in needed if record), *super().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        titles = {name: title for title, names in _GROUPS.items() for name in names.split()}
-        order = list(titles)
-        found: dict[str, list[tuple[str, str]]] = {
-            title: [] for title in ("Arguments", *_GROUPS, "Options")
-        }
-        # Sorting keeps the order of options without a group.
-        for param in sorted(self.get_params(ctx), key=lambda p: [*order, p.name].index(p.name)):
-            title = titles.get(str(param.name), "Options")
-            title = title if param.param_type_name == "option" else "Arguments"
-            found[title] += [record for record in [help_record(param, ctx)] if record]
-        for title, records in found.items():
+        params = {str(param.name): param for param in self.get_params(ctx)}
+        arguments = [name for name, one in params.items() if one.param_type_name == "argument"]
+        groups = {"Arguments": " ".join(arguments), **_GROUPS, "Options": " ".join(params)}
+        for title, names in groups.items():
+            own = [params.pop(name) for name in names.split() if name in params]
+            records = [*filter(None, map(help_record, own, itertools.repeat(ctx)))]
             if records:
                 with formatter.section(title):
                     formatter.write_dl(records)
@@ -275,9 +285,7 @@ def help_record(param: Any, ctx: Any) -> tuple[str, str] | None:
 
 
 def check_used(
-    function: Callable[..., None],
-    given: Mapping[str, Any],
-    uses: Mapping[str, tuple[object, str]],
+    function: Callable[..., None], given: Mapping[str, Any], uses: Mapping[str, tuple[object, str]]
 ) -> None:
     """Reject options without effect; `uses` names what they need, and whether it is given."""
     defaults = inspect.signature(function).parameters
@@ -288,15 +296,12 @@ def check_used(
 
 
 def json_or_text(value: str) -> Any:
-    """Parse a JSON value; other text is returned as it is."""
-    try:
+    with suppress(ValueError):
         return json.loads(value)
-    except ValueError:
-        return value
+    return value
 
 
 def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
-    """Return the parameters of --param by metric."""
     params: dict[str, dict[str, Any]] = {}
     for text in texts:
         key, equals, value = text.partition("=")
@@ -324,10 +329,91 @@ def check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
     def checked(name: str) -> str:
         if name.lower() not in known:
             # Names of classes and of papers, as in Python.
-            try:
+            with suppress(ValueError, KeyError):
                 return listed[get_metric(name)]
-            except (ValueError, KeyError):
-                pass
         return check_choice("--metric", name.lower(), sorted(known))
 
     return list(dict.fromkeys(map(checked, names)))
+
+
+def check_outputs(figures: Path | None, file: Path | None = None) -> None:
+    """Check that figures and a file can be written, before long work."""
+    if figures is not None:
+        from wefe.plotting._static import check_matplotlib
+
+        check_matplotlib()
+    if file is not None:
+        check_writable(file)
+
+
+# What options name
+
+
+def preprocessors(lowercase: bool) -> list[dict[str, Any]]:
+    return [{}, {"lowercase": True}] if lowercase else [{}]
+
+
+def declared_queries(name: str) -> dict[str, str]:
+    """Return a name of --queries as an entry of a study file."""
+    if name in QUERY_SETS:
+        return {"set": name}
+    with blaming("queries", name, "file"):
+        return {"file": existing_file(name, ".", list(QUERY_SETS))}
+
+
+def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
+    """Open the sets of --queries; after a failed download, try no other."""
+    opened: list[OpenedQueries] = []
+    for name in dict.fromkeys(names):
+        opened.append(open_query_set(name, offline, "--queries"))
+        offline = offline or opened[-1].offline
+    return opened
+
+
+def open_models(
+    declared: Sequence[dict[str, Any]], words: Sequence[str | Query]
+) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
+    """Return the opened models, and the reasons why others failed; if all fail, raise."""
+    opened: list[WordEmbeddingModel] = []
+    errors: dict[str, Exception] = {}
+    for each in declared:
+        entry = EncoderEntry(**each) if "encoder" in each else TableEntry(**each)
+        try:
+            opened.append(_opened(entry, words))
+        except (ValueError, TypeError, OSError, ImportError) as error:
+            errors[entry.label] = error
+    if len(errors) == len(declared) > 0:
+        raise next(iter(errors.values()))
+    return opened, {name: " ".join(str(error).split()) for name, error in errors.items()}
+
+
+def _opened(entry: EncoderEntry | TableEntry, words: Sequence[str | Query]) -> WordEmbeddingModel:
+    options = entry.load_options()
+    if entry.is_encoder:
+        return load_encoder(entry.place, entry.label, **options)
+    return load(entry.place, entry.name, words=words, **options)
+
+
+def failures_of(results: StudyResults) -> dict[str, str]:
+    """Return why models failed; if all failed, raise."""
+    failures = dict(results.failures()[["model_name", "reason"]].to_numpy())
+    if len(failures) == len(results.plan.models):
+        raise ValueError("; ".join(f"{name}: {reason}" for name, reason in failures.items()))
+    return failures
+
+
+def end(failures: Mapping[str, str]) -> None:
+    """Report the models that could not be opened, if any, and exit with code 1."""
+    for name, reason in failures.items():
+        logger.error("%s: %s", name, reason)
+    if failures:
+        raise typer.Exit(1)
+
+
+def read_lines(option: str, path: Path) -> list[str]:
+    try:
+        # Not splitlines, which splits at further characters that words may contain.
+        lines = path.read_text(encoding="utf-8-sig").split("\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{option} {path} is not UTF-8 text: {error}.") from error
+    return [line.strip() for line in lines if line.strip()]

@@ -1,4 +1,4 @@
-"""`wefe init`, `wefe run`, `wefe report`, `wefe verify`: from a study file to its report."""
+"""Commands for a study file (init, run, report, verify), and `wefe retrieval`."""
 
 from __future__ import annotations
 
@@ -8,24 +8,27 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, get_args
 
 import pandas as pd
 import typer
 
 from wefe._checks import import_library
-from wefe._files import atomic_file, check_writable
-from wefe._output import as_text, interval_text, tell
+from wefe._files import atomic_file
+from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._visible import visible
 from wefe.cli import _options as opt
-from wefe.integrations.exports import write_cards
+from wefe.integrations.exports import CardFormat, write_cards
 from wefe.study import Study, StudyResults, study_file
 from wefe.study import verify as compute_again
-from wefe.study._export import check_pyarrow
 
 # The exit code of programs ended by Ctrl-C.
 _INTERRUPTED = 130
+# Formats of tables that need a library, and the extra with it.
+_LIBRARIES = {"model-index": ("yaml", "hub"), "parquet": ("pyarrow", "parquet")}
 # Maximum number of reasons to print, and their length.
 _MOST_REASONS = 3
 _LONGEST_REASON = 160
@@ -36,63 +39,45 @@ _GAPS = ["attribute", "group", "other", "gap", "interval", "p_value", "p_value_h
 
 @dataclass(frozen=True)
 class Outputs:
-    """Options of what to write besides the report."""
-
     figures: Path | None = None
     export: Path | None = None
     export_format: Literal["csv", "json", "parquet", "model-index", "every-eval-ever"] = "csv"
 
     def check(self, report: Path | None) -> None:
-        """Check that outputs can be written, before long work."""
-        from wefe.plotting._static import check_matplotlib
-
-        if self.figures is not None:
-            check_matplotlib()
-        if report is not None:
-            if report.suffix not in (".html", ".md"):
-                raise ValueError(f"{report}: expected a file that ends in .html or .md.")
-            check_writable(report)
+        if report is not None and report.suffix not in (".html", ".md"):
+            raise ValueError(f"{report}: expected a file that ends in .html or .md.")
+        opt.check_outputs(self.figures, report)
         if self.export is None:
             return
-        if self.export.exists() and not self.export.is_dir():
+        if self.export.is_file():
             raise NotADirectoryError(f"{self.export} is a file; expected a folder for the tables.")
-        if self.export_format == "model-index":
-            import_library("yaml", "hub", "--export-format model-index")
-        if self.export_format == "parquet":
-            check_pyarrow()
+        if self.export_format in _LIBRARIES:
+            import_library(*_LIBRARIES[self.export_format], f"--export-format {self.export_format}")
 
     def write(self, results: StudyResults, report: Path | None) -> None:
-        """Write the report, tables and figures, and print the file names."""
         from wefe.report import write_figures, write_html, write_markdown
 
         if report is not None:
-            write_report = write_markdown if report.suffix == ".md" else write_html
-            write_report(results, report)
+            {".md": write_markdown}.get(report.suffix, write_html)(results, report)
             print(f"report: {report}")
-        if self.export_format == "model-index" or self.export_format == "every-eval-ever":
-            if self.export is not None:
-                written = write_cards(results, self.export, self.export_format)
-                print(f"{_count(len(written), 'model')}: {self.export}")
-        elif self.export is not None:
-            print(f"{len(results.export(self.export, self.export_format))} tables: {self.export}")
+        if self.export is not None:
+            is_card = self.export_format in get_args(CardFormat)
+            write: Any = partial(write_cards, results) if is_card else results.export
+            n, what = len(write(self.export, self.export_format)), "model" if is_card else "table"
+            print(f"{_count(n, what)}: {self.export}")
         if self.figures is not None:
             print(f"{len(write_figures(results, self.figures))} figures: {self.figures}")
 
 
 @dataclass(frozen=True)
 class Stored:
-    """Options of where results are."""
-
     results: Path | None = None
     name: str | None = None
 
     def source(self, path: Path) -> Study | StudyResults:
-        """Return the study of a study file, or the results of a results file."""
         is_study = path.suffix == ".toml"
-        given, option, what = (
-            (self.name, "name", "results") if is_study else (self.results, "results", "study")
-        )
-        if given is not None:
+        option, what = ("name", "results") if is_study else ("results", "study")
+        if getattr(self, option) is not None:
             raise ValueError(f"--{option} is for a {what} file; {path} is not one.")
         return Study.from_file(path) if is_study else StudyResults.from_file(path, self.name)
 
@@ -108,12 +93,7 @@ class Stored:
 
 
 @opt.command
-def init(
-    path: Path = Path("study.toml"),
-    *,
-    template: str = "demo",
-    force: bool = False,
-) -> None:
+def init(path: Path = Path("study.toml"), *, template: str = "demo", force: bool = False) -> None:
     """Create a study file from a template.
 
     Comments in the file explain what to change before you run it.
@@ -178,7 +158,7 @@ def run(
     uses = {"scheduler": (on_dask, "--engine dask"), "n_jobs": (not on_dask, "--engine local")}
     opt.check_used(run, locals(), uses)
     declared = Study.from_file(study)
-    where = declared.results_path if results is None else results
+    where = results or declared.results_path
     outputs.check(report)
     try:
         found = declared.run(
@@ -193,23 +173,16 @@ def run(
         # Workers have ended, and nothing is left to clean up.
         sys.stderr.flush()
         os._exit(_INTERRUPTED)
-    print_results(found)
+    _print_results(found)
     seconds = f"{found.run['seconds']:.1f} s"
     tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     outputs.write(found, report)
-    scores = found.to_frame()["score"]
-    if not found.is_complete or (len(scores) and scores.isna().all()):
+    if not found.is_complete or found.to_frame()["score"].isna().mean() == 1:
         raise typer.Exit(1)
 
 
 @opt.command
-def report(
-    study: Path,
-    *,
-    out: Path | None = None,
-    stored: Stored,
-    outputs: Outputs,
-) -> None:
+def report(study: Path, *, out: Path | None = None, stored: Stored, outputs: Outputs) -> None:
     """Write the report of a study.
 
     Computes nothing; the report lists missing results. It is one file that works offline.
@@ -223,7 +196,7 @@ def report(
     out : FILE
         File to write: .html, or .md for pull requests. Default: the name of the study with .html.
     """
-    out = study.with_suffix(".html") if out is None else out
+    out = out or study.with_suffix(".html")
     outputs.check(out)
     outputs.write(stored.open(study), out)
 
@@ -269,42 +242,37 @@ def verify(
         raise typer.Exit(1)
 
 
-def print_results(results: StudyResults) -> None:
-    """Print the ranks, and what could not be computed."""
+def _print_results(results: StudyResults) -> None:
     tidy = results.to_frame()
     # Failures are listed below.
     done = tidy[tidy["status"] == "done"]
-    nan = done[done["score"].isna()]
+    reasons = done.loc[done["score"].isna(), "nan_reason"].value_counts()
     ranking = results.rankings()
-    for title, table in tables_of_rankings(results):
-        tell(title)
-        print(as_text(table) + "\n")
+    write("table", _tables_of_rankings(results), {})
     if not ranking.empty:
         is_whole = (ranking.dropna() % 1 == 0).all(axis=None)
         tell(f"{results.plan.name}: ranks over all query sets (1: least bias measured)")
         print(as_text(ranking.astype("Int64") if is_whole else ranking, index=True))
         blank = ranking.columns[ranking.isna().all()]
         _print_blank(done[done["metric"].isin(blank)])
-    if len(nan):
+    if len(reasons):
         tell(
-            f"\nNaN: {_count(len(nan), 'score')}; the report and the tables list all reasons. The "
-            "most frequent:"
+            f"\nNaN: {_count(reasons.sum(), 'score')}; the report and the tables list all reasons. "
+            "The most frequent:"
         )
-        for reason, n in nan["nan_reason"].value_counts().head(_MOST_REASONS).items():
-            tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
-    for part in results.plan.query_sets:
-        if part.left_out:
-            names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
-            tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
+    for reason, n in reasons.head(_MOST_REASONS).items():
+        tell(f"- {n:,}: {textwrap.shorten(str(reason), _LONGEST_REASON)}")
+    for part in filter(attrgetter("left_out"), results.plan.query_sets):
+        names = "; ".join(f"{query} ({why})" for query, why in part.left_out)
+        tell(f"{part.name}, not asked ({len(part.left_out)}): {names}")
     failures = results.failures()
     if len(failures):
         print("\nFailed:")
-        for model, reason, n_tasks in failures.itertuples(index=False):
-            tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
+    for model, reason, n_tasks in failures.itertuples(index=False):
+        tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
 
 
-def tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the main tables of each audit of a ranking."""
+def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
     for task, audit in results.retrieval():
         for table, column, columns, title in (
             (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
@@ -338,11 +306,10 @@ def _print_blank(asked: pd.DataFrame) -> None:
 
 
 def _computed(results: StudyResults) -> str:
-    """Describe how many results of each kind are new."""
     n_computed = results.run["n_computed"]
     # Tasks with the same vectors share a result.
     new = {
-        outcome.key: task.place["metric"] if task.kind == "score" else _KINDS[task.kind]
+        outcome.key: _KINDS.get(task.kind, task.place.get("metric"))
         for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
         if outcome.finished is not None and outcome.finished >= results.run["started"]
     }
@@ -368,7 +335,6 @@ _KINDS = {
 
 
 def _so_far(study: Study, where: Path) -> str:
-    """Describe what an interrupted run has kept."""
     try:
         results = study.results(where)
     except (OSError, ValueError, sqlite3.Error):
@@ -382,3 +348,86 @@ def _so_far(study: Study, where: Path) -> str:
 
 def _count(n: int, what: str) -> str:
     return f"{n:,} {what}{'' if n == 1 else 's'}"
+
+
+@opt.command
+def retrieval(
+    *,
+    encoder: list[str],
+    queries: str,
+    documents: str,
+    out: Path,
+    names: str | None = None,
+    k: int = 10,
+    neutral: list[str] = [],
+    relevance: str | None = None,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    options: opt.Encoders,
+    format: Format = "table",
+) -> None:
+    """Audit which groups of people an encoder ranks first.
+
+    Puts every name into every document, and ranks all these documents for each query. The tables
+    show how often each group is among the top documents, and whether the mean scores of groups
+    differ more than by chance (a permutation test that exchanges names).
+
+    Writes a report (report.html), all tables as CSV, and the results (results.db) to OUT. To
+    continue an interrupted run, run the same command again. To check a release, use 'wefe check
+    OUT/results.db --min-impact-ratio 0.8'. Frequencies of names need the extra 'names'.
+
+    Example: wefe retrieval --encoder org/name --queries jobs.txt --documents cvs.txt --out audit
+
+    Parameters
+    ----------
+    encoder : FOLDER
+        A sentence encoder: a folder saved by transformers or sentence-transformers, or 'org/name'
+        on Hugging Face (needs the extra 'transformers'). NAME=FOLDER names the encoder. Repeat for
+        several.
+    queries : FILE
+        A text file with one query per line, for example job advertisements.
+    documents : FILE
+        A text file with one document per line; {} marks the place of the name.
+    out : FOLDER
+        Folder to write to.
+    names : FILE
+        A JSON object from groups to lists of names; 'female, black' is an intersection. Default:
+        the names of Bertrand and Mullainathan (2004), by gender and ethnicity.
+    k, -k : N >= 1
+        Number of top documents that each query selects.
+    neutral : TEXT
+        A text instead of a name that does not reveal a group, for example 'The applicant'. Repeat
+        for several.
+    relevance : FILE
+        Relevance of the documents: a CSV file of numbers, with one row per query and one column per
+        document. Adds the quality of the ranking (nDCG).
+    bootstrap : N >= 40
+        Number of resamples of names and queries for 95 % intervals.
+    seed : N >= 0
+        Seed of the resamples.
+    format
+        Format of the printed tables.
+    """
+    from wefe.report import write_html
+
+    audit = {
+        "queries": queries,
+        "documents": documents,
+        "names": names,
+        "relevance": relevance,
+        "k": k,
+        "neutral": neutral,
+        "n_bootstrap": bootstrap,
+    }
+    declared = {"random_state": seed, "models": options.of(encoder), "retrieval": [audit]}
+    study = Study({"name": "Retrieval audit", **declared})
+    study.plan  # noqa: B018 - checks all input before the folder is made
+    out.mkdir(parents=True, exist_ok=True)
+    results = study.run(out / "results.db")
+    failures = opt.failures_of(results)
+    written = results.export(out)
+    write_html(results, out / "report.html")
+    write(format, _tables_of_rankings(results), results.retrieval_tables())
+    if format == "table":
+        print(f"Written to {out}: report.html, results.db, {', '.join(written)}")
+    opt.end(failures)

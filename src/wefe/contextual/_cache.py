@@ -26,7 +26,6 @@ CREATE TABLE IF NOT EXISTS encoded (key BLOB PRIMARY KEY, vector BLOB NOT NULL);
 
 
 def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
-    """Return the folder of the cache: in `cache_dir`, or in the user's cache of the package."""
     if cache_dir is not None:
         return Path(cache_dir).expanduser() / _FOLDER
     import pooch
@@ -74,13 +73,6 @@ class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
     A file that fails is used no more. Without a path the cache is empty.
-
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     cache = VectorCache(Path(folder) / "toy.sqlite")
-    ...     cache.put({b"she": np.ones(3, dtype=np.float32)})
-    ...     cache.get([b"she", b"he"])
-    {b'she': array([1., 1., 1.], dtype=float32)}
     """
 
     def __init__(self, path: Path | None) -> None:
@@ -88,7 +80,6 @@ class VectorCache:
         self.path = path or Path()
 
     def get(self, keys: Sequence[bytes]) -> dict[bytes, npt.NDArray[np.float32]]:
-        """Return the vectors found."""
         found: dict[bytes, Any] = {}
 
         def read(connection: sqlite3.Connection) -> None:

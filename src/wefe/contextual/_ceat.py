@@ -14,12 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
-from wefe.contextual._contexts import (
-    FoundContexts,
-    contexts_in,
-    find_contexts,
-    generator_of_word,
-)
+from wefe.contextual._contexts import FoundContexts, contexts_in, find_contexts, generator_of_word
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
@@ -47,7 +42,7 @@ class RandomEffects:
     effect_size, standard_error, z : float
         The combined effect size, its standard error, and their quotient.
     p_value, p_value_one_sided : float
-        Two-sided and one-sided (upper tail) p-values of `z`. Never below 2.2e-308; use `z` then.
+        Two-sided and one-sided (upper tail) p-values of `z`, at least 2.2e-308.
     tau_squared : float
         Variance between the studies, at least 0.
     Q : float
@@ -86,7 +81,7 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     Returns
     -------
     RandomEffects
-        Combined effect size, standard error, z, p-values, and variance between the studies.
+        Combined effect size, p-values, and variance between the studies.
 
     Examples
     --------
@@ -142,13 +137,13 @@ class CEAT(BaseMetric):
     ----------
     contexts : mapping, or iterable of str
         For each word its sentences (the first occurrence counts) or `Context`; all are used. Or a
-        corpus of sentences that can be read twice (a list, not an open file). For several queries
-        or models, call :func:`find_contexts` once and pass its result.
+        list of sentences in which to find the words. For several queries or models, call
+        :func:`find_contexts` once and pass its result.
     n_samples : int, default=10000
         Number of samples.
     variance : {'published', 'textbook'}, default='published'
-        Variance of an effect size d. 'published': that of the associations, as in the authors'
-        code. 'textbook': n / (n_x n_y) + d^2 / (2 n) for n = n_x + n_y words.
+        Variance of an effect size d: that of the associations, as in the authors' code, or n / (n_x
+        n_y) + d^2 / (2 n) for n = n_x + n_y words.
     max_contexts : int, default=100
         Maximum number of contexts per word from a corpus.
     random_state : int, Generator or None, default=0

@@ -11,13 +11,7 @@ from itertools import groupby
 
 import numpy as np
 
-from wefe._checks import (
-    as_seed,
-    check_positive_int,
-    check_sequence,
-    check_word_set,
-    found,
-)
+from wefe._checks import as_seed, check_positive_int, check_sequence, check_word_set, found
 from wefe._visible import count
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import Words, expanded
@@ -37,9 +31,8 @@ class FoundContexts(dict[str, tuple[Context, ...]]):
 
     Examples
     --------
-    >>> contexts = find_contexts(["nurse", "judge"], ["A nurse.", "Nurse!"], max_contexts=1)
-    >>> contexts.n_found, contexts.n_sentences, len(contexts["nurse"])
-    ({'nurse': 2, 'judge': 0}, 2, 1)
+    >>> find_contexts(["nurse", "judge"], ["A nurse.", "Nurse!"]).n_found
+    {'nurse': 2, 'judge': 0}
     """
 
     n_found: dict[str, int]
@@ -66,20 +59,18 @@ def find_contexts(
     Parameters
     ----------
     words : iterable of str, Query or Criterion; or one Query or Criterion
-        The words; a query stands for all of its words. "New York" counts as a word. Case does not
-        matter.
+        A query stands for all of its words. "New York" counts as a word. Case does not matter.
     sentences : iterable of str
-        The corpus: sentences or paragraphs, for example an open text file.
+        Sentences or paragraphs, for example an open text file.
     max_contexts : int, default=100
-        Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994),
-        so memory does not depend on the corpus.
+        Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994).
     random_state : int, Generator or None, default=0
         Seed. The sample of a word does not depend on other words, unless they overlap with it.
 
     Returns
     -------
     FoundContexts
-        A dictionary: word -> its contexts, in the order of the corpus, perhaps none.
+        Word -> its contexts, in the order of the corpus, perhaps none.
 
     Notes
     -----
@@ -148,7 +139,7 @@ class _Matcher:
         self._pattern = re.compile(f"{before}(?:{pattern}){after}", re.IGNORECASE)
 
     def find(self, sentence: str) -> Iterator[tuple[str, int, int]]:
-        """Yield words with their start and end in a sentence in composed form."""
+        """Yield words with their start and end in a composed sentence."""
         for match in self._pattern.finditer(sentence):
             for word in self._words.get(_folded(match[0]), ()):
                 yield word, match.start(), match.end()

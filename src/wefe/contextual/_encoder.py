@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import inspect
+import itertools
 import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -40,6 +42,12 @@ DESCRIPTIONS: dict[Pooling, str] = {
     "sentence": "mean over the sentence",
 }
 
+
+def within(pooling: Pooling) -> Pooling:
+    """Return how a word in a text is pooled: 'auto' takes the mean there."""
+    return "mean" if pooling == "auto" else pooling
+
+
 # A batch takes more texts than `batch_size` where they are shorter than this.
 _USUAL_LENGTH = 64
 
@@ -58,8 +66,7 @@ class Context(NamedTuple):
     text : str
         The text, usually a sentence.
     start, end : int
-        The characters of the word, ``text[start:end]``: 0 <= start < end <= len(text). Encoders
-        check this, the tuple does not.
+        The word is ``text[start:end]``: 0 <= start < end <= len(text). Encoders check this.
 
     Examples
     --------
@@ -97,8 +104,7 @@ _ONE_TOKEN = Tokens("a", [0], [0], [0])
 class Encoder:
     """A network with its tokenizer, and the SentenceTransformer (if any) that starts with it.
 
-    `network` computes hidden states, without head and decoder. A copy of the tokenizer is used,
-    which must be a fast one. `label` is its name in messages. `prompt` precedes each text; None
+    `network` computes hidden states, without head and decoder. `prompt` precedes each text; None
     means the default prompt of a SentenceTransformer.
     """
 
@@ -120,9 +126,8 @@ class Encoder:
         self._tokenizer = self._copied(tokenizer)
         self._add_space = marks_spaces(self._tokenizer)
         # A space by itself says no more of a word than an unknown token.
-        vocabulary = self._tokenizer.get_vocab()
-        spaces = {vocabulary[mark] for mark in SPACES if mark in vocabulary}
-        self._meaningless = frozenset(tokenizer.all_special_ids) | spaces
+        spaces = map(self._tokenizer.token_to_id, SPACES)
+        self._meaningless = frozenset([*tokenizer.all_special_ids, *spaces])
         # Without a token for padding any will do: it is never attended to.
         self._pad_id = tokenizer.pad_token_id or 0
         accepted = {*inspect.signature(network.forward).parameters}
@@ -144,7 +149,6 @@ class Encoder:
 
     @cached_property
     def pipeline_dim(self) -> int:
-        """Number of dimensions of the whole SentenceTransformer."""
         try:
             with self._inference():
                 return int(self._encoded_whole([_ONE_TOKEN]).shape[-1])
@@ -192,7 +196,7 @@ class Encoder:
         return wanted
 
     def _probe(self) -> list[int]:
-        """Return the numbers of dimensions of the hidden states."""
+        """Return the number of dimensions of each hidden state."""
         try:
             with self._inference():
                 states = _states(self._run([_ONE_TOKEN], every=True))
@@ -246,7 +250,7 @@ class Encoder:
                 bar.update(len(places))
 
     def _encoded_whole(self, batch: Sequence[Tokens]) -> Vectors:
-        """Return the vectors of the SentenceTransformer itself, of shape (1, n_texts, dim)."""
+        """Return the vectors of the SentenceTransformer, of shape (1, n_texts, dim)."""
         vectors = self.pipeline.encode(
             [each.text for each in batch],
             prompt=self.prompt,
@@ -320,20 +324,14 @@ class Encoder:
 
     @cached_property
     def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer: 32 hexadecimal digits.
-
-        It ignores paths and a pooler, which may be random.
-        """
-        tensors = [
-            (name, each)
-            for name, each in self._whole.state_dict().items()
-            if "pooler" not in name.split(".")
-        ]
+        """A hash of weights (but a pooler's, which may be random), configuration and tokenizer."""
+        every = self._whole.state_dict().items()
+        tensors = {name: each for name, each in every if "pooler" not in name.split(".")}
         # Hashing runs in threads, as it takes about as long as reading the file.
         with ThreadPoolExecutor(4) as pool_of_threads:
-            digests = pool_of_threads.map(_tensor_digest, [tensor for _, tensor in tensors])
+            digests = pool_of_threads.map(_tensor_digest, tensors.values())
         hashed = hashlib.blake2b(digest_size=16)
-        for (name, tensor), digest in zip(tensors, digests, strict=True):
+        for (name, tensor), digest in zip(tensors.items(), digests, strict=True):
             hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
             hashed.update(digest)
         config = self.network.config.to_dict().items()
@@ -342,7 +340,7 @@ class Encoder:
         return hashed.hexdigest()
 
     def settings(self, layer: int, pooling: Pooling) -> bytes:
-        """Return everything else that a vector depends on, as bytes."""
+        """Return everything else that a vector depends on."""
         if pooling == "auto":
             own = _describe(self.pipeline)
         else:
@@ -352,6 +350,7 @@ class Encoder:
         return _as_json({"pooling": pooling, "as": [self.prompt, dtype, *tokenizer], **own})
 
 
+@dataclass(eq=False, repr=False)
 class CachedEncoder:
     """An Encoder or FunctionEncoder with a cache in `folder` (None for no cache).
 
@@ -359,25 +358,18 @@ class CachedEncoder:
     encodes at most `max_texts` texts.
     """
 
-    def __init__(
-        self,
-        encoder: Any,
-        folder: Path | None,
-        *,
-        dim: int | None = None,
-        normalize: bool = False,
-        max_texts: int | None = None,
-    ) -> None:
-        self.encoder = encoder
-        self.dim, self.normalize = dim, normalize
-        self._folder, self._max_texts, self._n_encoded = folder, max_texts, 0
+    encoder: Any
+    folder: Path | None
+    dim: int | None = None
+    normalize: bool = False
+    max_texts: int | None = None
+    n_encoded: int = field(default=0, init=False)
 
     @cached_property
     def cache(self) -> VectorCache:
-        return VectorCache(self._folder and self._folder / f"{self.encoder.fingerprint}.sqlite")
+        return VectorCache(self.folder and self.folder / f"{self.encoder.fingerprint}.sqlite")
 
     def width(self, layer: int, pooling: Pooling) -> int:
-        """Return the number of dimensions of the vectors."""
         encoder = self.encoder
         if encoder.dims[layer] is None:  # a function shows it with its first vector
             return int(self.vectors([encoder.alone("a")], [layer], pooling).shape[-1])
@@ -397,9 +389,7 @@ class CachedEncoder:
         if not contexts:
             return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
         blocks: dict[Context, Vectors] = {}
-        # Within a text, 'auto' pools the word by its mean.
-        within: Pooling = "mean" if pooling == "auto" else pooling
-        kinds = {each: pooling if each.is_isolated else within for each in contexts}
+        kinds = {each: pooling if each.is_isolated else within(pooling) for each in contexts}
         for own in dict.fromkeys(kinds.values()):
             blocks |= self._blocks([each for each in kinds if kinds[each] == own], layers, own)
         widths = {block.shape[-1] for block in blocks.values()}
@@ -430,7 +420,7 @@ class CachedEncoder:
             )
             for each in contexts
         }
-        known = self.cache.get([key for own in keys.values() for key in own])
+        known = self.cache.get([*itertools.chain(*keys.values())])
         missing = {own: each for each, own in keys.items() if not known.keys() >= {*own}}
         rows = [*missing]
 
@@ -446,7 +436,6 @@ class CachedEncoder:
         return {each: np.stack([known[key] for key in own]) for each, own in keys.items()}
 
     def _tokenized(self, contexts: Sequence[Context]) -> list[Any]:
-        """Return the tokens of texts to encode; refuse words without any, and too many texts."""
         tokens: list[Any] = self.encoder.tokenize(contexts)
         for context, each in zip(contexts, tokens, strict=True):
             if isinstance(each, str):
@@ -454,19 +443,18 @@ class CachedEncoder:
                     f"{self.encoder.label} has no vector for {shortened(context.word)} in "
                     f"{shortened(context.text)}: {each}. See can_encode."
                 )
-        if self._max_texts is not None and self._n_encoded + len(tokens) > self._max_texts:
+        if self.max_texts is not None and self.n_encoded + len(tokens) > self.max_texts:
             n_characters = sum(len(context.text) for context in contexts)
             raise ValueError(
                 f"{self.encoder.label} needs vectors of {len(tokens):,} texts that are not in the "
-                f"cache ({n_characters:,} characters), after {self._n_encoded:,} in this session; "
-                f"max_texts is {self._max_texts:,}. Raise it, or use fewer words."
+                f"cache ({n_characters:,} characters), after {self.n_encoded:,} in this session; "
+                f"max_texts is {self.max_texts:,}. Raise it, or use fewer words."
             )
-        self._n_encoded += len(tokens)
+        self.n_encoded += len(tokens)
         return tokens
 
 
 def shortened(text: str) -> str:
-    """Return a text in quotes, cut if it is long."""
     return repr(text if len(text) <= 60 else f"{text[:57]}...")
 
 
@@ -476,12 +464,7 @@ def _states(output: Any) -> list[torch.Tensor]:
 
 
 def token_weights(pooling: Pooling, batch: Sequence[Tokens]) -> npt.NDArray[np.float32]:
-    """Return the weights of tokens, of shape (n_texts, most tokens); each row sums to 1.
-
-    >>> token_weights("mean", [Tokens("", [7, 8, 9], word=[1, 2]), Tokens("", [7, 8], word=[1])])
-    array([[0. , 0.5, 0.5],
-           [0. , 1. , 0. ]], dtype=float32)
-    """
+    """Return the weights of tokens, of shape (n_texts, most tokens); each row sums to 1."""
     weights = np.zeros((len(batch), max(len(each.ids) for each in batch)), dtype=np.float32)
     for row, (_, ids, _, word) in zip(weights, batch, strict=True):
         pooled = {"mean": word, "first": word[:1], "cls": [0], "sentence": range(len(ids))}[pooling]
@@ -517,7 +500,6 @@ def _tensor_digest(tensor: torch.Tensor) -> bytes:
 
 
 def _describe(pipeline: Any) -> dict[str, Any]:
-    """Return the settings of a SentenceTransformer that affect its vectors."""
     modules: Any = [
         (type(each).__name__, getattr(each, "get_config_dict", dict)()) for each in pipeline
     ]

@@ -9,10 +9,12 @@ import inspect
 import itertools
 import json
 import logging
+import math
 import os
 import threading
 import time
 from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,41 +31,36 @@ _FIRST_WAIT_S = 1.0
 _AT_ONCE = 8
 
 
+@dataclass(eq=False, repr=False)
 class FunctionEncoder:
     """A function with the interface of :class:`wefe.contextual._encoder.Encoder`.
 
-    `function` takes a list of texts and returns an array of shape (n_texts, dim), or a coroutine
-    for one. `identity` is its name in the cache. `rate` limits the requests per second.
+    See :func:`load_encoder`; `identity` is the name in the cache.
     """
 
     n_layers = 1
     pipeline = None
     max_length = 2**31
 
-    def __init__(
-        self,
-        function: Callable[[list[str]], Any],
-        label: str,
-        identity: str,
-        *,
-        prompt: str | None = None,
-        batch_size: int = 32,
-        rate: float | None = None,
-        retries: int = 4,
-        progress: bool = True,
-    ) -> None:
-        self.function, self.label, self.prompt = function, label, prompt
-        self.batch_size, self.retries, self.progress = batch_size, retries, progress
-        named = f"function {identity}".encode()
+    function: Callable[[list[str]], Any]
+    label: str
+    identity: str
+    prompt: str | None = None
+    batch_size: int = 32
+    rate: float | None = None
+    retries: int = 4
+    progress: bool = True
+
+    def __post_init__(self) -> None:
+        named = f"function {self.identity}".encode()
         self.fingerprint = hashlib.blake2b(named, digest_size=16).hexdigest()
         # The first vectors show how many dimensions there are.
         self.dims: list[int | None] = [None]
-        call = getattr(function, "__call__", None)  # noqa: B004 - an object may have an async one
-        is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(call)
-        self._n_workers = _AT_ONCE if is_async else 1
-        check_number("retries", retries, 0)
-        self._interval_s = 0.0 if rate is None else 1 / check_number("rate", rate, 0.001)
-        self._next_start = 0.0
+        call = getattr(self.function, "__call__", None)  # noqa: B004 - of an object, it may be async
+        self._is_async = any(map(inspect.iscoroutinefunction, (self.function, call)))
+        check_number("retries", self.retries, 0)
+        rate = math.inf if self.rate is None else check_number("rate", self.rate, 0.001)
+        self._interval_s, self._next_start = 1 / rate, 0.0
 
     def describe(self, *_: object) -> str:
         return "a function of whole texts"
@@ -75,7 +72,6 @@ class FunctionEncoder:
         return Context(word, 0, len(word))
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
-        """Return the texts to encode, or the reason why a text cannot be sent."""
         return [self._tokens(context.text) for context in contexts]
 
     def _tokens(self, text: str) -> Tokens | str:
@@ -87,7 +83,6 @@ class FunctionEncoder:
         raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
 
     def encode(self, tokens: Sequence[Tokens], *_: object, sink: Sink) -> None:
-        """Call the function in batches; `sink` takes each answer at once."""
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
 
             def take(places: range, vectors: Vectors) -> None:
@@ -104,7 +99,8 @@ class FunctionEncoder:
                 batch = texts[start : start + self.batch_size]
                 take(range(start, start + len(batch)), await self._ask(batch))
 
-        workers = [asyncio.create_task(work()) for _ in range(self._n_workers)]
+        n_workers = _AT_ONCE if self._is_async else 1
+        workers = [asyncio.create_task(work()) for _ in range(n_workers)]
         try:
             await asyncio.gather(*workers)
         finally:
@@ -137,7 +133,6 @@ class FunctionEncoder:
         await asyncio.sleep(start - time.monotonic())
 
     def _checked(self, answer: Any, texts: Sequence[str]) -> Vectors:
-        """Return the vectors as an array; refuse wrong shapes and non-finite numbers."""
         try:
             vectors: Vectors = np.atleast_1d(np.asarray(answer, dtype=np.float32))
         except (TypeError, ValueError):  # no numbers, or rows of different lengths

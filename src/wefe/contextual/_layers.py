@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed
+from wefe._checks import as_seed, check_sequence
 from wefe._plain import Facts
 from wefe._visible import count, draw, unique_labels
-from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors
-from wefe.contextual._model import ContextualModel, check_encoder, check_layers
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, within
+from wefe.contextual._model import ContextualModel, check_encoder, check_layer
 from wefe.metrics._base import BaseMetric
 from wefe.models._word_embedding_model import check_models
 from wefe.query import Query, check_queries, unique_queries
@@ -41,12 +41,11 @@ class LayerScores(Facts):
         The score that means no bias; NaN if it depends on the query.
     scores : DataFrame
         One row per model, query and layer: 'model_name', 'query_name', 'layer' (from 0, the output
-        of the embedding layer), 'depth' (its share of the last layer), 'metric', 'score',
-        'score_lower' and 'score_upper' (bootstrap interval over words), 'p_value' and 'nan_reason'.
+        of the embedding layer), 'depth' (layer / last layer), 'metric', 'score', 'score_lower' and
+        'score_upper' (bootstrap interval over words), 'p_value' and 'nan_reason'.
 
     Examples
     --------
-    >>> import pandas as pd
     >>> row = {"model_name": "bert", "query_name": "Careers", "layer": 12, "score": 0.18}
     >>> LayerScores("WEAT-ES", 0.0, pd.DataFrame([row]))
     <LayerScores of WEAT-ES: 1 model, 1 query, 1 layer>
@@ -133,11 +132,13 @@ def layer_scores(
     tables = []
     labels = unique_labels([encoder.name for encoder in encoders], "models")
     for label, encoder in zip(labels, encoders, strict=True):
-        chosen = sorted(set(check_layers(layers, encoder.n_layers)))
+        n = encoder.n_layers
+        wanted = range(n) if layers is None else check_sequence("layers", layers)
+        chosen = sorted({check_layer(layer, n) for layer in wanted})
         table = measure(metric, asked, _at_layers(encoder, chosen), **options)
         table["model_name"] = label
         table["layer"] = table.groupby("query_name").cumcount().map(chosen.__getitem__)
-        table["depth"] = table["layer"] / max(1, encoder.n_layers - 1)
+        table["depth"] = table["layer"] / max(1, n - 1)
         # Queries in turn, each at all layers.
         tables.append(table.iloc[np.argsort(pd.factorize(table["query_name"])[0], kind="stable")])
     every = pd.concat(tables, ignore_index=True)
@@ -147,7 +148,7 @@ def layer_scores(
 
 
 def _at_layers(encoder: ContextualModel, layers: Sequence[int]) -> list[ContextualModel]:
-    source, how = _EveryLayer(encoder._source, layers), (encoder._hidden_pooling, encoder.templates)
+    source, how = _EveryLayer(encoder._source, layers), (within(encoder.pooling), encoder.templates)
     shared = ContextualModel(source, encoder.name, encoder.layer, *how)
     shared.vocab_prefix = encoder.vocab_prefix
     return [shared.at_layer(layer) for layer in layers]

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, get_args
@@ -42,10 +43,15 @@ _MODULES = re.compile(
     r"sentence_transformers\.(.+\.)?(Transformer|Pooling|Normalize|Dense|LayerNorm|Dropout)"
 )
 
-# What describes a model and its tokenizer; weights are chosen by name.
-_SMALL_FILES = (".json", ".txt", ".model", ".tiktoken", ".jinja")
-_SAFE_WEIGHTS = re.compile(r"(^|/)model(-[^/]*)?\.safetensors$")
-_PICKLED_WEIGHTS = re.compile(r"(^|/)pytorch_model[^/]*\.bin$")
+# What describes a model and its tokenizer; its weights; pickles with its weights.
+_FILES = [
+    re.compile(pattern)
+    for pattern in (
+        r"\.(json|txt|model|tiktoken|jinja)$",
+        r"(^|/)model(-[^/]*)?\.safetensors$",
+        r"(^|/)pytorch_model[^/]*\.bin$",
+    )
+]
 
 
 def load_encoder(
@@ -87,28 +93,27 @@ def load_encoder(
         'org/name@revision'. Code that comes with a model is never run.
 
         Or a function (also an `encode` method) that takes a list of texts and returns an array of
-        shape (n_texts, dim), or a coroutine for one; up to 8 batches of coroutines run
-        concurrently. A function encodes whole texts, and does not take `layer`, `device`, `dtype`,
-        `tokenizer`, `token` and `max_length`.
+        shape (n_texts, dim), or a coroutine for one; up to 8 coroutines run concurrently. A
+        function does not take `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
         The hidden state to read: 0 is the output of the embedding layer, -1 the last one.
     pooling : {'auto', 'mean', 'first', 'cls', 'sentence'}, default='auto'
         'mean': the mean over the subwords of the word. 'first': its first subword. 'cls': the first
-        token of the text, if it is a special token. 'sentence': the mean over all tokens. 'auto':
-        the whole pipeline of a SentenceTransformer for isolated words at the last layer, otherwise
-        'mean'.
+        token of the text, which must be a special one. 'sentence': the mean over all tokens.
+        'auto': the whole pipeline of a SentenceTransformer for isolated words at the last layer,
+        otherwise 'mean'.
     templates : sequence of str, or str, optional
         Texts with one '{}' each, such as ``["This is {}."]``, or a kind of ``SEAT_TEMPLATES``. A
         word becomes the mean of its pooled, unscaled vectors over them.
     batch_size : int, default=32
         Texts to encode at once, more if they are short; for a function, the most texts of one call.
     device : str, optional
-        For example 'cuda:1'. By default an object stays where it is, and files go to 'cuda' if
-        available, otherwise to 'cpu'.
+        For example 'cuda:1'. By default an object stays where it is, and files go to a GPU if
+        there is one.
     dtype : {'float16', 'bfloat16', 'float32'}, optional
-        Type of the weights; by default the model's. Vectors are always float32.
+        Type of the weights; by default the model's. Vectors are float32.
     tokenizer : transformers tokenizer, optional
         Tokenizer of a `transformers` model given as an object.
     revision, token : str, optional
@@ -121,19 +126,19 @@ def load_encoder(
     max_length : int, optional
         Maximum number of tokens per text, including special tokens; by default that of the model.
     prompt : str, optional
-        Text before each text, such as 'query: '. By default a SentenceTransformer uses its default
-        prompt, if any, for whole texts; '' uses none.
+        Text before each text, such as 'query: '. By default a SentenceTransformer uses its own for
+        whole texts; '' uses none.
     dim : int, optional
         Keep only so many numbers from the start of each vector (Matryoshka encoders).
     normalize : bool, default=False
         Scale the vector of each text to unit length, after the cut.
     max_texts : int, optional
-        Maximum number of texts to encode in this session, not counting the cache. More raise a
-        ValueError before encoding starts; with 0, it says how many there are.
+        Maximum number of texts to encode in this session, not counting the cache. If there are
+        more, a ValueError says how many, before encoding starts.
     rate : float, optional
         For a function: maximum number of calls per second.
     retries : int, default=4
-        For a function: how often to repeat a failed call, after 1 second, then 2, 4, ...
+        For a function: how often to repeat a failed call, after 1, 2, 4, ... seconds.
     progress : bool, default=True
         Whether to show a progress bar.
 
@@ -164,15 +169,10 @@ def load_encoder(
     """
     check_choice("pooling", pooling, get_args(Pooling))
     check_bool("cache", cache)
-    for option, size in (("batch_size", batch_size), ("max_length", max_length), ("dim", dim)):
-        if size is not None:
-            check_positive_int(option, size)
-    for option, text in (("name", name), ("prompt", prompt)):
-        if text is not None and not isinstance(text, str):
-            raise TypeError(f"{option} must be a string or None; got {found(text)}.")
+    _check_given(check_positive_int, batch_size=batch_size, max_length=max_length, dim=dim)
+    _check_given(_check_string, name=name, prompt=prompt)
+    _check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
-    if max_texts is not None:
-        check_number("max_texts", max_texts, 0)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
     of_models = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
     function = _function_of(source)
@@ -183,11 +183,10 @@ def load_encoder(
         encoder = Encoder(*opened[:3], label=name or opened[3], max_length=max_length, **shared)
         _check_pooling(encoder, pooling, max_length)
     else:
-        _refuse(
-            "models, and source is a function, which encodes whole texts",
-            **{"pooling": None if pooling in ("auto", "sentence") else pooling, **of_models},
-            max_length=max_length,
-        )
+        if pooling not in ("auto", "sentence"):
+            of_models["pooling"] = pooling
+        whole = "models, and source is a function, which encodes whole texts"
+        _refuse(whole, **of_models, max_length=max_length)
         if cache and not (revision or name):
             raise TypeError(
                 "the cache identifies a function by its revision or name. Give one, for example "
@@ -207,6 +206,17 @@ def load_encoder(
     return model
 
 
+def _check_given(check: Callable[[str, Any], object], **options: Any) -> None:
+    for name, value in options.items():
+        if value is not None:
+            check(name, value)
+
+
+def _check_string(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise TypeError(f"{name} must be a string or None; got {found(value)}.")
+
+
 def _refuse(only_for: str, **options: Any) -> None:
     for name, value in options.items():
         if value is not None:
@@ -224,7 +234,6 @@ def _check_pooling(encoder: Encoder, pooling: Pooling, max_length: int | None) -
 
 
 def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
-    """Return the function of a source that turns texts into vectors, or None."""
     # A class is a slip, and a text has an `encode` of another kind.
     if isinstance(source, type | str) or is_encoder_object(source):
         return None
@@ -234,13 +243,12 @@ def _function_of(source: Any) -> Callable[[list[str]], Any] | None:
 
 
 def is_encoder_object(source: object) -> bool:
-    """Tell whether a source is an object of an encoder library, though it may have an `encode`."""
     libraries = {kind.__module__.partition(".")[0] for kind in type(source).__mro__}
     return not libraries.isdisjoint({"transformers", "sentence_transformers"})
 
 
 def _is_a(value: object, library: str, name: str) -> bool:
-    """Tell whether `value` is an object of a library, without importing it."""
+    """Check the type of an object without importing its library."""
     kind = getattr(sys.modules.get(library), name, None)
     return kind is not None and isinstance(value, kind)
 
@@ -254,17 +262,13 @@ def _open(
     device: str | None,
     dtype: str | None,
 ) -> _Opened:
-    """Open a model of transformers or sentence-transformers."""
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
-    if dtype is not None:
-        check_choice("dtype", dtype, _DTYPES)
-    is_file = isinstance(source, str | os.PathLike)
-    if is_file and device is None:
-        device = "cuda" if torch.cuda.is_available() else "cpu"
-    if is_file:
+    _check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
+    if isinstance(source, str | os.PathLike):
         _refuse("a transformers model given as an object", tokenizer=tokenizer)
         folder, name = _find_folder(source, revision, token)
+        device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         return (*_from_folder(source, folder, device, dtype)[:3], name)
     _refuse("a model on Hugging Face, given by its name", revision=revision)
     if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
@@ -273,8 +277,8 @@ def _open(
         source = source.model, source.tokenizer
     if isinstance(source, tuple) and len(source) == 2:
         source, tokenizer = source[0], tokenizer or source[1]
-    is_model = _is_a(source, "transformers", "PreTrainedModel")
-    if not is_model or not _is_a(tokenizer, "transformers", "PreTrainedTokenizerBase"):
+    kinds = {"PreTrainedModel": source, "PreTrainedTokenizerBase": tokenizer}
+    if not all(_is_a(each, "transformers", kind) for kind, each in kinds.items()):
         raise TypeError(
             "source must be a SentenceTransformer (it has a tokenizer), a transformers model with "
             "its tokenizer, load_encoder(model, tokenizer=tokenizer), a folder, or a model on "
@@ -319,7 +323,6 @@ def _name_of(model: Any) -> str:
 
 
 def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | None) -> _Opened:
-    """Open a folder of sentence-transformers or transformers; `source` is named in errors."""
     inner = _check_modules(folder)
     try:
         with _no_bar():
@@ -418,9 +421,7 @@ def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
         raise ValueError(f"{repo} has no config.json, so transformers cannot open it.")
     for folder in folders:
         own = [name for name in repository.names if name.rpartition("/")[0] == folder]
-        safe = [name for name in own if _SAFE_WEIGHTS.search(name)]
-        pickled = [name for name in own if _PICKLED_WEIGHTS.search(name)]
-        small = [name for name in own if name.endswith(_SMALL_FILES)]
+        small, safe, pickled = (list(filter(kind.search, own)) for kind in _FILES)
         for name in small + (safe or pickled):
             repository.fetch(name)
     return repository.folder

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_sequence, check_word_set, found
 from wefe._visible import html_table
-from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened
+from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
@@ -39,7 +39,7 @@ class ContextualModel(WordEmbeddingModel):
 
     A word is in the model if the tokenizer can represent it in at most `max_length` tokens. Words
     are encoded when they are looked up, those of a query in one batch. Iteration, ``len``,
-    `vectors` and `save` cover the words looked up so far; their vectors cannot be changed.
+    `vectors` (read-only) and `save` cover the words looked up so far.
 
     `copy`, pickling, worker processes and mitigation make a static model of the words so far. Other
     words raise `UnreadWordError` there, so call :meth:`prepare` or :meth:`snapshot` first.
@@ -88,15 +88,14 @@ class ContextualModel(WordEmbeddingModel):
         is_last = encoder.pipeline is not None and layer == encoder.n_layers - 1
         self._is_whole = asked_pooling == "auto" and is_last
         alone = templates is None or set(templates) == {SLOT}
-        within: Pooling = "mean" if asked_pooling == "auto" else asked_pooling
-        pooling = "auto" if self._is_whole and alone else within
+        pooling = "auto" if self._is_whole and alone else within(asked_pooling)
         self.layer, self.pooling, self.templates = layer, pooling, templates
         self.n_layers, self.max_length = encoder.n_layers, encoder.max_length
         super().__init__(EncodedVectors(source, layer, pooling, templates, name), name)
 
     @property
     def prompt(self) -> str:
-        """Text before every text; '' for none. 'auto' uses the default of a SentenceTransformer."""
+        """Text before every text; '' for none."""
         encoder = self._source.encoder
         if encoder.prompt is None and self.pooling == "auto":
             return encoder.pipeline.prompts.get(encoder.pipeline.default_prompt_name) or ""
@@ -104,14 +103,14 @@ class ContextualModel(WordEmbeddingModel):
 
     @property
     def fingerprint(self) -> str:
-        """A hash of weights, configuration and tokenizer; identifies the encoder in the cache."""
+        """A hash of weights, configuration and tokenizer."""
         return str(self._source.encoder.fingerprint)
 
     @property
     def encoding(self) -> str:
         """A hash of the weights and of all options that affect a vector."""
         encoder = self._source.encoder
-        poolings = dict.fromkeys([self.pooling, self._hidden_pooling])
+        poolings = dict.fromkeys([self.pooling, within(self.pooling)])
         settings = [encoder.settings(self.layer, each) for each in poolings]
         own = self.layer, self.templates, self.max_length, self._source.dim, self._source.normalize
         parts = repr((self.fingerprint, settings, own)).encode()
@@ -119,15 +118,10 @@ class ContextualModel(WordEmbeddingModel):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """The options that affect a vector, and their hash `encoding`; results carry them."""
+        """The options that affect a vector, and their hash `encoding`."""
         names = ("prompt", "layer", "pooling", "templates", "max_length", "encoding")
         own = {name: getattr(self, name) for name in names}
         return own | {"dim": self._source.dim, "normalize": self._source.normalize}
-
-    @property
-    def _hidden_pooling(self) -> Pooling:
-        """How hidden states are combined: within a text, 'auto' is 'mean'."""
-        return "mean" if self.pooling == "auto" else self.pooling
 
     def encode_words(self, words: Sequence[str]) -> Vectors:
         """Encode words in isolation, or through the templates.
@@ -155,7 +149,7 @@ class ContextualModel(WordEmbeddingModel):
         Parameters
         ----------
         words : iterable of str, Query or Criterion; or one Query or Criterion
-            Queries and criteria stand for their words. Words that the model lacks are skipped.
+            Queries and criteria stand for their words. Unknown words are skipped.
         preprocessors : list of dict, optional
             The forms in which words of queries will be looked up; by default as written.
         """
@@ -255,13 +249,13 @@ class ContextualModel(WordEmbeddingModel):
         subwords : {'refuse', 'mean', 'first'}, default='refuse'
             Words of several tokens: out of vocabulary, their mean, or their first token.
         name : str, optional
-            By default the name of this model and 'input embeddings'.
+            By default '<name>, input embeddings'.
 
         Returns
         -------
         WordEmbeddingModel
             The same as :func:`wefe.models.load` makes of the files; its vocabulary has the words of
-            one token. Layer 0 of the encoder differs because it adds positions.
+            one token. Layer 0 differs because it adds positions.
         """
         table, tokenizer = self._source.encoder.input_table()
         name = f"{self.name}, input embeddings" if name is None else name
@@ -276,7 +270,7 @@ class ContextualModel(WordEmbeddingModel):
         layer : int
             From 0, the output of the embedding layer, to ``n_layers - 1``; -1 is the last one.
         name : str, optional
-            By default the name of this model and the layer.
+            By default '<name>, layer <layer>'.
 
         Returns
         -------
@@ -328,7 +322,6 @@ class EncodedVectors(StoredVectors):
 
     @property
     def requested(self) -> frozenset[str]:  # type: ignore[override]
-        """The words looked up so far."""
         return frozenset(self.key_to_index)
 
     @property
@@ -346,7 +339,6 @@ class EncodedVectors(StoredVectors):
         ]
 
     def _encode(self, words: Sequence[str]) -> Vectors:
-        """Return the vectors of words, of shape (n_words, dim)."""
         contexts = self._contexts(words)
         vectors: Vectors = self._source.vectors(contexts, [self.layer], self.pooling)[0]
         if self.templates is None:
@@ -356,7 +348,6 @@ class EncodedVectors(StoredVectors):
         return mean
 
     def check_known(self, words: Sequence[str]) -> None:
-        """Raise KeyError for the first word that the encoder cannot represent."""
         self._note(words)
         for word in words:
             if self._reasons[word] is not None:
@@ -384,7 +375,7 @@ class EncodedVectors(StoredVectors):
                 index.update(zip(new, range(len(index), len(self._rows)), strict=True))
 
     def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word outside the vocabulary, as tables with subwords do."""
+        """Return the vector of a word, as tables with subwords do."""
         vector: FloatArray = self.rows([self.key_to_index[word]])[0]
         return vector
 
@@ -395,13 +386,12 @@ class EncodedVectors(StoredVectors):
 
     @property
     def vectors(self) -> FloatArray:
-        """The read-only vectors of the words looked up so far."""
         vectors = self._make(np.arange(len(self.key_to_index)))
         vectors.flags.writeable = False
         return vectors
 
     def still(self) -> ArrayVectors:
-        """Return a separate table of the words so far and their vectors."""
+        """Return a static copy of the words so far."""
         with self.lock:
             vectors, words = np.array(self.vectors), list(self.key_to_index)
             lost = [word for word, reason in self._reasons.items() if reason is not None]
@@ -465,15 +455,6 @@ def check_layer(layer: object, n_layers: int) -> int:
     return int(layer) % n_layers
 
 
-def check_layers(layers: Sequence[int] | None, n_layers: int) -> list[int]:
-    """Return the indices of hidden states, by default all."""
-    wanted = range(n_layers) if layers is None else check_sequence("layers", layers)
-    chosen = [check_layer(layer, n_layers) for layer in wanted]
-    if not chosen:
-        raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
-    return chosen
-
-
 def _check_words(words: Sequence[str]) -> tuple[str, ...]:
     return check_word_set("words", words) if len(check_sequence("words", words)) else ()
 
@@ -488,7 +469,6 @@ def _check_contexts(contexts: Sequence[Context]) -> Sequence[Context]:
 
 
 def check_encoder(model: object, who: str) -> ContextualModel:
-    """Return the model if it encodes sentences; refuse a static one."""
     check_model(model)
     if not hasattr(model, "encode_contexts"):
         raise TypeError(
@@ -500,7 +480,6 @@ def check_encoder(model: object, who: str) -> ContextualModel:
 
 
 def forms_of(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    """Return all forms of the words of a query that an encoder can represent."""
     words = [word for part in query.target_sets + query.attribute_sets for word in part]
     found = forms_found(encoder, words, lookup.get("preprocessors"), "all")
     return list(dict.fromkeys(form for forms in found.values() for form in forms))
@@ -524,7 +503,13 @@ class UnitVectors:
         """Return vectors of shape (n_contexts, dim); refuse a text without a usable vector."""
         missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
         if missing:
-            self._check_readable(missing)
+            unreadable = np.flatnonzero(~self._encoder.can_encode(missing))
+            if len(unreadable):
+                raise UnanswerableError(
+                    f"{self._encoder.name} cannot read {shortened(missing[unreadable[0]].text)} "
+                    f"({len(unreadable)} of {len(missing)} texts): it is longer than max_length, "
+                    "or the word has unknown tokens only. Use shorter texts, or leave the word out."
+                )
             array = np.asarray(self._encoder.encode_contexts(missing), dtype=np.float64)
             lengths = np.linalg.norm(array, axis=1, keepdims=True)
             bad = np.flatnonzero((lengths == 0) | ~np.isfinite(lengths))
@@ -535,12 +520,3 @@ class UnitVectors:
                 )
             self._known.update(zip(missing, array / lengths, strict=True))
         return np.stack([self._known[each] for each in contexts])
-
-    def _check_readable(self, contexts: Sequence[Context]) -> None:
-        unreadable = np.flatnonzero(~self._encoder.can_encode(contexts))
-        if len(unreadable):
-            raise UnanswerableError(
-                f"{self._encoder.name} cannot read {shortened(contexts[unreadable[0]].text)} "
-                f"({len(unreadable)} of {len(contexts)} texts): it is longer than max_length, or "
-                "the word has unknown tokens only. Use shorter texts, or leave the word out."
-            )

@@ -11,12 +11,7 @@ import numpy as np
 
 from wefe._wordset import Vectors, WordSet
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import (
-    UnitVectors,
-    check_encoder,
-    forms_of,
-    words_only,
-)
+from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.contextual._templates import Templates, fill_template, templates_of_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
@@ -33,12 +28,11 @@ Permuted: TypeAlias = Literal["words", "sentences"]
 class SEAT(BaseMetric):
     """Sentence Encoder Association Test: WEAT on words in bleached sentences.
 
-    Every word is put into every template ("This is {}.", "That is {}.", ...). WEAT is measured with
-    each sentence as one element of its set: the vector of the whole text, with the pooling of the
-    model ('first' is then the first token). Templates of the model itself are not used. SEAT needs
-    an encoder (:func:`load_encoder`). Source: May, Wang, Bordia, Bowman and Rudinger, "On Measuring
-    Social Biases in Sentence Encoders", NAACL 2019, sections 2 and 3.
-    https://aclanthology.org/N19-1063
+    Every word is put into every template ("This is {}.", "That is {}.", ...). Each sentence is one
+    element of its set: the vector of the whole text, with the pooling of the model ('first' is then
+    the first token), but not its templates. SEAT needs an encoder (:func:`load_encoder`). Source:
+    May, Wang, Bordia, Bowman and Rudinger, "On Measuring Social Biases in Sentence Encoders",
+    NAACL 2019, sections 2 and 3. https://aclanthology.org/N19-1063
 
     Parameters
     ----------
@@ -47,9 +41,9 @@ class SEAT(BaseMetric):
         'adjective'); or templates with one ``"{}"`` each; or a mapping from the name of every set
         to one of these. An "a" before the gap becomes "an" if the word requires it.
     permute : {'words', 'sentences'}, default='words'
-        What the p-value exchanges between the target sets. 'words': whole words, with their mean
+        What the p-value exchanges between the target sets. 'words': words, with their mean
         association over sentences. 'sentences': as published; the p-value is too small, because
-        sentences of one word depend on each other. The score does not depend on it.
+        sentences of one word depend on each other.
     return_effect_size : bool, default=True
         Put the effect size under 'result', not the statistic.
     ddof : {0, 1}, default=1

@@ -17,10 +17,10 @@ Templates: TypeAlias = str | Sequence[str]
 #: Templates of SEAT by kind of word: sentences that say next to nothing, with a gap for the word.
 #:
 #: A mapping from 'any' (words of any kind), 'name' (of people), 'noun' (singular), 'plural' and
-#: 'adjective' to a tuple of texts, each with one ``{}``. They are in the manner of May, Wang,
-#: Bordia, Bowman and Rudinger (NAACL 2019, section 3). It cannot be changed: pass templates of your
-#: own to :class:`wefe.contextual.SEAT` or :func:`wefe.contextual.load_encoder`, which take the
-#: name of a kind as well. An "a" before the gap becomes "an" where the word needs it.
+#: 'adjective' to a tuple of texts, each with one ``{}``, in the manner of May, Wang, Bordia, Bowman
+#: and Rudinger (NAACL 2019, section 3). :class:`wefe.contextual.SEAT` and
+#: :func:`wefe.contextual.load_encoder` take the name of a kind, or templates of your own. An "a"
+#: before the gap becomes "an" where the word needs it.
 #:
 #: >>> from wefe.contextual import SEAT_TEMPLATES
 #: >>> list(SEAT_TEMPLATES)
@@ -60,8 +60,7 @@ _AN = re.compile(
 def fill_template(template: str, word: str) -> tuple[str, int, int]:
     """Put a word into a template; return the sentence, and the start and end of the word.
 
-    An "a" right before the gap becomes "an" if the word starts with a vowel sound (rules on its
-    first letters: an engineer, an hour, an MBA, a union).
+    An "a" right before the gap becomes "an" if the word starts with a vowel sound.
 
     >>> fill_template("This is a {}.", "engineer")
     ('This is an engineer.', 11, 19)

@@ -130,8 +130,8 @@ def to_every_eval_ever(
 ) -> dict[str, Any]:
     """Return the scores of a model as a record of Every Eval Ever, a shared evaluation schema.
 
-    The schema needs a fixed direction, so the score of a record is the distance from no bias (lower
-    is better). The score of the metric is in its details.
+    The score of a record is the distance from no bias (lower is better), because the schema needs a
+    fixed direction. The score of the metric is in its details.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def to_every_eval_ever(
     organization : str, default='unknown'
         Who measured.
     relationship : {'first_party', 'third_party', 'collaborative', 'other'}, default='other'
-        How they are related to the developers of the model.
+        Relation to the developers of the model.
 
     Returns
     -------
@@ -222,8 +222,8 @@ def to_bibtex(results: pd.DataFrame | StudyResults) -> str:
     --------
     >>> from wefe.study import Study
     >>> results = Study.example().run(":memory:", progress=False)
-    >>> [line for line in to_bibtex(results).splitlines() if line.startswith("@")][:2]
-    ['@misc{caliskan2017,', '@misc{dev2019,']
+    >>> to_bibtex(results).splitlines()[0]
+    '@misc{caliskan2017,'
     """
     table = tidy(results)
     audited = bool((table["warnings"] == "").any())
@@ -243,7 +243,7 @@ def write_cards(
     results : StudyResults
         The results of a study.
     folder : path
-        Folder of the files, created if needed.
+        Created if needed.
     format : {'model-index', 'every-eval-ever'}, default='model-index'
         YAML to paste at the top of a model card (:func:`to_model_index`; needs the extra 'hub'),
         or a JSON record (:func:`to_every_eval_ever`).
@@ -285,7 +285,6 @@ def write_cards(
 
 
 def tidy(results: Any) -> pd.DataFrame:
-    """Return results as a tidy table."""
     table = results.to_frame() if hasattr(results, "plan") else results
     wanted = ["model_name", "query_set", "query_name", "metric", "score", *_SCALE, *_BESIDE]
     if isinstance(table, pd.DataFrame) and set(wanted) <= set(table.columns):
@@ -311,7 +310,6 @@ def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]
 
 
 def _score(row: Mapping[Any, Any]) -> dict[str, Any]:
-    """Return a score of a model card, with the facts that a reader needs for it."""
     metric, known = row["metric"], [name for name in _BESIDE if pd.notna(row[name])]
     facts = {name: _as_data(row[name]) for name in (*_SCALE, "bias", *known)}
     return {"type": slug(metric), "name": metric, "value": row["score"], "args": facts}

@@ -67,7 +67,6 @@ def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None
 
 
 def _metrics(table: pd.DataFrame) -> Mapping[str, float]:
-    """Return the scores and the mean distances by their names in MLflow."""
     scored = table[table["score"].notna()]
     places = ["model_name", "query_set", "metric"]
     values = [

@@ -37,12 +37,12 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
     """An mteb task: how strongly a model associates groups of people with other words.
 
     The main score, 'distance', is the mean absolute WEAT effect size, from 0 (no association
-    measured with these words) to 2. Unlike in most mteb tasks, lower is better. The results also
-    have 'effect_sizes' by query and the 'prompt'.
+    measured with these words) to 2; lower is better. The results also have 'effect_sizes' by query
+    and the 'prompt'.
 
-    The subsets are query sets that ship with the package: 'weat', 'gender', 'ethnicity' and
-    'religion' in English, and gender in seven other languages (for example 'gender_de'). Queries
-    that need a download are left out.
+    The subsets are packaged query sets: 'weat', 'gender', 'ethnicity' and 'religion' in English,
+    and gender in seven other languages (for example 'gender_de'). Queries that need a download are
+    left out.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
     )
 
     def load_data(self, **kwargs: Any) -> None:  # noqa: ARG002
-        """Create the data from word lists of the package; all arguments are ignored."""
+        """Create the data from packaged word lists; all arguments are ignored."""
         from datasets import Dataset
 
         self.dataset = {}
@@ -174,7 +174,6 @@ def load_mteb_encoder(
 
 
 def _prompt(model: Any, metadata: Any, prompt_type: Any) -> str:
-    """Return the text that an mteb model puts before each input, '' if unknown."""
     from mteb.models.abs_encoder import AbsEncoder
     from mteb.models.instruct_wrapper import InstructSentenceTransformerModel
 
@@ -185,9 +184,7 @@ def _prompt(model: Any, metadata: Any, prompt_type: Any) -> str:
     instructed = isinstance(model, InstructSentenceTransformerModel) or model.instruction_template
     if instructed and not silent:
         return model.get_task_instruction(metadata, prompt_type) or ""
-    name = model.get_prompt_name(metadata, prompt_type)
-    prompt = (model.model_prompts or {}).get(name) if name else None
-    if prompt is None:
-        own = getattr(model, "model", None)
-        prompt = getattr(own, "prompts", {}).get(getattr(own, "default_prompt_name", None))
-    return prompt or ""
+    own = getattr(model, "model", None)
+    default = getattr(own, "prompts", {}).get(getattr(own, "default_prompt_name", None))
+    prompts: Any = model.model_prompts or {}
+    return prompts.get(model.get_prompt_name(metadata, prompt_type), default) or ""

@@ -38,8 +38,8 @@ def assert_bias(
 ) -> pd.DataFrame:
     """Fail if the bias of a model exceeds your limits.
 
-    Every score must pass. A score that cannot be measured fails, with the reason. A test that
-    passes does not show that a model has no bias, only that these queries measured less.
+    A score that cannot be measured fails, with the reason. A test that passes does not show that a
+    model has no bias, only that these queries measured less.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def assert_bias(
         is_improbable = reasons.isna() & ~(scores["p_value_holm"] >= least_p)
         reasons[is_improbable] = f"expected an adjusted p-value of at least {least_p:g}"
     failed = scores.assign(max=most, reason=reasons)[reasons.notna()]
-    left_out = [] if offline else asked.left_out
+    left_out = asked.left_out * (not offline)
     n_failed = len(failed) + len(left_out)
     if n_failed:
         n = len(scores) + len(left_out)
@@ -108,7 +108,6 @@ def assert_bias(
 
 
 def _limits(most: float | None, p_value: float | None) -> tuple[float, float]:
-    """Return both limits; infinity and 0 if not given."""
     if most is None and p_value is None:
         raise ValueError("expected a limit, such as max=0.5; got neither max nor p_value.")
     return (
@@ -135,7 +134,6 @@ def _queries(
 
 
 def _table(failed: pd.DataFrame) -> list[str]:
-    """Return the lines of a table of the scores that failed, and of their reasons."""
     if failed.empty:
         return []
     shown = failed[["query_name", "score", "bias", "max", "p_value_holm", "words_lost"]]

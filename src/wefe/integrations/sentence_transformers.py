@@ -36,10 +36,10 @@ __all__ = ["BiasEvaluator"]
 class BiasEvaluator(_Evaluator):  # type: ignore[misc]
     """Evaluator that measures the bias of a SentenceTransformer, also during training.
 
-    Each call uses the current weights; no vectors are cached. The result has one number per query
-    set and metric, for example 'gender_weat-es_distance': the mean distance of the scores from the
-    no-bias value. 0 means that no bias was measured with these words. If the metric computes
-    p-values, 'gender_weat-es_p_value' is the smallest of the set, adjusted with Holm's method.
+    Each call uses the current weights. The result has one number per query set and metric, for
+    example 'gender_weat-es_distance': the mean distance of the scores from the no-bias value. If
+    the metric computes p-values, 'gender_weat-es_p_value' is the smallest of the set, adjusted with
+    Holm's method.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
     metrics : str, metric, or sequence of these, default='weat-es'
         As in :func:`wefe.measure`. Queries that are too large are replaced by subqueries.
     name : str, default=''
-        Prefix of the keys of the result, and name in the model card.
+        Prefix of the keys of the result.
     metric_params : mapping, optional
         Arguments of all metrics, for example ``{"calculate_p_value": True}``.
     write_csv : bool, default=True
@@ -117,7 +117,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         Returns
         -------
         dict of str to float
-            Distances and p-values; they are also stored for the model card.
+            Distances and p-values, also stored for the model card.
         """
         encoder = load_encoder(model, cache=False, progress=False)
         options: dict[str, Any] = {"metric_params": self._params, "progress": False}

@@ -377,8 +377,8 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
         if metric.metric_class.encodes_texts and tables:
             yield (
                 ("metrics", i, "metric"),
-                f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors "
-                "(source = ...). Use it in a separate study",
+                f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors. "
+                "Measure encoders separately",
             )
     if study.retrieval and not encoders:
         yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
