@@ -11,7 +11,13 @@ import numpy as np
 
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
-from wefe.debias._evidence import CommonWords, plain_words, without_noise
+from wefe.debias._evidence import (
+    CommonWords,
+    asked_words,
+    places_of,
+    plain_words,
+    without_noise,
+)
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
 from wefe.explore._lookup import bare_words, every_form, look_up
 from wefe.explore._maps import MapMethod, in_two_dimensions
@@ -27,7 +33,7 @@ from wefe.metrics._recovery import (
 from wefe.models._passes import Rows
 from wefe.models._search import nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.words import Preprocessors, check_preprocessors, variants
+from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -118,30 +124,25 @@ def recovery_tests(
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
     chosen = most_biased_words(model, known, original, n_words, preprocessors)
     common, vocabulary, positions, axes, notes = chosen
-    last = len(common.models) - 1
-    vectors = common.vectors(last, vocabulary)
-    groups = [vectors[rows] for rows in positions]
+    asked, lost = vocabulary[: n_words * known.n_classes], list(notes)
+    if words is not None:
+        asked = asked_words(common, check_word_set("words", words), preprocessors, lost)
+    few = list(lost)
+    everything, rows, k = places_of(asked, vocabulary, k, few)
+    vectors = common.vectors(len(common.models) - 1, everything)
+    groups = [vectors[own] for own in positions]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
     for kernel in ("rbf", "linear"):
         test = classification_test(groups, kernel=kernel, random_state=seed)
         tests.append((f"classification ({kernel})", "", test, notes))
-    asked, lost = vocabulary[: n_words * known.n_classes], list(notes)
-    if words is not None:
-        asked = _asked(common, check_word_set("words", words), preprocessors, lost)
-    everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
-    rows = np.flatnonzero(np.isin(everything, asked))
     bias = _bias(common, 0, axes, everything)
     # Two groups mirror each other.
     looked_at = known.class_names[: 1 if known.n_classes == 2 else None]
-    k_possible = min(k, len(everything) - 1)
-    few = [f"{k_possible} neighbours, because there are few words"] * (k_possible < k)
-    vectors = common.vectors(last, everything)
-    near, _ = nearest_neighbors(vectors, vectors[rows], k_possible, exclude=rows)
+    near, _ = nearest_neighbors(vectors, vectors[rows], k, exclude=rows)
     belongs, n_groups = members(bias), bias.shape[1]
     for group, name in enumerate(looked_at):
         of_group = (near, belongs[:, group], bias[:, group], rows, n_groups)
-        test = neighborhood_test(*of_group, random_state=seed)
-        tests.append(("neighbours", name, test, [*lost, *few]))
+        tests.append(("neighbours", name, neighborhood_test(*of_group, random_state=seed), few))
     if original is not None:
         after, why = _after(common, model, known, preprocessors, everything[rows])
         for group, name in enumerate(looked_at):
@@ -228,19 +229,6 @@ def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
         notes.append(f"{per_group} words per group, from {len(bias):,} candidates")
     order = np.argsort(np.where(belongs, -bias, math.inf), axis=0, kind="stable")
     return list(order[:per_group].T)
-
-
-def _asked(
-    common: CommonWords, words: Sequence[str], preprocessors: Preprocessors | None, notes: list[str]
-) -> Rows:
-    """Return the numbers of words, each in its first form that all models have."""
-    checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
-    of_words = {word: map(common.find, variants(word, checked, prefix)) for word in words}
-    hits = [next((hit for hit in hits if hit is not None), -1) for hits in of_words.values()]
-    asked = common.usable(np.unique([hit for hit in hits if hit >= 0]).astype(np.intp))
-    if len(asked) < len(hits):
-        notes.append(f"{len(hits) - len(asked)} of {len(hits)} words not found")
-    return asked
 
 
 def _after(
