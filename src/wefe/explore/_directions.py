@@ -42,8 +42,8 @@ class BiasDirections:
     groups : tuple of str
         Names of the groups.
     towards : ndarray of shape (n_groups, dim)
-        A unit vector towards each group: the bias direction g and -g for two groups, otherwise
-        those of :func:`wefe.metrics.group_directions`.
+        A unit vector towards each group, from :func:`wefe.metrics.group_directions`: the bias
+        direction g and -g for two groups.
     subspace : ndarray of shape (n_directions, dim)
         Orthonormal basis of the subspace that they span; only g for two groups.
     explained_variance_ratio : ndarray
@@ -62,9 +62,8 @@ class BiasDirections:
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
-    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse", "engineer"])).round(2)
-    array([[ 0.32, -0.32],
-           [ 0.05, -0.05]])
+    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse"])).round(2)
+    array([[ 0.32, -0.32]])
     """
 
     name: str
@@ -205,9 +204,9 @@ def bias_directions(
         - a criterion, for example ``load_criterion("gender")`` with all its specific words
         - the words of each group, matched by position:
           ``{"female": ["she", "woman"], "male": ["he", "man"]}``
-        - tuples of words that differ only in the group: ``[("she", "he"), ("woman", "man")]``, or
-          one such tuple; the first tuple names the groups. Pass target sets of a query as a mapping
-        - directions found in any model of the same dimension
+        - tuples of words that differ only in the group, or one such tuple: ``[("she", "he"),
+          ("woman", "man")]``; the first tuple names the groups
+        - a BiasDirections of any model of the same dimension
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 

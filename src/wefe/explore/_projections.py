@@ -58,10 +58,8 @@ def project(
         Each model uses its own direction, unless `criterion` is a BiasDirections.
     words : sequence of str, mapping or Query, optional
         A word list, several lists by name, or the sets of a query. Default: the whole vocabulary.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The groups, as in :func:`bias_directions`.
-    preprocessors : list of dict, optional
-        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+    criterion, preprocessors : optional
+        As in :func:`bias_directions`; variants of `words`, too.
 
     Returns
     -------
@@ -81,11 +79,10 @@ def project(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> project(load_test_model(), ["nurse", "engineer", "chair"]).round(3)
+    >>> project(load_test_model(), ["nurse", "engineer"]).round(3)
               model    set      word  projection
     0  minilm-words  words     nurse       0.320
     1  minilm-words  words  engineer       0.046
-    2  minilm-words  words     chair       0.125
     """
     import pandas as pd
 
@@ -133,12 +130,8 @@ def extreme_words(
 
     Parameters
     ----------
-    models : WordEmbeddingModel or sequence of them
-        As in :func:`project`.
-    n : int, default=10
-        Number of words per group.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The groups, as in :func:`bias_directions`.
+    models, n, criterion : WordEmbeddingModel or sequence of them, int, default=10, and criterion
+        `n` is the number of words per group; the others are as in :func:`project`.
     words : sequence of str, optional
         Words to choose from, for example names of occupations.
     among : int or None, default=50_000
@@ -296,7 +289,7 @@ def indirect_bias_along(
         A model with its whole vocabulary, or at least `words`.
     first, second : str
         Two words that should be neutral, such as 'softball' and 'football'.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+    criterion : optional
         The groups, as in :func:`bias_directions`.
     n : int, default=10
         Number of words at each end.
@@ -319,12 +312,8 @@ def indirect_bias_along(
     --------
     >>> from wefe import load_test_model
     >>> table = indirect_bias_along(load_test_model(), "nurse", "engineer", n=4)
-    >>> table[table["end"] == "nurse"].round(2)
-         end  rank      word  projection  cosine  indirect_bias
-    0  nurse     1   nursing        0.57    0.87           0.02
-    1  nurse     2    nurses        0.56    0.93           0.01
-    2  nurse     3  patients        0.37    0.49           0.02
-    3  nurse     4      mary        0.36    0.45           0.19
+    >>> table.set_index("word")["indirect_bias"].round(2).head(4).to_dict()
+    {'nursing': 0.02, 'nurses': 0.01, 'patients': 0.02, 'mary': 0.19}
     """
     check_model(model)
     check_positive_int("n", n)

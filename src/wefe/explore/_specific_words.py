@@ -137,7 +137,7 @@ def learn_specific_words(
     seed_words : sequence of str, optional
         Specific words, such as 'actress'. Use many different ones. Default: those of `criterion`.
     criterion : str, Criterion, mapping or sequence of tuples, default='gender'
-        The criterion; its specific words are used if there are no `seed_words`.
+        As in :func:`bias_directions`.
     among : int or sequence of str, default=50_000
         Words that count as not specific in training, unless they are seed words; as in
         :func:`generate_analogies`.
@@ -148,7 +148,7 @@ def learn_specific_words(
     n_folds : int, default=10
         Number of cross-validation folds, at least 2.
     preprocessors : list of dict, optional
-        Variants of each seed word and of a list `among`; see :class:`wefe.embeddings.Lookup`.
+        Variants of the seed words and of `among`; see :class:`wefe.embeddings.Lookup`.
     random_state : int, numpy.random.Generator or None, default=0
         Seed of the folds and the solver.
     progress : bool, default=True
