@@ -37,10 +37,8 @@ class BiasDirections:
 
     Attributes
     ----------
-    name, model_name : str
-        Names of the criterion and the model.
-    groups : tuple of str
-        Names of the groups.
+    name, model_name, groups : str, str, tuple of str
+        Names of the criterion, the model and the groups.
     towards : ndarray of shape (n_groups, dim)
         A unit vector towards each group, from :func:`wefe.metrics.group_directions`: the bias
         direction g and -g for two groups.
@@ -52,11 +50,9 @@ class BiasDirections:
     reach : ndarray of shape (n_groups,)
         Mean cosine of each group's own definitional words with its direction: a reference for the
         projections of other words.
-    sets, n_lost : tuple of tuple of str, int
-        Definitional sets that are complete in the model, and the number of those left out, because
-        words lack a vector or a direction.
-    criterion : Criterion
-        The criterion that the sets come from.
+    sets, n_lost, criterion : tuple of tuple of str, int, Criterion
+        Definitional sets that are complete in the model, the number of those left out, because
+        words lack a vector or a direction, and their criterion.
 
     Examples
     --------
@@ -196,7 +192,7 @@ def bias_directions(
     ----------
     model : WordEmbeddingModel
         The model.
-    criterion : str, Criterion, mapping or sequence, default='gender'
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
         One of
 
         - a name from :func:`wefe.datasets.list_criteria` (only words that ship with the package; no

@@ -31,10 +31,8 @@ class SpecificWords:
 
     Attributes
     ----------
-    model_name : str
-        The model.
-    words : tuple of str
-        The seed words in the model and all words classified as specific, by descending decision
+    model_name, words : str, tuple of str
+        The model, and its seed words and all words classified as specific, by descending decision
         value.
     decisions, is_seed : ndarray of shape (n_words,)
         Decision value (distance from the separating plane, in margins) of each word, and whether it
@@ -42,17 +40,15 @@ class SpecificWords:
     folds : ndarray of shape (n_folds, 3)
         Precision, recall and F1 for held-out seed words, in [0, 1]; 0 if no word is classified as
         specific.
-    n_train : int
-        Number of training words, including seed words.
-    lost : tuple of str
-        Out-of-vocabulary seed words.
+    n_train, lost : int, tuple of str
+        Number of training words, including seed words; and out-of-vocabulary seed words.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> specific = learn_specific_words(load_test_model(), n_folds=5)
-    >>> specific.n_seed, specific.lost, list(specific.scores())
-    (232, (), ['mean', 'lower', 'upper'])
+    >>> specific.n_seed, len(specific.words)
+    (232, 244)
     """
 
     model_name: str
@@ -125,10 +121,9 @@ def learn_specific_words(
     """Find all words of a vocabulary that resemble some group-specific words.
 
     A linear support vector machine separates the unit vectors of the seed words from those of other
-    words (Bolukbasi et al., NeurIPS 2016, section 7 and appendix C). The result contains the seed
-    words and all words that it classifies as specific. Review them before use: names and
-    stereotypes similar to the seed words may be among them, especially with few other training
-    words or ``class_weight='balanced'``.
+    words (Bolukbasi et al., NeurIPS 2016, section 7 and appendix C). Review the words that it
+    classifies as specific before use: names and stereotypes similar to the seed words may be among
+    them, especially with few other training words or ``class_weight='balanced'``.
 
     Parameters
     ----------
@@ -168,9 +163,8 @@ def learn_specific_words(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> specific = learn_specific_words(load_test_model(), n_folds=5)
-    >>> len(specific.words), specific.scores()["mean"].round(2).to_dict()
-    (244, {'precision': 0.81, 'recall': 0.58, 'f1': 0.67})
+    >>> learn_specific_words(load_test_model(), n_folds=5).scores()["mean"].round(2).to_dict()
+    {'precision': 0.81, 'recall': 0.58, 'f1': 0.67}
     """
     import pandas as pd
     from sklearn.metrics import precision_recall_fscore_support
