@@ -77,7 +77,7 @@ def audit_direction(
     model : WordEmbeddingModel
         The model.
     normalize : bool, default=True
-        Whether to scale vectors to unit length first, as published. Otherwise long vectors have
+        Whether to scale vectors to unit length first, as published, so that long ones do not have
         more influence.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
@@ -101,7 +101,6 @@ def audit_direction(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_direction
     >>> audit_direction("gender", load_test_model())
     <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, ...>
     """
@@ -142,10 +141,8 @@ class DirectionAudit(Facts):
     ----------
     model_name : str
         The model.
-    sets : dict
-        Label (such as 'she/he') -> words, for each set used.
-    vectors : tuple of ndarray of shape (n_words, dim)
-        Vectors of each set.
+    sets, vectors : dict, and tuple of ndarray of shape (n_words, dim)
+        Label (such as 'she/he') -> words, for each set used; and the vectors of each set.
     normalized : bool
         Whether vectors have unit length.
     lost : dict
@@ -158,7 +155,6 @@ class DirectionAudit(Facts):
     The last pair is in the wrong order, so its cosine with the first component is negative:
 
     >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_direction
     >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"], ["king", "queen"]]
     >>> audit = audit_direction(pairs, load_test_model())
     >>> audit.to_frame()["cosine"].round(2).to_dict()
@@ -254,10 +250,7 @@ class DirectionAudit(Facts):
 
     @property
     def correlations(self) -> pd.DataFrame:
-        """Cosines of all directions and the first component 'PC1' (last), in [-1, 1].
-
-        Shape (n_sets + 1, n_sets + 1); figure 3 of the paper.
-        """
+        """Cosines of all directions and, last, the first component 'PC1': figure 3 of the paper."""
         import pandas as pd
 
         names = [*self.labels, "PC1"]
@@ -300,10 +293,7 @@ class DirectionAudit(Facts):
 
     @property
     def cosines(self) -> Vectors:
-        """Cosine of each direction with the first component, in [-1, 1].
-
-        Negative if the words are in the opposite order to most sets.
-        """
+        """Cosine of each direction with the first component; negative if opposed to most sets."""
         return np.asarray(self.directions @ self.components[0])
 
     @cached_property
@@ -316,18 +306,12 @@ class DirectionAudit(Facts):
 
     @property
     def cosines_without(self) -> Vectors:
-        """Absolute cosine of each direction with the first component of the *other* sets.
-
-        In [0, 1]; NaN for a single set.
-        """
+        """Absolute cosine of each direction with the first component of *other* sets, or NaN."""
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, self._first_without)))
 
     @property
     def stability(self) -> Vectors:
-        """Absolute cosine between the first component with and without each set, in [0, 1].
-
-        1 if leaving the set out changes nothing; NaN for a single set.
-        """
+        """Absolute cosine of the first component with and without each set; NaN for one set."""
         return np.asarray(np.abs(self._first_without @ self.components[0]))
 
     @property
@@ -338,11 +322,10 @@ class DirectionAudit(Facts):
 
     @cached_property
     def agreement(self) -> Vectors:
-        """Absolute cosine of each direction with the common one of the others, in [0, 1].
+        """Absolute cosine of each direction with the first component of the *other* directions.
 
-        The common direction is the first principal component of the other directions. Unlike in
-        `cosines_without`, all have unit length, so a few sets with long differences cannot dominate
-        it. NaN for a single set.
+        Unlike in `cosines_without`, all have unit length, so a few sets with long differences
+        cannot dominate it. NaN for a single set.
         """
         rests = _firsts_without_each(list(self.directions[:, None]))
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, rests)))

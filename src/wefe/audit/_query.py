@@ -69,15 +69,15 @@ class TargetComparison:
     weat : float
         Sum of s(w, A, B) over the first set minus that over the second.
     effect_size, largest_effect_size : float
-        WEAT effect size (NaN if all biases are equal). The second bounds its absolute value for
-        sets of these sizes, see :func:`largest_effect_size`.
+        WEAT effect size (NaN if all biases are equal), and its bound for sets of these sizes, see
+        :func:`largest_effect_size`.
     p_value, smallest_p_value : float
         p-value of the permutation test, in (0, 1] (NaN if not run). The second is the smallest
         possible one for so few words, if no two biases are equal.
     alternative : {'right-sided', 'left-sided', 'two-sided'}
         Side that counts as extreme.
     p_value_method : {'exact', 'bounds', 'approximate'} or None
-        How the p-value was computed, see :class:`wefe.metrics.PermutationTest`.
+        As in :class:`wefe.metrics.PermutationTest`.
     auc : float
         Probability that a word of the first set has a larger bias than one of the second, ties
         counting half (Mann-Whitney), in [0, 1]. 0.5 means no difference; 0 and 1 mean perfect
@@ -91,7 +91,6 @@ class TargetComparison:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_query
     >>> from wefe.datasets import load_weat_queries
     >>> compared = audit_query(load_weat_queries()[5], load_test_model()).comparison
     >>> compared.effect_size, compared.share_of_largest, compared.auc, compared.p_value
@@ -150,13 +149,8 @@ class QueryAudit(Facts):
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_query
     >>> from wefe.datasets import load_weat_queries
     >>> audit = audit_query(load_weat_queries()[5], load_test_model())
-    >>> audit.to_frame()[["word", "individual_bias", "position"]].head(2).round(3)
-       word  individual_bias  position
-    0  John            0.050     0.059
-    1  Paul            0.003     0.004
     >>> audit.most_biased_word, audit.largest_bias, audit.share_biased, audit.chance_share
     ('Joan', 0.103, 0.062, 0.110)
     """
@@ -188,10 +182,7 @@ class QueryAudit(Facts):
 
     @property
     def positions(self) -> tuple[Vectors, ...]:
-        """Biases as shares of their bound, s / d, in [-1, 1]; the signed SAME score.
-
-        One array per target set; NaN if the attribute sets do not differ.
-        """
+        """Biases s / d as shares of their bound (signed SAME scores), per target set, or NaN."""
         d = self.attribute_difference
         if d < ZERO_LENGTH:
             return tuple(np.full(len(s), math.nan) for s in self.biases)
@@ -353,11 +344,9 @@ def audit_query(
 
     Parameters
     ----------
-    query : Query
+    query, model : Query, WordEmbeddingModel
         One or more target sets and exactly two attribute sets. Two target sets are compared, as in
         WEAT.
-    model : WordEmbeddingModel
-        The model.
     epsilon : float, default=0.1
         A word counts as biased if abs(s(w, A, B)) exceeds this share of its bound d.
     significance : float, default=0.05
@@ -398,7 +387,6 @@ def audit_query(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.audit import audit_query
     >>> audit = audit_query(load_weat_queries()[8], load_test_model())
     >>> audit.largest_bias, audit.attribute_difference
     (0.076, 0.551)
@@ -460,10 +448,8 @@ def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
 
     Parameters
     ----------
-    n_1, n_2 : int
-        Numbers of words, at least 1 each.
-    ddof : {0, 1}, default=0
-        Standard deviation in the effect size: population (0) or sample (1).
+    n_1, n_2, ddof : int, int, and {0, 1}, default=0
+        Numbers of words, and standard deviation in the effect size: population (0) or sample (1).
 
     Returns
     -------
@@ -473,7 +459,6 @@ def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
 
     Examples
     --------
-    >>> from wefe.audit import largest_effect_size
     >>> largest_effect_size(8, 8), round(largest_effect_size(2, 4), 4)
     (2.0, 2.1213)
     """

@@ -46,32 +46,23 @@ class Counterexample(Facts):
         'no_false_alarm': no word is biased, but the score is undefined or not b_0. 'comparable': in
         two models with different groups, the score of the first is beyond the extreme of the
         second.
-    metric, params : BaseMetric, dict
-        The metric and the parameters of its `run_query`.
-    query : Query
-        The query.
-    vectors : tuple of dict
-        For each model, word -> vector of shape (dim,).
-    scores : tuple of float
-        Score of each model; NaN if undefined.
+    metric, params, query : BaseMetric, dict, Query
+        The metric, the parameters of its `run_query`, and the query.
+    vectors, scores : tuple of dict, tuple of float
+        For each model, word -> vector of shape (dim,), and the score; NaN if undefined.
     biases : tuple of dict
         For each model, neutral word -> individual bias: the largest difference of its mean cosines
         with two groups, in [0, 2]. For two groups, this is ``abs(s(w, A, B))``.
-    b_0 : float
-        The no-bias value.
-    how : str
-        How the vectors were constructed or found.
-    side : {'maximum', 'minimum'} or None
-        For 'comparable': which extreme differs.
-    extremes : tuple of float or None
-        For 'comparable': that extreme for the groups of each model, in closed form if `proven`,
-        otherwise the best of a long search.
+    b_0, how : float, str
+        The no-bias value, and how the vectors were constructed or found.
+    side, extremes : {'maximum', 'minimum'} or None, tuple of float or None
+        For 'comparable': which extreme differs, and its value for the groups of each model, in
+        closed form if `proven`, otherwise the best of a long search.
     proven : bool
         False if the extremes rest on a search, which is evidence but not a proof.
 
     Examples
     --------
-    >>> from wefe.audit import check_requirements
     >>> example = check_requirements("weat").counterexamples["trustworthy"]
     >>> example.biases[0], example.evaluate()
     ({'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}, [0.0])
@@ -175,31 +166,24 @@ class Requirements(Facts, Design):
         The converse: the score is defined and b_0 whenever no word is biased.
     b_0 : float
         The no-bias value.
-    theorems : dict
-        Property -> theorem, for proven verdicts.
-    counterexamples : dict
-        Property -> counterexample, for refuted properties.
+    theorems, counterexamples : dict
+        Property -> theorem, for proven verdicts, or counterexample, for refuted properties.
     groups : {'targets', 'attributes'}
         Which sets of a query are the groups: the attribute sets if the metric has at least two,
         otherwise the target sets. The others contain the neutral words.
     n_groups, group_size, n_targets, dim, n_trials : int
         Sizes and length of the search; see :func:`check_requirements`.
-    n_scores, n_undefined : int
-        Number of scores computed, and of undefined ones (which are left out).
-    score_range : tuple of float or None
-        Smallest and largest score, if any.
+    n_scores, n_undefined, score_range : int, int, tuple of float or None
+        Number of scores computed, and of undefined ones (which are left out); smallest and largest
+        score, if any.
     errors : dict
         Name of an exception that the metric raised in the search -> its first message. Such scores
         count as undefined.
 
     Examples
     --------
-    >>> from wefe.audit import check_requirements
-    >>> checked = check_requirements("weat")
-    >>> checked.verdicts
+    >>> check_requirements("weat").verdicts
     {'comparable': True, 'trustworthy': False, 'no_false_alarm': False}
-    >>> print(checked.why["trustworthy"])
-    biases cancel in the means of X and Y
     """
 
     metric: str
@@ -314,10 +298,8 @@ def check_requirements(
     differ by at least 0.1. The search tries, in this order, constructed groups and words (including
     those of theorems 3 and 6), paths through random words on which the score crosses b_0, and
     minimisation of abs(score - b_0) with one word kept biased. For comparability, it optimises the
-    words for several groups and compares the extremes.
-
-    Undefined scores are counted and left out. A ValueError, ArithmeticError or LinAlgError of a
-    metric that answered other queries counts as undefined.
+    words for several groups and compares the extremes. Undefined scores are left out; they include
+    a ValueError, ArithmeticError or LinAlgError of a metric that answered other queries.
 
     References
     ----------
@@ -326,7 +308,6 @@ def check_requirements(
 
     Examples
     --------
-    >>> from wefe.audit import check_requirements
     >>> check_requirements("direct-bias")
     <Requirements of Direct Bias, the groups being its target sets
     - comparable: yes ([0, 1] in every model)
@@ -449,10 +430,8 @@ def requirements_table(
         Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. Default: the
         individual bias and all built-in metrics that do not use a whole vocabulary, with variants
         of WEAT, RND, SAME and SC-WEAT.
-    n_trials : int, default=100
-        Length of the search, as in :func:`check_requirements`.
-    random_state : int or None, default=0
-        Seed of the search.
+    n_trials, random_state : optional
+        As in :func:`check_requirements`.
 
     Returns
     -------
@@ -467,7 +446,6 @@ def requirements_table(
 
     Examples
     --------
-    >>> from wefe.audit import requirements_table
     >>> table = requirements_table(["weat", "same"])
     >>> print(table[["metric", "comparable", "trustworthy"]].to_string(index=False))
      metric comparable trustworthy

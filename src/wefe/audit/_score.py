@@ -37,10 +37,8 @@ def score_warnings(
         computes; those of :func:`audit_direction` for Direct Bias and RIPA, whose target words form
         pairs; for ECT, 'shared-lean' (all words lean to the same side). SEAT and CEAT have none,
         because they use vectors of texts, not of words.
-    query : Query
-        The query. With a single attribute set, its words are audited between each two target sets.
-    model : WordEmbeddingModel
-        The model.
+    query, model : Query, WordEmbeddingModel
+        The words of a single attribute set are audited between each two target sets.
     **params
         Parameters of the metric's `run_query`.
 
@@ -58,7 +56,6 @@ def score_warnings(
     --------
     >>> import numpy as np
     >>> from wefe import Query, WordEmbeddingModel
-    >>> from wefe.audit import score_warnings
     >>> words = ["she", "he", "nurse", "pilot"]
     >>> model = WordEmbeddingModel((words, np.array([[1, 0], [0, 1], [3, 1], [1.0, 3]])))
     >>> query = Query([["she"], ["he"]], [["nurse", "pilot"]])
@@ -100,8 +97,7 @@ def _of_biases(
 def between_two_groups(query: Query) -> list[Query]:
     """Return a query with two attribute sets for each two groups of a query.
 
-    The groups are its attribute sets. With a single attribute set, they are its target sets, and
-    the attribute words become the targets.
+    The groups are its attribute sets or, if there is only one, its target sets.
     """
     if query.template[1] < 2:
         names = query.attribute_sets_names, query.target_sets_names

@@ -62,8 +62,7 @@ class Finding(NamedTuple):
 class Probe:
     """A metric as a function of arrays; every score is that of `run_query` on a model of them.
 
-    `sizes` are the numbers of words of each neutral set; scores within `tolerance` of b_0 may be
-    b_0.
+    `sizes` are the numbers of words of each neutral set.
     """
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:

@@ -44,7 +44,6 @@ class IndividualBias(BaseMetric):
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.audit import IndividualBias
     >>> query = Query([["nurse"]], [["she", "her"], ["he", "him"]])
     >>> IndividualBias().run_query(query, load_test_model())["result"]
     0.248
@@ -75,9 +74,7 @@ class Theorem:
     ----------
     metric : str
         Class name of the metric.
-    property : {'comparable', 'trustworthy', 'no_false_alarm'}
-        The property.
-    verdict : bool
+    property, verdict : {'comparable', 'trustworthy', 'no_false_alarm'}, bool
         Whether the metric has the property.
     short, reason : str
         The reason in a few words, and the proof or its idea.

@@ -15,14 +15,11 @@ class AuditWarning:
 
     Attributes
     ----------
-    kind : str
-        Name of the reason, such as 'cancelling-biases'.
-    message : str
-        Explanation in one or two sentences.
+    kind, message : str
+        Name of the reason, such as 'cancelling-biases', and explanation in one or two sentences.
 
     Examples
     --------
-    >>> from wefe.audit import AuditWarning
     >>> print(AuditWarning("few-sets", "There is no more than 1 set."))
     few-sets: There is no more than 1 set.
     """

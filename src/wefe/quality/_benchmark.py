@@ -64,10 +64,8 @@ class Benchmark:
 
     Parameters
     ----------
-    name : str
-        Column heading in tables.
-    kind : {'similarity', 'analogy', 'categorisation', 'outlier'}
-        Use 'similarity' for relatedness as well.
+    name, kind : str, and {'similarity', 'analogy', 'categorisation', 'outlier'}
+        Column heading in tables; use 'similarity' for relatedness as well.
     items : tuple of tuple of str
         Similarity: (word, word). Analogy: (a, b, c, d, section), where a is to b as c is to d.
         Categorisation: (word, category). Outlier: (outlier, word, word, ..., group).
@@ -139,10 +137,8 @@ class Benchmark:
 
         Parameters
         ----------
-        lowercase : bool, default=True
-            As for :func:`evaluate`.
-        vocab_prefix : str, optional
-            The prefix of the model.
+        lowercase, vocab_prefix : bool, default=True, and str, optional
+            As for :func:`evaluate`, and the prefix of the model.
 
         Returns
         -------

@@ -114,10 +114,8 @@ def name_frequencies(names: Iterable[str], language: str = "en") -> dict[str, fl
 
     Parameters
     ----------
-    names : iterable of str
-        The names.
-    language : str, default='en'
-        Language of the texts in which they were counted.
+    names, language : iterable of str, and str, default='en'
+        The names, and the language of the texts in which they were counted.
 
     Returns
     -------
@@ -290,10 +288,8 @@ def compare_documents(
     first, second : sequence of str
         The two versions of each document, from :func:`exchange_group_words`. Documents with equal
         versions are left out.
-    reranker : bool, default=False
-        As for :func:`audit_ranking`.
-    random_state : int, Generator or None, default=0
-        Seed of the random exchanges for more than 40 documents.
+    reranker, random_state : optional
+        As for :func:`audit_ranking`; the seed is for more than 40 documents.
 
     Returns
     -------

@@ -96,20 +96,17 @@ def train_reference_models(
     bias_strengths : sequence of float, default=(0, 1)
         Shares of sentences that stay unchanged in both copies: 0 is the balanced text, 1 the
         original. A larger share includes the sentences of the smaller ones.
-    n_seeds : int, default=5
-        Number of models for each algorithm and bias strength.
-    random_state : int, Generator or None, default=0
-        Source of the seeds.
+    n_seeds, random_state : int, and int, Generator or None, default=5 and 0
+        Number of models for each algorithm and bias strength, and source of their seeds.
     resample : bool, default=False
         Draw as many sentences as there are, with replacement, for each seed. The spread over seeds
         then also shows how much scores depend on the text.
     dim, window : int
         Dimensions of the vectors (default 100), and context words on either side of a word (default
         5).
-    min_count : int, default=5
-        Rarer words are left out. Partners count together.
-    epochs : int, default=5
-        Passes over the text, for 'sgns' and 'fasttext'.
+    min_count, epochs : int, default=5
+        Rarer words are left out, where partners count together; and passes over the text, for
+        'sgns' and 'fasttext'.
     n_jobs, progress : optional
         As for :func:`bias_silhouettes`. Each worker needs the memory of one model.
 
@@ -168,7 +165,6 @@ def train_reference_models(
     Examples
     --------
     >>> from wefe import Query
-    >>> from wefe.silhouette import train_reference_models
     >>> query = Query([["he", "man"], ["she", "woman"]], [["office", "job"], ["home", "family"]])
     >>> sentences = ["he left the office", "she came home"] * 10_000  # in place of a file
     >>> sentences += ["the man has a job", "a woman has a family"] * 10_000
@@ -252,16 +248,13 @@ def score_reference_models(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import score_reference_models
     >>> import pandas as pd
     >>> name = "demo, original, seed 0"
     >>> models = {name: load_test_model().copy(name)}  # in place of trained ones
-    >>> table = pd.DataFrame([[name, "demo", 1.0, 0]])
-    >>> table.columns = ["model_name", "algorithm", "bias_strength", "seed"]
-    >>> scores = score_reference_models("weat-es", load_weat_queries()[5:6], models, table)
-    >>> scores[["metric", "algorithm", "bias_strength", "score", "n_seeds"]]
-        metric algorithm  bias_strength  score  n_seeds
-    0  WEAT-ES      demo            1.0   1.04        1
+    >>> facts = {"model_name": name, "algorithm": "demo", "bias_strength": 1.0, "seed": 0}
+    >>> table = pd.DataFrame([facts])
+    >>> score_reference_models("weat-es", load_weat_queries()[5:6], models, table)["score"].item()
+    1.04
     """
     from scipy.stats import t
 

@@ -41,14 +41,10 @@ def word_influence(
 
     Parameters
     ----------
-    metric : metric class, instance or name
-        For example ``WEAT`` or ``"weat"``.
-    query : Query
-        A query that fits the template of the metric.
-    model : WordEmbeddingModel
-        The model to measure.
+    metric, query, model : metric class, instance or name, Query, and WordEmbeddingModel
+        For example ``"weat"``, and a query that fits its template.
     metric_params : mapping, optional
-        Parameters of `run_query`. Some defaults differ, as in :func:`bias_silhouettes`.
+        As for :func:`bias_silhouettes`.
 
     Returns
     -------
@@ -67,7 +63,6 @@ def word_influence(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import word_influence
     >>> influence = word_influence("weat", load_weat_queries()[5], load_test_model())
     >>> influence[["word", "influence"]].head(2).round(3).values.tolist()
     [['Greg', -0.227], ['wedding', 0.206]]
@@ -156,7 +151,6 @@ def bootstrap_interval(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bootstrap_interval
     >>> bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
     <BootstrapInterval of WEAT-ES: 1.04 [-0.4831, 1.777], 95 %, expanded, 1000 resamples>
     """

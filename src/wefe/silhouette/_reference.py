@@ -135,11 +135,9 @@ def make_biased_embeddings(
     --------
     >>> from wefe.datasets import load_weat_queries
     >>> from wefe.metrics import WEAT
-    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]  # male and female names, career and family
-    >>> models = [make_biased_embeddings(query, bias, n_words=500) for bias in (0, 0.5, 1)]
-    >>> [abs(round(WEAT().run_query(query, model)["weat"], 6)) for model in models]
-    [0.0, 1.28, 2.56]
+    >>> WEAT().run_query(query, make_biased_embeddings(query, 0.5, n_words=500))["weat"]
+    1.28
     """
     dial = check_share("bias", bias)
     reference = _Reference(query, n_words, dim, noise, random_state)
@@ -336,10 +334,9 @@ def dial_response(
         subqueries, or NaN if there are none.
     biases : sequence of float, default=(0, 0.1, ..., 1)
         Bias strengths: two or more different ones.
-    n_seeds, random_state : optional
-        Number of models for each strength, 5 by default, and the source of their seeds.
-    n_jobs, progress : optional
-        As for :func:`wefe.running.run_queries`.
+    n_seeds, random_state, n_jobs, progress : optional
+        Number of models for each strength, 5 by default, and the source of their seeds; the others
+        are as for :func:`wefe.running.run_queries`.
     **model_params
         'dim', 'noise' or 'n_words' of :func:`make_biased_embeddings`. Only metrics of
         neighbourhoods get models with fillers.
@@ -372,13 +369,12 @@ def dial_response(
     Examples
     --------
     >>> from wefe import Query
-    >>> from wefe.silhouette import dial_response
     >>> query = Query([["she", "her"], ["he", "him"]], [["poetry", "dance"], ["math", "logic"]])
-    >>> table = dial_response(["weat", "mac"], query, biases=[0, 0.5, 1], n_seeds=2)
-    >>> table.round(2)[[0.0, 0.5, 1.0, "rank_correlation"]]  # WEAT follows, MAC does not
-           0.0   0.5   1.0  rank_correlation
-    WEAT  0.00  0.32  0.64               1.0
-    MAC   0.06  0.06  0.06               NaN
+    >>> table = dial_response(["weat", "mac"], query, biases=[0, 1], n_seeds=2)
+    >>> table.round(2)[[0.0, 1.0, "rank_correlation"]]  # WEAT follows, MAC does not
+           0.0   1.0  rank_correlation
+    WEAT  0.00  0.64               1.0
+    MAC   0.06  0.06               NaN
     """
     import pandas as pd
 
@@ -409,7 +405,6 @@ def dial_response(
 
 
 def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
-    """Return the row of a metric in the table of `dial_response`, given its scores."""
     distances = (table["score"] - table["no_bias_value"]).abs().to_numpy()
     by_query = distances.reshape(n_seeds, len(dial), -1)
     curves, n_queries = by_query.mean(axis=2), by_query.shape[2]

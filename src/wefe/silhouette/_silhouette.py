@@ -67,24 +67,18 @@ class Silhouette(Facts):
 
     Attributes
     ----------
-    metric : str
-        Label of the score, such as 'WEAT-ES'.
-    query_name, model_name : str
-        Query and model that were measured.
+    metric, query_name, model_name : str
+        Label of the score, such as 'WEAT-ES', and names of the query and the model.
     vary : {'targets', 'attributes'}
         Which lists grow; the others are used in full.
     sizes : ndarray of int, shape (n_steps, n_lists)
         Number of words of each growing list in each step.
     curves : ndarray of shape (n_runs, n_steps)
         The score of each run at each size.
-    n_words : int
-        Number of words of all growing lists together, ``|W|`` in the paper.
-    value : float
-        The score of the full lists.
-    value_range : tuple of float
-        Smallest and largest possible score.
-    no_bias_value : float
-        The score that means that no bias was measured.
+    n_words, value : int, float
+        Number of words of all growing lists together, ``|W|`` in the paper, and their score.
+    value_range, no_bias_value : tuple of float, float
+        Smallest and largest possible score, and the one that means that no bias was measured.
     random_state : int
         Seed of the orders.
     words_left_out : tuple of str
@@ -96,12 +90,10 @@ class Silhouette(Facts):
 
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouette
     >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model(), n_runs=20)
-    >>> silhouette.to_frame().round(2).iloc[[1, 4, 7]]
+    >>> silhouette.to_frame().round(2).iloc[[1, 7]]
         k  lower  mean  upper
     1   4   0.15  1.17   1.91
-    4  10   0.54  1.05   1.54
     7  16   1.04  1.04   1.04
     """
 
@@ -154,9 +146,9 @@ class Silhouette(Facts):
     def robustness(self) -> float:
         """Robustness score, in [0, 1]: share of the possible area that the curves do not cover.
 
-        ``1 - area / (range * |W|)``, section 3.3 of the paper. 1 if the score never depends on the
-        words; also high if a metric uses little of its range. Sizes below the first count as not
-        covered, unlike in `robustness_of_span`. NaN for a single size.
+        ``1 - area / (range * |W|)``, section 3.3 of the paper; also high if a metric uses little of
+        its range. Sizes below the first count as not covered, unlike in `robustness_of_span`. NaN
+        for a single size.
         """
         return self._robustness(self.n_words)
 
@@ -290,7 +282,7 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette) -> float:
     Examples
     --------
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import accuracy_score, bias_silhouettes, make_biased_embeddings
+    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
     >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
@@ -331,7 +323,7 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     Examples
     --------
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import accuracy_by_size, bias_silhouettes, make_biased_embeddings
+    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
     >>> by_size = accuracy_by_size(*bias_silhouettes("weat", query, models, n_runs=20))
@@ -387,10 +379,8 @@ def bias_silhouette(
 
     Parameters
     ----------
-    metric, query : metric, Query
+    metric, query, model : metric, Query, WordEmbeddingModel
         As for :func:`bias_silhouettes`.
-    model : WordEmbeddingModel
-        The model to measure.
     *args, **options
         'vary', 'n_runs', 'step' and the other options of :func:`bias_silhouettes`, in that order or
         by name.
@@ -414,7 +404,6 @@ def bias_silhouette(
     --------
     >>> from wefe import WEAT, load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouette
     >>> bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20).robustness
     0.720
     """
@@ -442,10 +431,8 @@ def bias_silhouettes(
 
     Parameters
     ----------
-    metric : metric class, instance or name
-        For example ``WEAT`` or ``"weat"``.
-    query : Query
-        A query that fits the template of the metric.
+    metric, query : metric class, instance or name, and Query
+        For example ``"weat"``, and a query that fits its template.
     models : sequence of WordEmbeddingModel
         The models to measure. A word that one of them lacks is left out for all, and logged.
     vary : {'targets', 'attributes'}, default='targets'
@@ -468,12 +455,9 @@ def bias_silhouettes(
         How lists of different lengths grow. 'exhaust': by the same number of words, until a list is
         complete. 'proportional': each list has the same share of its words. 'trim': all stop when
         the shortest one is complete, as in the published code.
-    value_range : tuple of float, optional
-        Smallest and largest possible score; by default that of the metric. The paper uses (-1, 1)
-        for ECT, (0, 1) for RNSB and (-2, 2) for WEAT.
-    no_bias_value : float, optional
-        The score that means no bias; by default that of the metric (1 for ECT; the paper uses 0 for
-        all).
+    value_range, no_bias_value : tuple of float, float, optional
+        Smallest and largest possible score, and the one that means no bias; by default those of the
+        metric. The paper uses (-1, 1) for ECT, (0, 1) for RNSB, (-2, 2) for WEAT, and 0 for all.
     metric_params : mapping, optional
         Parameters of `run_query`. So that scores of subsets can be compared, WEAT uses the effect
         size by default, RND and RIPA use unit vectors, and RNSB uses no hold-out. A WEAT sum is
@@ -496,7 +480,7 @@ def bias_silhouettes(
     Examples
     --------
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouettes, make_biased_embeddings
+    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
     >>> [one.robustness for one in bias_silhouettes("weat", query, models, n_runs=20)]

@@ -94,7 +94,6 @@ class SilhouetteStudy:
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import silhouette_study
     >>> query, model = load_weat_queries()[5], load_test_model()
     >>> study = silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10)
     >>> study.to_frame()[["metric", "n_runs", "n_words"]].values.tolist()
@@ -319,11 +318,7 @@ def silhouette_study(
         The models to measure. A word of a query that one of them lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default each kind in turn.
-    n_runs : int, default=100
-        Number of random orders per silhouette.
-    step : int, optional
-        Words added per step; by default 2 for targets and 6 for attributes, as in the paper.
-    random_state, n_jobs : optional
+    n_runs, step, random_state, n_jobs : optional
         As for :func:`bias_silhouettes`. Pairs and joined lists have their own orders.
     unbiased, biased : str, optional
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
@@ -359,22 +354,21 @@ def silhouette_study(
     Examples
     --------
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings, silhouette_study
+    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = {
     ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
     ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
     ... }
-    >>> silhouette_study(["weat", "ect"], {"career": query}, models, vary="targets", n_runs=10)
-    Silhouette study, 10 runs (*: best in the row)
+    >>> silhouette_study("weat", {"career": query}, models, vary="targets", n_runs=10)
+    Silhouette study, 10 runs
     Robustness (1: the score never depends on the words)
-                                 WEAT-ES    ECT
-    career Social group unbiased   0.73   0.78*
-                        biased     0.98*  0.84
+                                 WEAT-ES
+    career Social group unbiased    0.73
+                        biased      0.98
     Accuracy (0.5: no difference seen; biased as biased, unbiased as unbiased)
-                        WEAT-ES    ECT
-    career Social group   0.81*  0.77
-    ECT: all attribute sets of a query as one list.
+                        WEAT-ES
+    career Social group    0.81
     """
     measured = _checked_metrics(metrics, metric_params, scales)
     asked = _by_name("queries", queries, check_query, "query_name")
