@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import check_sequence, check_word_set, found
 from wefe.embeddings import DEFAULT_THRESHOLD, embed_query
@@ -13,9 +14,6 @@ from wefe.metrics._pairs import paired as paired_sets
 from wefe.metrics._pairs import too_few_tuples
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Words: TypeAlias = Sequence[str]
 AttributeSets: TypeAlias = Query | Mapping[str, Words] | Sequence[Words]
@@ -77,8 +75,6 @@ def mean_attribute_differences(
     >>> mean_attribute_differences(pairs, load_test_model())["mean_attribute_difference"].item()
     0.971
     """
-    import pandas as pd
-
     from wefe._visible import unique_labels
 
     query, paired = _as_query(attribute_sets)

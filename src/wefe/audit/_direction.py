@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._checks import check_bool, check_choice, check_sequence, check_word_set, listed
 from wefe._plain import Facts, plain
@@ -25,7 +26,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 logger = logging.getLogger(__name__)
@@ -251,8 +251,6 @@ class DirectionAudit(Facts):
     @property
     def correlations(self) -> pd.DataFrame:
         """Cosines of all directions and, last, the first component 'PC1': figure 3 of the paper."""
-        import pandas as pd
-
         names = [*self.labels, "PC1"]
         return pd.DataFrame(self._correlations, index=names, columns=names)
 
@@ -489,8 +487,6 @@ class DirectionAudit(Facts):
             Index: label. Columns: 'words', 'cosine', 'cosine_without', 'agreement', 'stability',
             'variance_share', 'outlier'; see the properties of these names.
         """
-        import pandas as pd
-
         columns = {
             "words": list(self.sets.values()),
             "cosine": self.cosines,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._checks import check_share
 from wefe._plain import Facts
@@ -22,7 +23,6 @@ from wefe.query import Query, check_query
 from wefe.results import WordUse
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
@@ -245,8 +245,6 @@ class QueryAudit(Facts):
             'target_set', 'word', 'individual_bias' (s), its bounds 'smallest' (-d) and 'largest'
             (d), and 'position' (s / d).
         """
-        import pandas as pd
-
         d = self.attribute_difference
         return pd.DataFrame(
             {
@@ -268,8 +266,6 @@ class QueryAudit(Facts):
             Named after the query. p-values are text with two digits, because pandas would round
             small ones to 0.0; `comparison` has the numbers.
         """
-        import pandas as pd
-
         rows: dict[str, Any] = {
             "mean attribute difference d": self.attribute_difference,
             "mean attribute difference of raw vectors": self.raw_attribute_difference,

@@ -6,9 +6,10 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_bool, check_positive_int
 from wefe._plain import Facts
@@ -27,9 +28,6 @@ from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric, list_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SIGNS = {True: "✓", False: "x", None: "?"}
 _WORDS = {True: "yes", False: "no", None: "open"}
@@ -452,8 +450,6 @@ def requirements_table(
     WEAT-ES          ✓           x
        SAME          ✓           ✓
     """
-    import pandas as pd
-
     rows, asked = [], _built_in() if metrics is None else metrics
     for each in asked:
         checked = each

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, compress
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import check_bool, check_number, check_positive_int, check_word_set
 from wefe._progress import progress_bar
@@ -18,9 +18,6 @@ from wefe.models._search import directions as unit_vectors
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Words per block: the cosines of a block take 16 MB.
 _BLOCK = 1024, 2048
@@ -89,8 +86,6 @@ def generate_analogies(
     >>> analogies[["first", "second", "score", "is_definitional"]].round(3).values.tolist()
     [['she', 'he', 0.864, True]]
     """
-    import pandas as pd
-
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     n = check_positive_int("n", n)
     if not 0 < check_number("threshold", threshold) <= 2:

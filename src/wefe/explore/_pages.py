@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_choice, check_positive_int
 from wefe._plain import plain
@@ -45,7 +46,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 _TEMPLATES = Path(__file__).parent / "templates"
@@ -188,8 +188,6 @@ def model_page(
     0  vocabulary  10405  0.001  0.081
     1        jobs      2  0.183  0.137
     """
-    import pandas as pd
-
     check_model(model)
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     rows, _ = plain_rows(model, among)
@@ -252,8 +250,6 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
        n  mean  mean_abs  50 %
     0  2   0.1       0.3   0.1
     """
-    import pandas as pd
-
     keys = [name for name in ("model", "set", "group") if name in projections]
     known = projections[np.isfinite(projections["projection"])].astype({"projection": np.float64})
     values = known.groupby(keys, sort=False, observed=True)["projection"]
@@ -448,8 +444,6 @@ def word_page(
       proximity bias  0.35 (share of them with an indirect bias above 0.05)
       indirect bias   midwife +0.099, doctor -0.062
     """
-    import pandas as pd
-
     check_model(model)
     before = model if original is None else original
     check_model(before)
@@ -546,8 +540,6 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
 
 def _shares(own: Places, of_random: Places, labels: Sequence[str]) -> pd.DataFrame:
     """Return the share of each label among neighbours, and its distribution for random words."""
-    import pandas as pd
-
     ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
     random = random[~np.isnan(random).any(axis=1)]
     low = high = expected = np.full(len(labels), math.nan)
@@ -583,8 +575,6 @@ def _indirect(
     directions: BiasDirections,
     preprocessors: Preprocessors | None,
 ) -> pd.Series[float]:
-    import pandas as pd
-
     known = look_up(model, others if form in model else [], preprocessors)
     known.log(model, "others")
     if not known.words:
@@ -617,6 +607,4 @@ def _percent(share: float | None) -> str:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    import pandas as pd
-
     return str(pd.DataFrame(rows).round(3).to_string(index=False))

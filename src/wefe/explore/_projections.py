@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import check_positive_int, check_word_set, found
 from wefe._visible import unique_labels
@@ -30,9 +31,6 @@ from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
 from wefe.query import Query
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 logger = logging.getLogger(__name__)
 
@@ -84,8 +82,6 @@ def project(
     0  minilm-words  words     nurse       0.320
     1  minilm-words  words  engineer       0.046
     """
-    import pandas as pd
-
     lists = None if words is None else word_lists(words)
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
     for label, model, directions in _in_each(models, criterion, preprocessors):
@@ -164,8 +160,6 @@ def extreme_words(
     0  minilm-words  female     1  hillary       0.451
     1  minilm-words    male     1      hes       0.431
     """
-    import pandas as pd
-
     check_positive_int("n", n)
     parts = []
     for label, model, directions in _in_each(models, criterion, preprocessors):
@@ -250,8 +244,6 @@ def _looked_up(
 def projections_frame(
     label: str, set_name: str, words: Sequence[str], cosines: FloatArray, directions: BiasDirections
 ) -> pd.DataFrame:
-    import pandas as pd
-
     n_columns = cosines.shape[1] if not directions.is_binary else 1
     table = pd.DataFrame(
         {

@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
@@ -34,9 +34,6 @@ from wefe.models._passes import Rows
 from wefe.models._search import nearest_neighbors
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _COLUMNS = ["test", "group", "value", "chance", "low", "high", "p_value", "n_words", "note"]
 # A classifier learns from one word per group, and is tested on another.
@@ -113,8 +110,6 @@ def recovery_tests(
     0    clusters   0.93    0.53  0.89  0.96
     3  neighbours   0.76    0.00  0.69  0.81
     """
-    import pandas as pd
-
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
     chosen = most_biased_words(model, known, original, n_words, preprocessors)
     common, vocabulary, positions, axes, notes = chosen
@@ -282,8 +277,6 @@ def cluster_map(
     >>> list(table), float((table["group"] == table["cluster"]).mean())
     (['word', 'x', 'y', 'group', 'cluster'], 0.99)
     """
-    import pandas as pd
-
     known, seed = as_criterion(criterion), as_seed(random_state)
     chosen = most_biased_words(model, known, original, n_words, preprocessors)
     common, vocabulary, groups, *_ = chosen

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe._progress import progress_bar
@@ -18,9 +19,6 @@ from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.models._passes import forms, vocabulary_blocks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SCORES = ("precision", "recall", "f1")
 
@@ -74,7 +72,6 @@ class SpecificWords:
             `upper` of a 95 % t-interval, cut to [0, 1]. Precision is an underestimate, because
             specific words that are not seed words count as errors.
         """
-        import pandas as pd
         from scipy.stats import sem, t
 
         mean = self.folds.mean(axis=0)
@@ -92,8 +89,6 @@ class SpecificWords:
         pandas.DataFrame
             `word`, `decision` and `is_seed`, by descending decision value.
         """
-        import pandas as pd
-
         columns = {"word": self.words, "decision": self.decisions, "is_seed": self.is_seed}
         return pd.DataFrame(columns)
 
@@ -166,7 +161,6 @@ def learn_specific_words(
     >>> learn_specific_words(load_test_model(), n_folds=5).scores()["mean"].round(2).to_dict()
     {'precision': 0.81, 'recall': 0.58, 'f1': 0.67}
     """
-    import pandas as pd
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.model_selection import StratifiedKFold
     from sklearn.svm import LinearSVC

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
 from wefe._checks import check_choice, check_word_set, found
@@ -24,7 +25,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 logger = logging.getLogger(__name__)
@@ -128,8 +128,6 @@ class StatisticCorrelation:
         pandas.DataFrame
             `word`, `statistic` and `bias`, in the order of the statistic.
         """
-        import pandas as pd
-
         columns = {"word": self.words, "statistic": self.statistic, "bias": self.bias}
         return pd.DataFrame(columns)
 
@@ -167,8 +165,6 @@ class StatisticCorrelation:
             `statistic`, `fit`, `low` and `high` (quantiles of the resampled lines; NaN without
             intervals).
         """
-        import pandas as pd
-
         points = np.linspace(self.statistic.min(), self.statistic.max(), n_points)
         low = high = np.full(n_points, math.nan)
         if len(self.fits):
@@ -332,8 +328,6 @@ def correlate_with_statistic(
 
 def _numbers(statistic: Any) -> pd.Series[float]:
     """Return the number of each word; NaN if missing."""
-    import pandas as pd
-
     if not isinstance(statistic, Mapping | pd.Series):
         raise TypeError(
             "statistic must be a mapping from words to numbers, or a pandas Series; got "

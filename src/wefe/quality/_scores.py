@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from wefe._checks import as_seed, check_bool, check_sequence, found
 from wefe._progress import progress_bar
 from wefe.models._word_embedding_model import check_models
@@ -17,7 +19,6 @@ from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
     from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -66,8 +67,6 @@ def quality_scores(
     >>> table[["score", "n_used", "n_items"]].values.tolist()
     [[1.0, 3.0, 4.0]]
     """
-    import pandas as pd
-
     from wefe._visible import unique_labels
 
     compared = check_models(models)
@@ -166,8 +165,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
     [3.0, 3.0, 6.0]
     """
-    import pandas as pd
-
     from wefe.ranking import score_column, without_noise
 
     if not isinstance(scores, pd.DataFrame):

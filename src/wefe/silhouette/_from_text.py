@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._checks import (
     as_seed,
@@ -35,7 +36,6 @@ from wefe.query import Query, check_query
 from wefe.silhouette._reference import AnyMetric
 
 if TYPE_CHECKING:
-    import pandas as pd
     from scipy.sparse import csr_matrix
 
 Text: TypeAlias = str | os.PathLike[str] | Iterable[str | Sequence[str]]
@@ -174,8 +174,6 @@ def train_reference_models(
     >>> list(models)
     ['ppmi_svd, balanced, seed 0', 'ppmi_svd, original, seed 0']
     """
-    import pandas as pd
-
     check_query(query)
     check_bool("resample", resample)
     check_bool("progress", progress)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from wefe._bootstrap import (
     BootstrapInterval,
@@ -24,9 +25,6 @@ from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["BootstrapInterval", "bootstrap_interval", "word_influence"]
 
@@ -67,8 +65,6 @@ def word_influence(
     >>> influence[["word", "influence"]].head(2).round(3).values.tolist()
     [['Greg', -0.227], ['wedding', 0.206]]
     """
-    import pandas as pd
-
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
     reason = why_not_comparable(evaluation)
     if reason is not None:

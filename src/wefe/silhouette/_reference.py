@@ -6,10 +6,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._answers import no_subquery
 from wefe._checks import (
@@ -30,9 +31,6 @@ from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
 from wefe.running import measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 
@@ -376,8 +374,6 @@ def dial_response(
     WEAT  0.00  0.64               1.0
     MAC   0.06  0.06               NaN
     """
-    import pandas as pd
-
     single = isinstance(metrics, str | type | BaseMetric)
     asked = list(map(_steady, [metrics] if single else check_sequence("metrics", metrics)))
     if not asked:

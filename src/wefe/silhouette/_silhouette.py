@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._bootstrap import why_not_comparable
 from wefe._checks import (
@@ -38,7 +39,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 logger = logging.getLogger(__name__)
@@ -174,8 +174,6 @@ class Silhouette(Facts):
         DataFrame
             Columns 'k', 'lower', 'mean', 'upper'.
         """
-        import pandas as pd
-
         return pd.DataFrame({name: getattr(self, name) for name in ("k", "lower", "mean", "upper")})
 
     @classmethod
@@ -330,8 +328,6 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
     >>> by_size["told_apart"].iloc[[0, -1]].tolist()
     [0.8825, 1.0]
     """
-    import pandas as pd
-
     unbiased, biased = _aligned(unbiased, biased)
     largest = max(abs(bound - biased.no_bias_value) for bound in biased.value_range)
     distances = np.abs(unbiased.curves - biased.no_bias_value)

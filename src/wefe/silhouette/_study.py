@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import (
     as_seed,
@@ -46,7 +47,6 @@ from wefe.silhouette._silhouette import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 logger = logging.getLogger(__name__)
@@ -172,8 +172,6 @@ class SilhouetteStudy:
         return self._frame().drop(columns="used")
 
     def _frame(self) -> pd.DataFrame:
-        import pandas as pd
-
         return pd.DataFrame(map(self._row, *zip(*self.silhouettes.items(), strict=True)))
 
     def _row(self, key: Key, one: Silhouette) -> dict[str, Any]:
@@ -198,8 +196,6 @@ class SilhouetteStudy:
         }
 
     def _pivot(self, values: str, n_levels: int = 3) -> pd.DataFrame:
-        import pandas as pd
-
         levels = [self.bias_types, [LIST_TYPES[vary] for vary in self.vary], self.models][:n_levels]
         names = ["bias_type", "list_type", "model"][:n_levels]
         wide = self._frame().pivot_table(values, "metric", names, aggfunc="first")
