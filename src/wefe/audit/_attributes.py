@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_sequence, check_word_set, found
+from wefe._visible import unique_labels
 from wefe.embeddings import DEFAULT_THRESHOLD, embed_query
 from wefe.metrics._pairs import paired as paired_sets
 from wefe.metrics._pairs import too_few_tuples
@@ -75,8 +76,6 @@ def mean_attribute_differences(
     >>> mean_attribute_differences(pairs, load_test_model())["mean_attribute_difference"].item()
     0.971
     """
-    from wefe._visible import unique_labels
-
     query, paired = _as_query(attribute_sets)
     given = check_models(models)
     lookup["normalize"] = normalize

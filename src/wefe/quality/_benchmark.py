@@ -362,10 +362,9 @@ def _guess(first: _Line, label: str) -> Kind:
     four_words = len(columns) == 4 == len(line.split()) and not any(map(_is_number, columns))
     if line.startswith(":") or four_words:
         return "analogy"
-    if len(columns) == 3:
-        return "similarity"
-    if len(columns) == 2:
-        return "categorisation"
+    kinds: dict[int, Kind] = {3: "similarity", 2: "categorisation"}
+    if len(columns) in kinds:
+        return kinds[len(columns)]
     raise _wrong(label, first, "does not show the kind of benchmark; pass kind")
 
 

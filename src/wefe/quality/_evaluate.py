@@ -7,8 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,14 +16,14 @@ from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import directions
-from wefe.models._word_embedding_model import check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.quality._analogies import answer_analogies
 from wefe.quality._benchmark import Benchmark, Kind, as_benchmark
 
-if TYPE_CHECKING:
-    from wefe.models._word_embedding_model import WordEmbeddingModel
-
 logger = logging.getLogger(__name__)
+
+# Score, number of items used, reason for NaN, and perhaps lost words and details.
+_Measured: TypeAlias = tuple[Any, ...]
 
 #: The default of gensim's evaluations.
 DEFAULT_SIZE = 300_000
@@ -164,18 +163,18 @@ def evaluate(
     size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
     if asked.kind == "similarity":
-        found = _similarity(model, asked, lowercase)
+        measured = _similarity(model, asked, lowercase)
     elif asked.kind == "analogy":
-        found = _analogies(model, asked, lowercase, size, progress)
+        measured = _analogies(model, asked, lowercase, size, progress)
     elif asked.kind == "outlier":
-        found = _outliers(model, asked, lowercase)
+        measured = _outliers(model, asked, lowercase)
     else:
-        found = _categorisation(model, asked, lowercase, seed)
-    if found.nan_reason is not None:
-        logger.warning("%s is NaN for %s: %s", asked.name, model.name, found.nan_reason)
+        measured = _categorisation(model, asked, lowercase, seed)
+    score, n_used, reason, *words_and_details = measured
+    if reason is not None:
+        logger.warning("%s is NaN for %s: %s", asked.name, model.name, reason)
     names = asked.name, asked.kind, model.name
-    counts = found.score, found.n_used, asked.n_items, found.nan_reason, found.lost_words
-    return QualityScore(*names, *counts, dict(found.details))  # type: ignore[arg-type]
+    return QualityScore(*names, score, n_used, asked.n_items, reason, *words_and_details)
 
 
 def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
@@ -215,14 +214,6 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     return float(n_words.max(axis=0).sum() / len(categories))
 
 
-class _Found(NamedTuple):
-    score: float
-    n_used: int
-    nan_reason: str | None = None
-    lost_words: tuple[str, ...] = ()
-    details: Mapping[str, Any] = MappingProxyType({})
-
-
 def _units(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
 ) -> tuple[dict[str, npt.NDArray[np.float64]], tuple[str, ...]]:
@@ -249,38 +240,38 @@ def pair_cosines(
     return np.einsum("ij,ij->i", first, second), lost
 
 
-def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Found:
+def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Measured:
     cosines, lost = pair_cosines(model, benchmark, lowercase)
     used = ~np.isnan(cosines)
     n_used = int(used.sum())
     if n_used < 2:
         reason = f"the model has both words of {n_used} of {benchmark.n_items} pairs; it needs 2"
-        return _Found(math.nan, n_used, reason, lost)
+        return math.nan, n_used, reason, lost
     human = average_ranks(np.array(benchmark.scores)[used])
     ours = average_ranks(cosines[used], tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
             reason = f"the {what} of all {n_used} pairs are equal: correlation is undefined"
-            return _Found(math.nan, n_used, reason, lost)
-    return _Found(min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost)
+            return math.nan, n_used, reason, lost
+    return min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost
 
 
 def _analogies(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, size: int, progress: bool
-) -> _Found:
+) -> _Measured:
     if hasattr(model, "encode_words"):
         reason = (
             "analogies need a vocabulary, and an encoder has none; evaluate its "
             "input_embeddings() instead"
         )
-        return _Found(math.nan, 0, reason)
+        return math.nan, 0, reason
     asked, right, lost, n_candidates = answer_analogies(model, benchmark, lowercase, size, progress)
     details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
     n_used = int(asked.sum())
     if n_used == 0:
         reason = f"no question has all its words among the first {n_candidates:,} of the model"
-        return _Found(math.nan, 0, reason, lost, details)
-    return _Found(float(right.sum() / n_used), n_used, None, lost, details)
+        return math.nan, 0, reason, lost, details
+    return float(right.sum() / n_used), n_used, None, lost, details
 
 
 def _sections(
@@ -296,7 +287,7 @@ def _sections(
     return sections
 
 
-def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Found:
+def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Measured:
     vectors, lost = _units(model, benchmark, lowercase)
     asked = np.array([vectors.keys() >= {*words} for *words, _ in benchmark.items])
     positions = np.full(benchmark.n_items, math.nan)
@@ -308,14 +299,14 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
     n_used = int(asked.sum())
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
-        return _Found(math.nan, 0, "the model lacks a word of every question", lost, details)
+        return math.nan, 0, "the model lacks a word of every question", lost, details
     details["position"] = float(positions[asked].mean())
-    return _Found(float((positions[asked] == 1).mean()), n_used, None, lost, details)
+    return float((positions[asked] == 1).mean()), n_used, None, lost, details
 
 
 def _categorisation(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, seed: int
-) -> _Found:
+) -> _Measured:
     vectors, lost = _units(model, benchmark, lowercase)
     used = [(word, category) for word, category in benchmark.items if word in vectors]
     categories = [category for _, category in used]
@@ -326,10 +317,10 @@ def _categorisation(
             f"the model has {len(used)} words of {n_categories} categories; at least 2 categories "
             "and more words than categories are needed"
         )
-        return _Found(math.nan, len(used), reason, lost, details)
+        return math.nan, len(used), reason, lost, details
     points = np.array([vectors[word] for word, _ in used])
     purities = details["purities"] = _purities(points, categories, n_categories, seed)
-    return _Found(max(purities.values()), len(used), None, lost, details)
+    return max(purities.values()), len(used), None, lost, details
 
 
 def _purities(

@@ -7,20 +7,18 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_bool, check_sequence, found
 from wefe._progress import progress_bar
-from wefe.models._word_embedding_model import check_models
+from wefe._visible import unique_labels
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
 from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.ranking import score_column, without_noise
 
 logger = logging.getLogger(__name__)
 
@@ -67,8 +65,6 @@ def quality_scores(
     >>> table[["score", "n_used", "n_items"]].values.tolist()
     [[1.0, 3.0, 4.0]]
     """
-    from wefe._visible import unique_labels
-
     compared = check_models(models)
     asked = _check_benchmarks(benchmarks)
     names = unique_labels([model.name for model in compared], "models")
@@ -165,8 +161,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
     [3.0, 3.0, 6.0]
     """
-    from wefe.ranking import score_column, without_noise
-
     if not isinstance(scores, pd.DataFrame):
         raise TypeError(
             f"scores must be a DataFrame such as that of quality_matrix; got {found(scores)}."
