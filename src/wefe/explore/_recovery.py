@@ -283,16 +283,14 @@ def cluster_map(
     numbers = vocabulary[np.concatenate(groups)]
     vectors = common.vectors(len(common.models) - 1, numbers)
     points = in_two_dimensions(vectors, method, seed)
-    sizes = [len(rows) for rows in groups]
     names = np.array(known.class_names, dtype=object)
-    own = np.repeat(np.arange(len(sizes)), sizes)
     table = pd.DataFrame(
         {
             "word": bare_words(model, [common.words[number] for number in numbers]),
             "x": points[:, 0],
             "y": points[:, 1],
-            "group": names[own],
-            "cluster": names[clusters_of(np.split(vectors, np.cumsum(sizes)[:-1]), seed)],
+            "group": np.repeat(names, len(groups[0])),
+            "cluster": names[clusters_of(np.split(vectors, len(groups)), seed)],
         }
     )
     table.attrs = {"model": model.name, "criterion": known.name, "groups": list(names)}

@@ -19,6 +19,7 @@ from wefe.embeddings import embed_tuples
 from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
 from wefe.metrics._geometry import Vectors
+from wefe.metrics._jackknife import left_out
 from wefe.metrics._sc_weat import sc_weat_by_word
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -358,8 +359,7 @@ def _effect_sizes(
 def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     from scipy.stats import pearsonr, spearmanr
 
-    n, nothing = len(x), math.nan
-    reason: str | None
+    n, nothing, reason = len(x), math.nan, ""
     values = _line(x[None], y[None])[0]
     if np.isnan(values).any():
         which = "statistic" if np.ptp(x) == 0 else "bias"
@@ -376,11 +376,8 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     )
     samples = np.concatenate([_line(x[rows], y[rows]) for rows in drawn])
     samples = samples[~np.isnan(samples).any(axis=1)]
-    first = np.arange(n - 1)
-    others = (first + (first >= np.arange(n)[part, None]) for part in chunks(n, at_once))
-    without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
+    without_each = left_out(lambda kept: _line(x[None, kept], y[None, kept])[0], n, n)
     undefined = wanted.n_bootstrap - len(samples)
-    reason = ""
     if n < _FEWEST_FOR_INTERVALS:
         reason = f"it would mean nothing with {n} words; use at least {_FEWEST_FOR_INTERVALS}"
     elif undefined > MOST_UNDEFINED * wanted.n_bootstrap or np.isnan(without_each).any():

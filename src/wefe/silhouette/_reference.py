@@ -154,12 +154,9 @@ class _Reference:
         random_state: int | np.random.Generator | None,
     ) -> None:
         self.targets, self.attributes = _word_sets(query)
-        least = _least_dim(len(self.targets), len(self.attributes))
-        _check_at_least(
-            "n_words", n_words, len(self.query_words), "the number of words in the query"
-        )
-        _check_at_least("dim", dim, least, "required by the number of sets")
-        self.n_words, self.dim = int(n_words), int(dim)
+        n, least = len(self.query_words), _least_dim(len(self.targets), len(self.attributes))
+        self.n_words = _at_least("n_words", n_words, n, "the number of words in the query")
+        self.dim = _at_least("dim", dim, least, "required by the number of sets")
         self.noise = check_number("noise", noise, at_least=0)
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
         self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
@@ -178,13 +175,11 @@ class _Reference:
         """The words of the query, targets first."""
         return [word for part in self.targets + self.attributes for word in part]
 
-    def query_vectors(self, bias: float) -> Vectors:
-        concepts = np.concatenate([concept(bias) for concept in self._concepts])
-        return np.concatenate([self.target_vectors, concepts @ self.basis])
-
     def model(self, bias: float, name: str, *, fillers: bool = True) -> WordEmbeddingModel:
         """The words of the query; with `fillers` the whole vocabulary, in order of frequency."""
-        words, vectors = self.query_words, self.query_vectors(bias)
+        concepts = np.concatenate([concept(bias) for concept in self._concepts])
+        words = self.query_words
+        vectors = np.concatenate([self.target_vectors, concepts @ self.basis])
         if fillers:
             drawn = self._draw_fillers() @ self.basis
             order = np.argsort(self._rows)
@@ -455,9 +450,10 @@ def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
     return targets, attributes
 
 
-def _check_at_least(name: str, value: int, least: int, why: str) -> None:
-    if check_positive_int(name, value) < least:
+def _at_least(name: str, value: int, least: int, why: str) -> int:
+    if (number := check_positive_int(name, value)) < least:
         raise ValueError(f"{name} must be at least {least}, {why}; got {value}.")
+    return number
 
 
 def _least_dim(n_groups: int, n_concepts: int) -> int:

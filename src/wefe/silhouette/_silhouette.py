@@ -6,7 +6,7 @@ import itertools
 import json
 import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -35,6 +35,7 @@ from wefe._wordset import Nested, Ones, Weights
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
 
@@ -507,11 +508,7 @@ def bias_silhouettes(
     silhouettes = []
     with progress_bar(len(evaluations) * n_runs, scale.label, "run", progress) as bar:
         for evaluation in evaluations:
-            blocks = []
-            for block in _score_blocks(evaluation, growing, sizes, orders, n_jobs):
-                blocks.append(block)
-                bar.update(len(block))
-            curves = np.concatenate(blocks)
+            curves = _measured(evaluation, growing, sizes, orders, n_jobs, bar)
             if unequal != "trim" or len(set(lengths)) == 1:
                 # All orders end in the same words; `why_not_comparable` has found the value near
                 # what these have, and a solver may have stopped a little apart.
@@ -596,27 +593,30 @@ def _evaluations(
     return evaluations
 
 
-def _score_blocks(
+def _measured(
     evaluation: Evaluation,
     growing: slice,
     sizes: Sizes,
     orders: Sequence[Sizes],
     n_jobs: int | None,
-) -> Iterator[Vectors]:
-    n_runs = len(orders[0])
+    bar: progress_bar,
+) -> Vectors:
+    """Return the curves of all runs: shape (n_runs, n_steps)."""
     n_fixed = sum(map(len, evaluation.sets)) - sum(map(len, evaluation.sets[growing]))
     most = _BLOCK_NUMBERS // (len(sizes) * n_fixed)
     size = max(1, min(_MOST_RUNS, most)) if evaluation.is_fast else 1
-    parts = [slice(start, start + size) for start in range(0, n_runs, size)]
-    sent = evaluation.for_jobs(n_jobs)
+    sent, parts = evaluation.for_jobs(n_jobs), chunks(len(orders[0]), size)
     calls = [(sent, growing, sizes, [order[part] for order in orders]) for part in parts]
-    return call_all(_curves, calls, n_jobs)
+    blocks = []
+    for block in call_all(_curves, calls, n_jobs):
+        blocks.append(block)
+        bar.update(len(block))
+    return np.concatenate(blocks)
 
 
 def _curves(
     evaluation: Evaluation, growing: slice, sizes: Sizes, orders: Sequence[Sizes]
 ) -> Vectors:
-    """Return the curves of some runs: shape (n_runs, n_steps)."""
     weights: list[Weights] = [Ones(len(part)) for part in evaluation.sets]
     weights[growing] = [Nested(order, own) for order, own in zip(orders, sizes.T, strict=True)]
     return evaluation.scores(weights).reshape(-1, len(sizes))

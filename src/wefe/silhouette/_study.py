@@ -67,7 +67,7 @@ _LEAST_USED = 0.1
 # What the paper calls the lists that grow.
 LIST_TYPES = {"targets": "Social group", "attributes": "Bias concept"}
 # The tables of the paper.
-_TITLES = {
+_TITLES: dict[Table, str] = {
     "robustness": "Robustness (1: the score never depends on the words)",
     "accuracy": "Accuracy (0.5: no difference seen; {biased} as biased, {unbiased} as unbiased)",
 }
@@ -146,8 +146,7 @@ class SilhouetteStudy:
         ValueError
             If `table` is unknown, or there is no table of accuracy.
         """
-        check_choice("table", table, tuple(_TITLES))
-        scores = self.robustness if table == "robustness" else self.accuracy
+        scores = getattr(self, check_choice("table", table, tuple(_TITLES)))
         if scores is None:
             raise ValueError(
                 "the table of accuracy needs two reference models; this study has none. Pass their "
@@ -247,15 +246,11 @@ class SilhouetteStudy:
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
-        tables: dict[Table, pd.DataFrame | None] = {
-            "robustness": self.robustness,
-            "accuracy": self.accuracy,
-        }
-        for name, table in tables.items():
-            if table is not None:
+        for name, title in _TITLES.items():
+            if (table := getattr(self, name)) is not None:
                 stars = np.where(self.best(name) & (len(self.metrics) > 1), "*", "")
-                title = _TITLES[name].format(biased=self.biased, unbiased=self.unbiased)
-                yield title, (table.map("{:.2f}".format) + stars).T
+                shown = (table.map("{:.2f}".format) + stars).T
+                yield title.format(biased=self.biased, unbiased=self.unbiased), shown
 
     def __repr__(self) -> str:
         n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
