@@ -99,8 +99,7 @@ def evaluate(
 ) -> QualityScore:
     """Measure how well a model performs on a benchmark.
 
-    Compare models only if `n_used` is nearly the same, because items count only if the model has
-    all their words.
+    Items count only if the model has all their words: compare models with nearly the same `n_used`.
 
     - *Similarity*, -1 to 1: Spearman correlation of cosines and human scores, with average ranks
       for ties.
@@ -126,10 +125,8 @@ def evaluate(
     vocabulary_size : int, default=300_000
         For analogies: use only this many words from the start of the vocabulary, which most files
         sort by frequency, as words and answers.
-    random_state : int, Generator or None, default=0
-        Seed of the clustering for categorisation.
-    progress : bool, default=True
-        Show a progress bar if it takes long.
+    random_state, progress : int, Generator or None, default=0, and bool, default=True
+        Seed of the clustering for categorisation; and whether to show a progress bar.
 
     Returns
     -------

@@ -183,8 +183,7 @@ def audit_ranking(
 ) -> RankingAudit:
     """Rank documents that differ only in a name, and compare groups of names.
 
-    Every template is filled with every name, and each query ranks all these documents. Equal scores
-    share their ranks.
+    Each query ranks all templates, filled with all names. Equal scores share their ranks.
 
     Parameters
     ----------
@@ -212,10 +211,9 @@ def audit_ranking(
         documents are scored, not ranked.
     frequency : mapping of str to float, optional
         Frequency of names, to show in the tables; see :func:`name_frequencies`.
-    n_bootstrap : int, default=1000
-        Number of resamples of names (within groups) and queries.
-    confidence, random_state : optional
-        As for :func:`wefe.silhouette.bootstrap_interval`.
+    n_bootstrap, confidence, random_state : optional
+        As for :func:`wefe.silhouette.bootstrap_interval`, for resamples of names (within groups)
+        and queries.
 
     Returns
     -------

@@ -73,8 +73,8 @@ def train_reference_models(
     """Train small models on your text as it is, and on the text with group words swapped.
 
     This is counterfactual data augmentation: the balanced text contains each sentence twice, once
-    as it is and once with the words of the two groups swapped ("She codes", "He codes"). The two
-    words of a pair then occur equally often in the same contexts.
+    as it is and once with group words swapped ("She codes", "He codes"), so the two words of a pair
+    occur equally often in the same contexts.
 
     Parameters
     ----------
@@ -94,19 +94,16 @@ def train_reference_models(
         negative sampling; 'fasttext': the same with character n-grams. The last two need
         ``wefe[gensim]``.
     bias_strengths : sequence of float, default=(0, 1)
-        Shares of sentences that stay unchanged in both copies: 0 is the balanced text, 1 the
-        original. A larger share includes the sentences of the smaller ones.
+        Shares of sentences that stay unchanged in both copies, a larger one including the sentences
+        of the smaller ones: 0 is the balanced text, 1 the original.
     n_seeds, random_state : int, and int, Generator or None, default=5 and 0
         Number of models for each algorithm and bias strength, and source of their seeds.
     resample : bool, default=False
         Draw as many sentences as there are, with replacement, for each seed. The spread over seeds
         then also shows how much scores depend on the text.
-    dim, window : int
-        Dimensions of the vectors (default 100), and context words on either side of a word (default
-        5).
-    min_count, epochs : int, default=5
-        Rarer words are left out, where partners count together; and passes over the text, for
-        'sgns' and 'fasttext'.
+    dim, window, min_count, epochs : int, default=100, 5, 5 and 5
+        Dimensions of the vectors; context words on either side of a word; occurrences below which
+        words are left out (partners count together); passes of 'sgns' and 'fasttext' over the text.
     n_jobs, progress : optional
         As for :func:`bias_silhouettes`. Each worker needs the memory of one model.
 
@@ -129,27 +126,23 @@ def train_reference_models(
 
     Notes
     -----
-    *Zero at strength 0.* Words without a partner co-occur equally often with both words of a pair.
-    If the second target set contains the partners of the first, WEAT of 'ppmi_svd' is 0 up to
-    rounding; 'sgns' and 'fasttext' are random and come close. Each sentence occurs twice at every
-    strength, so the amount of training is the same.
+    *Zero at strength 0.* If the second target set contains the partners of the first, WEAT of
+    'ppmi_svd' is 0 up to rounding; 'sgns' and 'fasttext' are random and come close. Each sentence
+    occurs twice at every strength, so the amount of training is the same.
 
     *How to measure.* Use WEAT as a sum. Its effect size divides by the spread of the target words,
     which is almost zero at strength 0, so it may take any value from -2 to 2. RIPA may be undefined
     there, because two partners may have the same vector.
 
     *One partner per word.* Counts balance only if swapping twice restores the text. English "her"
-    corresponds to "his" and "him": the default pairs always swap it with "his" and leave "him" and
-    "hers". Some sentences become ungrammatical. To measure "him", pass your own pairs, such as
-    ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
+    corresponds to "his" and "him": the default pairs swap it with "his" and leave "him" and "hers".
+    To measure "him", pass your own pairs: ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
 
-    *Seeds.* 'ppmi_svd' is not random: at strengths 0 and 1 all seeds give the same model, unless
-    you use `resample`.
-
-    *PPMI-SVD* smooths the context distribution with 0.75 and has a flat window. A vector is the sum
-    of word and context vector, each a singular vector times the square roots of the singular
-    values. Cosines then reflect co-occurrence and rise with the bias strength. Word vectors alone
-    reflect shared contexts, and WEAT may fall while the association in the text grows.
+    *PPMI-SVD* is not random: at strengths 0 and 1 all seeds give the same model without `resample`.
+    It smooths the context distribution with 0.75 and has a flat window. A vector is the sum of word
+    and context vector, each a singular vector times the square roots of the singular values.
+    Cosines then reflect co-occurrence and rise with the bias strength. Word vectors alone reflect
+    shared contexts, and WEAT may fall while the association in the text grows.
 
     References
     ----------
@@ -165,12 +158,9 @@ def train_reference_models(
     Examples
     --------
     >>> from wefe import Query
-    >>> query = Query([["he", "man"], ["she", "woman"]], [["office", "job"], ["home", "family"]])
-    >>> sentences = ["he left the office", "she came home"] * 10_000  # in place of a file
-    >>> sentences += ["the man has a job", "a woman has a family"] * 10_000
-    >>> models, table = train_reference_models(
-    ...     sentences, query, algorithms=["ppmi_svd"], n_seeds=1, dim=5
-    ... )
+    >>> query = Query([["he"], ["she"]], [["office"], ["home"]])
+    >>> text = ["he left the office", "she came home"] * 20_000  # in place of a file
+    >>> models, _ = train_reference_models(text, query, algorithms=["ppmi_svd"], n_seeds=1, dim=3)
     >>> list(models)
     ['ppmi_svd, balanced, seed 0', 'ppmi_svd, original, seed 0']
     """
@@ -218,10 +208,8 @@ def score_reference_models(
 
     Parameters
     ----------
-    metrics, queries : metrics and sequence of Query
-        As for :func:`wefe.running.measure`.
-    models, table : dict, DataFrame
-        The two results of :func:`train_reference_models`.
+    metrics, queries, models, table : metrics, sequence of Query, dict, DataFrame
+        As for :func:`wefe.running.measure`, and both results of :func:`train_reference_models`.
     confidence : float, default=0.95
         Confidence level of the intervals, between 0 and 1.
     **options

@@ -81,18 +81,16 @@ def make_biased_embeddings(
         direction of target set j (from the mean of all groups, for sets of equal size) is ``0.2 *
         bias``. For comparison: in word2vec's Google News vectors the mean absolute cosine (SAME) of
         the WEAT lists is 0.02 to 0.16.
-    n_words : int, default=10_000
+    n_words, dim : int, default=10_000 and 300
         Size of the vocabulary, in order of frequency: the words of the query among fillers
-        'word0001' and so on.
-    dim : int, default=300
-        Dimensions; at least about 20, depending on the number of sets.
+        'word0001' and so on. Dimensions; at least about 20, depending on the number of sets.
     noise : float, default=1.0
         How much words differ from others of their set or cluster; at least 0, and 1 is realistic.
         It also scales, up to 1.4 times the value at 1, how much single group words lean to single
         concepts, and a random part of how much concept words lean to their group.
     random_state : int, Generator or None, default=0
-        Seed. The draws do not depend on `bias` and `noise`; `bias` changes the words of attribute
-        sets only.
+        Seed of draws that do not depend on `bias` and `noise`; `bias` changes the words of
+        attribute sets only.
     name : str, optional
         Name of the model; by default, for example, 'bias 0.5'.
 

@@ -212,12 +212,9 @@ class Silhouette(Facts):
 
         Parameters
         ----------
-        tolerance : float, default=0.05
-            Largest accepted distance from the score of all words, in units of the score; at least
-            0.
-        coverage : float, default=1.0
-            Share of the runs, in [0, 1], that must stay within the tolerance at this and all larger
-            sizes.
+        tolerance, coverage : float, default=0.05 and 1.0
+            Largest accepted distance from the score of all words, and share of the runs, in [0, 1],
+            that must stay within it at this and all larger sizes.
 
         Returns
         -------
@@ -449,9 +446,9 @@ def bias_silhouettes(
         Number of joblib workers; it does not change the result. Under ``joblib.parallel_config``
         the runs use its backend, such as Dask.
     unequal : {'exhaust', 'proportional', 'trim'}, default='exhaust'
-        How lists of different lengths grow. 'exhaust': by the same number of words, until a list is
-        complete. 'proportional': each list has the same share of its words. 'trim': all stop when
-        the shortest one is complete, as in the published code.
+        How lists of different lengths grow: by the same number of words, until a list is complete;
+        by the same share of their words; or until the shortest one is complete, as in the published
+        code.
     value_range, no_bias_value : tuple of float, float, optional
         Smallest and largest possible score, and the one that means no bias; by default those of the
         metric. The paper uses (-1, 1) for ECT, (0, 1) for RNSB, (-2, 2) for WEAT, and 0 for all.

@@ -85,19 +85,16 @@ class SilhouetteStudy:
         ``study.silhouettes["WEAT-ES", "gender", "targets", "glove"]``.
     metrics, bias_types, vary, models : tuple of str
         What was measured, in this order. Metrics are named by the label of their score.
-    unbiased, biased : str or None
-        Names of the reference models.
-    notes : tuple of str
-        What has no value and why, and which lists were joined.
+    unbiased, biased, notes : str or None, str or None, tuple of str
+        Names of the reference models; what has no value and why, and which lists were joined.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> query, model = load_weat_queries()[5], load_test_model()
-    >>> study = silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10)
-    >>> study.to_frame()[["metric", "n_runs", "n_words"]].values.tolist()
-    [['WEAT-ES', 10, 16], ['MAC', 10, 16]]
+    >>> silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10).metrics
+    ('WEAT-ES', 'MAC')
     """
 
     silhouettes: Mapping[Key, Silhouette]
@@ -306,7 +303,7 @@ def silhouette_study(
         The word lists: target sets are social groups, attribute sets concepts. For a sequence, the
         names of the queries are the bias types.
     models : mapping from name to WordEmbeddingModel, or sequence of WordEmbeddingModel
-        The models to measure. A word of a query that one of them lacks is left out for all.
+        A word of a query that one of the models lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default each kind in turn.
     n_runs, step, random_state, n_jobs : optional
