@@ -511,7 +511,6 @@ def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
 
 
 def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[AuditWarning]:
-    """Yield the warnings about two target sets."""
     means, sizes = list(audit.means.values()), list(map(len, audit.biases))
     share = found.share_of_largest  # NaN is never beyond a bound
     directed = found.auc if share > 0 else 1 - found.auc

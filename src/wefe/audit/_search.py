@@ -253,7 +253,6 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
 
 
 def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
-    """Raise an error if a metric gives different scores for the same vectors."""
     for _ in range(3):
         groups, words = _random_groups(probe.design, rng), _random_words(probe.design, rng)
         first, second = probe.score(groups, words), probe.score(groups, words)
@@ -647,7 +646,6 @@ def _extremes(
 
 
 def _turn(own: Vectors, others: Vectors) -> Vectors:
-    """Return the rotation that brings groups closest to other groups."""
     means = [groups.mean(axis=1) - groups.mean(axis=(0, 1)) for groups in (own, others)]
     return np.asarray(orthogonal_procrustes(*means)[0])
 

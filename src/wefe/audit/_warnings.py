@@ -29,7 +29,6 @@ class AuditWarning:
 
     @classmethod
     def _of(cls, kind: str, **facts: Any) -> AuditWarning:
-        """Return the warning of a kind, with facts filled into its text."""
         return cls(kind, read_texts("warnings.toml")[kind].format(**facts))
 
     def __str__(self) -> str:
@@ -38,6 +37,5 @@ class AuditWarning:
 
 @functools.cache
 def read_texts(name: str) -> dict[str, Any]:
-    """Return the content of a TOML file of the package."""
     file = resources.files("wefe.audit").joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))

@@ -271,7 +271,6 @@ def bias_directions(
 
 
 def as_criterion(criterion: Any) -> Criterion:
-    """Return a criterion, given by name or by its words."""
     if isinstance(criterion, BiasDirections):
         return criterion.criterion
     if isinstance(criterion, Criterion):

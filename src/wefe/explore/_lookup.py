@@ -38,7 +38,6 @@ class Found(NamedTuple):
     repeated: tuple[str, ...]
 
     def log(self, model: WordEmbeddingModel, name: str) -> None:
-        """Log which words are left out, and why."""
         n = len(self.words) + len(self.lost) + len(self.unusable) + len(self.repeated)
         for what, words in (
             ("lacks", self.lost),

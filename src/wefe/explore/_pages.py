@@ -524,7 +524,6 @@ def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str |
 
 
 def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator) -> list[str]:
-    """Draw words of similar frequency: those with the nearest ranks."""
     rows, _ = plain_rows(model)
     if len(rows) <= _FEWEST_RANDOM:
         rows = np.arange(len(model.vocab))

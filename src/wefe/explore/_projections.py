@@ -105,7 +105,6 @@ def project(
 def _in_each(
     models: Models, criterion: CriterionLike, preprocessors: Preprocessors | None
 ) -> Iterator[tuple[str, WordEmbeddingModel, BiasDirections]]:
-    """Yield models with their labels and directions."""
     given = check_models(models)
     names = unique_labels([model.name for model in given], "models")
     for label, model in zip(names, given, strict=True):
@@ -215,7 +214,6 @@ def _of_vocabulary(
 
 
 def word_lists(words: object) -> dict[str, list[str]]:
-    """Return lists of words by name."""
     if isinstance(words, Query):
         names = [*words.target_sets_names, *words.attribute_sets_names]
         words = dict(zip(names, words.target_sets + words.attribute_sets, strict=True))

@@ -150,7 +150,6 @@ class Benchmark:
         )
 
     def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the words of an item, without its label."""
         return item if self.kind == "similarity" else item[:-1]
 
     def _answerable(
@@ -165,7 +164,6 @@ class Benchmark:
         return np.array([known.issuperset(self._words_of(item)) for item in self.items])
 
     def _part(self, places: Sequence[int]) -> Benchmark:
-        """Return a benchmark of some items."""
         scores = tuple(self.scores[i] for i in places if self.scores)
         return dataclasses.replace(self, items=tuple(self.items[i] for i in places), scores=scores)
 

@@ -323,7 +323,6 @@ def _categorisation(
 def _purities(
     points: npt.NDArray[np.float64], categories: Sequence[str], n_clusters: int, seed: int
 ) -> dict[str, float]:
-    """Return the purity of each method of clustering."""
     from sklearn.cluster import AgglomerativeClustering, KMeans
 
     methods = {

@@ -97,7 +97,6 @@ def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
 
 
 def _tell_different_items(table: pd.DataFrame) -> None:
-    """Log the benchmarks of which models were scored on different items."""
     for name, own in table.groupby("benchmark", sort=False):
         if own["n_used"].nunique() > 1:
             logger.warning(

@@ -429,7 +429,6 @@ class _Ranking:
 
 
 def largest_gap(gaps: pd.DataFrame) -> pd.Series:
-    """Return the row whose gap is farthest from 0."""
     return gaps.iloc[int(gaps["gap"].abs().argmax())]
 
 

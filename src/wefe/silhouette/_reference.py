@@ -481,7 +481,6 @@ def _zero_mean(values: Vectors, lengths: Vectors) -> Vectors:
 
 
 def _rest(rows: Vectors) -> Vectors:
-    """Return what is missing to unit length."""
     return np.asarray(np.sqrt(1 - np.einsum("ij,ij->i", rows, rows)))
 
 

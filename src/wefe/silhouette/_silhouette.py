@@ -652,7 +652,6 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
 def scale_with(
     scale: Scale, value_range: tuple[float, float] | None = None, no_bias_value: float | None = None
 ) -> Scale:
-    """Return a scale with another range or no-bias value."""
     bounds: Sequence[float] = scale.value_range
     if value_range is not None:
         bounds = check_array("value_range", value_range).ravel().tolist()
