@@ -67,7 +67,8 @@ def audit_direction(
 
     The bias direction of Direct Bias, hard debiasing and others is the first principal component of
     the defining sets, each centred on its own mean. A few unusual sets can turn it, so that
-    something else is measured or removed.
+    something else is measured or removed (Schröder et al., ICPRAM 2024: theorem 6, section 5.3 and
+    figure 3).
 
     Parameters
     ----------
@@ -92,11 +93,6 @@ def audit_direction(
     TypeError, ValueError
         If an argument has the wrong type, a set has fewer than two words, or no complete set with
         different members is left.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024: theorem 6, section 5.3 and figure 3.
 
     Examples
     --------
@@ -152,13 +148,10 @@ class DirectionAudit(Facts):
 
     Examples
     --------
-    The last pair is in the wrong order, so its cosine with the first component is negative:
-
     >>> from wefe import load_test_model
-    >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"], ["king", "queen"]]
-    >>> audit = audit_direction(pairs, load_test_model())
-    >>> audit.to_frame()["cosine"].round(2).to_dict()
-    {'she/he': 0.89, 'her/his': 0.85, 'woman/man': 0.88, 'king/queen': -0.53}
+    >>> pairs = [["she", "he"], ["woman", "man"], ["king", "queen"]]  # the last in another order
+    >>> audit_direction(pairs, load_test_model()).to_frame()["cosine"].round(2).tolist()
+    [0.84, 0.94, -0.51]
     """
 
     model_name: str
@@ -204,10 +197,9 @@ class DirectionAudit(Facts):
 
     @property
     def components(self) -> Vectors:
-        """The first orthonormal principal components, shape (at most 10, dim).
+        """Orthonormal principal components, shape (at most 10, dim); the first: the bias direction.
 
-        The first is the bias direction. Each points from the second words of most sets to the
-        first.
+        Each points from the second words of most sets to the first.
         """
         return self._all_components[0][:_N_COMPONENTS]
 

@@ -132,11 +132,9 @@ class QueryAudit(Facts):
     biases : tuple of ndarray of shape (n_words,)
         Individual biases s(w, A, B) per target set, in the order of the words in `targets`.
         Positive if a word is closer to the first attribute set.
-    attribute_difference : float
+    attribute_difference, raw_attribute_difference : float
         d, the distance of the means of the attribute sets' unit vectors, in [0, 2]: the bound of
-        individual biases in this model (theorem 1).
-    raw_attribute_difference : float
-        The same for stored vectors (table 2 of the paper).
+        individual biases in this model (theorem 1); and that of stored vectors (table 2).
     epsilon : float
         A word counts as biased if its absolute bias exceeds this share of d.
     chance_share : float
@@ -369,24 +367,16 @@ def audit_query(
     Notes
     -----
     The individual bias s(w, A, B) is the mean cosine of w with A minus that with B. It lies in [-d,
-    d], with d the distance of the means of the unit vectors of A and B (theorem 1). Because d
-    differs between models, only s / d is comparable. The effect size is 0 if the biases of each set
-    cancel out (theorem 3), and largest if all words of a set have the same bias, however small the
-    gap between the sets (theorem 4).
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, sections 4.1, 5.1 and 5.2.
+    d], with d the distance of the means of the unit vectors of A and B (theorem 1 of Schröder et
+    al., ICPRAM 2024, sections 4.1, 5.1 and 5.2). Because d differs between models, only s / d is
+    comparable. The effect size is 0 if the biases of each set cancel out (theorem 3), and largest
+    if all words of a set have the same bias, however small the gap between the sets (theorem 4).
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> audit = audit_query(load_weat_queries()[8], load_test_model())
-    >>> audit.largest_bias, audit.attribute_difference
-    (0.076, 0.551)
-    >>> print(audit.warnings[0])
+    >>> print(audit_query(load_weat_queries()[8], load_test_model()).warnings[0])
     common-lean: 'Mental disease' and 'Physical disease' both lean to 'Temporary': ...
     """
     check_query(query)

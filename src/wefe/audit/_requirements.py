@@ -58,8 +58,7 @@ class Requirements(Facts, Design):
     n_groups, group_size, n_targets, dim, n_trials : int
         Sizes and length of the search; see :func:`check_requirements`.
     n_scores, n_undefined, score_range : int, int, tuple of float or None
-        Number of scores computed, and of undefined ones (which are left out); smallest and largest
-        score, if any.
+        Number of scores computed, and of undefined ones; smallest and largest score, if any.
     errors : dict
         Name of an exception that the metric raised in the search -> its first message. Such scores
         count as undefined.
@@ -142,8 +141,9 @@ def check_requirements(
     """Check whether a metric is magnitude-comparable and unbiased-trustworthy.
 
     Groups are word sets for groups of people; neutral words are those whose bias is measured. A
-    word is biased if its mean cosines with two groups differ (definition 3.1). For built-in
-    metrics, verdicts come from theorems; for other metrics, from a search for counterexamples.
+    word is biased if its mean cosines with two groups differ (Schröder et al., ICPRAM 2024,
+    definition 3.1). For built-in metrics, verdicts come from theorems; for other metrics, from a
+    search for counterexamples.
 
     Parameters
     ----------
@@ -185,18 +185,10 @@ def check_requirements(
     words for several groups and compares the extremes. Undefined scores are left out; they include
     a ValueError, ArithmeticError or LinAlgError of a metric that answered other queries.
 
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, section 3, and table 1.
-
     Examples
     --------
-    >>> check_requirements("direct-bias")
-    <Requirements of Direct Bias, the groups being its target sets
-    - comparable: yes ([0, 1] in every model)
-    - trustworthy: no (the principal component may be across to m_1 - m_2)
-    - no false alarm: no (the principal component may be across to m_1 - m_2)>
+    >>> check_requirements("weat").why["trustworthy"]
+    'biases cancel in the means of X and Y'
     """
     instance = as_metric(metric)
     params = {**instance.subset_params, **(metric_params or {})}

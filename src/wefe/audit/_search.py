@@ -81,6 +81,7 @@ class Counterexample(Facts):
 
     Examples
     --------
+    >>> from wefe.audit import check_requirements
     >>> example = check_requirements("weat").counterexamples["trustworthy"]
     >>> example.biases[0], example.evaluate()
     ({'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}, [0.0])

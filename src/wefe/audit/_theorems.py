@@ -38,8 +38,8 @@ class IndividualBias(BaseMetric):
     """The individual bias s(w, A, B) of one word, as a metric: the first row of table 1.
 
     The target set contains the word, the attribute sets are the groups. The score is a difference
-    of mean cosines, in [-2, 2]; 0 if the word is equally close to both groups. See
-    :func:`wefe.metrics.association`. A target set of several words raises a ValueError.
+    of mean cosines, in [-2, 2]; 0 if the word is equally close to both groups. A target set of
+    several words raises a ValueError.
 
     Examples
     --------

@@ -93,10 +93,8 @@ class StatisticCorrelation:
     >>> from wefe import load_test_model
     >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
     ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
-    >>> correlate_with_statistic(load_test_model(), women).band(2).round(2)
-       statistic   fit   low  high
-    0       0.02 -0.03 -0.14  0.06
-    1       0.91  0.18  0.10  0.30
+    >>> correlate_with_statistic(load_test_model(), women).spearman.value
+    0.74
     """
 
     model_name: str
