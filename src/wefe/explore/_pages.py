@@ -479,6 +479,11 @@ def word_page(
             "biased": beta > theta,
         }
     )
+    known = look_up(before, others if form in before else [], preprocessors)
+    known.log(before, "others")
+    betas: Any = []
+    if known.words:
+        betas = indirect_bias(before.get_vectors([form]), known.vectors, directions.subspace)
     (bare,) = bare_words(model, [form])
     vectors = np.concatenate([vector, model.rows(around.rows[0])])
     x, y = in_two_dimensions(vectors, map_method, random_state).T
@@ -498,7 +503,7 @@ def word_page(
         neighbors=neighbors,
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
         shares=_shares(found, places(of_random, least, directions), directions.labels),
-        indirect_bias=_indirect(before, form, others, directions, preprocessors),
+        indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
         map=both,
         map_method=map_method,
         theta=theta,
@@ -561,21 +566,6 @@ def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
         rows = np.arange(min(len(model.vocab), FREQUENT))
     cosines = vocabulary_cosines(model, axes, FREQUENT)[rows].astype(np.float64)
     return np.asarray(cosines[np.isfinite(cosines).all(axis=1)])
-
-
-def _indirect(
-    model: WordEmbeddingModel,
-    form: str,
-    others: Sequence[str],
-    directions: BiasDirections,
-    preprocessors: Preprocessors | None,
-) -> pd.Series[float]:
-    known = look_up(model, others if form in model else [], preprocessors)
-    known.log(model, "others")
-    if not known.words:
-        return pd.Series(dtype=np.float64)
-    values = indirect_bias(model.get_vectors([form]), known.vectors, directions.subspace)
-    return pd.Series(values, index=known.forms)
 
 
 def as_text(template: str, page: Mapping[str, Any]) -> str:

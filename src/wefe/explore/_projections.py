@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_positive_int, check_word_set, found
@@ -91,9 +92,9 @@ def project(
             bare, own = own_words(model, np.arange(len(cosines)))
             parts.append(projections_frame(label, VOCABULARY, bare, cosines[own], directions))
             continue
-        found = _looked_up(model, lists, preprocessors)
-        lost[label] = {name: known.lost + known.unusable for name, known in found.items()}
-        for name, known in found.items():
+        lost[label] = {}
+        for name, known in _looked_up(model, lists, preprocessors).items():
+            lost[label][name] = known.lost + known.unusable
             cosines = directions.cosines(known.vectors)
             parts.append(projections_frame(label, name, known.forms, cosines, directions))
     table = pd.concat(parts, ignore_index=True)
@@ -169,8 +170,8 @@ def extreme_words(
         else:
             lists = {"words": check_word_set("words", words)}
             found = _looked_up(model, lists, preprocessors)["words"]
-            kept = [row for row, word in enumerate(found.forms) if word not in left_out]
-            known = [found.forms[row] for row in kept]
+            kept = ~pd.Index(found.forms).isin(left_out)
+            known = np.array(found.forms, dtype=object)[kept]
             cosines = directions.cosines(found.vectors[kept])
         for group, along in zip(directions.groups, cosines.T, strict=True):
             # A stable sort puts the more frequent of equal words first.
@@ -180,7 +181,7 @@ def extreme_words(
                 "model": label,
                 "group": group,
                 "rank": np.arange(1, len(order) + 1),
-                "word": [known[row] for row in order],
+                "word": known[order],
                 "projection": along[order],
             }
             parts.append(pd.DataFrame(columns))
@@ -195,8 +196,8 @@ def _of_vocabulary(
     n: int,
     among: int | None,
     left_out: frozenset[str],
-) -> tuple[list[str], Vectors]:
-    """Return the rows and cosines of extreme words for any group, in the order of the rows."""
+) -> tuple[npt.NDArray[np.object_], Vectors]:
+    """Return extreme words of any group, in the order of the vocabulary, and their cosines."""
     if among is not None:
         among = check_positive_int("among", among)
     rows, _ = plain_rows(model, among)
@@ -210,7 +211,8 @@ def _of_vocabulary(
     for column in approximate.T:
         wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
     few: Rows = np.array(sorted(wanted), dtype=np.intp)
-    return bare_words(model, model.table.words_at(few)), directions.cosines(model.rows(few))
+    words = bare_words(model, model.table.words_at(few))
+    return np.array(words, dtype=object), directions.cosines(model.rows(few))
 
 
 def word_lists(words: object) -> dict[str, list[str]]:

@@ -133,7 +133,13 @@ def recovery_tests(
         of_group = (near, belongs[:, group], bias[:, group], rows, n_groups)
         tests.append(("neighbours", name, neighborhood_test(*of_group, random_state=seed), few))
     if original is not None:
-        after, why = _after(common, model, known, preprocessors, everything[rows])
+        after = np.zeros((len(rows), n_groups))
+        try:
+            axes = _axes(model, known, preprocessors)
+            after = without_noise(_bias(common, 1, axes, everything[rows]), model.dtype)
+            why = "" if after.any() else "the projections are zero except for rounding errors"
+        except ValueError as error:
+            why = str(error)
         for group, name in enumerate(looked_at):
             test = projection_test(bias[rows, group], after[:, group], random_state=seed)
             test = dataclasses.replace(test, nan_reason=why or test.nan_reason)
@@ -218,22 +224,6 @@ def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
         notes.append(f"{per_group} words per group, from {len(bias):,} candidates")
     order = np.argsort(np.where(belongs, -bias, math.inf), axis=0, kind="stable")
     return list(order[:per_group].T)
-
-
-def _after(
-    common: CommonWords,
-    model: WordEmbeddingModel,
-    criterion: Criterion,
-    preprocessors: Preprocessors | None,
-    numbers: Rows,
-) -> tuple[Vectors, str]:
-    """Return biases in the tested model, or zeros and the reason."""
-    try:
-        after = _bias(common, 1, _axes(model, criterion, preprocessors), numbers)
-    except ValueError as error:
-        return np.zeros((len(numbers), criterion.n_classes)), str(error)
-    after = without_noise(after, model.dtype)
-    return after, "" if after.any() else "the projections are zero except for rounding errors"
 
 
 def cluster_map(

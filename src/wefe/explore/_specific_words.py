@@ -177,7 +177,7 @@ def learn_specific_words(
     if beside:
         vectors = np.concatenate([vectors, model.get_vectors(beside)])
         words = [*words, *bare_words(model, beside)]
-    labels = np.array([word in known for word in words])
+    labels = pd.Index(words).isin(known)
     if min(labels.sum(), (~labels).sum()) < check_positive_int("n_folds", n_folds):
         raise ValueError(
             f"n_folds={n_folds} needs at least {n_folds} seed words and {n_folds} other words; "

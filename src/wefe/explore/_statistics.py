@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ from wefe._checks import check_choice, check_word_set, found
 from wefe._plain import plain
 from wefe._visible import draw
 from wefe.embeddings import embed_tuples
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._jackknife import left_out
@@ -308,7 +309,10 @@ def correlate_with_statistic(
     measured, bias = "cosine with the direction", directions.cosines(known.vectors)[:, position]
     if measure == "sc-weat":
         measured = "effect size"
-        bias = _effect_sizes(model, directions, position, known.vectors, preprocessors)
+        columns = list(map(dict.fromkeys, zip(*directions.sets, strict=True)))
+        sets = [[*columns.pop(position)], [*dict.fromkeys(itertools.chain(*columns))]]
+        a, b = embed_tuples(model, sets, "definitional words", preprocessors)
+        bias = sc_weat_by_word(known.vectors, a.vectors, b.vectors)
     x: Vectors = np.array(numbers[known.words], dtype=np.float64)
     return StatisticCorrelation(
         model.name,
@@ -338,20 +342,6 @@ def _numbers(statistic: Any) -> pd.Series[float]:
         word = numbers.index[numbers.index.duplicated()][0]
         raise ValueError(f"statistic must have one number per word; got several for {word!r}.")
     return pd.to_numeric(numbers).astype(np.float64)
-
-
-def _effect_sizes(
-    model: WordEmbeddingModel,
-    directions: BiasDirections,
-    position: int,
-    vectors: Vectors,
-    preprocessors: Preprocessors | None,
-) -> Vectors:
-    columns = [tuple(dict.fromkeys(column)) for column in zip(*directions.sets, strict=True)]
-    others = [words for i, words in enumerate(columns) if i != position]
-    rest = tuple(dict.fromkeys(word for words in others for word in words))
-    a, b = embed_tuples(model, [columns[position], rest], "definitional words", preprocessors)
-    return sc_weat_by_word(vectors, a.vectors, b.vectors)
 
 
 def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:

@@ -304,9 +304,11 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
 def _categorisation(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, seed: int
 ) -> _Measured:
+    from sklearn.cluster import AgglomerativeClustering, KMeans
+
     vectors, lost = _units(model, benchmark, lowercase)
-    used = [(word, category) for word, category in benchmark.items if word in vectors]
-    categories = [category for _, category in used]
+    used = [item for item in benchmark.items if item[0] in vectors]
+    words, categories = np.array(used, dtype=object).reshape(-1, 2).T.tolist()
     n_categories = len(set(categories))
     details: dict[str, Any] = {"n_categories": n_categories, "random_state": seed}
     if n_categories < 2 or len(used) <= n_categories:
@@ -315,22 +317,14 @@ def _categorisation(
             "and more words than categories are needed"
         )
         return math.nan, len(used), reason, lost, details
-    points = np.array([vectors[word] for word, _ in used])
-    purities = details["purities"] = _purities(points, categories, n_categories, seed)
-    return max(purities.values()), len(used), None, lost, details
-
-
-def _purities(
-    points: npt.NDArray[np.float64], categories: Sequence[str], n_clusters: int, seed: int
-) -> dict[str, float]:
-    from sklearn.cluster import AgglomerativeClustering, KMeans
-
+    points = np.array([vectors[word] for word in words])
     methods = {
-        "k-means": KMeans(n_clusters, n_init=_STARTS, random_state=seed),
-        "ward": AgglomerativeClustering(n_clusters, linkage="ward"),
-        "average": AgglomerativeClustering(n_clusters, metric="cosine", linkage="average"),
-        "complete": AgglomerativeClustering(n_clusters, metric="cosine", linkage="complete"),
+        "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
+        "ward": AgglomerativeClustering(n_categories, linkage="ward"),
+        "average": AgglomerativeClustering(n_categories, metric="cosine", linkage="average"),
+        "complete": AgglomerativeClustering(n_categories, metric="cosine", linkage="complete"),
     }
-    return {
+    purities = details["purities"] = {
         name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
+    return max(purities.values()), len(used), None, lost, details

@@ -371,6 +371,8 @@ def bias_silhouette(
 ) -> Silhouette:
     """Measure a query with growing subsets of its words, in many random orders.
 
+    This is Bias Silhouette Analysis (Spliethöver and Wachsmuth, IJCAI 2021, section 3).
+
     Parameters
     ----------
     metric, query, model : metric, Query, WordEmbeddingModel
@@ -388,11 +390,6 @@ def bias_silhouette(
     ------
     TypeError, ValueError
         As for :func:`bias_silhouettes`.
-
-    References
-    ----------
-    Spliethöver and Wachsmuth, "Bias Silhouette Analysis: Towards Assessing the Quality of Bias
-    Metrics for Word Embedding Models", IJCAI 2021, section 3.
 
     Examples
     --------

@@ -143,7 +143,7 @@ class SilhouetteStudy:
         ValueError
             If `table` is unknown, or there is no table of accuracy.
         """
-        scores = getattr(self, check_choice("table", table, tuple(_TITLES)))
+        scores: pd.DataFrame | None = getattr(self, check_choice("table", table, tuple(_TITLES)))
         if scores is None:
             raise ValueError(
                 "the table of accuracy needs two reference models; this study has none. Pass their "
