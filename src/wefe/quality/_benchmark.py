@@ -253,6 +253,7 @@ def load_benchmark(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "animals.tsv")
     ...     _ = file.write_text("cat\tmammal\ndog\tmammal\nowl\tbird\n")

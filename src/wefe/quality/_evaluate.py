@@ -149,8 +149,8 @@ def evaluate(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.quality import Benchmark
-    >>> questions = [("man", "king", "woman", "queen", "royal"), ("go", "went", "is", "was", "be")]
-    >>> evaluate(load_test_model(), Benchmark("two", "analogy", questions)).score
+    >>> question = ("man", "king", "woman", "queen", "royal")
+    >>> evaluate(load_test_model(), Benchmark("one", "analogy", [question])).score
     1.0
     """
     check_model(model)

@@ -241,14 +241,12 @@ def audit_ranking(
 
     Examples
     --------
-    >>> from wefe.retrieval import load_resume_names
     >>> def overlap(queries, documents):  # a toy reranker that counts common letters
     ...     return [len(set(q) & set(d)) for q, d in zip(queries, documents)]
-    >>> audit = audit_ranking(
-    ...     overlap, ["a nurse"], ["{}: nurse"], load_resume_names(), reranker=True
-    ... )
-    >>> audit.groups[["group", "impact_ratio"]].round(2).head(2).values.tolist()
-    [['male', 1.0], ['female', 1.0]]
+    >>> names = {"female": ["Amy", "Ann"], "male": ["Bill", "John"]}
+    >>> audit = audit_ranking(overlap, ["Any aunt"], ["{}, 40"], names, reranker=True, k=2)
+    >>> audit.groups[["group", "impact_ratio"]].values.tolist()
+    [['female', 1.0], ['male', 0.0]]
     """
     asked, cells = check_word_set("queries", queries), check_groups(names)
     sentences = check_templates("templates", templates)

@@ -83,18 +83,15 @@ def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
 
 
 def load_resume_names() -> dict[str, list[str]]:
-    """Load the first names of a study of job applications [1]_, as in WEAT's test 7 [2]_.
+    """Load the first names of a study of job applications, as in WEAT's test 7.
+
+    Bertrand and Mullainathan. Are Emily and Greg More Employable than Lakisha and Jamal? American
+    Economic Review 94(4), 2004.
 
     Returns
     -------
     dict of str to list of str
         Nine names for each combination of gender and ethnicity.
-
-    References
-    ----------
-    .. [1] Bertrand and Mullainathan. Are Emily and Greg More Employable than Lakisha and Jamal?
-       American Economic Review 94(4), 2004.
-    .. [2] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
 
     Examples
     --------
@@ -233,7 +230,7 @@ def exchange_group_words(
         The documents.
     pairs : sequence of (str, str), optional
         Words of the first group with those of the second. By default female and male pronouns and
-        kinship terms [1]_ [2]_.
+        kinship terms (Garg et al., PNAS 2018; Caliskan et al., Science 2017).
 
     Returns
     -------
@@ -244,12 +241,6 @@ def exchange_group_words(
     ------
     TypeError, ValueError
         If `texts` are not strings, or `pairs` are not pairs of words.
-
-    References
-    ----------
-    .. [1] Garg et al. Word embeddings quantify 100 years of gender and ethnic stereotypes. PNAS
-       2018.
-    .. [2] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
 
     Examples
     --------
