@@ -6,13 +6,14 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
+from wefe._plain import plain
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import directions
@@ -84,8 +85,7 @@ class QualityScore:
         dict
             The attributes by name.
         """
-        score = None if math.isnan(self.score) else self.score
-        return {**asdict(self), "score": score, "lost_words": list(self.lost_words)}
+        return dict(plain(self))
 
 
 def evaluate(
