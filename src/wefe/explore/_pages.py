@@ -288,8 +288,8 @@ class WordPage:
     shares : pandas.DataFrame
         One row per group and for 'no clear direction'. `neighbors` is the share of neighbours that
         lean to the group, in [0, 1]. For random words of similar frequency, this share is
-        `expected` on average, and between `low` and `high` in 95 % of cases; outside of them it
-        `is_clear`.
+        `expected` on average, and between `low` and `high` in 95 % of cases; `is_clear` if it is
+        outside.
     indirect_bias : pandas.Series
         Indirect bias with each of the `others` that the model has; NaN if undefined.
     map, map_method, theta : pandas.DataFrame, str, float

@@ -146,14 +146,11 @@ def train_reference_models(
 
     References
     ----------
-    | Lu et al., "Gender Bias in Neural Natural Language Processing", 2020 (counterfactual data
-      augmentation).
-    | Hall Maudslay et al., "It's All in the Name: Mitigating Gender Bias with Name-Based
-      Counterfactual Data Substitution", EMNLP 2019 (swapping with probability 1/2).
+    | Lu et al., "Gender Bias in Neural Natural Language Processing", 2020 (data augmentation).
+    | Hall Maudslay et al., "It's All in the Name", EMNLP 2019 (swapping with probability 1/2).
     | Levy, Goldberg and Dagan, "Improving Distributional Similarity with Lessons Learned from Word
       Embeddings", TACL 2015 (PPMI-SVD).
-    | Antoniak and Mimno, "Evaluating the Stability of Embedding-based Word Similarities", TACL
-      2018.
+    | Antoniak and Mimno, "Evaluating the Stability of Embedding-based Word Similarities", 2018.
 
     Examples
     --------
