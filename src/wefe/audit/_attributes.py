@@ -29,7 +29,9 @@ def mean_attribute_differences(
     """Measure the distance between the means of two attribute sets in each model.
 
     For unit vectors, this distance d bounds individual biases: s(w, A, B) lies in [-d, d]. Biases
-    of models with different d are not comparable (Schröder et al., ICPRAM 2024, table 2).
+    of models with different d are not comparable (Schröder et al., ICPRAM 2024, table 2). Small
+    sets differ in any model: the means of n_1 and n_2 random directions in many dimensions are
+    about sqrt(1 / n_1 + 1 / n_2) apart.
 
     Parameters
     ----------
@@ -63,11 +65,6 @@ def mean_attribute_differences(
         If an argument has the wrong type, or there are not exactly two attribute sets.
     UnusableVectorError
         If a word has a zero or non-finite vector.
-
-    Notes
-    -----
-    In many dimensions, the means of n_1 and n_2 random directions have a distance of about sqrt(1 /
-    n_1 + 1 / n_2), so small sets differ in any model.
 
     Examples
     --------

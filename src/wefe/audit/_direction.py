@@ -78,8 +78,7 @@ def audit_direction(
     model : WordEmbeddingModel
         The model.
     normalize : bool, default=True
-        Whether to scale vectors to unit length first, as published, so that long ones do not have
-        more influence.
+        Whether to scale vectors to unit length first, as published. Otherwise long ones count more.
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 

@@ -162,12 +162,8 @@ def model_page(
         As in :func:`bias_directions`; the model with its whole vocabulary.
     words : sequence of str, mapping or Query, optional
         Word lists to describe as well. Default: the stereotyped words of the criterion, if any.
-    n : int, default=10
-        Number of extreme words per group.
-    among : int or None, default=50_000
-        Number of words from the start of the vocabulary that count as frequent; None for all.
-    preprocessors : list of dict, optional
-        As in :func:`bias_directions`.
+    n, among, preprocessors : optional
+        As in :func:`extreme_words`; `among` is the number of words that count as frequent.
 
     Returns
     -------

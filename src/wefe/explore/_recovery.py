@@ -53,11 +53,9 @@ def recovery_tests(
 ) -> pd.DataFrame:
     """Test whether the groups that words were biased towards can be recovered from a model.
 
-    The words come from the 50,000 most frequent words of both models: in lower case, shorter than
-    20 letters, without digits and punctuation, without the specific words of the criterion. The
-    bias for two groups is cos(w, first) - cos(w, second) with the words that represent them ('she'
-    and 'he'); for more groups, it is the cosine with each direction of
-    :func:`wefe.metrics.group_directions`.
+    The words are frequent words of both models, as in :func:`extreme_words`. The bias for two
+    groups is cos(w, first) - cos(w, second) with the words that represent them ('she' and 'he');
+    for more groups, it is the cosine with each direction of :func:`wefe.metrics.group_directions`.
 
     Parameters
     ----------

@@ -67,9 +67,8 @@ class RankingAudit:
         The gap between two random halves of the names of one group: 95 % of these lie between
         'gap_lower' and 'gap_upper'. Halves are smaller than the group, so they differ more.
     decided : DataFrame
-        What changes if names are exchanged in all documents, 'between groups' or, for comparison,
-        'within groups': 'queries' is the share of queries whose top k changes, 'places' the share
-        of the places in it.
+        'queries', the share of queries whose top k changes if names are exchanged in all documents,
+        'between groups' or, for comparison, 'within groups'; and 'places', that of places in it.
     ndcg : float
         Quality of the ranking, from 0 to 1 (best): nDCG at k, averaged over queries; NaN without
         relevance.
