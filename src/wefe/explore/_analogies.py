@@ -155,8 +155,7 @@ def candidates(
         vectors = model.rows(rows[own])
         usable = unit_vectors(vectors)[1]
         return list(compress(words, usable)), vectors[usable]
-    known = look_up(model, check_word_set("among", among), preprocessors)
-    known.log(model, "among")
+    known = look_up(model, check_word_set("among", among), preprocessors, "among")
     return known.forms, known.vectors
 
 

@@ -182,7 +182,6 @@ def model_page(
     >>> page.distribution[["set", "n", "mean"]].values.tolist()
     [['vocabulary', 10405, 0.001], ['jobs', 2, 0.183]]
     """
-    check_model(model)
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     rows, _ = plain_rows(model, among)
     cosines = vocabulary_cosines(model, directions.towards, among)[rows]
@@ -475,8 +474,7 @@ def word_page(
             "biased": beta > theta,
         }
     )
-    known = look_up(before, others if form in before else [], preprocessors)
-    known.log(before, "others")
+    known = look_up(before, others if form in before else [], preprocessors, "others")
     betas: Any = []
     if known.words:
         betas = indirect_bias(before.get_vectors([form]), known.vectors, directions.subspace)

@@ -29,7 +29,7 @@ from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.metrics._indirect_bias import indirect_bias
 from wefe.models._passes import Rows, forms, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query
 from wefe.words import Preprocessors
 
@@ -233,9 +233,7 @@ def _looked_up(
     preprocessors: Preprocessors | None,
 ) -> dict[str, Found]:
     """Return the words found of each list; raise an error if a list has none."""
-    result = {name: look_up(model, words, preprocessors) for name, words in lists.items()}
-    for name, known in result.items():
-        known.log(model, name)
+    result = {name: look_up(model, words, preprocessors, name) for name, words in lists.items()}
     if not any(known.words for known in result.values()):
         raise ValueError(f"{model.name} has none of the words{as_looked_up(preprocessors)}.")
     return result
@@ -307,8 +305,6 @@ def indirect_bias_along(
     >>> table.set_index("word")["indirect_bias"].round(2).head(4).to_dict()
     {'nursing': 0.02, 'nurses': 0.01, 'patients': 0.02, 'mary': 0.19}
     """
-    check_model(model)
-    check_positive_int("n", n)
     bias = bias_directions(model, criterion, preprocessors=preprocessors)
     line = bias_directions(model, (first, second), preprocessors=preprocessors)
     left_out = [*(bias.words if ignore is None else check_words("ignore", ignore)), first, second]

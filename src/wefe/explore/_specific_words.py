@@ -169,8 +169,7 @@ def learn_specific_words(
         seed_words = as_criterion(criterion).specific_words
     seeds = check_word_set("seed_words", seed_words)
     seed = as_seed(random_state)
-    given = look_up(model, seeds, preprocessors)
-    given.log(model, "seed words")
+    given = look_up(model, seeds, preprocessors, "seed words")
     known = set(given.forms)
     words, vectors = candidates(model, among, preprocessors)
     beside = sorted(forms(model, known.difference(words)), key=model.vocab.__getitem__)

@@ -295,8 +295,7 @@ def correlate_with_statistic(
     position = directions.groups.index(towards)
     has_number = np.isfinite(numbers)
     without_number = tuple(numbers.index[~has_number])
-    known = look_up(model, list(numbers.index[has_number]), preprocessors)
-    known.log(model, name)
+    known = look_up(model, list(numbers.index[has_number]), preprocessors, name)
     lost = known.lost + known.unusable
     if without_number:
         logger.warning("%s: no number, left out: %s", name, ", ".join(without_number))
