@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_sequence, check_word_set, listed
+from wefe._checks import check_choice, check_sequence, check_word_set, listed
 from wefe._plain import Facts, plain
 from wefe._visible import draw, unique_labels
 from wefe.audit._warnings import AuditWarning
@@ -22,7 +22,7 @@ from wefe.datasets import Criterion, load_criterion
 from wefe.debias._projection import centred_rows, principal_components
 from wefe.embeddings import embed_sets
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, cosine, unit, unit_rows
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
@@ -99,8 +99,6 @@ def audit_direction(
     >>> audit_direction("gender", load_test_model())
     <DirectionAudit of 10 sets in minilm-words: first component 51 % of the variance, ...>
     """
-    check_model(model)
-    check_bool("normalize", normalize)
     given = _word_sets(defining_sets)
     labels = unique_labels(["/".join(words) for words in given], "defining sets")
     named = list(zip(labels, given, strict=True))

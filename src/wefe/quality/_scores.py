@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_bool, check_sequence, found
+from wefe._checks import as_seed, check_sequence, found
 from wefe._progress import progress_bar
 from wefe._visible import unique_labels
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
@@ -72,7 +72,7 @@ def quality_scores(
         "lowercase": lowercase,
         "vocabulary_size": vocabulary_size,
         "random_state": as_seed(random_state),
-        "progress": check_bool("progress", progress),
+        "progress": progress,
     }
     records = []
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
