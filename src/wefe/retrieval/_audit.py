@@ -300,6 +300,8 @@ class _Ranking:
         self._keys, self.members = list(groups), np.array(list(groups.values()))
         attributes = np.array([attribute for attribute, _ in groups])
         self._are_alike = attributes[:, None] == attributes
+        self._pairs = np.argwhere(np.triu(self._are_alike, 1))
+        self._sizes = self.members.sum(axis=1)
         step = _TIE * float(np.abs(scores).max()) or 1.0
         self._levels = np.rint(scores / step).reshape(len(scores), -1)
         ranks = np.arange(1, self._levels.shape[1] + 1)
@@ -312,17 +314,16 @@ class _Ranking:
         self._statistics = self._resampled()
 
     def group_table(self) -> pd.DataFrame:
-        sizes = self.members.sum(axis=1)
         table = pd.DataFrame(self._keys, columns=["attribute", "group"])
-        table = table.assign(n_names=sizes, documents_share=sizes / len(self.members[0]))
-        return self._with_intervals(table, self._statistics, sizes > 1)
+        share = self._sizes / len(self.members[0])
+        table = table.assign(n_names=self._sizes, documents_share=share)
+        return self._with_intervals(table, self._statistics, self._sizes > 1)
 
     def gap_table(self) -> pd.DataFrame:
         table = self.gaps(self.scores.mean(axis=(0, 1))[None], all=[""])
-        means, (i, j) = self._statistics["mean_score"], self._pairs().T
-        sizes = self.members.sum(axis=1)
+        means, (i, j) = self._statistics["mean_score"], self._pairs.T
         gaps = {"gap": means[:, i] - means[:, j]}
-        known = np.minimum(sizes[i], sizes[j]) > 1
+        known = self._sizes[self._pairs].min(axis=1) > 1
         own = self._with_intervals(table[["attribute", "group", "other"]].copy(), gaps, known)
         return own.join(table[["p_value", "p_value_holm"]])
 
@@ -331,7 +332,7 @@ class _Ranking:
         ((column, texts),) = labels.items()
         rows = []
         asked = zip(texts, values, strict=True)
-        for (text, row), (i, j) in itertools.product(asked, self._pairs()):
+        for (text, row), (i, j) in itertools.product(asked, self._pairs):
             one, other = row[self.members[i]], row[self.members[j]]
             test = permutation_test(
                 one, other, alternative="two-sided", method="exact", random_state=self._wanted.seed
@@ -410,9 +411,6 @@ class _Ranking:
             by_name = gains.reshape(2, len(copies), *self.scores.shape[1:]).sum(axis=2)
             sums += weights[:, None] * (by_name @ self.members.T)
         return sums
-
-    def _pairs(self) -> npt.NDArray[np.intp]:
-        return np.argwhere(np.triu(self._are_alike, 1))
 
     def _with_intervals(
         self, table: pd.DataFrame, values: Mapping[str, Vectors], known: Mask
