@@ -8,7 +8,6 @@ import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 import numpy as np
@@ -50,8 +49,8 @@ UnequalLists: TypeAlias = Literal["exhaust", "proportional", "trim"]
 
 # Types that JSON lacks.
 _KINDS: dict[str, Callable[[Any], Any]] = {
-    "sizes": partial(np.asarray, dtype=np.intp),
-    "curves": partial(np.asarray, dtype=np.float64),
+    "sizes": np.asarray,
+    "curves": np.asarray,
     "value_range": tuple,
     "words_left_out": tuple,
 }
