@@ -59,6 +59,7 @@ Models: TypeAlias = (
 # Metric, bias type, vary and model.
 Key: TypeAlias = tuple[str, str, str, str]
 Table: TypeAlias = Literal["robustness", "accuracy"]
+Task: TypeAlias = partial[list[Silhouette]]
 
 T = TypeVar("T")
 
@@ -399,14 +400,15 @@ def silhouette_study(
 
 
 def _tasks(
-    metrics: Mapping[str, tuple[BaseMetric, dict[str, Any]]],
+    metrics: Mapping[str, Task],
     queries: Mapping[str, Query],
     models: Mapping[str, WordEmbeddingModel],
     options: Sequence[Mapping[str, Any]],
-) -> tuple[dict[Key, partial[list[Silhouette]]], list[str]]:
-    tasks: dict[Key, partial[list[Silhouette]]] = {}
+) -> tuple[dict[Key, Task], list[str]]:
+    tasks: dict[Key, Task] = {}
     notes: list[str] = []
-    for (bias_type, query), (label, (metric, own)) in product(queries.items(), metrics.items()):
+    for (bias_type, query), (label, measure) in product(queries.items(), metrics.items()):
+        (metric,) = measure.args
         fitting = query if metric.accepts(query) else _joined(query)
         if not metric.accepts(fitting):
             notes.append(
@@ -417,13 +419,12 @@ def _tasks(
         if fitting is not query:
             notes.append(f"{label}: all attribute sets of a query as one list.")
         # As bias_silhouettes does, which gets one model at a time here.
-        lookup = {"lost_vocabulary_threshold": 1.0, **own["metric_params"]}
+        lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords["metric_params"]}
         alike = on_same_words(list(models.values()), [fitting], lookup)
         for each, (name, model) in product(options, zip(models, alike, strict=True)):
             named = copy.copy(model)
             named.name = name
-            task = partial(bias_silhouettes, metric, fitting, [named], **own, **each)
-            tasks[label, bias_type, each["vary"], name] = task
+            tasks[label, bias_type, each["vary"], name] = partial(measure, fitting, [named], **each)
     return tasks, notes
 
 
@@ -433,7 +434,7 @@ def _joined(query: Query) -> Query:
     return Query(query.target_sets, [list(words)], query.target_sets_names, [name])
 
 
-def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
+def _path(folder: Path, key: Key, task: Task) -> Path:
     """Return the file of a silhouette: its name ends with a hash of all that determines it."""
     import joblib
 
@@ -467,7 +468,7 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
     return folder / f"{readable}_{digest}.json"
 
 
-def _measured(task: partial[list[Silhouette]], path: Path | None) -> Silhouette:
+def _measured(task: Task, path: Path | None) -> Silhouette:
     if path is not None and path.exists():
         try:
             return Silhouette.from_json(path.read_text(encoding="utf-8"))
@@ -481,15 +482,13 @@ def _measured(task: partial[list[Silhouette]], path: Path | None) -> Silhouette:
     return silhouette
 
 
-def _checked_metrics(
-    metrics: object, metric_params: object, scales: object
-) -> dict[str, tuple[BaseMetric, dict[str, Any]]]:
-    """Return metrics with their own options of `bias_silhouettes`, by label."""
+def _checked_metrics(metrics: object, metric_params: object, scales: object) -> dict[str, Task]:
+    """Return `bias_silhouettes` of each metric with its own options, by label."""
     single = isinstance(metrics, str | BaseMetric | type)
     instances = list(map(as_metric, [metrics] if single else check_sequence("metrics", metrics)))
     params = _by_metric("metric_params", metric_params, instances)
     ranges = _by_metric("scales", scales, instances)
-    checked: dict[str, tuple[BaseMetric, dict[str, Any]]] = {}
+    checked: dict[str, Task] = {}
     for metric in instances:
         own, scale = params.get(type(metric), {}), ranges.get(type(metric), {})
         if not has_own_run_query(metric):
@@ -499,7 +498,7 @@ def _checked_metrics(
         scale_with(declared, **scale)
         if declared.label in checked:
             raise ValueError(f"metrics must differ; two are called {declared.label}. Remove one.")
-        checked[declared.label] = metric, {"metric_params": own, **scale}
+        checked[declared.label] = partial(bias_silhouettes, metric, metric_params=own, **scale)
     return _not_empty("metrics", checked)
 
 
