@@ -25,6 +25,7 @@ from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 # Number and text of a line.
 _Line: TypeAlias = tuple[int, str]
 _Items: TypeAlias = list[tuple[str, ...]]
@@ -152,9 +153,7 @@ class Benchmark:
     def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
         return item if self.kind == "similarity" else item[:-1]
 
-    def _answerable(
-        self, vocab: Collection[str], vocab_prefix: str | None
-    ) -> npt.NDArray[np.bool_]:
+    def _answerable(self, vocab: Collection[str], vocab_prefix: str | None) -> Mask:
         """Tell for each item whether a vocabulary has a form of all its words."""
         known = {
             word

@@ -10,16 +10,16 @@ from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
 from wefe._plain import plain
+from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.quality._analogies import answer_analogies
-from wefe.quality._benchmark import Benchmark, Kind, as_benchmark
+from wefe.quality._benchmark import Benchmark, Kind, Mask, as_benchmark
 
 logger = logging.getLogger(__name__)
 
@@ -213,7 +213,7 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
 
 def _units(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
-) -> tuple[dict[str, npt.NDArray[np.float64]], tuple[str, ...]]:
+) -> tuple[dict[str, Vectors], tuple[str, ...]]:
     """Return the unit vectors of the words that have one, and the other words."""
     words = [*benchmark._in_order()]
     hits = forms_found(model, words, [{}, {"lowercase": True}] if lowercase else None)
@@ -228,7 +228,7 @@ def _units(
 
 def pair_cosines(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool = True
-) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+) -> tuple[Vectors, tuple[str, ...]]:
     """Return the cosine of each pair, NaN if a word has no vector, and these words."""
     vectors, lost = _units(model, benchmark, lowercase)
     no_vector = np.full(model.dim, np.nan)
@@ -271,9 +271,7 @@ def _analogies(
     return float(right.sum() / n_used), n_used, None, lost, details
 
 
-def _sections(
-    benchmark: Benchmark, asked: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
-) -> dict[str, dict[str, Any]]:
+def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[str, dict[str, Any]]:
     sections: dict[str, dict[str, Any]] = {}
     names = np.array([item[-1] for item in benchmark.items], dtype=object)
     for name in dict.fromkeys(names):
