@@ -194,7 +194,7 @@ class DirectionAudit(Facts):
 
     @property
     def components(self) -> Vectors:
-        """Orthonormal principal components, shape (at most 10, dim); the first: the bias direction.
+        """Up to 10 orthonormal principal components, one per row; the first is the bias direction.
 
         Each points from the second words of most sets to the first.
         """

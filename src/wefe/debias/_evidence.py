@@ -509,7 +509,11 @@ def residual_rows(
     everything, looked_at, k = places_of(asked, vocabulary, k, neighbor_notes)
     rows: list[Row] = []
     for position, subject in enumerate(subjects):
-        biases = _biases(common, everything, stand_for[[position]], np.delete(stand_for, position))
+        words_of = everything, stand_for[[position]], np.delete(stand_for, position)
+        biases = [
+            bias_by_projection(*(common.vectors(number, each) for each in words_of))
+            for number in range(len(common.models))
+        ]
         order = np.argsort(-biases[0][: len(vocabulary)], kind="stable")
         sides = order[:per_side], order[::-1][:per_side]
         looks = []
@@ -547,14 +551,6 @@ def places_of(asked: Rows, vocabulary: Rows, k: int, notes: list[str]) -> tuple[
         k = len(everything) - 1
         notes.append(f"{k} neighbours, because there are few words")
     return everything, np.flatnonzero(np.isin(everything, asked)), k
-
-
-def _biases(common: CommonWords, numbers: Rows, first: Rows, others: Rows) -> list[Numbers]:
-    """Return the bias of words towards a class in each model."""
-    return [
-        bias_by_projection(*(common.vectors(model, each) for each in (numbers, first, others)))
-        for model in range(len(common.models))
-    ]
 
 
 def without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
