@@ -277,19 +277,16 @@ def as_criterion(criterion: Any) -> Criterion:
         return criterion
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
-    if isinstance(criterion, Mapping) and criterion:
-        names = list(criterion)
-        sets: Any = list(zip_longest(*criterion.values()))
+    sets: Any = criterion
+    names: list[str] = []
+    if isinstance(criterion, Mapping):
+        names, sets = [*criterion], [*zip_longest(*criterion.values())]
         title = " and ".join(names)
-    elif (
-        isinstance(criterion, Sequence)
-        and criterion
-        and all(isinstance(each, Sequence) for each in criterion)
-    ):
+    elif isinstance(criterion, Sequence) and all(isinstance(each, Sequence) for each in criterion):
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
         names = [*sets[0]]
         title = " - ".join(names)
-    else:
+    if not names:
         raise TypeError(
             "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
             f"tuples of words; got {found(criterion)}."
