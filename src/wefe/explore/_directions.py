@@ -238,13 +238,10 @@ def bias_directions(
     known = as_criterion(criterion)
     sets = list(known.definitional_sets)
     unusable = [look_up(model, words, preprocessors).unusable for words in sets]
-    if any(unusable):
-        logger.warning(
-            "definitional sets left out because these words have no direction: %s",
-            [words for words in unusable if words],
-        )
+    if bad := [words for words in unusable if words]:
+        logger.warning("definitional sets left out because these words have no direction: %s", bad)
         # If no set is left, the look-up below raises the error.
-        sets = [words for words, bad in zip(sets, unusable, strict=True) if not bad] or sets
+        sets = [words for words, lost in zip(sets, unusable, strict=True) if not lost] or sets
     complete = definitional_vectors(model, sets, "definitional_sets", preprocessors)
     # A set has fewer vectors than words if words share a form in the vocabulary.
     vectors = [part.vectors[np.array(part.first_row, int)] for part in complete]
@@ -263,7 +260,7 @@ def bias_directions(
         subspace,
         bias_subspace(groups).explained_variance_ratio,
         np.array([(part @ axis).mean() for part, axis in zip(groups, towards, strict=True)]),
-        tuple(tuple(words) for words in sets),
+        tuple(map(tuple, sets)),
         len(known.definitional_sets) - len(sets),
         model.name,
         known,
