@@ -90,7 +90,7 @@ def _as_query(given: object) -> tuple[Query, bool]:
     paired = not isinstance(given, Query | Mapping)
     if paired:
         pairs = [check_word_set("a pair", pair) for pair in check_sequence("attribute_sets", given)]
-        if not pairs or {*map(len, pairs)} != {2}:
+        if {*map(len, pairs)} != {2}:
             raise ValueError(
                 f"attribute_sets must be pairs of words; got {found(given)}. If they are two sets, "
                 "name them: {'Female': [...], 'Male': [...]}."

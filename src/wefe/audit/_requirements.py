@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -213,6 +214,7 @@ def check_requirements(
         if not verdicts[name] and (example := search(probe, n_trials, stream)):
             counterexamples[name], verdicts[name] = example, False
     numbers: dict[str, Any] = {**asdict(design), **verdicts}
+    defined = [score for score in probe.scores if not math.isnan(score)]
     return Requirements(
         **numbers,
         metric=_label(instance, probe, metric_params or {}),
@@ -220,9 +222,9 @@ def check_requirements(
         theorems=known,
         counterexamples=counterexamples,
         n_trials=n_trials,
-        n_scores=probe.n_scores,
-        n_undefined=probe.n_undefined,
-        score_range=(probe.lowest, probe.highest) if probe.lowest <= probe.highest else None,
+        n_scores=len(probe.scores),
+        n_undefined=len(probe.scores) - len(defined),
+        score_range=(min(defined), max(defined)) if defined else None,
         errors=probe.errors,
     )
 

@@ -11,6 +11,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -168,7 +169,7 @@ class Counterexample(Facts):
 class Probe:
     """A metric as a function of arrays; every score is that of `run_query` on a model of them.
 
-    `sizes` are the numbers of words of each neutral set.
+    `sizes` are the numbers of words of each neutral set, `scores` all scores computed so far.
     """
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
@@ -179,10 +180,10 @@ class Probe:
         self._words = list(itertools.chain(*groups, *neutral))
         self._neutral_words = list(itertools.chain(*neutral))
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
-        self.n_scores, self.n_undefined = 0, 0
-        self.lowest, self.highest = math.inf, -math.inf
+        self.scores: list[float] = []
         self.errors: dict[str, str] = {}
-        self._refused: Exception | None = None
+        self.refused: Exception | None = None
+        self.attainable = partial(attainable, metric, params, sizes=self.sizes)
 
     def refute(self, name: Property, *cases: Case, **more: Any) -> Counterexample:
         """Return a counterexample of one case, or of two whose extremes of the score differ."""
@@ -207,28 +208,15 @@ class Probe:
         """Return the score minus b_0; NaN if undefined or infinite."""
         rows = _rows(groups, words)
         model = WordEmbeddingModel.from_arrays(self._words, rows, name="counterexample")
-        self.n_scores += 1
         try:
             score = float(result_of(self.metric, self.query, model, **self.params)["result"])
         except UNDEFINED as error:
             self.errors.setdefault(type(error).__name__, str(error).partition("\n")[0])
             if not isinstance(error, UnanswerableError):
-                self._refused = error
+                self.refused = error
             score = math.nan
-        if not math.isfinite(score):
-            self.n_undefined += 1
-            return math.nan
-        self.lowest, self.highest = min(self.lowest, score), max(self.highest, score)
-        return score - self.b_0
-
-    def attainable(self, groups: Vectors) -> tuple[float, float] | None:
-        """Return the smallest and largest score for these groups, if known in closed form."""
-        return attainable(self.metric, self.params, groups, self.sizes)
-
-    def check_answers(self) -> None:
-        """Raise the metric's error if it answered no query, because its parameters may be wrong."""
-        if self._refused is not None and self.n_undefined == self.n_scores:
-            raise self._refused
+        self.scores.append(score if math.isfinite(score) else math.nan)
+        return self.scores[-1] - self.b_0
 
 
 def _rows(groups: Vectors, words: Vectors) -> Vectors:
@@ -263,7 +251,9 @@ def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
                 f"{first + probe.b_0:.6g} and then {second + probe.b_0:.6g}. Give it a seed in "
                 f"metric_params, for example random_state=0; got {found(dict(probe.params))}."
             )
-    probe.check_answers()
+    # If the metric answered no query, its parameters may be wrong.
+    if probe.refused is not None and np.isnan(probe.scores).all():
+        raise probe.refused
 
 
 def spreads(groups: Vectors, words: Vectors) -> Vectors:
