@@ -245,7 +245,7 @@ def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
     for _ in range(3):
         groups, words = _random_groups(probe.design, rng), _random_words(probe.design, rng)
         first, second = probe.score(groups, words), probe.score(groups, words)
-        if not (first == second or (math.isnan(first) and math.isnan(second))):
+        if not np.array_equal(first, second, equal_nan=True):
             raise ValueError(
                 f"{probe.metric.metric_name} is random: the same vectors scored "
                 f"{first + probe.b_0:.6g} and then {second + probe.b_0:.6g}. Give it a seed in "

@@ -122,8 +122,11 @@ def theorems_of(
     for entry in read_texts("theorems.toml").get(name, ()):
         if entry.get("when", {}).items() <= facts.items():
             words = {key: entry[key] for key in ("short", "reason", "source") if key in entry}
-            about = [each for each in get_args(Property) if each in entry]
-            proven |= {each: Theorem(name, each, entry[each], **words) for each in about}
+            proven |= {
+                each: Theorem(name, each, entry[each], **words)
+                for each in get_args(Property)
+                if each in entry
+            }
     return proven
 
 
