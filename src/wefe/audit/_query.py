@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._checks import check_share
 from wefe._plain import Facts
@@ -22,7 +23,6 @@ from wefe.query import Query, check_query
 from wefe.results import WordUse, uses_of
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 Alternative: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
@@ -69,15 +69,15 @@ class TargetComparison:
     weat : float
         Sum of s(w, A, B) over the first set minus that over the second.
     effect_size, largest_effect_size : float
-        WEAT effect size (NaN if all biases are equal). The second bounds its absolute value for
-        sets of these sizes, see :func:`largest_effect_size`.
+        WEAT effect size (NaN if all biases are equal), and its bound for sets of these sizes, see
+        :func:`largest_effect_size`.
     p_value, smallest_p_value : float
         p-value of the permutation test, in (0, 1] (NaN if not run). The second is the smallest
         possible one for so few words, if no two biases are equal.
     alternative : {'right-sided', 'left-sided', 'two-sided'}
         Side that counts as extreme.
     p_value_method : {'exact', 'bounds', 'approximate'} or None
-        How the p-value was computed, see :class:`wefe.metrics.PermutationTest`.
+        As in :class:`wefe.metrics.PermutationTest`.
     auc : float
         Probability that a word of the first set has a larger bias than one of the second, ties
         counting half (Mann-Whitney), in [0, 1]. 0.5 means no difference; 0 and 1 mean perfect
@@ -91,7 +91,6 @@ class TargetComparison:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_query
     >>> from wefe.datasets import load_weat_queries
     >>> compared = audit_query(load_weat_queries()[5], load_test_model()).comparison
     >>> compared.effect_size, compared.share_of_largest, compared.auc, compared.p_value
@@ -133,11 +132,9 @@ class QueryAudit(Facts):
     biases : tuple of ndarray of shape (n_words,)
         Individual biases s(w, A, B) per target set, in the order of the words in `targets`.
         Positive if a word is closer to the first attribute set.
-    attribute_difference : float
+    attribute_difference, raw_attribute_difference : float
         d, the distance of the means of the attribute sets' unit vectors, in [0, 2]: the bound of
-        individual biases in this model (theorem 1).
-    raw_attribute_difference : float
-        The same for stored vectors (table 2 of the paper).
+        individual biases in this model (theorem 1); and that of stored vectors (table 2).
     epsilon : float
         A word counts as biased if its absolute bias exceeds this share of d.
     chance_share : float
@@ -150,13 +147,8 @@ class QueryAudit(Facts):
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_query
     >>> from wefe.datasets import load_weat_queries
     >>> audit = audit_query(load_weat_queries()[5], load_test_model())
-    >>> audit.to_frame()[["word", "individual_bias", "position"]].head(2).round(3)
-       word  individual_bias  position
-    0  John            0.050     0.059
-    1  Paul            0.003     0.004
     >>> audit.most_biased_word, audit.largest_bias, audit.share_biased, audit.chance_share
     ('Joan', 0.103, 0.062, 0.110)
     """
@@ -188,10 +180,7 @@ class QueryAudit(Facts):
 
     @property
     def positions(self) -> tuple[Vectors, ...]:
-        """Biases as shares of their bound, s / d, in [-1, 1]; the signed SAME score.
-
-        One array per target set; NaN if the attribute sets do not differ.
-        """
+        """Biases s / d as shares of their bound (signed SAME scores), per target set, or NaN."""
         d = self.attribute_difference
         if d < ZERO_LENGTH:
             return tuple(np.full(len(s), math.nan) for s in self.biases)
@@ -251,8 +240,6 @@ class QueryAudit(Facts):
         'target_set', 'word', 'individual_bias' (s), its bounds 'smallest' (-d) and 'largest'
         (d), and 'position' (s / d).
         """
-        import pandas as pd
-
         d = self.attribute_difference
         return pd.DataFrame(
             {
@@ -271,8 +258,6 @@ class QueryAudit(Facts):
         p-values are text with two digits, because pandas would round small ones to 0.0;
         `comparison` has the numbers.
         """
-        import pandas as pd
-
         rows: dict[str, Any] = {
             "mean attribute difference d": self.attribute_difference,
             "mean attribute difference of raw vectors": self.raw_attribute_difference,
@@ -375,25 +360,16 @@ def audit_query(
     Notes
     -----
     The individual bias s(w, A, B) is the mean cosine of w with A minus that with B. It lies in [-d,
-    d], with d the distance of the means of the unit vectors of A and B (theorem 1). Because d
-    differs between models, only s / d is comparable. The effect size is 0 if the biases of each set
-    cancel out (theorem 3), and largest if all words of a set have the same bias, however small the
-    gap between the sets (theorem 4).
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, sections 4.1, 5.1 and 5.2.
+    d], with d the distance of the means of the unit vectors of A and B (theorem 1 of Schröder et
+    al., ICPRAM 2024, sections 4.1, 5.1 and 5.2). Because d differs between models, only s / d is
+    comparable. The effect size is 0 if the biases of each set cancel out (theorem 3), and largest
+    if all words of a set have the same bias, however small the gap between the sets (theorem 4).
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.audit import audit_query
-    >>> audit = audit_query(load_weat_queries()[8], load_test_model())
-    >>> audit.largest_bias, audit.attribute_difference
-    (0.076, 0.551)
-    >>> print(audit.warnings[0])
+    >>> print(audit_query(load_weat_queries()[8], load_test_model()).warnings[0])
     common-lean: 'Mental disease' and 'Physical disease' both lean to 'Temporary': ...
     """
     check_query(query)
@@ -464,7 +440,6 @@ def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
 
     Examples
     --------
-    >>> from wefe.audit import largest_effect_size
     >>> largest_effect_size(8, 8), round(largest_effect_size(2, 4), 4)
     (2.0, 2.1213)
     """
@@ -521,7 +496,6 @@ def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
 
 
 def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[AuditWarning]:
-    """Yield the warnings about two target sets."""
     means, sizes = list(audit.means.values()), list(map(len, audit.biases))
     share = found.share_of_largest  # NaN is never beyond a bound
     directed = found.auc if share > 0 else 1 - found.auc

@@ -6,13 +6,15 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_bool, check_positive_int
 from wefe._plain import Facts
 from wefe.audit import _search
+from wefe.audit._search import Counterexample, as_text
 from wefe.audit._theorems import (
     Design,
     IndividualBias,
@@ -22,137 +24,11 @@ from wefe.audit._theorems import (
     groups_of,
     theorems_of,
 )
-from wefe.metrics._base import BaseMetric, check_declared, result_of
-from wefe.metrics._geometry import Vectors
+from wefe.metrics._base import BaseMetric, check_declared
 from wefe.metrics._registry import as_metric, list_metrics
-from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.query import Query
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SIGNS = {True: "✓", False: "x", None: "?"}
 _WORDS = {True: "yes", False: "no", None: "open"}
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Counterexample(Facts):
-    """Vectors that show that a metric lacks a property; you can evaluate them again.
-
-    Attributes
-    ----------
-    property : {'comparable', 'trustworthy', 'no_false_alarm'}
-        The refuted property. 'trustworthy': a word is clearly biased, but the score is b_0.
-        'no_false_alarm': no word is biased, but the score is undefined or not b_0. 'comparable': in
-        two models with different groups, the score of the first is beyond the extreme of the
-        second.
-    metric, params : BaseMetric, dict
-        The metric and the parameters of its `run_query`.
-    query : Query
-        The query.
-    vectors : tuple of dict
-        For each model, word -> vector of shape (dim,).
-    scores : tuple of float
-        Score of each model; NaN if undefined.
-    biases : tuple of dict
-        For each model, neutral word -> individual bias: the largest difference of its mean cosines
-        with two groups, in [0, 2]. For two groups, this is ``abs(s(w, A, B))``.
-    b_0 : float
-        The no-bias value.
-    how : str
-        How the vectors were constructed or found.
-    side : {'maximum', 'minimum'} or None
-        For 'comparable': which extreme differs.
-    extremes : tuple of float or None
-        For 'comparable': that extreme for the groups of each model, in closed form if `proven`,
-        otherwise the best of a long search.
-    proven : bool
-        False if the extremes rest on a search, which is evidence but not a proof.
-
-    Examples
-    --------
-    >>> from wefe.audit import check_requirements
-    >>> example = check_requirements("weat").counterexamples["trustworthy"]
-    >>> example.biases[0], example.evaluate()
-    ({'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}, [0.0])
-    """
-
-    property: Property
-    metric: BaseMetric
-    params: Mapping[str, Any]
-    query: Query
-    vectors: tuple[dict[str, Vectors], ...]
-    scores: tuple[float, ...]
-    biases: tuple[dict[str, float], ...]
-    b_0: float
-    how: str
-    side: str | None = None
-    extremes: tuple[float, float] | None = None
-    proven: bool = True
-
-    def models(self) -> list[WordEmbeddingModel]:
-        """Rebuild the models from the vectors.
-
-        Returns
-        -------
-        list of WordEmbeddingModel
-            One for each entry of `vectors`.
-        """
-        return [
-            WordEmbeddingModel.from_arrays(
-                list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
-            )
-            for i, vectors in enumerate(self.vectors)
-        ]
-
-    def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
-        """Compute the scores from the vectors.
-
-        Parameters
-        ----------
-        metric : BaseMetric, optional
-            Another metric for `query` and `params`, such as a modified version. Default: the
-            refuted one.
-
-        Returns
-        -------
-        list of float
-            One score per model. If the stored score is undefined, an error of the metric also gives
-            NaN.
-        """
-        scores = []
-        for model, stored in zip(self.models(), self.scores, strict=True):
-            try:
-                result = result_of(metric or self.metric, self.query, model, **self.params)
-                scores.append(float(result["result"]))
-            except _search.UNDEFINED:
-                if not math.isnan(stored):
-                    raise
-                scores.append(math.nan)
-        return scores
-
-    def _plain(self) -> dict[str, Any]:
-        return super()._plain() | {
-            "metric": type(self.metric).__name__,
-            "params": {name: _as_text(value) for name, value in self.params.items()},
-            "query": self.query.dict(),
-        }
-
-    def __str__(self) -> str:
-        if self.extremes is not None:
-            basis = "in closed form" if self.proven else "the best of a long search, not a proof"
-            return (
-                f"the {self.side} is {self.extremes[0]:.3g} for one model's groups and "
-                f"{self.extremes[1]:.3g} for another's ({basis})"
-            )
-        score = "undefined" if math.isnan(self.scores[0]) else f"{self.scores[0] + 0.0:.3g}"
-        word = "no word is biased"
-        if self.property == "trustworthy":
-            word = f"a word has a bias of {max(self.biases[0].values()):.3g}"
-        return f"score {score} though {word} ({self.how})"
-
-    def __repr__(self) -> str:
-        return f"<Counterexample: {type(self.metric).__name__} is not {self.property}: {self}>"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -175,10 +51,8 @@ class Requirements(Facts, Design):
         The converse: the score is defined and b_0 whenever no word is biased.
     b_0 : float
         The no-bias value.
-    theorems : dict
-        Property -> theorem, for proven verdicts.
-    counterexamples : dict
-        Property -> counterexample, for refuted properties.
+    theorems, counterexamples : dict
+        Property -> theorem, for proven verdicts, or counterexample, for refuted properties.
     groups : {'targets', 'attributes'}
         Which sets of a query are the groups: the attribute sets if the metric has at least two,
         otherwise the target sets. The others contain the neutral words.
@@ -194,12 +68,8 @@ class Requirements(Facts, Design):
 
     Examples
     --------
-    >>> from wefe.audit import check_requirements
-    >>> checked = check_requirements("weat")
-    >>> checked.verdicts
+    >>> check_requirements("weat").verdicts
     {'comparable': True, 'trustworthy': False, 'no_false_alarm': False}
-    >>> print(checked.why["trustworthy"])
-    biases cancel in the means of X and Y
     """
 
     metric: str
@@ -274,8 +144,9 @@ def check_requirements(
     """Check whether a metric is magnitude-comparable and unbiased-trustworthy.
 
     Groups are word sets for groups of people; neutral words are those whose bias is measured. A
-    word is biased if its mean cosines with two groups differ (definition 3.1). For built-in
-    metrics, verdicts come from theorems; for other metrics, from a search for counterexamples.
+    word is biased if its mean cosines with two groups differ (Schröder et al., ICPRAM 2024,
+    definition 3.1). For built-in metrics, verdicts come from theorems; for other metrics, from a
+    search for counterexamples.
 
     Parameters
     ----------
@@ -314,24 +185,13 @@ def check_requirements(
     differ by at least 0.1. The search tries, in this order, constructed groups and words (including
     those of theorems 3 and 6), paths through random words on which the score crosses b_0, and
     minimisation of abs(score - b_0) with one word kept biased. For comparability, it optimises the
-    words for several groups and compares the extremes.
-
-    Undefined scores are counted and left out. A ValueError, ArithmeticError or LinAlgError of a
-    metric that answered other queries counts as undefined.
-
-    References
-    ----------
-    Schröder, Schulz, Hinder and Hammer, "Semantic Properties of Cosine Based Bias Scores for Word
-    Embeddings", ICPRAM 2024, section 3, and table 1.
+    words for several groups and compares the extremes. Undefined scores are left out; they include
+    a ValueError, ArithmeticError or LinAlgError of a metric that answered other queries.
 
     Examples
     --------
-    >>> from wefe.audit import check_requirements
-    >>> check_requirements("direct-bias")
-    <Requirements of Direct Bias, the groups being its target sets
-    - comparable: yes ([0, 1] in every model)
-    - trustworthy: no (the principal component may be across to m_1 - m_2)
-    - no false alarm: no (the principal component may be across to m_1 - m_2)>
+    >>> check_requirements("weat").why["trustworthy"]
+    'biases cancel in the means of X and Y'
     """
     instance = as_metric(metric)
     params = {**instance.subset_params, **(metric_params or {})}
@@ -346,13 +206,17 @@ def check_requirements(
     _search.check_repeatable(probe, first)
     verdicts: dict[Any, bool | None] = {}
     counterexamples: dict[Property, Counterexample] = {}
-    for name, stream in zip(get_args(Property), streams, strict=True):
+    searches: Any = (
+        partial(_search.search_comparable, proven="comparable" in known),
+        _search.search_trustworthy,
+        _search.search_false_alarm,
+    )
+    for name, search, stream in zip(get_args(Property), searches, streams, strict=True):
         verdicts[name] = known[name].verdict if name in known else None
-        if not verdicts[name]:
-            example = _counterexample(name, probe, n_trials, stream, proven=name in known)
-            if example is not None:
-                counterexamples[name], verdicts[name] = example, False
+        if not verdicts[name] and (example := search(probe, n_trials, stream)):
+            counterexamples[name], verdicts[name] = example, False
     numbers: dict[str, Any] = {**asdict(design), **verdicts}
+    defined = [score for score in probe.scores if not math.isnan(score)]
     return Requirements(
         **numbers,
         metric=_label(instance, probe, metric_params or {}),
@@ -360,9 +224,9 @@ def check_requirements(
         theorems=known,
         counterexamples=counterexamples,
         n_trials=n_trials,
-        n_scores=probe.n_scores,
-        n_undefined=probe.n_undefined,
-        score_range=(probe.lowest, probe.highest) if probe.lowest <= probe.highest else None,
+        n_scores=len(probe.scores),
+        n_undefined=len(probe.scores) - len(defined),
+        score_range=(min(defined), max(defined)) if defined else None,
         errors=probe.errors,
     )
 
@@ -402,36 +266,9 @@ def _design(metric: BaseMetric, params: Mapping[str, Any], n_groups: int | None)
     return Design(side, n_groups, max(2, components + 1), n_targets, dim)
 
 
-def _counterexample(
-    name: Property, probe: _search.Probe, n_trials: int, rng: np.random.Generator, *, proven: bool
-) -> Counterexample | None:
-    search: Any = {
-        "comparable": partial(_search.search_comparable, proven=proven),
-        "trustworthy": _search.search_trustworthy,
-        "no_false_alarm": _search.search_false_alarm,
-    }[name]
-    if (finding := search(probe, n_trials, rng)) is None:
-        return None
-    cases, side, extremes, is_known = finding
-    return Counterexample(
-        property=name,
-        metric=probe.metric,
-        params=dict(probe.params),
-        query=probe.query,
-        vectors=tuple(probe.vectors(case.groups, case.words) for case in cases),
-        scores=tuple(case.score for case in cases),
-        biases=tuple(probe.biases(case.groups, case.words) for case in cases),
-        b_0=probe.b_0,
-        how=" against ".join(case.how for case in cases),
-        side=side,
-        extremes=extremes,
-        proven=is_known,
-    )
-
-
 def _label(metric: BaseMetric, probe: _search.Probe, asked: Mapping[str, Any]) -> str:
     # The label of the scale distinguishes the effect size from the sum.
-    notes = [f"{k}={_as_text(v)!r}" for k, v in asked.items() if k != "return_effect_size"]
+    notes = [f"{k}={as_text(v)!r}" for k, v in asked.items() if k != "return_effect_size"]
     if probe.design.n_groups > 2:
         notes.append(f"{probe.design.n_groups} groups")
     label = metric.scale(probe.query, **probe.params).label
@@ -449,10 +286,8 @@ def requirements_table(
         Metrics, pairs (metric, parameters), or results of :func:`check_requirements`. Default: the
         individual bias and all built-in metrics that do not use a whole vocabulary, with variants
         of WEAT, RND, SAME and SC-WEAT.
-    n_trials : int, default=100
-        Length of the search, as in :func:`check_requirements`.
-    random_state : int or None, default=0
-        Seed of the search.
+    n_trials, random_state : optional
+        As in :func:`check_requirements`.
 
     Returns
     -------
@@ -462,15 +297,12 @@ def requirements_table(
 
     Examples
     --------
-    >>> from wefe.audit import requirements_table
     >>> table = requirements_table(["weat", "same"])
     >>> print(table[["metric", "comparable", "trustworthy"]].to_string(index=False))
      metric comparable trustworthy
     WEAT-ES          ✓           x
        SAME          ✓           ✓
     """
-    import pandas as pd
-
     rows, asked = [], _built_in() if metrics is None else metrics
     for each in asked:
         checked = each
@@ -503,7 +335,3 @@ def _built_in() -> Sequence[Any]:
     ours.sort(key=lambda metric: metric.__name__ != "WEAT")
     every: list[type[BaseMetric]] = [IndividualBias, *ours]
     return [(metric, more) for metric in every for more in variants.get(metric.__name__, [{}])]
-
-
-def _as_text(value: Any) -> Any:
-    return value if isinstance(value, bool | int | float | str | None) else repr(value)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import itertools
+import contextlib
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -53,7 +53,6 @@ def score_warnings(
     --------
     >>> import numpy as np
     >>> from wefe import Query, WordEmbeddingModel
-    >>> from wefe.audit import score_warnings
     >>> words = ["she", "he", "nurse", "pilot"]
     >>> model = WordEmbeddingModel((words, np.array([[1, 0], [0, 1], [3, 1], [1.0, 3]])))
     >>> query = Query([["she"], ["he"]], [["nurse", "pilot"]])
@@ -63,24 +62,16 @@ def score_warnings(
     instance = as_metric(metric)
     if instance.encodes_texts:
         return ()
-    lookup = without_log({key: params[key] for key in Lookup.__annotations__ if key in params})
-    found = itertools.chain(
-        _of_biases(instance, query, model, params, lookup),
-        _of_directions(instance, query, model, params, lookup),
-    )
     try:
-        return tuple(dict.fromkeys(found))
+        return tuple(dict.fromkeys(_found(instance, query, model, params)))
     except UnanswerableError as error:
         return (AuditWarning("not-audited", str(error)),)
 
 
-def _of_biases(
-    metric: BaseMetric,
-    query: Query,
-    model: WordEmbeddingModel,
-    params: Mapping[str, Any],
-    lookup: dict[str, Any],
+def _found(
+    metric: BaseMetric, query: Query, model: WordEmbeddingModel, params: Mapping[str, Any]
 ) -> Iterator[AuditWarning]:
+    lookup = without_log({key: params[key] for key in Lookup.__annotations__ if key in params})
     relevant = metric.with_params(**params)[0].audit_findings
     own: dict[str, Any] = {"calculate_p_value": False, "p_value_method": "approximate"}
     if isinstance(metric, WEAT):
@@ -90,13 +81,23 @@ def _of_biases(
         if "shared-lean" in relevant:
             yield from _shared_lean(audit)
         yield from (warning for warning in audit.warnings if warning.kind in relevant)
+    if isinstance(metric, RIPA):
+        one_direction = params.get("relation", "pairs") == "pca"
+    elif isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca":
+        one_direction = params.get("n_components", 1) == 1
+    else:
+        return
+    pairs = [list(pair) for pair in zip(*query.target_sets, strict=False)]
+    with contextlib.suppress(ValueError):  # no pair is complete: the score has its own reason
+        found = audit_direction(pairs, model, preprocessors=lookup.get("preprocessors")).warnings
+        kinds = _OF_PAIRS | ({"low-correlation"} if isinstance(metric, RIPA) else set())
+        yield from (each for each in found if one_direction or each.kind in kinds)
 
 
 def between_two_groups(query: Query) -> list[Query]:
     """Return a query with two attribute sets for each two groups of a query.
 
-    The groups are its attribute sets. With a single attribute set, they are its target sets, and
-    the attribute words become the targets.
+    The groups are its attribute sets or, if there is only one, its target sets.
     """
     if query.template[1] < 2:
         names = query.attribute_sets_names, query.target_sets_names
@@ -112,25 +113,3 @@ def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:
         if shared and abs(float(positions.mean())) > LEAN * DEFAULT_EPSILON:
             towards = audit.attributes[0 if mean > 0 else 1].name
             yield AuditWarning._of("shared-lean", name=use.name, towards=towards, mean=mean)
-
-
-def _of_directions(
-    metric: BaseMetric,
-    query: Query,
-    model: WordEmbeddingModel,
-    params: Mapping[str, Any],
-    lookup: Mapping[str, Any],
-) -> Iterator[AuditWarning]:
-    if isinstance(metric, RIPA):
-        one_direction = params.get("relation", "pairs") == "pca"
-    elif isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca":
-        one_direction = params.get("n_components", 1) == 1
-    else:
-        return
-    pairs = [list(pair) for pair in zip(*query.target_sets, strict=False)]
-    try:
-        audit = audit_direction(pairs, model, preprocessors=lookup.get("preprocessors"))
-    except ValueError:  # no pair is complete: the score has its own reason
-        return
-    kinds = _OF_PAIRS | ({"low-correlation"} if isinstance(metric, RIPA) else set())
-    yield from (found for found in audit.warnings if one_direction or found.kind in kinds)

@@ -10,13 +10,18 @@ import contextlib
 import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, NamedTuple
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
 
 import numpy as np
+from scipy.linalg import null_space, orthogonal_procrustes
+from scipy.optimize import brentq, minimize
 
 from wefe._checks import found
+from wefe._plain import Facts
 from wefe._progress import progress_bar
-from wefe.audit._theorems import Design, attainable
+from wefe.audit._theorems import Design, Property, attainable
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._direction import bias_subspace
@@ -37,7 +42,7 @@ CLEAR_GAP: Final = 0.02
 UNDEFINED: Final = (ValueError, ArithmeticError, np.linalg.LinAlgError)
 
 _GRID: Final = 12
-_SIDES: Final[dict[int, Literal["maximum", "minimum"]]] = {1: "maximum", -1: "minimum"}
+_SIDES: Final = {1: "maximum", -1: "minimum"}
 
 
 class Case(NamedTuple):
@@ -49,21 +54,122 @@ class Case(NamedTuple):
     how: str
 
 
-class Finding(NamedTuple):
-    """A counterexample of one case, or of two whose extremes of the score differ."""
+@dataclass(frozen=True, eq=False, repr=False)
+class Counterexample(Facts):
+    """Vectors that show that a metric lacks a property; you can evaluate them again.
 
-    cases: tuple[Case, ...]
-    side: Literal["maximum", "minimum"] | None = None
+    Attributes
+    ----------
+    property : {'comparable', 'trustworthy', 'no_false_alarm'}
+        The refuted property. 'trustworthy': a word is clearly biased, but the score is b_0.
+        'no_false_alarm': no word is biased, but the score is undefined or not b_0. 'comparable': in
+        two models with different groups, the score of the first is beyond the extreme of the
+        second.
+    metric, params, query : BaseMetric, dict, Query
+        The metric, the parameters of its `run_query`, and the query.
+    vectors, scores : tuple of dict, tuple of float
+        For each model, word -> vector of shape (dim,), and the score; NaN if undefined.
+    biases : tuple of dict
+        For each model, neutral word -> individual bias: the largest difference of its mean cosines
+        with two groups, in [0, 2]. For two groups, this is ``abs(s(w, A, B))``.
+    b_0, how : float, str
+        The no-bias value, and how the vectors were constructed or found.
+    side, extremes : {'maximum', 'minimum'} or None, tuple of float or None
+        For 'comparable': which extreme differs, and its value for the groups of each model, in
+        closed form if `proven`, otherwise the best of a long search.
+    proven : bool
+        False if the extremes rest on a search, which is evidence but not a proof.
+
+    Examples
+    --------
+    >>> from wefe.audit import check_requirements
+    >>> example = check_requirements("weat").counterexamples["trustworthy"]
+    >>> example.biases[0], example.evaluate()
+    ({'w0_0': 1.0, 'w0_1': 1.0, 'w1_0': 0.71, 'w1_1': 0.71}, [0.0])
+    """
+
+    property: Property
+    metric: BaseMetric
+    params: Mapping[str, Any]
+    query: Query
+    vectors: tuple[dict[str, Vectors], ...]
+    scores: tuple[float, ...]
+    biases: tuple[dict[str, float], ...]
+    b_0: float
+    how: str
+    side: str | None = None
     extremes: tuple[float, float] | None = None
-    #: False if the extremes rest on a search.
     proven: bool = True
+
+    def models(self) -> list[WordEmbeddingModel]:
+        """Rebuild the models from the vectors.
+
+        Returns
+        -------
+        list of WordEmbeddingModel
+            One for each entry of `vectors`.
+        """
+        return [
+            WordEmbeddingModel.from_arrays(
+                list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
+            )
+            for i, vectors in enumerate(self.vectors)
+        ]
+
+    def evaluate(self, metric: BaseMetric | None = None) -> list[float]:
+        """Compute the scores from the vectors.
+
+        Parameters
+        ----------
+        metric : BaseMetric, optional
+            Another metric for `query` and `params`, such as a modified version. Default: the
+            refuted one.
+
+        Returns
+        -------
+        list of float
+            One score per model. If the stored score is undefined, an error of the metric also gives
+            NaN.
+        """
+        scores = []
+        for model, stored in zip(self.models(), self.scores, strict=True):
+            try:
+                result = result_of(metric or self.metric, self.query, model, **self.params)
+                scores.append(float(result["result"]))
+            except UNDEFINED:
+                if not math.isnan(stored):
+                    raise
+                scores.append(math.nan)
+        return scores
+
+    def _plain(self) -> dict[str, Any]:
+        return super()._plain() | {
+            "metric": type(self.metric).__name__,
+            "params": {name: as_text(value) for name, value in self.params.items()},
+            "query": self.query.dict(),
+        }
+
+    def __str__(self) -> str:
+        if self.extremes is not None:
+            basis = "in closed form" if self.proven else "the best of a long search, not a proof"
+            return (
+                f"the {self.side} is {self.extremes[0]:.3g} for one model's groups and "
+                f"{self.extremes[1]:.3g} for another's ({basis})"
+            )
+        score = "undefined" if math.isnan(self.scores[0]) else f"{self.scores[0] + 0.0:.3g}"
+        word = "no word is biased"
+        if self.property == "trustworthy":
+            word = f"a word has a bias of {max(self.biases[0].values()):.3g}"
+        return f"score {score} though {word} ({self.how})"
+
+    def __repr__(self) -> str:
+        return f"<Counterexample: {type(self.metric).__name__} is not {self.property}: {self}>"
 
 
 class Probe:
     """A metric as a function of arrays; every score is that of `run_query` on a model of them.
 
-    `sizes` are the numbers of words of each neutral set; scores within `tolerance` of b_0 may be
-    b_0.
+    `sizes` are the numbers of words of each neutral set, `scores` all scores computed so far.
     """
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
@@ -74,45 +180,47 @@ class Probe:
         self._words = list(itertools.chain(*groups, *neutral))
         self._neutral_words = list(itertools.chain(*neutral))
         self.b_0 = float(metric.scale(self.query, **params).no_bias_value)
-        self.n_scores, self.n_undefined = 0, 0
-        self.lowest, self.highest = math.inf, -math.inf
+        self.scores: list[float] = []
         self.errors: dict[str, str] = {}
-        self._refused: Exception | None = None
+        self.refused: Exception | None = None
+        self.attainable = partial(attainable, metric, params, sizes=self.sizes)
 
-    def vectors(self, groups: Vectors, words: Vectors) -> dict[str, Vectors]:
-        rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
-        return dict(zip(self._words, rows, strict=True))
-
-    def biases(self, groups: Vectors, words: Vectors) -> dict[str, float]:
-        """Return the largest difference of mean cosines of every neutral word."""
-        return dict(zip(self._neutral_words, spreads(groups, words).tolist(), strict=True))
+    def refute(self, name: Property, *cases: Case, **more: Any) -> Counterexample:
+        """Return a counterexample of one case, or of two whose extremes of the score differ."""
+        spread = [spreads(case.groups, case.words).tolist() for case in cases]
+        return Counterexample(
+            property=name,
+            metric=self.metric,
+            params=dict(self.params),
+            query=self.query,
+            vectors=tuple(
+                dict(zip(self._words, _rows(case.groups, case.words), strict=True))
+                for case in cases
+            ),
+            scores=tuple(case.score for case in cases),
+            biases=tuple(dict(zip(self._neutral_words, own, strict=True)) for own in spread),
+            b_0=self.b_0,
+            how=" against ".join(case.how for case in cases),
+            **more,
+        )
 
     def score(self, groups: Vectors, words: Vectors) -> float:
         """Return the score minus b_0; NaN if undefined or infinite."""
-        rows = np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
+        rows = _rows(groups, words)
         model = WordEmbeddingModel.from_arrays(self._words, rows, name="counterexample")
-        self.n_scores += 1
         try:
             score = float(result_of(self.metric, self.query, model, **self.params)["result"])
         except UNDEFINED as error:
             self.errors.setdefault(type(error).__name__, str(error).partition("\n")[0])
             if not isinstance(error, UnanswerableError):
-                self._refused = error
+                self.refused = error
             score = math.nan
-        if not math.isfinite(score):
-            self.n_undefined += 1
-            return math.nan
-        self.lowest, self.highest = min(self.lowest, score), max(self.highest, score)
-        return score - self.b_0
+        self.scores.append(score if math.isfinite(score) else math.nan)
+        return self.scores[-1] - self.b_0
 
-    def attainable(self, groups: Vectors) -> tuple[float, float] | None:
-        """Return the smallest and largest score for these groups, if known in closed form."""
-        return attainable(self.metric, self.params, groups, self.sizes)
 
-    def check_answers(self) -> None:
-        """Raise the metric's error if it answered no query, because its parameters may be wrong."""
-        if self._refused is not None and self.n_undefined == self.n_scores:
-            raise self._refused
+def _rows(groups: Vectors, words: Vectors) -> Vectors:
+    return np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
 
 
 def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
@@ -134,17 +242,18 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
 
 
 def check_repeatable(probe: Probe, rng: np.random.Generator) -> None:
-    """Raise an error if a metric gives different scores for the same vectors."""
     for _ in range(3):
         groups, words = _random_groups(probe.design, rng), _random_words(probe.design, rng)
         first, second = probe.score(groups, words), probe.score(groups, words)
-        if not (first == second or (math.isnan(first) and math.isnan(second))):
+        if not np.array_equal(first, second, equal_nan=True):
             raise ValueError(
                 f"{probe.metric.metric_name} is random: the same vectors scored "
                 f"{first + probe.b_0:.6g} and then {second + probe.b_0:.6g}. Give it a seed in "
                 f"metric_params, for example random_state=0; got {found(dict(probe.params))}."
             )
-    probe.check_answers()
+    # If the metric answered no query, its parameters may be wrong.
+    if probe.refused is not None and np.isnan(probe.scores).all():
+        raise probe.refused
 
 
 def spreads(groups: Vectors, words: Vectors) -> Vectors:
@@ -175,7 +284,7 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     outliers[1] = -outliers[0]
     outliers[2:] = axes[-1]
     outliers[:2, :, 0] = np.array([[1.0], [-1.0]])
-    yield "pairs as in theorem 6", unit_rows(outliers.reshape(-1, design.dim)).reshape(shape)
+    yield "pairs as in theorem 6", _of_unit_length(outliers)
     # The first group is compact, the others scatter, so their means are shorter.
     uneven = 0.5 * orthogonal
     uneven[:, :, -1] = math.sqrt(0.75) * alternating
@@ -187,14 +296,18 @@ def constructed_groups(design: Design) -> Iterator[tuple[str, Vectors]]:
     tilted[:, :half] = orthogonal[:, :half]
     tilted[:, half:, -1] = 1
     tilted[0, half:, design.n_groups - 2 + (design.dim > design.n_groups + 1) * 2] += 0.5
-    yield "pairs of different length", unit_rows(tilted.reshape(-1, design.dim)).reshape(shape)
+    yield "pairs of different length", _of_unit_length(tilted)
     mixed = orthogonal.copy()
     mixed[0, half:] = axes[1]
     mixed[1, half:] = -axes[0]
     yield "groups that mix", mixed
     near = 0.1 * orthogonal
     near[:, :, -1] = 1
-    yield "near groups", unit_rows(near.reshape(-1, design.dim)).reshape(shape)
+    yield "near groups", _of_unit_length(near)
+
+
+def _of_unit_length(groups: Vectors) -> Vectors:
+    return unit_rows(groups.reshape(-1, groups.shape[-1])).reshape(groups.shape)
 
 
 def _balanced(n_points: int, dim: int) -> Vectors:
@@ -213,10 +326,8 @@ def _random_groups(design: Design, rng: np.random.Generator) -> Vectors:
     while True:
         centres = rng.normal(size=(design.n_groups, 1, design.dim))
         scatter = rng.uniform(0, 2)
-        words = centres + scatter * rng.normal(
-            size=(design.n_groups, design.group_size, design.dim)
-        )
-        groups = unit_rows(words.reshape(-1, design.dim)).reshape(words.shape)
+        noise = rng.normal(size=(design.n_groups, design.group_size, design.dim))
+        groups = _of_unit_length(centres + scatter * noise)
         if np.linalg.norm(groups[0].mean(axis=0) - groups[1].mean(axis=0)) > 4 * CLEAR_BIAS:
             return groups
 
@@ -230,8 +341,6 @@ def _random_words(design: Design, rng: np.random.Generator) -> Vectors:
 
 def constructed_words(design: Design, groups: Vectors) -> Iterator[tuple[str, Vectors]]:
     """Yield words with special positions relative to the groups, by name."""
-    from scipy.linalg import null_space
-
     n, half = design.n_targets, (design.n_targets + 1) // 2
     means = groups.mean(axis=1)
     difference = means[0] - means[1]
@@ -280,7 +389,9 @@ def _direction(vector: Vectors, otherwise: Vectors | None = None) -> Vectors:
 # Trustworthy: a biased word, but the score is b_0
 
 
-def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) -> Finding | None:
+def search_trustworthy(
+    probe: Probe, n_trials: int, rng: np.random.Generator
+) -> Counterexample | None:
     """Search for words of which one is clearly biased although the score is b_0."""
     constructed = (
         _if_untrustworthy(probe, groups, words, f"{name}; {words_name}")
@@ -288,7 +399,7 @@ def search_trustworthy(probe: Probe, n_trials: int, rng: np.random.Generator) ->
         for words_name, words in constructed_words(probe.design, groups)
     )
     tried = itertools.chain(constructed, _random_trials(probe, n_trials, rng))
-    return next((Finding((case,)) for case in tried if case), None)
+    return next((probe.refute("trustworthy", case) for case in tried if case), None)
 
 
 def _random_trials(probe: Probe, n_trials: int, rng: np.random.Generator) -> Iterator[Case | None]:
@@ -336,8 +447,6 @@ def _is_stable(probe: Probe, groups: Vectors, words: Vectors, tolerance: float =
 
 def _on_path(probe: Probe, groups: Vectors, u: Vectors, v: Vectors) -> Case | None:
     """Search for b_0 on a closed path of words, from each row of `u` via the row of `v`."""
-    from scipy.optimize import brentq
-
     u = unit_rows(u)
     v = unit_rows(v - np.sum(u * v, axis=1, keepdims=True) * u)
 
@@ -359,8 +468,6 @@ def _by_minimising(
     probe: Probe, groups: Vectors, start: Vectors, *, all_equal: bool
 ) -> Case | None:
     """Minimise |score - b_0| over words of which one stays clearly biased."""
-    from scipy.optimize import minimize
-
     n, dim = start.shape
 
     def words_of(x: Vectors) -> Vectors:
@@ -386,7 +493,9 @@ def _by_minimising(
 # No false alarm: no biased word, but the score is not b_0, or there is none
 
 
-def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) -> Finding | None:
+def search_false_alarm(
+    probe: Probe, n_trials: int, rng: np.random.Generator
+) -> Counterexample | None:
     """Search for unbiased words with a score far from b_0, or undefined."""
     clearest: Case | None = None
     undefined: Case | None = None
@@ -403,7 +512,7 @@ def search_false_alarm(probe: Probe, n_trials: int, rng: np.random.Generator) ->
         elif math.isnan(score) and not (undefined or math.isnan(probe.score(groups, words))):
             undefined = case
     found = clearest or undefined
-    return Finding((found,)) if found else None
+    return probe.refute("no_false_alarm", found) if found else None
 
 
 def _many_words(
@@ -435,7 +544,7 @@ def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
 
 def search_comparable(
     probe: Probe, n_trials: int, rng: np.random.Generator, *, proven: bool
-) -> Finding | None:
+) -> Counterexample | None:
     """Search for two sets of groups with different extremes of the score.
 
     With `proven`, the extremes are those of the closed form, if there is one.
@@ -464,7 +573,8 @@ def search_comparable(
         if sign * (extremes[0] - extremes[1]) <= margin:
             return None
         if known or (key := (sign, *second.groups.flat)) in searched:
-            return Finding((first, second), _SIDES[sign], extremes, known)
+            facts = {"side": _SIDES[sign], "extremes": extremes, "proven": known}
+            return probe.refute("comparable", first, second, **facts)
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
@@ -499,8 +609,6 @@ def _extremes(
 
     Empty if no score is defined, or one depends on the rounding of vectors.
     """
-    from scipy.optimize import minimize
-
     design = probe.design
     starts = [*carried, *(words for _, words in constructed_words(design, groups))]
     starts += [_random_words(design, rng) for _ in range(n_random)]
@@ -529,8 +637,9 @@ def _extremes(
 
 
 def _turn(own: Vectors, others: Vectors) -> Vectors:
-    """Return the rotation that brings groups closest to other groups."""
-    from scipy.linalg import orthogonal_procrustes
-
     means = [groups.mean(axis=1) - groups.mean(axis=(0, 1)) for groups in (own, others)]
     return np.asarray(orthogonal_procrustes(*means)[0])
+
+
+def as_text(value: Any) -> Any:
+    return value if isinstance(value, bool | int | float | str | None) else repr(value)

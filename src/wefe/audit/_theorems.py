@@ -38,13 +38,12 @@ class IndividualBias(BaseMetric):
     """The individual bias s(w, A, B) of one word, as a metric: the first row of table 1.
 
     The target set contains the word, the attribute sets are the groups. The score is a difference
-    of mean cosines, in [-2, 2]; 0 if the word is equally close to both groups. See
-    :func:`wefe.metrics.association`. A target set of several words raises a ValueError.
+    of mean cosines, in [-2, 2]; 0 if the word is equally close to both groups. A target set of
+    several words raises a ValueError.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> from wefe.audit import IndividualBias
     >>> query = Query([["nurse"]], [["she", "her"], ["he", "him"]])
     >>> IndividualBias().run_query(query, load_test_model())["result"]
     0.248
@@ -125,8 +124,11 @@ def theorems_of(
     for entry in read_texts("theorems.toml").get(name, ()):
         if entry.get("when", {}).items() <= facts.items():
             words = {key: entry[key] for key in ("short", "reason", "source") if key in entry}
-            about = [each for each in get_args(Property) if each in entry]
-            proven |= {each: Theorem(name, each, entry[each], **words) for each in about}
+            proven |= {
+                each: Theorem(name, each, entry[each], **words)
+                for each in get_args(Property)
+                if each in entry
+            }
     return proven
 
 

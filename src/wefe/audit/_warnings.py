@@ -15,14 +15,11 @@ class AuditWarning:
 
     Attributes
     ----------
-    kind : str
-        Name of the reason, such as 'cancelling-biases'.
-    message : str
-        Explanation in one or two sentences.
+    kind, message : str
+        Name of the reason, such as 'cancelling-biases', and explanation in one or two sentences.
 
     Examples
     --------
-    >>> from wefe.audit import AuditWarning
     >>> print(AuditWarning("few-sets", "There is no more than 1 set."))
     few-sets: There is no more than 1 set.
     """
@@ -32,7 +29,6 @@ class AuditWarning:
 
     @classmethod
     def _of(cls, kind: str, **facts: Any) -> AuditWarning:
-        """Return the warning of a kind, with facts filled into its text."""
         return cls(kind, read_texts("warnings.toml")[kind].format(**facts))
 
     def __str__(self) -> str:
@@ -41,6 +37,5 @@ class AuditWarning:
 
 @functools.cache
 def read_texts(name: str) -> dict[str, Any]:
-    """Return the content of a TOML file of the package."""
     file = resources.files("wefe.audit").joinpath(name)
     return tomllib.loads(file.read_text(encoding="utf-8"))

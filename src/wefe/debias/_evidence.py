@@ -38,6 +38,7 @@ from wefe.quality import Benchmark, load_benchmark
 from wefe.quality._analogies import answer_analogies
 from wefe.quality._evaluate import pair_cosines
 from wefe.query import Query
+from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
 
@@ -497,18 +498,15 @@ def residual_rows(
     neighbor_notes = list(notes)
     asked = vocabulary[: 2 * n_words]
     if words is not None:
-        asked = np.unique(_numbers(common, words))
-        asked = asked[asked >= 0]
-        n_lost = len(set(words)) - len(asked)
-        neighbor_notes += [f"{n_lost} of {len(set(words))} words not found"] * bool(n_lost)
-    everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
-    if k >= len(everything):
-        k = len(everything) - 1
-        neighbor_notes.append(f"{k} neighbours, because there are few words")
+        asked = asked_words(common, words, None, neighbor_notes)
+    everything, looked_at, k = places_of(asked, vocabulary, k, neighbor_notes)
     rows: list[Row] = []
-    looked_at = np.flatnonzero(np.isin(everything, asked))
     for position, subject in enumerate(subjects):
-        biases = _biases(common, everything, stand_for[[position]], np.delete(stand_for, position))
+        words_of = everything, stand_for[[position]], np.delete(stand_for, position)
+        biases = [
+            bias_by_projection(*(common.vectors(number, each) for each in words_of))
+            for number in range(len(common.models))
+        ]
         order = np.argsort(-biases[0][: len(vocabulary)], kind="stable")
         sides = order[:per_side], order[::-1][:per_side]
         looks = []
@@ -526,11 +524,26 @@ def residual_rows(
     return rows
 
 
-def _biases(common: CommonWords, numbers: Rows, first: Rows, others: Rows) -> list[Numbers]:
-    return [
-        bias_by_projection(*(common.vectors(model, each) for each in (numbers, first, others)))
-        for model in range(len(common.models))
-    ]
+def asked_words(
+    common: CommonWords, words: Sequence[str], preprocessors: Preprocessors | None, notes: list[str]
+) -> Rows:
+    """Return the numbers of words, each in its first form that all models have."""
+    checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
+    of_words = {word: map(common.find, variants(word, checked, prefix)) for word in words}
+    hits = [next((hit for hit in hits if hit is not None), -1) for hits in of_words.values()]
+    asked = common.usable(np.unique([hit for hit in hits if hit >= 0]).astype(np.intp))
+    if len(asked) < len(hits):
+        notes.append(f"{len(hits) - len(asked)} of {len(hits)} words not found")
+    return asked
+
+
+def places_of(asked: Rows, vocabulary: Rows, k: int, notes: list[str]) -> tuple[Rows, Rows, int]:
+    """Return vocabulary and other words asked for, the places of the latter, and at most k."""
+    everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
+    if k >= len(everything):
+        k = len(everything) - 1
+        notes.append(f"{k} neighbours, because there are few words")
+    return everything, np.flatnonzero(np.isin(everything, asked)), k
 
 
 def without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations, compress
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import check_bool, check_number, check_positive_int, check_word_set
 from wefe._progress import progress_bar
@@ -18,9 +18,6 @@ from wefe.models._search import directions as unit_vectors
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Words per block: the cosines of a block take 16 MB.
 _BLOCK = 1024, 2048
@@ -63,8 +60,7 @@ def generate_analogies(
         False uses each word once as x and once as y, in its best remaining pair, as the published
         code does. True returns all pairs.
     preprocessors : list of dict, optional
-        Variants of each word of the criterion and of a list `among`; see
-        :class:`wefe.embeddings.Lookup`.
+        Variants of the words of the criterion and of `among`; see :class:`wefe.embeddings.Lookup`.
     progress : bool, default=True
         Whether to show a progress bar for long searches.
 
@@ -73,10 +69,9 @@ def generate_analogies(
     pandas.DataFrame
         Sorted by descending score for each pair of groups, with the columns
 
-        - `first_group`, `second_group`: names of the groups
+        - `first_group`, `second_group`
         - `first`, `second`: the words x and y, without the model's prefix
-        - `score`: cos(g, x - y), in (0, 1]
-        - `distance`: ||x - y|| of the unit vectors
+        - `score`, in (0, 1], and `distance`
         - `is_definitional`: whether both are specific words of the criterion. Whether another
           pair is a stereotype needs human judgement.
 
@@ -88,14 +83,10 @@ def generate_analogies(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> analogies = generate_analogies(load_test_model(), n=50, among=5000)
-    >>> analogies.loc[[0, 1], ["first", "second", "score", "is_definitional"]].round(3)
-         first   second  score  is_definitional
-    0      she       he  0.864             True
-    1  herself  himself  0.789             True
+    >>> analogies = generate_analogies(load_test_model(), n=1, among=5000)
+    >>> analogies[["first", "second", "score", "is_definitional"]].round(3).values.tolist()
+    [['she', 'he', 0.864, True]]
     """
-    import pandas as pd
-
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     n = check_positive_int("n", n)
     if not 0 < check_number("threshold", threshold) <= 2:
@@ -165,8 +156,7 @@ def candidates(
         vectors = model.rows(rows[own])
         usable = unit_vectors(vectors)[1]
         return list(compress(words, usable)), vectors[usable]
-    known = look_up(model, check_word_set("among", among), preprocessors)
-    known.log(model, "among")
+    known = look_up(model, check_word_set("among", among), preprocessors, "among")
     return known.forms, known.vectors
 
 

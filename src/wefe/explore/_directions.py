@@ -42,8 +42,8 @@ class BiasDirections:
     groups : tuple of str
         Names of the groups.
     towards : ndarray of shape (n_groups, dim)
-        A unit vector towards each group: the bias direction g and -g for two groups, otherwise
-        those of :func:`wefe.metrics.group_directions`.
+        A unit vector towards each group, from :func:`wefe.metrics.group_directions`: the bias
+        direction g and -g for two groups.
     subspace : ndarray of shape (n_directions, dim)
         Orthonormal basis of the subspace that they span; only g for two groups.
     explained_variance_ratio : ndarray
@@ -62,9 +62,8 @@ class BiasDirections:
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
-    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse", "engineer"])).round(2)
-    array([[ 0.32, -0.32],
-           [ 0.05, -0.05]])
+    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse"])).round(2)
+    array([[ 0.32, -0.32]])
     """
 
     name: str
@@ -188,7 +187,7 @@ def bias_directions(
     ----------
     model : WordEmbeddingModel
         The model.
-    criterion : str, Criterion, mapping or sequence, default='gender'
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
         One of
 
         - a name from :func:`wefe.datasets.list_criteria` (only words that ship with the package; no
@@ -196,9 +195,9 @@ def bias_directions(
         - a criterion, for example ``load_criterion("gender")`` with all its specific words
         - the words of each group, matched by position:
           ``{"female": ["she", "woman"], "male": ["he", "man"]}``
-        - tuples of words that differ only in the group: ``[("she", "he"), ("woman", "man")]``, or
-          one such tuple; the first tuple names the groups. Pass target sets of a query as a mapping
-        - directions found in any model of the same dimension
+        - tuples of words that differ only in the group, or one such tuple: ``[("she", "he"),
+          ("woman", "man")]``; the first tuple names the groups
+        - a BiasDirections of any model of the same dimension
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
 
@@ -234,13 +233,10 @@ def bias_directions(
     known = as_criterion(criterion)
     sets = list(known.definitional_sets)
     unusable = [look_up(model, words, preprocessors).unusable for words in sets]
-    if any(unusable):
-        logger.warning(
-            "definitional sets left out because these words have no direction: %s",
-            [words for words in unusable if words],
-        )
+    if bad := [words for words in unusable if words]:
+        logger.warning("definitional sets left out because these words have no direction: %s", bad)
         # If no set is left, the look-up below raises the error.
-        sets = [words for words, bad in zip(sets, unusable, strict=True) if not bad] or sets
+        sets = [words for words, lost in zip(sets, unusable, strict=True) if not lost] or sets
     complete = definitional_vectors(model, sets, "definitional_sets", preprocessors)
     # A set has fewer vectors than words if words share a form in the vocabulary.
     vectors = [part.vectors[np.array(part.first_row, int)] for part in complete]
@@ -259,7 +255,7 @@ def bias_directions(
         subspace,
         bias_subspace(groups).explained_variance_ratio,
         np.array([(part @ axis).mean() for part, axis in zip(groups, towards, strict=True)]),
-        tuple(tuple(words) for words in sets),
+        tuple(map(tuple, sets)),
         len(known.definitional_sets) - len(sets),
         model.name,
         known,
@@ -267,26 +263,22 @@ def bias_directions(
 
 
 def as_criterion(criterion: Any) -> Criterion:
-    """Return a criterion, given by name or by its words."""
     if isinstance(criterion, BiasDirections):
         return criterion.criterion
     if isinstance(criterion, Criterion):
         return criterion
     if isinstance(criterion, str | os.PathLike):
         return load_criterion(criterion, offline=True)
-    if isinstance(criterion, Mapping) and criterion:
-        names = list(criterion)
-        sets: Any = list(zip_longest(*criterion.values()))
+    sets: Any = criterion
+    names: list[str] = []
+    if isinstance(criterion, Mapping):
+        names, sets = [*criterion], [*zip_longest(*criterion.values())]
         title = " and ".join(names)
-    elif (
-        isinstance(criterion, Sequence)
-        and criterion
-        and all(isinstance(each, Sequence) for each in criterion)
-    ):
+    elif isinstance(criterion, Sequence) and all(isinstance(each, Sequence) for each in criterion):
         sets = [criterion] if all(isinstance(word, str) for word in criterion) else criterion
         names = [*sets[0]]
         title = " - ".join(names)
-    else:
+    if not names:
         raise TypeError(
             "criterion must be a name such as 'gender', a Criterion, the words of each group, or "
             f"tuples of words; got {found(criterion)}."

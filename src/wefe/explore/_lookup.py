@@ -37,25 +37,16 @@ class Found(NamedTuple):
     unusable: tuple[str, ...]
     repeated: tuple[str, ...]
 
-    def log(self, model: WordEmbeddingModel, name: str) -> None:
-        """Log which words are left out, and why."""
-        n = len(self.words) + len(self.lost) + len(self.unusable) + len(self.repeated)
-        for what, words in (
-            ("lacks", self.lost),
-            ("has only zero or non-finite vectors for", self.unusable),
-            ("already has in another form", self.repeated),
-        ):
-            if words:
-                logger.warning(
-                    "%s %s %d of %d words of %r: %s",
-                    *(model.name, what, len(words), n, name, ", ".join(words)),
-                )
-
 
 def look_up(
-    model: WordEmbeddingModel, words: Sequence[str], preprocessors: Preprocessors | None
+    model: WordEmbeddingModel,
+    words: Sequence[str],
+    preprocessors: Preprocessors | None,
+    called: str | None = None,
 ) -> Found:
     """Look up each word separately, so that a problem with one does not affect the others.
+
+    If a list of words is `called` something, those left out are logged.
 
     >>> model = WordEmbeddingModel((["a", "b"], np.array([[1.0, 0.0], [0.0, 0.0]])), "toy")
     >>> look_up(model, ["a", "A", "b", "c"], [{}, {"lowercase": True}])[2:]
@@ -68,7 +59,7 @@ def look_up(
             first.setdefault(hit[0], word)
     vectors = np.asarray(model.get_vectors(list(first)), np.float64).reshape(-1, model.dim)
     directed = directions(vectors)[1]
-    return Found(
+    found = Found(
         list(itertools.compress(first.values(), directed)),
         bare_words(model, itertools.compress(first, directed)),
         vectors[directed],
@@ -76,6 +67,16 @@ def look_up(
         tuple(itertools.compress(first.values(), ~directed)),
         tuple(word for word, hit in hits.items() if hit and first[hit[0]] != word),
     )
+    left_out = {
+        "lacks": found.lost,
+        "has only zero or non-finite vectors for": found.unusable,
+        "already has in another form": found.repeated,
+    }
+    for what, own in left_out.items():
+        if own and called is not None:
+            facts = model.name, what, len(own), len(hits), called, ", ".join(own)
+            logger.warning("%s %s %d of %d words of %r: %s", *facts)
+    return found
 
 
 def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:

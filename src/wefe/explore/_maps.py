@@ -39,10 +39,8 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
 
     Examples
     --------
-    >>> in_two_dimensions([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]).round(2)
-    array([[-0.76, -0.07],
-           [ 0.66, -0.11],
-           [ 0.1 ,  0.19]])
+    >>> in_two_dimensions([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])[:1].round(2)
+    array([[-0.76, -0.07]])
     """
     check_choice("method", method, METHODS)
     units = unit("vectors", vectors)

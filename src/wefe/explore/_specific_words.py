@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe._progress import progress_bar
@@ -18,9 +19,6 @@ from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.models._passes import forms, vocabulary_blocks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _SCORES = ("precision", "recall", "f1")
 
@@ -51,8 +49,8 @@ class SpecificWords:
     --------
     >>> from wefe import load_test_model
     >>> specific = learn_specific_words(load_test_model(), n_folds=5)
-    >>> specific.n_seed, specific.lost, list(specific.scores())
-    (232, (), ['mean', 'lower', 'upper'])
+    >>> specific.n_seed, len(specific.words)
+    (232, 244)
     """
 
     model_name: str
@@ -75,7 +73,6 @@ class SpecificWords:
         of a 95 % t-interval, cut to [0, 1]. Precision is an underestimate, because specific words
         that are not seed words count as errors.
         """
-        import pandas as pd
         from scipy.stats import sem, t
 
         mean = self.folds.mean(axis=0)
@@ -87,8 +84,6 @@ class SpecificWords:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame of `word`, `decision` and `is_seed`, by descending decision value."""
-        import pandas as pd
-
         columns = {"word": self.words, "decision": self.decisions, "is_seed": self.is_seed}
         return pd.DataFrame(columns)
 
@@ -116,10 +111,9 @@ def learn_specific_words(
     """Find all words of a vocabulary that resemble some group-specific words.
 
     A linear support vector machine separates the unit vectors of the seed words from those of other
-    words (Bolukbasi et al., NeurIPS 2016, section 7 and appendix C). The result contains the seed
-    words and all words that it classifies as specific. Review them before use: names and
-    stereotypes similar to the seed words may be among them, especially with few other training
-    words or ``class_weight='balanced'``.
+    words (Bolukbasi et al., NeurIPS 2016, section 7 and appendix C). Review the words that it
+    classifies as specific before use: names and stereotypes similar to the seed words may be among
+    them, especially with few other training words or ``class_weight='balanced'``.
 
     Parameters
     ----------
@@ -128,7 +122,7 @@ def learn_specific_words(
     seed_words : sequence of str, optional
         Specific words, such as 'actress'. Use many different ones. Default: those of `criterion`.
     criterion : str, Criterion, mapping or sequence of tuples, default='gender'
-        The criterion; its specific words are used if there are no `seed_words`.
+        As in :func:`bias_directions`.
     among : int or sequence of str, default=50_000
         Words that count as not specific in training, unless they are seed words; as in
         :func:`generate_analogies`.
@@ -139,7 +133,7 @@ def learn_specific_words(
     n_folds : int, default=10
         Number of cross-validation folds, at least 2.
     preprocessors : list of dict, optional
-        Variants of each seed word and of a list `among`; see :class:`wefe.embeddings.Lookup`.
+        Variants of the seed words and of `among`; see :class:`wefe.embeddings.Lookup`.
     random_state : int, numpy.random.Generator or None, default=0
         Seed of the folds and the solver.
     progress : bool, default=True
@@ -158,11 +152,9 @@ def learn_specific_words(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> specific = learn_specific_words(load_test_model(), n_folds=5)
-    >>> len(specific.words), specific.scores()["mean"].round(2).to_dict()
-    (244, {'precision': 0.81, 'recall': 0.58, 'f1': 0.67})
+    >>> learn_specific_words(load_test_model(), n_folds=5).scores()["mean"].round(2).to_dict()
+    {'precision': 0.81, 'recall': 0.58, 'f1': 0.67}
     """
-    import pandas as pd
     from sklearn.metrics import precision_recall_fscore_support
     from sklearn.model_selection import StratifiedKFold
     from sklearn.svm import LinearSVC
@@ -171,15 +163,14 @@ def learn_specific_words(
         seed_words = as_criterion(criterion).specific_words
     seeds = check_word_set("seed_words", seed_words)
     seed = as_seed(random_state)
-    given = look_up(model, seeds, preprocessors)
-    given.log(model, "seed words")
+    given = look_up(model, seeds, preprocessors, "seed words")
     known = set(given.forms)
     words, vectors = candidates(model, among, preprocessors)
     beside = sorted(forms(model, known.difference(words)), key=model.vocab.__getitem__)
     if beside:
         vectors = np.concatenate([vectors, model.get_vectors(beside)])
         words = [*words, *bare_words(model, beside)]
-    labels = np.array([word in known for word in words])
+    labels = pd.Index(words).isin(known)
     if min(labels.sum(), (~labels).sum()) < check_positive_int("n_folds", n_folds):
         raise ValueError(
             f"n_folds={n_folds} needs at least {n_folds} seed words and {n_folds} other words; "

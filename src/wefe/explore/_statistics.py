@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import math
 from collections.abc import Mapping
@@ -9,22 +10,23 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
 from wefe._checks import check_choice, check_word_set, found
 from wefe._plain import plain
 from wefe._visible import draw
 from wefe.embeddings import embed_tuples
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
+from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
 from wefe.metrics._geometry import Vectors
+from wefe.metrics._jackknife import left_out
 from wefe.metrics._sc_weat import sc_weat_by_word
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 logger = logging.getLogger(__name__)
@@ -46,10 +48,8 @@ class Estimate:
 
     Attributes
     ----------
-    value : float
-        The estimate for the given words.
-    lower, upper : float
-        Bounds of the interval; NaN if there are none.
+    value, lower, upper : float
+        The estimate, and the bounds of its interval (NaN if there are none).
     p_value : float
         Two-sided p-value of the hypothesis that the value is 0, in [0, 1]; NaN if not tested.
 
@@ -96,11 +96,8 @@ class StatisticCorrelation:
     >>> from wefe import load_test_model
     >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
     ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
-    >>> correlate_with_statistic(load_test_model(), women).band(3).round(2)
-       statistic   fit   low  high
-    0       0.02 -0.03 -0.14  0.06
-    1       0.46  0.08  0.02  0.14
-    2       0.91  0.18  0.10  0.30
+    >>> correlate_with_statistic(load_test_model(), women).spearman.value
+    0.74
     """
 
     model_name: str
@@ -127,8 +124,6 @@ class StatisticCorrelation:
 
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame of `word`, `statistic` and `bias`, in the order of the statistic."""
-        import pandas as pd
-
         columns = {"word": self.words, "statistic": self.statistic, "bias": self.bias}
         return pd.DataFrame(columns)
 
@@ -163,8 +158,6 @@ class StatisticCorrelation:
             `statistic`, `fit`, `low` and `high` (quantiles of the resampled lines; NaN without
             intervals).
         """
-        import pandas as pd
-
         points = np.linspace(self.statistic.min(), self.statistic.max(), n_points)
         low = high = np.full(n_points, math.nan)
         if len(self.fits):
@@ -198,7 +191,6 @@ class StatisticCorrelation:
         return draw("plot_statistic", self.to_frame(), **shown | options)
 
     def _notes(self) -> list[str]:
-        """Describe what was measured, and for how many words."""
         words = f"{self.model_name}: {self.n} words"
         if self.lost:
             more = f" and {len(self.lost) - 5} more" * (len(self.lost) > 5)
@@ -245,15 +237,14 @@ def correlate_with_statistic(
     statistic : mapping from str to float, or pandas.Series
         A number for each word, for example ``fetch_occupation_shares(2015)["female"]``. NaN means
         that a word has no number.
-    criterion : str, Criterion, mapping, sequence of tuples, or BiasDirections, default='gender'
+    criterion : optional
         The groups, as in :func:`bias_directions`.
     group : str, optional
         The group towards which the bias is positive. Default: the first one.
     measure : {'projection', 'sc-weat'}, default='projection'
         'projection': cosine with the direction towards the group, in [-1, 1]. 'sc-weat': effect
         size of the word with the definitional words of the group and of all other groups as
-        attribute sets, in [-2, 2] for sets of equal size. Its comparison with a statistic is WEFAT
-        [1]_.
+        attribute sets, in [-2, 2] for sets of equal size, as in WEFAT [1]_.
     statistic_name : str, optional
         Name of the statistic in figures. Default: the name of a Series, or 'statistic'.
     preprocessors : list of dict, optional
@@ -298,8 +289,7 @@ def correlate_with_statistic(
     position = directions.groups.index(towards)
     has_number = np.isfinite(numbers)
     without_number = tuple(numbers.index[~has_number])
-    known = look_up(model, list(numbers.index[has_number]), preprocessors)
-    known.log(model, name)
+    known = look_up(model, list(numbers.index[has_number]), preprocessors, name)
     lost = known.lost + known.unusable
     if without_number:
         logger.warning("%s: no number, left out: %s", name, ", ".join(without_number))
@@ -312,7 +302,10 @@ def correlate_with_statistic(
     measured, bias = "cosine with the direction", directions.cosines(known.vectors)[:, position]
     if measure == "sc-weat":
         measured = "effect size"
-        bias = _effect_sizes(model, directions, position, known.vectors, preprocessors)
+        columns = list(map(dict.fromkeys, zip(*directions.sets, strict=True)))
+        sets = [[*columns.pop(position)], [*dict.fromkeys(itertools.chain(*columns))]]
+        a, b = embed_tuples(model, sets, "definitional words", preprocessors)
+        bias = sc_weat_by_word(known.vectors, a.vectors, b.vectors)
     x: Vectors = np.array(numbers[known.words], dtype=np.float64)
     return StatisticCorrelation(
         model.name,
@@ -331,8 +324,6 @@ def correlate_with_statistic(
 
 def _numbers(statistic: Any) -> pd.Series[float]:
     """Return the number of each word; NaN if missing."""
-    import pandas as pd
-
     if not isinstance(statistic, Mapping | pd.Series):
         raise TypeError(
             "statistic must be a mapping from words to numbers, or a pandas Series; got "
@@ -346,27 +337,10 @@ def _numbers(statistic: Any) -> pd.Series[float]:
     return pd.to_numeric(numbers).astype(np.float64)
 
 
-def _effect_sizes(
-    model: WordEmbeddingModel,
-    directions: BiasDirections,
-    position: int,
-    vectors: Vectors,
-    preprocessors: Preprocessors | None,
-) -> Vectors:
-    """Return the effect size of each word: definitional words of one group against others."""
-    columns = [tuple(dict.fromkeys(column)) for column in zip(*directions.sets, strict=True)]
-    others = [words for i, words in enumerate(columns) if i != position]
-    rest = tuple(dict.fromkeys(word for words in others for word in words))
-    a, b = embed_tuples(model, [columns[position], rest], "definitional words", preprocessors)
-    return sc_weat_by_word(vectors, a.vectors, b.vectors)
-
-
 def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
-    """Return correlations and the regression line, with intervals."""
     from scipy.stats import pearsonr, spearmanr
 
-    n, nothing = len(x), math.nan
-    reason: str | None
+    n, nothing, reason = len(x), math.nan, ""
     values = _line(x[None], y[None])[0]
     if np.isnan(values).any():
         which = "statistic" if np.ptp(x) == 0 else "bias"
@@ -383,11 +357,8 @@ def _estimates(x: Vectors, y: Vectors, wanted: Resampling) -> dict[str, Any]:
     )
     samples = np.concatenate([_line(x[rows], y[rows]) for rows in drawn])
     samples = samples[~np.isnan(samples).any(axis=1)]
-    first = np.arange(n - 1)
-    others = (first + (first >= np.arange(n)[part, None]) for part in chunks(n, at_once))
-    without_each = np.concatenate([_line(x[rows], y[rows]) for rows in others])
+    without_each = left_out(lambda kept: _line(x[None, kept], y[None, kept])[0], n, n)
     undefined = wanted.n_bootstrap - len(samples)
-    reason = ""
     if n < _FEWEST_FOR_INTERVALS:
         reason = f"it would mean nothing with {n} words; use at least {_FEWEST_FOR_INTERVALS}"
     elif undefined > MOST_UNDEFINED * wanted.n_bootstrap or np.isnan(without_each).any():

@@ -1,8 +1,4 @@
-"""External quality of embeddings: word similarity, analogies, categorisation, outlier detection.
-
-Rank models by quality as well as by bias (WEFE paper, section 4.2): a model may be good at one and
-bad at the other.
-"""
+"""External quality of embeddings: word similarity, analogies, categorisation, outlier detection."""
 
 import lazy_loader as lazy
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._progress import progress_bar
+from wefe._wordset import Vectors
 from wefe.models._search import Table, directions, read, search
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.quality._benchmark import Benchmark, forms_of
+from wefe.quality._benchmark import Benchmark, Mask, forms_of
 
 # Questions per batch; each batch reads the vectors of the model once.
 _BATCH = 4_096
@@ -23,8 +23,8 @@ _ZERO_LENGTH = 1e-12
 class Answers(NamedTuple):
     """Which questions were asked and answered correctly, in their order."""
 
-    asked: npt.NDArray[np.bool_]
-    right: npt.NDArray[np.bool_]
+    asked: Mask
+    right: Mask
     lost_words: tuple[str, ...]
     n_candidates: int
 
@@ -86,11 +86,8 @@ def _rows(
 
 
 def _solved(
-    table: Table,
-    n_candidates: int,
-    units: npt.NDArray[np.float64],
-    batch: Sequence[tuple[Any, ...]],
-) -> npt.NDArray[np.bool_]:
+    table: Table, n_candidates: int, units: Vectors, batch: Sequence[tuple[Any, ...]]
+) -> Mask:
     """Tell for which questions of a batch the right word is the nearest one."""
     _, a, b, c, banned, wanted = zip(*batch, strict=True)
     points = units[list(b)] - units[list(a)] + units[list(c)]

@@ -25,6 +25,7 @@ from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
+Mask: TypeAlias = npt.NDArray[np.bool_]
 # Number and text of a line.
 _Line: TypeAlias = tuple[int, str]
 _Items: TypeAlias = list[tuple[str, ...]]
@@ -154,12 +155,9 @@ class Benchmark:
         )
 
     def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the words of an item, without its label."""
         return item if self.kind == "similarity" else item[:-1]
 
-    def _answerable(
-        self, vocab: Collection[str], vocab_prefix: str | None
-    ) -> npt.NDArray[np.bool_]:
+    def _answerable(self, vocab: Collection[str], vocab_prefix: str | None) -> Mask:
         """Tell for each item whether a vocabulary has a form of all its words."""
         known = {
             word
@@ -169,7 +167,6 @@ class Benchmark:
         return np.array([known.issuperset(self._words_of(item)) for item in self.items])
 
     def _part(self, places: Sequence[int]) -> Benchmark:
-        """Return a benchmark of some items."""
         scores = tuple(self.scores[i] for i in places if self.scores)
         return dataclasses.replace(self, items=tuple(self.items[i] for i in places), scores=scores)
 
@@ -259,6 +256,7 @@ def load_benchmark(
     Examples
     --------
     >>> import tempfile
+    >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     file = Path(folder, "animals.tsv")
     ...     _ = file.write_text("cat\tmammal\ndog\tmammal\nowl\tbird\n")
@@ -366,10 +364,9 @@ def _guess(first: _Line, label: str) -> Kind:
     four_words = len(columns) == 4 == len(line.split()) and not any(map(_is_number, columns))
     if line.startswith(":") or four_words:
         return "analogy"
-    if len(columns) == 3:
-        return "similarity"
-    if len(columns) == 2:
-        return "categorisation"
+    kinds: dict[int, Kind] = {3: "similarity", 2: "categorisation"}
+    if len(columns) in kinds:
+        return kinds[len(columns)]
     raise _wrong(label, first, "does not show the kind of benchmark; pass kind")
 
 

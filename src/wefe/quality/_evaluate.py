@@ -6,25 +6,25 @@ import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
+from wefe._plain import plain
+from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import directions
-from wefe.models._word_embedding_model import check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.quality._analogies import answer_analogies
-from wefe.quality._benchmark import Benchmark, Kind, as_benchmark
-
-if TYPE_CHECKING:
-    from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.quality._benchmark import Benchmark, Kind, Mask, as_benchmark
 
 logger = logging.getLogger(__name__)
+
+# Score, number of items used, reason for NaN, and perhaps lost words and details.
+_Measured: TypeAlias = tuple[Any, ...]
 
 #: The default of gensim's evaluations.
 DEFAULT_SIZE = 300_000
@@ -60,9 +60,9 @@ class QualityScore:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.quality import Benchmark, evaluate
-    >>> pairs = [("cup", "bottle"), ("cup", "tree"), ("tree", "forest"), ("tree", "xyzzy")]
-    >>> judged = Benchmark("tiny", "similarity", pairs, [7.0, 0.4, 8.5, 0.0])
+    >>> from wefe.quality import Benchmark
+    >>> pairs = [("cup", "bottle"), ("cup", "tree"), ("tree", "xyzzy")]
+    >>> judged = Benchmark("tiny", "similarity", pairs, [7.0, 0.4, 0.0])
     >>> evaluate(load_test_model(), judged).lost_words
     ('xyzzy',)
     """
@@ -79,8 +79,7 @@ class QualityScore:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes by name, as plain data for JSON; a NaN score becomes None."""
-        score = None if math.isnan(self.score) else self.score
-        return {**asdict(self), "score": score, "lost_words": list(self.lost_words)}
+        return dict(plain(self))
 
 
 def evaluate(
@@ -94,8 +93,7 @@ def evaluate(
 ) -> QualityScore:
     """Measure how well a model performs on a benchmark.
 
-    Compare models only if `n_used` is nearly the same, because items count only if the model has
-    all their words.
+    Items count only if the model has all their words: compare models with nearly the same `n_used`.
 
     - *Similarity*, -1 to 1: Spearman correlation of cosines and human scores, with average ranks
       for ties.
@@ -147,9 +145,9 @@ def evaluate(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.quality import Benchmark, evaluate
-    >>> questions = [("man", "king", "woman", "queen", "royal"), ("go", "went", "is", "was", "be")]
-    >>> evaluate(load_test_model(), Benchmark("two", "analogy", questions)).score
+    >>> from wefe.quality import Benchmark
+    >>> question = ("man", "king", "woman", "queen", "royal")
+    >>> evaluate(load_test_model(), Benchmark("one", "analogy", [question])).score
     1.0
     """
     check_model(model)
@@ -159,18 +157,18 @@ def evaluate(
     size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
     if asked.kind == "similarity":
-        found = _similarity(model, asked, lowercase)
+        measured = _similarity(model, asked, lowercase)
     elif asked.kind == "analogy":
-        found = _analogies(model, asked, lowercase, size, progress)
+        measured = _analogies(model, asked, lowercase, size, progress)
     elif asked.kind == "outlier":
-        found = _outliers(model, asked, lowercase)
+        measured = _outliers(model, asked, lowercase)
     else:
-        found = _categorisation(model, asked, lowercase, seed)
-    if found.nan_reason is not None:
-        logger.warning("%s is NaN for %s: %s", asked.name, model.name, found.nan_reason)
+        measured = _categorisation(model, asked, lowercase, seed)
+    score, n_used, reason, *words_and_details = measured
+    if reason is not None:
+        logger.warning("%s is NaN for %s: %s", asked.name, model.name, reason)
     names = asked.name, asked.kind, model.name
-    counts = found.score, found.n_used, asked.n_items, found.nan_reason, found.lost_words
-    return QualityScore(*names, *counts, dict(found.details))  # type: ignore[arg-type]
+    return QualityScore(*names, score, n_used, asked.n_items, reason, *words_and_details)
 
 
 def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
@@ -205,17 +203,9 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     return float(n_words.max(axis=0).sum() / len(categories))
 
 
-class _Found(NamedTuple):
-    score: float
-    n_used: int
-    nan_reason: str | None = None
-    lost_words: tuple[str, ...] = ()
-    details: Mapping[str, Any] = MappingProxyType({})
-
-
 def _units(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
-) -> tuple[dict[str, npt.NDArray[np.float64]], tuple[str, ...]]:
+) -> tuple[dict[str, Vectors], tuple[str, ...]]:
     """Return the unit vectors of the words that have one, and the other words."""
     words = [*benchmark._in_order()]
     hits = forms_found(model, words, [{}, {"lowercase": True}] if lowercase else None)
@@ -230,7 +220,7 @@ def _units(
 
 def pair_cosines(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool = True
-) -> tuple[npt.NDArray[np.float64], tuple[str, ...]]:
+) -> tuple[Vectors, tuple[str, ...]]:
     """Return the cosine of each pair, NaN if a word has no vector, and these words."""
     vectors, lost = _units(model, benchmark, lowercase)
     no_vector = np.full(model.dim, np.nan)
@@ -239,43 +229,41 @@ def pair_cosines(
     return np.einsum("ij,ij->i", first, second), lost
 
 
-def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Found:
+def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Measured:
     cosines, lost = pair_cosines(model, benchmark, lowercase)
     used = ~np.isnan(cosines)
     n_used = int(used.sum())
     if n_used < 2:
         reason = f"the model has both words of {n_used} of {benchmark.n_items} pairs; it needs 2"
-        return _Found(math.nan, n_used, reason, lost)
+        return math.nan, n_used, reason, lost
     human = average_ranks(np.array(benchmark.scores)[used])
     ours = average_ranks(cosines[used], tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
             reason = f"the {what} of all {n_used} pairs are equal: correlation is undefined"
-            return _Found(math.nan, n_used, reason, lost)
-    return _Found(min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost)
+            return math.nan, n_used, reason, lost
+    return min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost
 
 
 def _analogies(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, size: int, progress: bool
-) -> _Found:
+) -> _Measured:
     if hasattr(model, "encode_words"):
         reason = (
             "analogies need a vocabulary, and an encoder has none; evaluate its "
             "input_embeddings() instead"
         )
-        return _Found(math.nan, 0, reason)
+        return math.nan, 0, reason
     asked, right, lost, n_candidates = answer_analogies(model, benchmark, lowercase, size, progress)
     details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
     n_used = int(asked.sum())
     if n_used == 0:
         reason = f"no question has all its words among the first {n_candidates:,} of the model"
-        return _Found(math.nan, 0, reason, lost, details)
-    return _Found(float(right.sum() / n_used), n_used, None, lost, details)
+        return math.nan, 0, reason, lost, details
+    return float(right.sum() / n_used), n_used, None, lost, details
 
 
-def _sections(
-    benchmark: Benchmark, asked: npt.NDArray[np.bool_], right: npt.NDArray[np.bool_]
-) -> dict[str, dict[str, Any]]:
+def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[str, dict[str, Any]]:
     sections: dict[str, dict[str, Any]] = {}
     names = np.array([item[-1] for item in benchmark.items], dtype=object)
     for name in dict.fromkeys(names):
@@ -286,7 +274,7 @@ def _sections(
     return sections
 
 
-def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Found:
+def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Measured:
     vectors, lost = _units(model, benchmark, lowercase)
     asked = np.array([vectors.keys() >= {*words} for *words, _ in benchmark.items])
     positions = np.full(benchmark.n_items, math.nan)
@@ -298,17 +286,19 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
     n_used = int(asked.sum())
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
-        return _Found(math.nan, 0, "the model lacks a word of every question", lost, details)
+        return math.nan, 0, "the model lacks a word of every question", lost, details
     details["position"] = float(positions[asked].mean())
-    return _Found(float((positions[asked] == 1).mean()), n_used, None, lost, details)
+    return float((positions[asked] == 1).mean()), n_used, None, lost, details
 
 
 def _categorisation(
     model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, seed: int
-) -> _Found:
+) -> _Measured:
+    from sklearn.cluster import AgglomerativeClustering, KMeans
+
     vectors, lost = _units(model, benchmark, lowercase)
-    used = [(word, category) for word, category in benchmark.items if word in vectors]
-    categories = [category for _, category in used]
+    used = [item for item in benchmark.items if item[0] in vectors]
+    words, categories = np.array(used, dtype=object).reshape(-1, 2).T.tolist()
     n_categories = len(set(categories))
     details: dict[str, Any] = {"n_categories": n_categories, "random_state": seed}
     if n_categories < 2 or len(used) <= n_categories:
@@ -316,24 +306,15 @@ def _categorisation(
             f"the model has {len(used)} words of {n_categories} categories; at least 2 categories "
             "and more words than categories are needed"
         )
-        return _Found(math.nan, len(used), reason, lost, details)
-    points = np.array([vectors[word] for word, _ in used])
-    purities = details["purities"] = _purities(points, categories, n_categories, seed)
-    return _Found(max(purities.values()), len(used), None, lost, details)
-
-
-def _purities(
-    points: npt.NDArray[np.float64], categories: Sequence[str], n_clusters: int, seed: int
-) -> dict[str, float]:
-    """Return the purity of each method of clustering."""
-    from sklearn.cluster import AgglomerativeClustering, KMeans
-
+        return math.nan, len(used), reason, lost, details
+    points = np.array([vectors[word] for word in words])
     methods = {
-        "k-means": KMeans(n_clusters, n_init=_STARTS, random_state=seed),
-        "ward": AgglomerativeClustering(n_clusters, linkage="ward"),
-        "average": AgglomerativeClustering(n_clusters, metric="cosine", linkage="average"),
-        "complete": AgglomerativeClustering(n_clusters, metric="cosine", linkage="complete"),
+        "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
+        "ward": AgglomerativeClustering(n_categories, linkage="ward"),
+        "average": AgglomerativeClustering(n_categories, metric="cosine", linkage="average"),
+        "complete": AgglomerativeClustering(n_categories, metric="cosine", linkage="complete"),
     }
-    return {
+    purities = details["purities"] = {
         name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
+    return max(purities.values()), len(used), None, lost, details

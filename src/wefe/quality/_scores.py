@@ -7,19 +7,18 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from wefe._checks import as_seed, check_bool, check_sequence, found
+import numpy as np
+import pandas as pd
+
+from wefe._checks import as_seed, check_sequence, found
 from wefe._progress import progress_bar
-from wefe.models._word_embedding_model import check_models
+from wefe._visible import unique_labels
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
 from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
-
-    from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.ranking import score_column, without_noise
 
 logger = logging.getLogger(__name__)
 
@@ -63,14 +62,9 @@ def quality_scores(
     >>> from wefe.quality import Benchmark
     >>> animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
     >>> table = quality_scores([load_test_model()], [Benchmark("mine", "categorisation", animals)])
-    >>> table[["model_name", "benchmark", "score", "n_used", "n_items"]]
-         model_name benchmark  score  n_used  n_items
-    0  minilm-words      mine    1.0       3        4
+    >>> table[["score", "n_used", "n_items"]].values.tolist()
+    [[1.0, 3.0, 4.0]]
     """
-    import pandas as pd
-
-    from wefe._visible import unique_labels
-
     compared = check_models(models)
     asked = _check_benchmarks(benchmarks)
     names = unique_labels([model.name for model in compared], "models")
@@ -78,7 +72,7 @@ def quality_scores(
         "lowercase": lowercase,
         "vocabulary_size": vocabulary_size,
         "random_state": as_seed(random_state),
-        "progress": check_bool("progress", progress),
+        "progress": progress,
     }
     records = []
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
@@ -103,7 +97,6 @@ def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
 
 
 def _tell_different_items(table: pd.DataFrame) -> None:
-    """Log the benchmarks of which models were scored on different items."""
     for name, own in table.groupby("benchmark", sort=False):
         if own["n_used"].nunique() > 1:
             logger.warning(
@@ -162,10 +155,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
     [3.0, 3.0, 6.0]
     """
-    import pandas as pd
-
-    from wefe.ranking import score_column, without_noise
-
     if not isinstance(scores, pd.DataFrame):
         raise TypeError(
             f"scores must be a DataFrame such as that of quality_matrix; got {found(scores)}."

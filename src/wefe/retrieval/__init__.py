@@ -1,8 +1,4 @@
-"""Audit whom encoders and rerankers rank first, with documents that differ only in a name.
-
-:func:`audit_ranking` compares how groups of names are ranked; :func:`compare_documents` does it for
-your own texts with exchanged group words.
-"""
+"""Audit whom encoders and rerankers rank first, with documents that differ only in a name."""
 
 import lazy_loader as lazy
 

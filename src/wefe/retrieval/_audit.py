@@ -40,9 +40,9 @@ _FEW_NAMES = "intervals and halves need two or more names in each group"
 class RankingAudit:
     """How groups of names are ranked: the result of :func:`audit_ranking`.
 
-    Groups are compared with the other groups of the same attribute, such as 'female' with 'male',
-    and intersections with intersections. Columns that end in '_lower' and '_upper' are bounds of
-    bootstrap intervals over names and queries.
+    Groups are compared with the other groups of the same attribute, and intersections with
+    intersections. Columns that end in '_lower' and '_upper' are bounds of bootstrap intervals over
+    names and queries.
 
     Attributes
     ----------
@@ -67,22 +67,19 @@ class RankingAudit:
         The gap between two random halves of the names of one group: 95 % of these lie between
         'gap_lower' and 'gap_upper'. Halves are smaller than the group, so they differ more.
     decided : DataFrame
-        What changes if names are exchanged in all documents, 'between groups' or, for comparison,
-        'within groups': 'queries' is the share of queries whose top k changes, 'places' the share
-        of the places in it.
+        'queries', the share of queries whose top k changes if names are exchanged in all documents,
+        'between groups' or, for comparison, 'within groups'; and 'places', that of places in it.
     ndcg : float
         Quality of the ranking, from 0 to 1 (best): nDCG at k, averaged over queries; NaN without
         relevance.
     k, n_bootstrap, confidence : int, int and float
-        Documents selected for each query, number of resamples, and confidence level of the
-        intervals.
+        As for :func:`audit_ranking`.
     scores : ndarray of shape (n_queries, n_templates, n_names) or None
         The scores, with names in the order in which you gave them. A study does not keep them.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from wefe.retrieval import audit_ranking
     >>> def encode(texts):  # a toy encoder that recognises nurses and two of the names
     ...     return np.array([["nurse" in t, 0.1 * ("Amy" in t), 0.2 * ("Ann" in t)] for t in texts])
     >>> names = {"female": ["Amy", "Ann"], "male": ["Bill", "John"]}
@@ -167,8 +164,7 @@ def audit_ranking(
 ) -> RankingAudit:
     """Rank documents that differ only in a name, and compare groups of names.
 
-    Every template is filled with every name, and each query ranks all these documents. Equal scores
-    share their ranks.
+    Each query ranks all templates, filled with all names. Equal scores share their ranks.
 
     Parameters
     ----------
@@ -196,10 +192,9 @@ def audit_ranking(
         documents are scored, not ranked.
     frequency : mapping of str to float, optional
         Frequency of names, to show in the tables; see :func:`name_frequencies`.
-    n_bootstrap : int, default=1000
-        Number of resamples of names (within groups) and queries.
-    confidence, random_state : optional
-        As for :func:`wefe.silhouette.bootstrap_interval`.
+    n_bootstrap, confidence, random_state : optional
+        As for :func:`wefe.silhouette.bootstrap_interval`, for resamples of names (within groups)
+        and queries.
 
     Returns
     -------
@@ -227,16 +222,12 @@ def audit_ranking(
 
     Examples
     --------
-    >>> from wefe.retrieval import load_resume_names
     >>> def overlap(queries, documents):  # a toy reranker that counts common letters
     ...     return [len(set(q) & set(d)) for q, d in zip(queries, documents)]
-    >>> audit = audit_ranking(
-    ...     overlap, ["a nurse"], ["{}: nurse"], load_resume_names(), reranker=True
-    ... )
-    >>> audit.groups[["group", "selection_rate", "impact_ratio"]].round(2).head(2)
-        group  selection_rate  impact_ratio
-    0    male            0.28           1.0
-    1  female            0.28           1.0
+    >>> names = {"female": ["Amy", "Ann"], "male": ["Bill", "John"]}
+    >>> audit = audit_ranking(overlap, ["Any aunt"], ["{}, 40"], names, reranker=True, k=2)
+    >>> audit.groups[["group", "impact_ratio"]].values.tolist()
+    [['female', 1.0], ['male', 0.0]]
     """
     asked, cells = check_word_set("queries", queries), check_groups(names)
     sentences = check_templates("templates", templates)
@@ -279,8 +270,7 @@ def audit_ranking(
 class _Ranking:
     """Scores of shape (n_queries, n_templates, n_names), ranked for each query.
 
-    Resamples are weights: how often each name or query counts in each case. In case 0 each counts
-    once.
+    Resamples are weights of names and queries in each case. In case 0 each counts once.
     """
 
     def __init__(
@@ -292,6 +282,8 @@ class _Ranking:
         self._keys, self.members = list(groups), np.array(list(groups.values()))
         attributes = np.array([attribute for attribute, _ in groups])
         self._are_alike = attributes[:, None] == attributes
+        self._pairs = np.argwhere(np.triu(self._are_alike, 1))
+        self._sizes = self.members.sum(axis=1)
         step = _TIE * float(np.abs(scores).max()) or 1.0
         self._levels = np.rint(scores / step).reshape(len(scores), -1)
         ranks = np.arange(1, self._levels.shape[1] + 1)
@@ -304,17 +296,16 @@ class _Ranking:
         self._statistics = self._resampled()
 
     def group_table(self) -> pd.DataFrame:
-        sizes = self.members.sum(axis=1)
         table = pd.DataFrame(self._keys, columns=["attribute", "group"])
-        table = table.assign(n_names=sizes, documents_share=sizes / len(self.members[0]))
-        return self._with_intervals(table, self._statistics, sizes > 1)
+        share = self._sizes / len(self.members[0])
+        table = table.assign(n_names=self._sizes, documents_share=share)
+        return self._with_intervals(table, self._statistics, self._sizes > 1)
 
     def gap_table(self) -> pd.DataFrame:
         table = self.gaps(self.scores.mean(axis=(0, 1))[None], all=[""])
-        means, (i, j) = self._statistics["mean_score"], self._pairs().T
-        sizes = self.members.sum(axis=1)
+        means, (i, j) = self._statistics["mean_score"], self._pairs.T
         gaps = {"gap": means[:, i] - means[:, j]}
-        known = np.minimum(sizes[i], sizes[j]) > 1
+        known = self._sizes[self._pairs].min(axis=1) > 1
         own = self._with_intervals(table[["attribute", "group", "other"]].copy(), gaps, known)
         return own.join(table[["p_value", "p_value_holm"]])
 
@@ -323,7 +314,7 @@ class _Ranking:
         ((column, texts),) = labels.items()
         rows = []
         asked = zip(texts, values, strict=True)
-        for (text, row), (i, j) in itertools.product(asked, self._pairs()):
+        for (text, row), (i, j) in itertools.product(asked, self._pairs):
             one, other = row[self.members[i]], row[self.members[j]]
             test = permutation_test(
                 one, other, alternative="two-sided", method="exact", random_state=self._wanted.seed
@@ -403,9 +394,6 @@ class _Ranking:
             sums += weights[:, None] * (by_name @ self.members.T)
         return sums
 
-    def _pairs(self) -> npt.NDArray[np.intp]:
-        return np.argwhere(np.triu(self._are_alike, 1))
-
     def _with_intervals(
         self, table: pd.DataFrame, values: Mapping[str, Vectors], known: Mask
     ) -> pd.DataFrame:
@@ -418,7 +406,6 @@ class _Ranking:
 
 
 def largest_gap(gaps: pd.DataFrame) -> pd.Series:
-    """Return the row whose gap is farthest from 0."""
     return gaps.iloc[int(gaps["gap"].abs().argmax())]
 
 

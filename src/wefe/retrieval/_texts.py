@@ -83,18 +83,15 @@ def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
 
 
 def load_resume_names() -> dict[str, list[str]]:
-    """Load the first names of a study of job applications [1]_, as in WEAT's test 7 [2]_.
+    """Load the first names of a study of job applications, as in WEAT's test 7.
+
+    Bertrand and Mullainathan. Are Emily and Greg More Employable than Lakisha and Jamal? American
+    Economic Review 94(4), 2004.
 
     Returns
     -------
     dict of str to list of str
         Nine names for each combination of gender and ethnicity.
-
-    References
-    ----------
-    .. [1] Bertrand and Mullainathan. Are Emily and Greg More Employable than Lakisha and Jamal?
-       American Economic Review 94(4), 2004.
-    .. [2] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
 
     Examples
     --------
@@ -230,18 +227,12 @@ def exchange_group_words(
         The documents.
     pairs : sequence of (str, str), optional
         Words of the first group with those of the second. By default female and male pronouns and
-        kinship terms [1]_ [2]_.
+        kinship terms (Garg et al., PNAS 2018; Caliskan et al., Science 2017).
 
     Returns
     -------
     first, second : list of str
         All texts with words of the first group only, and with words of the second group only.
-
-    References
-    ----------
-    .. [1] Garg et al. Word embeddings quantify 100 years of gender and ethnic stereotypes. PNAS
-       2018.
-    .. [2] Caliskan et al. Semantics derived automatically from language corpora. Science 2017.
 
     Examples
     --------
@@ -280,10 +271,8 @@ def compare_documents(
     first, second : sequence of str
         The two versions of each document, from :func:`exchange_group_words`. Documents with equal
         versions are left out.
-    reranker : bool, default=False
-        As for :func:`audit_ranking`.
-    random_state : int, Generator or None, default=0
-        Seed of the random exchanges for more than 40 documents.
+    reranker, random_state : optional
+        As for :func:`audit_ranking`; the seed is for more than 40 documents.
 
     Returns
     -------
@@ -295,9 +284,8 @@ def compare_documents(
 
     Raises
     ------
-    TypeError, ValueError
-        If the texts are not strings, all versions are equal, or the scorer does not return one row
-        per text.
+    ValueError
+        If all versions are equal, or the scorer does not return one row per text.
 
     Examples
     --------

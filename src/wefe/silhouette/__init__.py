@@ -1,8 +1,4 @@
-"""Bias Silhouette Analysis: how reliable are a metric and its word lists?
-
-:func:`bias_silhouette` measures a query with growing subsets of its words; :func:`accuracy_score`
-compares two models of known bias, for example from :func:`make_biased_embeddings`.
-"""
+"""Bias Silhouette Analysis: how reliable are a metric and its word lists?"""
 
 import lazy_loader as lazy
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._checks import (
     as_seed,
@@ -35,7 +36,6 @@ from wefe.query import Query, check_query
 from wefe.silhouette._reference import AnyMetric
 
 if TYPE_CHECKING:
-    import pandas as pd
     from scipy.sparse import csr_matrix
 
 Text: TypeAlias = str | os.PathLike[str] | Iterable[str | Sequence[str]]
@@ -73,8 +73,8 @@ def train_reference_models(
     """Train small models on your text as it is, and on the text with group words swapped.
 
     This is counterfactual data augmentation: the balanced text contains each sentence twice, once
-    as it is and once with the words of the two groups swapped ("She codes", "He codes"). The two
-    words of a pair then occur equally often in the same contexts.
+    as it is and once with group words swapped ("She codes", "He codes"), so the two words of a pair
+    occur equally often in the same contexts.
 
     Parameters
     ----------
@@ -94,8 +94,8 @@ def train_reference_models(
         negative sampling; 'fasttext': the same with character n-grams. The last two need
         ``wefe[gensim]``.
     bias_strengths : sequence of float, default=(0, 1)
-        Shares of sentences that stay unchanged in both copies: 0 is the balanced text, 1 the
-        original. A larger share includes the sentences of the smaller ones.
+        Shares of sentences that stay unchanged in both copies, a larger one including the sentences
+        of the smaller ones: 0 is the balanced text, 1 the original.
     n_seeds : int, default=5
         Number of models for each algorithm and bias strength.
     random_state : int, Generator or None, default=0
@@ -131,54 +131,41 @@ def train_reference_models(
 
     Notes
     -----
-    *Zero at strength 0.* Words without a partner co-occur equally often with both words of a pair.
-    If the second target set contains the partners of the first, WEAT of 'ppmi_svd' is 0 up to
-    rounding; 'sgns' and 'fasttext' are random and come close. Each sentence occurs twice at every
-    strength, so the amount of training is the same.
+    *Zero at strength 0.* If the second target set contains the partners of the first, WEAT of
+    'ppmi_svd' is 0 up to rounding; 'sgns' and 'fasttext' are random and come close. Each sentence
+    occurs twice at every strength, so the amount of training is the same.
 
     *How to measure.* Use WEAT as a sum. Its effect size divides by the spread of the target words,
     which is almost zero at strength 0, so it may take any value from -2 to 2. RIPA may be undefined
     there, because two partners may have the same vector.
 
     *One partner per word.* Counts balance only if swapping twice restores the text. English "her"
-    corresponds to "his" and "him": the default pairs always swap it with "his" and leave "him" and
-    "hers". Some sentences become ungrammatical. To measure "him", pass your own pairs, such as
-    ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
+    corresponds to "his" and "him": the default pairs swap it with "his" and leave "him" and "hers".
+    To measure "him", pass your own pairs: ``[("he", "she"), ("him", "her"), ("his", "hers")]``.
 
-    *Seeds.* 'ppmi_svd' is not random: at strengths 0 and 1 all seeds give the same model, unless
-    you use `resample`.
-
-    *PPMI-SVD* smooths the context distribution with 0.75 and has a flat window. A vector is the sum
-    of word and context vector, each a singular vector times the square roots of the singular
-    values. Cosines then reflect co-occurrence and rise with the bias strength. Word vectors alone
-    reflect shared contexts, and WEAT may fall while the association in the text grows.
+    *PPMI-SVD* is not random: at strengths 0 and 1 all seeds give the same model without `resample`.
+    It smooths the context distribution with 0.75 and has a flat window. A vector is the sum of word
+    and context vector, each a singular vector times the square roots of the singular values.
+    Cosines then reflect co-occurrence and rise with the bias strength. Word vectors alone reflect
+    shared contexts, and WEAT may fall while the association in the text grows.
 
     References
     ----------
-    | Lu et al., "Gender Bias in Neural Natural Language Processing", 2020 (counterfactual data
-      augmentation).
-    | Hall Maudslay et al., "It's All in the Name: Mitigating Gender Bias with Name-Based
-      Counterfactual Data Substitution", EMNLP 2019 (swapping with probability 1/2).
+    | Lu et al., "Gender Bias in Neural Natural Language Processing", 2020 (data augmentation).
+    | Hall Maudslay et al., "It's All in the Name", EMNLP 2019 (swapping with probability 1/2).
     | Levy, Goldberg and Dagan, "Improving Distributional Similarity with Lessons Learned from Word
       Embeddings", TACL 2015 (PPMI-SVD).
-    | Antoniak and Mimno, "Evaluating the Stability of Embedding-based Word Similarities", TACL
-      2018.
+    | Antoniak and Mimno, "Evaluating the Stability of Embedding-based Word Similarities", 2018.
 
     Examples
     --------
     >>> from wefe import Query
-    >>> from wefe.silhouette import train_reference_models
-    >>> query = Query([["he", "man"], ["she", "woman"]], [["office", "job"], ["home", "family"]])
-    >>> sentences = ["he left the office", "she came home"] * 10_000  # in place of a file
-    >>> sentences += ["the man has a job", "a woman has a family"] * 10_000
-    >>> models, table = train_reference_models(
-    ...     sentences, query, algorithms=["ppmi_svd"], n_seeds=1, dim=5
-    ... )
+    >>> query = Query([["he"], ["she"]], [["office"], ["home"]])
+    >>> text = ["he left the office", "she came home"] * 20_000  # in place of a file
+    >>> models, _ = train_reference_models(text, query, algorithms=["ppmi_svd"], n_seeds=1, dim=3)
     >>> list(models)
     ['ppmi_svd, balanced, seed 0', 'ppmi_svd, original, seed 0']
     """
-    import pandas as pd
-
     check_query(query)
     check_bool("resample", resample)
     check_bool("progress", progress)
@@ -246,16 +233,13 @@ def score_reference_models(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import score_reference_models
     >>> import pandas as pd
     >>> name = "demo, original, seed 0"
     >>> models = {name: load_test_model().copy(name)}  # in place of trained ones
-    >>> table = pd.DataFrame([[name, "demo", 1.0, 0]])
-    >>> table.columns = ["model_name", "algorithm", "bias_strength", "seed"]
-    >>> scores = score_reference_models("weat-es", load_weat_queries()[5:6], models, table)
-    >>> scores[["metric", "algorithm", "bias_strength", "score", "n_seeds"]]
-        metric algorithm  bias_strength  score  n_seeds
-    0  WEAT-ES      demo            1.0   1.04        1
+    >>> facts = {"model_name": name, "algorithm": "demo", "bias_strength": 1.0, "seed": 0}
+    >>> table = pd.DataFrame([facts])
+    >>> score_reference_models("weat-es", load_weat_queries()[5:6], models, table)["score"].item()
+    1.04
     """
     from scipy.stats import t
 

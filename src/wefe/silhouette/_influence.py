@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from wefe._bootstrap import (
     BootstrapInterval,
@@ -24,9 +25,6 @@ from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = ["BootstrapInterval", "bootstrap_interval", "word_influence"]
 
@@ -48,7 +46,7 @@ def word_influence(
     model : WordEmbeddingModel
         The model to measure.
     metric_params : mapping, optional
-        Parameters of `run_query`. Some defaults differ, as in :func:`bias_silhouettes`.
+        As for :func:`bias_silhouettes`.
 
     Returns
     -------
@@ -67,13 +65,10 @@ def word_influence(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import word_influence
     >>> influence = word_influence("weat", load_weat_queries()[5], load_test_model())
     >>> influence[["word", "influence"]].head(2).round(3).values.tolist()
     [['Greg', -0.227], ['wedding', 0.206]]
     """
-    import pandas as pd
-
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
     reason = why_not_comparable(evaluation)
     if reason is not None:
@@ -156,7 +151,6 @@ def bootstrap_interval(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bootstrap_interval
     >>> bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
     <BootstrapInterval of WEAT-ES: 1.04 [-0.4831, 1.777], 95 %, expanded, 1000 resamples>
     """

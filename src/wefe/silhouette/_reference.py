@@ -6,10 +6,11 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from wefe._answers import no_subquery
 from wefe._checks import (
@@ -30,9 +31,6 @@ from wefe.metrics._registry import as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
 from wefe.running import measure
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 
@@ -93,8 +91,8 @@ def make_biased_embeddings(
         It also scales, up to 1.4 times the value at 1, how much single group words lean to single
         concepts, and a random part of how much concept words lean to their group.
     random_state : int, Generator or None, default=0
-        Seed. The draws do not depend on `bias` and `noise`; `bias` changes the words of attribute
-        sets only.
+        Seed of draws that do not depend on `bias` and `noise`; `bias` changes the words of
+        attribute sets only.
     name : str, optional
         Name of the model; by default, for example, 'bias 0.5'.
 
@@ -129,11 +127,9 @@ def make_biased_embeddings(
     --------
     >>> from wefe.datasets import load_weat_queries
     >>> from wefe.metrics import WEAT
-    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]  # male and female names, career and family
-    >>> models = [make_biased_embeddings(query, bias, n_words=500) for bias in (0, 0.5, 1)]
-    >>> [abs(round(WEAT().run_query(query, model)["weat"], 6)) for model in models]
-    [0.0, 1.28, 2.56]
+    >>> WEAT().run_query(query, make_biased_embeddings(query, 0.5, n_words=500))["weat"]
+    1.28
     """
     dial = check_share("bias", bias)
     reference = _Reference(query, n_words, dim, noise, random_state)
@@ -152,12 +148,9 @@ class _Reference:
         random_state: int | np.random.Generator | None,
     ) -> None:
         self.targets, self.attributes = _word_sets(query)
-        least = _least_dim(len(self.targets), len(self.attributes))
-        _check_at_least(
-            "n_words", n_words, len(self.query_words), "the number of words in the query"
-        )
-        _check_at_least("dim", dim, least, "required by the number of sets")
-        self.n_words, self.dim = int(n_words), int(dim)
+        n, least = len(self.query_words), _least_dim(len(self.targets), len(self.attributes))
+        self.n_words = _at_least("n_words", n_words, n, "the number of words in the query")
+        self.dim = _at_least("dim", dim, least, "required by the number of sets")
         self.noise = check_number("noise", noise, at_least=0)
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
         self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
@@ -176,13 +169,11 @@ class _Reference:
         """The words of the query, targets first."""
         return [word for part in self.targets + self.attributes for word in part]
 
-    def query_vectors(self, bias: float) -> Vectors:
-        concepts = np.concatenate([concept(bias) for concept in self._concepts])
-        return np.concatenate([self.target_vectors, concepts @ self.basis])
-
     def model(self, bias: float, name: str, *, fillers: bool = True) -> WordEmbeddingModel:
         """The words of the query; with `fillers` the whole vocabulary, in order of frequency."""
-        words, vectors = self.query_words, self.query_vectors(bias)
+        concepts = np.concatenate([concept(bias) for concept in self._concepts])
+        words = self.query_words
+        vectors = np.concatenate([self.target_vectors, concepts @ self.basis])
         if fillers:
             drawn = self._draw_fillers() @ self.basis
             order = np.argsort(self._rows)
@@ -330,10 +321,9 @@ def dial_response(
         subqueries, or NaN if there are none.
     biases : sequence of float, default=(0, 0.1, ..., 1)
         Bias strengths: two or more different ones.
-    n_seeds, random_state : optional
-        Number of models for each strength, 5 by default, and the source of their seeds.
-    n_jobs, progress : optional
-        As for :func:`wefe.running.run_queries`.
+    n_seeds, random_state, n_jobs, progress : optional
+        Number of models for each strength, 5 by default, and the source of their seeds; the others
+        are as for :func:`wefe.running.run_queries`.
     **model_params
         'dim', 'noise' or 'n_words' of :func:`make_biased_embeddings`. Only metrics of
         neighbourhoods get models with fillers.
@@ -360,16 +350,13 @@ def dial_response(
     Examples
     --------
     >>> from wefe import Query
-    >>> from wefe.silhouette import dial_response
     >>> query = Query([["she", "her"], ["he", "him"]], [["poetry", "dance"], ["math", "logic"]])
-    >>> table = dial_response(["weat", "mac"], query, biases=[0, 0.5, 1], n_seeds=2)
-    >>> table.round(2)[[0.0, 0.5, 1.0, "rank_correlation"]]  # WEAT follows, MAC does not
-           0.0   0.5   1.0  rank_correlation
-    WEAT  0.00  0.32  0.64               1.0
-    MAC   0.06  0.06  0.06               NaN
+    >>> table = dial_response(["weat", "mac"], query, biases=[0, 1], n_seeds=2)
+    >>> table.round(2)[[0.0, 1.0, "rank_correlation"]]  # WEAT follows, MAC does not
+           0.0   1.0  rank_correlation
+    WEAT  0.00  0.64               1.0
+    MAC   0.06  0.06               NaN
     """
-    import pandas as pd
-
     single = isinstance(metrics, str | type | BaseMetric)
     asked = list(map(_steady, [metrics] if single else check_sequence("metrics", metrics)))
     if not asked:
@@ -397,7 +384,6 @@ def dial_response(
 
 
 def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
-    """Return the row of a metric in the table of `dial_response`, given its scores."""
     distances = (table["score"] - table["no_bias_value"]).abs().to_numpy()
     by_query = distances.reshape(n_seeds, len(dial), -1)
     curves, n_queries = by_query.mean(axis=2), by_query.shape[2]
@@ -452,9 +438,10 @@ def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
     return targets, attributes
 
 
-def _check_at_least(name: str, value: int, least: int, why: str) -> None:
-    if check_positive_int(name, value) < least:
+def _at_least(name: str, value: int, least: int, why: str) -> int:
+    if (number := check_positive_int(name, value)) < least:
         raise ValueError(f"{name} must be at least {least}, {why}; got {value}.")
+    return number
 
 
 def _least_dim(n_groups: int, n_concepts: int) -> int:
@@ -484,7 +471,6 @@ def _zero_mean(values: Vectors, lengths: Vectors) -> Vectors:
 
 
 def _rest(rows: Vectors) -> Vectors:
-    """Return what is missing to unit length."""
     return np.asarray(np.sqrt(1 - np.einsum("ij,ij->i", rows, rows)))
 
 

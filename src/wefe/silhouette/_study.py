@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import (
     as_seed,
@@ -46,7 +47,6 @@ from wefe.silhouette._silhouette import (
 )
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 logger = logging.getLogger(__name__)
@@ -59,6 +59,7 @@ Models: TypeAlias = (
 # Metric, bias type, vary and model.
 Key: TypeAlias = tuple[str, str, str, str]
 Table: TypeAlias = Literal["robustness", "accuracy"]
+Task: TypeAlias = partial[list[Silhouette]]
 
 T = TypeVar("T")
 
@@ -67,7 +68,7 @@ _LEAST_USED = 0.1
 # What the paper calls the lists that grow.
 LIST_TYPES = {"targets": "Social group", "attributes": "Bias concept"}
 # The tables of the paper.
-_TITLES = {
+_TITLES: dict[Table, str] = {
     "robustness": "Robustness (1: the score never depends on the words)",
     "accuracy": "Accuracy (0.5: no difference seen; {biased} as biased, {unbiased} as unbiased)",
 }
@@ -94,11 +95,9 @@ class SilhouetteStudy:
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import silhouette_study
     >>> query, model = load_weat_queries()[5], load_test_model()
-    >>> study = silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10)
-    >>> study.to_frame()[["metric", "n_runs", "n_words"]].values.tolist()
-    [['WEAT-ES', 10, 16], ['MAC', 10, 16]]
+    >>> silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10).metrics
+    ('WEAT-ES', 'MAC')
     """
 
     silhouettes: Mapping[Key, Silhouette]
@@ -142,8 +141,7 @@ class SilhouetteStudy:
             less than a tenth of its range is never the most robust, because it would be as robust
             for any words.
         """
-        check_choice("table", table, tuple(_TITLES))
-        scores = self.robustness if table == "robustness" else self.accuracy
+        scores: pd.DataFrame | None = getattr(self, check_choice("table", table, tuple(_TITLES)))
         if scores is None:
             raise ValueError(
                 "the table of accuracy needs two reference models; this study has none. Pass their "
@@ -165,8 +163,6 @@ class SilhouetteStudy:
         return self._frame().drop(columns="used")
 
     def _frame(self) -> pd.DataFrame:
-        import pandas as pd
-
         return pd.DataFrame(map(self._row, *zip(*self.silhouettes.items(), strict=True)))
 
     def _row(self, key: Key, one: Silhouette) -> dict[str, Any]:
@@ -191,8 +187,6 @@ class SilhouetteStudy:
         }
 
     def _pivot(self, values: str, n_levels: int = 3) -> pd.DataFrame:
-        import pandas as pd
-
         levels = [self.bias_types, [LIST_TYPES[vary] for vary in self.vary], self.models][:n_levels]
         names = ["bias_type", "list_type", "model"][:n_levels]
         wide = self._frame().pivot_table(values, "metric", names, aggfunc="first")
@@ -239,15 +233,11 @@ class SilhouetteStudy:
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
-        tables: dict[Table, pd.DataFrame | None] = {
-            "robustness": self.robustness,
-            "accuracy": self.accuracy,
-        }
-        for name, table in tables.items():
-            if table is not None:
+        for name, title in _TITLES.items():
+            if (table := getattr(self, name)) is not None:
                 stars = np.where(self.best(name) & (len(self.metrics) > 1), "*", "")
-                title = _TITLES[name].format(biased=self.biased, unbiased=self.unbiased)
-                yield title, (table.map("{:.2f}".format) + stars).T
+                shown = (table.map("{:.2f}".format) + stars).T
+                yield title.format(biased=self.biased, unbiased=self.unbiased), shown
 
     def __repr__(self) -> str:
         n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
@@ -303,14 +293,10 @@ def silhouette_study(
         The word lists: target sets are social groups, attribute sets concepts. For a sequence, the
         names of the queries are the bias types.
     models : mapping from name to WordEmbeddingModel, or sequence of WordEmbeddingModel
-        The models to measure. A word of a query that one of them lacks is left out for all.
+        A word of a query that one of the models lacks is left out for all.
     vary : sequence of {'targets', 'attributes'}, or one of them
         Which lists grow; by default each kind in turn.
-    n_runs : int, default=100
-        Number of random orders per silhouette.
-    step : int, optional
-        Words added per step; by default 2 for targets and 6 for attributes, as in the paper.
-    random_state, n_jobs : optional
+    n_runs, step, random_state, n_jobs : optional
         As for :func:`bias_silhouettes`. Pairs and joined lists have their own orders.
     unbiased, biased : str, optional
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
@@ -346,22 +332,21 @@ def silhouette_study(
     Examples
     --------
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings, silhouette_study
+    >>> from wefe.silhouette import make_biased_embeddings
     >>> query = load_weat_queries()[5]
     >>> models = {
     ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
     ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
     ... }
-    >>> silhouette_study(["weat", "ect"], {"career": query}, models, vary="targets", n_runs=10)
-    Silhouette study, 10 runs (*: best in the row)
+    >>> silhouette_study("weat", {"career": query}, models, vary="targets", n_runs=10)
+    Silhouette study, 10 runs
     Robustness (1: the score never depends on the words)
-                                 WEAT-ES    ECT
-    career Social group unbiased   0.73   0.78*
-                        biased     0.98*  0.84
+                                 WEAT-ES
+    career Social group unbiased    0.73
+                        biased      0.98
     Accuracy (0.5: no difference seen; biased as biased, unbiased as unbiased)
-                        WEAT-ES    ECT
-    career Social group   0.81*  0.77
-    ECT: all attribute sets of a query as one list.
+                        WEAT-ES
+    career Social group    0.81
     """
     measured = _checked_metrics(metrics, metric_params, scales)
     asked = _by_name("queries", queries, check_query, "query_name")
@@ -404,14 +389,15 @@ def silhouette_study(
 
 
 def _tasks(
-    metrics: Mapping[str, tuple[BaseMetric, dict[str, Any]]],
+    metrics: Mapping[str, Task],
     queries: Mapping[str, Query],
     models: Mapping[str, WordEmbeddingModel],
     options: Sequence[Mapping[str, Any]],
-) -> tuple[dict[Key, partial[list[Silhouette]]], list[str]]:
-    tasks: dict[Key, partial[list[Silhouette]]] = {}
+) -> tuple[dict[Key, Task], list[str]]:
+    tasks: dict[Key, Task] = {}
     notes: list[str] = []
-    for (bias_type, query), (label, (metric, own)) in product(queries.items(), metrics.items()):
+    for (bias_type, query), (label, measure) in product(queries.items(), metrics.items()):
+        (metric,) = measure.args
         fitting = query if metric.accepts(query) else _joined(query)
         if not metric.accepts(fitting):
             notes.append(
@@ -422,13 +408,12 @@ def _tasks(
         if fitting is not query:
             notes.append(f"{label}: all attribute sets of a query as one list.")
         # As bias_silhouettes does, which gets one model at a time here.
-        lookup = {"lost_vocabulary_threshold": 1.0, **own["metric_params"]}
+        lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords["metric_params"]}
         alike = on_same_words(list(models.values()), [fitting], lookup)
         for each, (name, model) in product(options, zip(models, alike, strict=True)):
             named = copy.copy(model)
             named.name = name
-            task = partial(bias_silhouettes, metric, fitting, [named], **own, **each)
-            tasks[label, bias_type, each["vary"], name] = task
+            tasks[label, bias_type, each["vary"], name] = partial(measure, fitting, [named], **each)
     return tasks, notes
 
 
@@ -438,7 +423,7 @@ def _joined(query: Query) -> Query:
     return Query(query.target_sets, [list(words)], query.target_sets_names, [name])
 
 
-def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
+def _path(folder: Path, key: Key, task: Task) -> Path:
     """Return the file of a silhouette: its name ends with a hash of all that determines it."""
     import joblib
 
@@ -472,7 +457,7 @@ def _path(folder: Path, key: Key, task: partial[list[Silhouette]]) -> Path:
     return folder / f"{readable}_{digest}.json"
 
 
-def _measured(task: partial[list[Silhouette]], path: Path | None) -> Silhouette:
+def _measured(task: Task, path: Path | None) -> Silhouette:
     if path is not None and path.exists():
         try:
             return Silhouette.from_json(path.read_text(encoding="utf-8"))
@@ -486,15 +471,13 @@ def _measured(task: partial[list[Silhouette]], path: Path | None) -> Silhouette:
     return silhouette
 
 
-def _checked_metrics(
-    metrics: object, metric_params: object, scales: object
-) -> dict[str, tuple[BaseMetric, dict[str, Any]]]:
-    """Return metrics with their own options of `bias_silhouettes`, by label."""
+def _checked_metrics(metrics: object, metric_params: object, scales: object) -> dict[str, Task]:
+    """Return `bias_silhouettes` of each metric with its own options, by label."""
     single = isinstance(metrics, str | BaseMetric | type)
     instances = list(map(as_metric, [metrics] if single else check_sequence("metrics", metrics)))
     params = _by_metric("metric_params", metric_params, instances)
     ranges = _by_metric("scales", scales, instances)
-    checked: dict[str, tuple[BaseMetric, dict[str, Any]]] = {}
+    checked: dict[str, Task] = {}
     for metric in instances:
         own, scale = params.get(type(metric), {}), ranges.get(type(metric), {})
         if not has_own_run_query(metric):
@@ -504,7 +487,7 @@ def _checked_metrics(
         scale_with(declared, **scale)
         if declared.label in checked:
             raise ValueError(f"metrics must differ; two are called {declared.label}. Remove one.")
-        checked[declared.label] = metric, {"metric_params": own, **scale}
+        checked[declared.label] = partial(bias_silhouettes, metric, metric_params=own, **scale)
     return _not_empty("metrics", checked)
 
 

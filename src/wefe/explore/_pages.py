@@ -1,17 +1,19 @@
-"""The page of a word: its bias, its neighbours, and how much of their similarity is bias."""
+"""Pages of a model and of a word: numbers come from `to_dict`, sentences from templates."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from wefe._checks import as_seed, check_choice, check_positive_int
 from wefe._plain import plain
-from wefe._visible import draw
+from wefe._visible import draw, visible_data
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,
@@ -25,7 +27,14 @@ from wefe.explore._directions import (
 )
 from wefe.explore._lookup import FREQUENT, bare_words, form_of, look_up
 from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
-from wefe.explore._text import as_text
+from wefe.explore._projections import (
+    VOCABULARY,
+    WordLists,
+    extreme_words,
+    project,
+    projections_frame,
+    word_lists,
+)
 from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
@@ -37,9 +46,11 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
+_TEMPLATES = Path(__file__).parent / "templates"
+# Quantiles of projections on a page.
+_QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 # The neighbours of so many random words say what chance makes. The interval of 95 % goes from the
 # fifth lowest share of 199 words to the fifth highest; fewer than 39 words have none.
 _N_RANDOM, _FEWEST_RANDOM = 199, 39
@@ -47,6 +58,185 @@ _TAILS = (0.025, 0.975)
 # Random words are drawn from this many words with the nearest ranks.
 _AS_FREQUENT = 1000
 _ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
+
+
+@dataclass(frozen=True, eq=False)
+class ModelPage:
+    """A bias in one model: its directions, distribution and extreme words.
+
+    Use :func:`wefe.report.write_page` to save pages as an HTML file.
+
+    Attributes
+    ----------
+    model_name, directions : str, BiasDirections
+        The model and its directions.
+    chance : float
+        Direct bias (share of a word's length in the bias subspace) that three quarters of the
+        frequent words do not exceed. Words up to this value have no clear direction.
+    distribution : pandas.DataFrame
+        The projections in numbers, see :func:`distribution_of`; `mean_abs` is the direct bias for
+        one direction. The set 'vocabulary' contains frequent words.
+    extremes : pandas.DataFrame
+        Result of :func:`extreme_words`, without words that have no clear direction.
+    projections : pandas.DataFrame
+        Result of :func:`project` for all sets.
+    n_lost : int
+        Number of out-of-vocabulary words.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> page = model_page(load_test_model(), n=3)
+    >>> page.distribution.set_index("set")["mean_abs"].round(3).to_dict()
+    {'vocabulary': 0.056, 'female stereotypes': 0.156, 'male stereotypes': 0.029}
+    """
+
+    model_name: str
+    directions: BiasDirections = field(repr=False)
+    chance: float
+    distribution: pd.DataFrame = field(repr=False)
+    extremes: pd.DataFrame = field(repr=False)
+    projections: pd.DataFrame = field(repr=False)
+    n_lost: int
+
+    def plot(self) -> Figure:
+        """Return a figure of the projections; see :func:`wefe.plotting.plot_projections`."""
+        return draw(
+            "plot_projections",
+            self.projections.assign(chance=self.chance),
+            title=f"Projections on the direction of {self.directions.name} in {self.model_name}",
+        )
+
+    def plot_extremes(self) -> Figure:
+        """Return bars of the extreme words; see :func:`wefe.plotting.plot_extremes`."""
+        return draw("plot_extremes", self.extremes)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the page as plain data for JSON, without the projections of single words.
+
+        The keys of :meth:`BiasDirections.to_dict`, 'model', 'chance', 'n_words_lost', and the
+        rows of 'distribution' and 'extremes'. NaN becomes None.
+        """
+        return {
+            "model": self.model_name,
+            **self.directions.to_dict(),
+            "chance": self.chance,
+            "n_words_lost": self.n_lost,
+            "distribution": plain(self.distribution),
+            "extremes": plain(self.extremes),
+        }
+
+    def __str__(self) -> str:
+        return as_text("model.txt.jinja", self.to_dict())
+
+
+def model_page(
+    model: WordEmbeddingModel,
+    criterion: CriterionLike = "gender",
+    *,
+    words: WordLists | None = None,
+    n: int = 10,
+    among: int | None = FREQUENT,
+    preprocessors: Preprocessors | None = None,
+) -> ModelPage:
+    """Describe a bias in a model: its directions, distribution and extreme words.
+
+    Parameters
+    ----------
+    model, criterion : WordEmbeddingModel and criterion, default='gender'
+        As in :func:`bias_directions`; the model with its whole vocabulary.
+    words : sequence of str, mapping or Query, optional
+        Word lists to describe as well. Default: the stereotyped words of the criterion, if any.
+    n, among, preprocessors : optional
+        As in :func:`extreme_words`; `among` is the number of words that count as frequent.
+
+    Returns
+    -------
+    ModelPage
+        Use ``print`` to show it.
+
+    Raises
+    ------
+    ValueError
+        If only some words of the model are loaded, or no definitional set is complete.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> page = model_page(load_test_model(), words={"jobs": ["nurse", "engineer"]}, n=3)
+    >>> page.distribution[["set", "n", "mean"]].values.tolist()
+    [['vocabulary', 10405, 0.001], ['jobs', 2, 0.183]]
+    """
+    directions = bias_directions(model, criterion, preprocessors=preprocessors)
+    rows, _ = plain_rows(model, among)
+    cosines = vocabulary_cosines(model, directions.towards, among)[rows]
+    frequent = bare_words(model, model.table.words_at(rows))
+    parts = [projections_frame(model.name, VOCABULARY, frequent, cosines, directions)]
+    extremes = extreme_words(model, n, directions, among=among, preprocessors=preprocessors)
+    known = cosines[np.isfinite(cosines).all(axis=1)]
+    least = chance(known, directions)
+    is_clear = places(cosines, least, directions) < len(directions.groups)
+    extremes = extremes[extremes["word"].map(dict(zip(frequent, is_clear, strict=True)))]
+    stereotypes = directions.criterion.stereotyped_words.items()
+    lists = {f"{name} stereotypes": [*own] for name, own in stereotypes}
+    if words is not None:
+        lists = word_lists(words)
+    if VOCABULARY in lists:
+        raise ValueError(
+            f"words must not use the name {VOCABULARY!r}, which is reserved for the frequent words "
+            "of the model. Rename the list."
+        )
+    n_lost = sum(map(len, lists.values()))
+    # The model may lack all stereotyped words.
+    if words is not None or any(look_up(model, own, preprocessors).words for own in lists.values()):
+        own = project(model, lists, directions, preprocessors=preprocessors)
+        n_lost = sum(len(lost) for lost in own.attrs["lost"][model.name].values())
+        parts.append(own)
+    projections = pd.concat(parts, ignore_index=True)
+    projections.attrs["groups"] = list(directions.groups)
+    return ModelPage(
+        model.name,
+        directions,
+        least,
+        distribution_of(projections),
+        extremes.reset_index(drop=True),
+        projections,
+        n_lost,
+    )
+
+
+def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
+    """Summarise projections per model and set (and per group if there are more than two).
+
+    Parameters
+    ----------
+    projections : DataFrame
+        Result of :func:`project`.
+
+    Returns
+    -------
+    pandas.DataFrame
+        `model`, `set`, `group` (only for more than two), `n`, `mean`, `std` (population),
+        `mean_abs`, and quantiles '1 %' to '99 %'. Words without a direction are left out.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> table = pd.DataFrame({"model": "m", "set": "jobs", "projection": [0.4, -0.2]})
+    >>> distribution_of(table)[["n", "mean", "mean_abs"]].values.tolist()
+    [[2.0, 0.1, 0.3]]
+    """
+    keys = [name for name in ("model", "set", "group") if name in projections]
+    known = projections[np.isfinite(projections["projection"])].astype({"projection": np.float64})
+    values = known.groupby(keys, sort=False, observed=True)["projection"]
+    columns = {
+        "n": values.size(),
+        "mean": values.mean(),
+        "std": values.std(ddof=0),
+        "mean_abs": values.agg(lambda some: some.abs().mean()),
+    }
+    quantiles = {f"{100 * share:g} %": values.quantile(share) for share in _QUANTILES}
+    return pd.DataFrame(columns | quantiles).reset_index()
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,24 +260,21 @@ class WordPage:
         Share of the word's length in the bias subspace, in [0, 1], where 0 means no bias; and share
         of frequent words with a smaller direct bias, in [0, 1]; NaN if unknown.
     neighbors : pandas.DataFrame
-        One row per neighbour: `rank`, `neighbor`, `cosine` with the word, `leans_to` (as for the
-        word), `projection` (cosine with the direction of the first group; the largest cosine for
-        more than two groups), `indirect_bias` with the word, and `biased` (whether it is above
-        `theta`).
+        One row per neighbour: `rank`, `neighbor`, `cosine` with the word, `leans_to`, `projection`
+        (on the first group; the largest one for more than two groups), `indirect_bias` with the
+        word, and `biased` (whether it is above `theta`).
     proximity_bias : float
         Share of biased neighbours, in [0, 1].
     shares : pandas.DataFrame
         One row per group and for 'no clear direction'. `neighbors` is the share of neighbours that
         lean to the group, in [0, 1]. For random words of similar frequency, this share is
-        `expected` on average, and between `low` and `high` in 95 % of cases. `is_clear`: whether
-        `neighbors` is outside this interval.
+        `expected` on average, and between `low` and `high` in 95 % of cases; `is_clear` if it is
+        outside.
     indirect_bias : pandas.Series
         Indirect bias with each of the `others` that the model has; NaN if undefined.
-    map, map_method : pandas.DataFrame, str
+    map, map_method, theta : pandas.DataFrame, str, float
         The neighbourhood in two dimensions: `word`, `x`, `y`, `cosine`, `projection`, `group` (as
-        `leans_to`), `indirect_bias` and `is_center`; and 'pca', 't-sne' or 'umap'.
-    theta : float
-        Threshold of indirect bias above which a neighbour is biased.
+        `leans_to`), `indirect_bias` and `is_center`; and the parameters of :func:`word_page`.
     nan_reason : str or None
         Why numbers are missing, if any are.
 
@@ -95,13 +282,8 @@ class WordPage:
     --------
     >>> from wefe import load_test_model
     >>> page = word_page(load_test_model(), "nurse", k=20)
-    >>> page.leans_to, round(page.direct_bias, 2), round(page.percentile, 2)
-    ('female', 0.32, 0.99)
-    >>> page.shares.round(2)
-                        neighbors  expected   low  high  is_clear
-    female                    0.6      0.14  0.00  0.70     False
-    male                      0.0      0.10  0.00  0.75     False
-    no clear direction        0.4      0.76  0.05  1.00     False
+    >>> page.leans_to, page.direct_bias, page.percentile, page.shares["neighbors"].tolist()
+    ('female', 0.32, 0.99, [0.6, 0.0, 0.4])
     """
 
     word: str
@@ -182,12 +364,8 @@ def word_page(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        A model with its whole vocabulary.
-    word : str
-        The word.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The groups, as in :func:`bias_directions`.
+    model, word, criterion : WordEmbeddingModel, str and criterion, default='gender'
+        The model with its whole vocabulary, the word, and the groups as in :func:`bias_directions`.
     k : int, default=100
         Number of nearest neighbours, at most all other words.
     theta : float, default=0.05
@@ -227,8 +405,6 @@ def word_page(
       proximity bias  0.35 (share of them with an indirect bias above 0.05)
       indirect bias   midwife +0.099, doctor -0.062
     """
-    import pandas as pd
-
     check_model(model)
     before = model if original is None else original
     check_model(before)
@@ -268,6 +444,10 @@ def word_page(
             "biased": beta > theta,
         }
     )
+    known = look_up(before, others if form in before else [], preprocessors, "others")
+    betas: Any = []
+    if known.words:
+        betas = indirect_bias(before.get_vectors([form]), known.vectors, directions.subspace)
     (bare,) = bare_words(model, [form])
     vectors = np.concatenate([vector, model.rows(around.rows[0])])
     x, y = in_two_dimensions(vectors, map_method, random_state).T
@@ -287,7 +467,7 @@ def word_page(
         neighbors=neighbors,
         proximity_bias=float(proximity_bias(around.indirect_bias, theta)[0]),
         shares=_shares(found, places(of_random, least, directions), directions.labels),
-        indirect_bias=_indirect(before, form, others, directions, preprocessors),
+        indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
         map=both,
         map_method=map_method,
         theta=theta,
@@ -301,7 +481,6 @@ def _shown(cosines: Vectors, directions: BiasDirections) -> Vectors:
 
 
 def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str | None:
-    """Return why numbers are missing for the word or some of its neighbours."""
     if form not in before:
         return f"{before.name} lacks the word, so its former bias is unknown"
     known, k = int(np.isfinite(along).all(axis=1).sum()), len(along)
@@ -310,7 +489,6 @@ def _why_missing(before: WordEmbeddingModel, form: str, along: Vectors) -> str |
 
 
 def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator) -> list[str]:
-    """Draw words of similar frequency: those with the nearest ranks."""
     rows, _ = plain_rows(model)
     if len(rows) <= _FEWEST_RANDOM:
         rows = np.arange(len(model.vocab))
@@ -326,8 +504,6 @@ def _random_words(model: WordEmbeddingModel, form: str, rng: np.random.Generator
 
 def _shares(own: Places, of_random: Places, labels: Sequence[str]) -> pd.DataFrame:
     """Return the share of each label among neighbours, and its distribution for random words."""
-    import pandas as pd
-
     ((share,), random) = (_share(each, len(labels)) for each in (own[None], of_random))
     random = random[~np.isnan(random).any(axis=1)]
     low = high = expected = np.full(len(labels), math.nan)
@@ -356,18 +532,28 @@ def _frequent(model: WordEmbeddingModel, axes: Vectors) -> Vectors:
     return np.asarray(cosines[np.isfinite(cosines).all(axis=1)])
 
 
-def _indirect(
-    model: WordEmbeddingModel,
-    form: str,
-    others: Sequence[str],
-    directions: BiasDirections,
-    preprocessors: Preprocessors | None,
-) -> pd.Series[float]:
-    import pandas as pd
+def as_text(template: str, page: Mapping[str, Any]) -> str:
+    """Return a page as text, with control and invisible characters escaped."""
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    known = look_up(model, others if form in model else [], preprocessors)
-    known.log(model, "others")
-    if not known.words:
-        return pd.Series(dtype=np.float64)
-    values = indirect_bias(model.get_vectors([form]), known.vectors, directions.subspace)
-    return pd.Series(values, index=known.forms)
+    environment = Environment(
+        loader=FileSystemLoader(_TEMPLATES),
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"percent": _percent, "table": _table}
+    return environment.get_template(template).render(visible_data(page)).rstrip()
+
+
+def _percent(share: float | None) -> str:
+    """Format a share as a percentage; only exact 0 and 1 become 0 % and 100 %."""
+    if share is None:
+        return "unknown"
+    if 0.995 <= share < 1:
+        return "more than 99%"
+    return f"{share:.0%}"
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    return str(pd.DataFrame(rows).round(3).to_string(index=False))
