@@ -143,8 +143,10 @@ def model_page(
 
     Parameters
     ----------
-    model, criterion : WordEmbeddingModel and criterion, default='gender'
-        As in :func:`bias_directions`; the model with its whole vocabulary.
+    model : WordEmbeddingModel
+        The model with its whole vocabulary.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        The groups, as in :func:`bias_directions`.
     words : sequence of str, mapping or Query, optional
         Word lists to describe as well. Default: the stereotyped words of the criterion, if any.
     n, among, preprocessors : optional
@@ -364,8 +366,12 @@ def word_page(
 
     Parameters
     ----------
-    model, word, criterion : WordEmbeddingModel, str and criterion, default='gender'
-        The model with its whole vocabulary, the word, and the groups as in :func:`bias_directions`.
+    model : WordEmbeddingModel
+        The model with its whole vocabulary.
+    word : str
+        The word.
+    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
+        The groups, as in :func:`bias_directions`.
     k : int, default=100
         Number of nearest neighbours, at most all other words.
     theta : float, default=0.05
