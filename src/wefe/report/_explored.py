@@ -20,60 +20,54 @@ def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str
     """Return the projections of words in each `shown` model, per criterion.
 
     Each entry has 'criterion', 'groups', 'models' (facts about the directions, or 'why' there are
-    none), 'distribution' (rows), 'extremes' (words by group, model and rank) and 'words' (a row per
-    model, for each requested word).
+    none), 'distribution' (rows), 'sides' (extreme words by group, rank and model) and 'words' (a
+    row per model, for each requested word).
     """
-    groups: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, None]] = {}
     for task, outcome in results.of_kind("explore"):
         page = (outcome.value or {}).get("page") or {}
-        groups.setdefault(task.place["criterion"], []).extend(page.get("groups", ()))
-    tables = results.explore()
-    for criterion, found in groups.items():
+        own = groups.setdefault(task.place["criterion"], {})
+        own.update(dict.fromkeys(page.get("groups", ())))
+    for criterion, own in groups.items():
         models, distribution, extremes, words = (
             table[(table["criterion"] == criterion) & table["model_name"].isin(list(shown))]
-            for table in tables[:4]  # type: ignore[index]
+            for table in results.explore()[:4]  # type: ignore[index]
         )
-        own = list(dict.fromkeys(found))
+        names = distribution["model_name"].unique().tolist()
         yield {
             "criterion": criterion,
-            "groups": own,
-            "models": [row | {"why": _why(row)} for row in records(models)],
+            "groups": list(own),
+            "models": records(_with_reasons(models)),
             "distribution": records(distribution),
-            "sides": list(_sides(extremes, distribution["model_name"].unique().tolist(), own)),
-            "words": [
-                {
-                    "word": word,
-                    "rows": [_word(part) for _, part in rows.groupby("model_name", sort=False)],
-                }
-                for word, rows in words.groupby("word", sort=False)
-            ],
+            "sides": [_side(extremes, names, group) for group in own],
+            "words": list(_words(_with_reasons(words))),
         }
 
 
-def _why(row: dict[str, Any]) -> str | None:
-    missing = "not computed yet" if row["status"] == "missing" else None
-    return missing or row["nan_reason"] or row["failure"]
+def _with_reasons(table: pd.DataFrame) -> pd.DataFrame:
+    reasons = table["nan_reason"].fillna(table["failure"])
+    return table.assign(why=reasons.mask(table["status"] == "missing", "not computed yet"))
 
 
-def _sides(
-    extremes: pd.DataFrame, models: list[str], groups: list[str]
-) -> Iterator[dict[str, Any]]:
-    """Return the words of each model by rank, for each group, without rounding noise."""
-    far = extremes[extremes["projection"] >= NOTHING]
-    for group in groups:
-        lists = [
-            part[["word", "projection"]].to_numpy().tolist()
-            for model in models
-            for part in [far[(far["group"] == group) & (far["model_name"] == model)]]
-        ]
-        yield {"group": group, "models": models, "ranks": list(zip_longest(*lists))}
+def _side(extremes: pd.DataFrame, models: list[str], group: str) -> dict[str, Any]:
+    """Return the words of each model towards a group by rank, without rounding noise."""
+    far = extremes[(extremes["projection"] >= NOTHING) & (extremes["group"] == group)]
+    pairs = far[["word", "projection"]]
+    lists = [pairs[far["model_name"] == model].to_numpy().tolist() for model in models]
+    return {"group": group, "models": models, "ranks": list(zip_longest(*lists))}
+
+
+def _words(words: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for word, rows in words.groupby("word", sort=False):
+        parts = rows.groupby("model_name", sort=False)
+        yield {"word": word, "rows": [_word(part) for _, part in parts]}
 
 
 def _word(part: pd.DataFrame) -> dict[str, Any]:
     rows = records(part)
     first = rows[0]
     if first["group"] is None:
-        return {"model": first["model_name"], "why": _why(first)}
+        return {"model": first["model_name"], "why": first["why"]}
     largest = part["projection"].max()
     # A cosine that is written as 0.000 has no direction.
     is_something = largest >= NOTHING
@@ -81,7 +75,8 @@ def _word(part: pd.DataFrame) -> dict[str, Any]:
     # Groups with a larger share of the neighbours than by chance.
     clear = part[part["neighbor_share"] > part["chance_high"]].set_index("group")["neighbor_share"]
     return {
-        **{name: first[name] for name in ("proximity_bias", "n_neighbors")},
+        "proximity_bias": first["proximity_bias"],
+        "n_neighbors": first["n_neighbors"],
         "model": first["model_name"],
         "why": None,
         "leans_to": leans_to,
@@ -90,6 +85,6 @@ def _word(part: pd.DataFrame) -> dict[str, Any]:
         "projection": largest,
         # The reason why neighbours are unknown.
         "missing": first["nan_reason"],
-        "most": clear.idxmax() if len(clear) else None,
+        "most": next(iter(clear.nlargest(1).index), None),
         "shares": [] if first["neighbor_share"] is None else rows,
     }

@@ -325,14 +325,9 @@ def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, part in enumerate(summary["correlations"]):
         names = part["columns"]
         if part["n_models"] > 2 and len(names) > 1:
-            pairs = [
-                (part["values"][i][j], names[i], names[j])
-                for j, i in itertools.combinations(range(len(names)), 2)
-                if part["values"][i][j] is not None
-            ]
             table = pd.DataFrame(part["values"], names, names, dtype=float)
             figure = plot_ranking_correlations(table)
-            yield drawn(f"correlations-{position}", figure, {**part, "pairs": sorted(pairs)})
+            yield drawn(f"correlations-{position}", figure, part)
 
 
 # Negative sentiment

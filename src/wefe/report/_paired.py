@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cache
@@ -59,20 +60,16 @@ def first_and_second(
     Yields per ranking and metric: 'metric', 'query_set', 'first', 'second'; 'n' (queries of the
     aggregate with scores of both), 'n_nearer' (how often the first is closer to no bias),
     'difference' (how much closer, on average), 'n_clusters' (groups of queries without common
-    words), 'p_value' (from resampled words if the study has intervals, else from sign flips; None
+    words), 'p_value' (from resampled words if the study has intervals, else from sign flips; NaN
     with fewer than eight groups), 'beyond' (whether this is beyond chance), 'n_intervals' (queries
     with both intervals) and 'n_overlap' (how many of these overlap).
     """
     weights = {part.name: part.weight for part in results.plan.query_sets}
     has_intervals = results.plan.settings["intervals"]["n_bootstrap"]
     resampled = cache(results.compare_models)
-    asked = [
-        (name, metric, ranks[metric.label].dropna().sort_index().nsmallest(2).index.tolist())
-        for name, ranks in rankings.items()
-        for metric in results.plan.metrics
-        if metric.label in ranks
-    ]
-    for name, metric, pair in (each for each in asked if len(each[-1]) > 1):
+    for (name, ranks), metric in itertools.product(rankings.items(), results.plan.metrics):
+        known = ranks.reindex(columns=[metric.label])[metric.label].dropna()
+        pair = known.sort_index().nsmallest(2).index.tolist()
         names = metric.query_sets if name == OVERALL else (name,)
         found = _compare(_of(scores, metric.label, names), pair, weights)
         if found:
@@ -82,8 +79,7 @@ def first_and_second(
                 p_values = _of(resampled(*pair), metric.label, names)["p_value"]
                 found["p_value"] = next(iter(p_values), found["p_value"])
             # The mean may contradict the order if scores of opposite signs cancel.
-            is_small = found["p_value"] is not None and found["p_value"] < SIGNIFICANT
-            found["beyond"] = is_small and found["difference"] > 0
+            found["beyond"] = found["p_value"] < SIGNIFICANT and found["difference"] > 0
             yield {"metric": metric.label, "query_set": name, **found}
 
 
@@ -95,8 +91,10 @@ def _compare(
     scores: pd.DataFrame, pair: Sequence[str], weights: Mapping[str, float]
 ) -> dict[str, Any]:
     """Compare two models by their scores of one metric; empty without common scores."""
+    if len(pair) < 2:
+        return {}
     first, second = pair
-    wide = scores[scores["counts"] & scores["model_name"].isin([first, second])].pivot(
+    wide = scores[scores["counts"] & scores["model_name"].isin(pair)].pivot(
         index=["query_set", "query_name", "cluster"],
         columns="model_name",
         values=["distance", "near", "far"],
@@ -119,7 +117,7 @@ def _compare(
         "n_nearer": int((differences > _TIE).sum()),
         "difference": float(weighted.sum()),
         "n_clusters": len(sums),
-        "p_value": sign_flip_p_value(sums.tolist()) if len(sums) >= LEAST_CLUSTERS else None,
+        "p_value": sign_flip_p_value(sums.tolist()) if len(sums) >= LEAST_CLUSTERS else math.nan,
         "n_intervals": len(ends),
         "n_overlap": int(((near[first] <= far[second]) & (near[second] <= far[first])).sum()),
     }

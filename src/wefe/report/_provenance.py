@@ -21,6 +21,7 @@ from wefe.study._results import StudyResults
 METHODS: dict[str, dict[str, Any]] = tomllib.loads(
     (TEMPLATES / "methods.toml").read_text(encoding="utf-8")
 )
+_STATUSES = ["done", "failed", "missing"]
 # Facts about a run, None if there was none.
 _RUN = ("started", "finished", "wefe", "python", "platform", "engine", "packages")
 
@@ -65,24 +66,25 @@ def _metric(
 
 def provenance(results: StudyResults) -> dict[str, Any]:
     """Return when, where and from what the results were computed."""
-    pairs = list(zip(results.plan.tasks, results.outcomes, strict=True))
-    tasks: dict[str, dict[str, int]] = {}
-    for task, outcome in pairs:
-        tasks.setdefault(task.kind, {"done": 0, "failed": 0, "missing": 0})[outcome.status] += 1
-    keys = sorted(outcome.key for outcome in results.outcomes if outcome.key is not None)
-    finished = [outcome.finished for outcome in results.outcomes if outcome.finished]
-    n_computed = results.run.get("n_computed")
-    n_done = sum(counts["done"] for counts in tasks.values())
+    rows = [
+        (task.kind, each.status, each.key, each.finished, each.version)
+        for task, each in zip(results.plan.tasks, results.outcomes, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["kind", "status", "key", "finished", "version"])
+    statuses = {name: (table["status"] == name).astype(int) for name in _STATUSES}
+    tasks = table.assign(**statuses).groupby("kind", sort=False)[_STATUSES].sum().reset_index()
+    keys, finished = sorted(table["key"].dropna()), table["finished"].dropna()
+    n_done, n_computed = tasks["done"].sum(), results.run.get("n_computed")
     return {
         "run": {**dict.fromkeys(_RUN), **results.run},
         "written_by": __version__,
-        "tasks": [{"kind": kind, **counts} for kind, counts in tasks.items()],
+        "tasks": tasks,
         "n_done": n_done,
         "n_computed": n_computed,
         "n_kept": None if n_computed is None else max(0, n_done - n_computed),
         "oldest": min(finished, default=None),
         "newest": max(finished, default=None),
-        "versions": sorted({each.version for each in results.outcomes} - {None}),
+        "versions": sorted(table["version"].dropna().unique()),
         "random_state": results.plan.settings.get("random_state"),
         "declaration": as_toml(_given(results.plan.settings)),
         "digest": digest(keys) if keys else None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import ChainMap, defaultdict
 from collections.abc import Mapping
 
 import numpy as np
@@ -47,24 +48,26 @@ def scored(results: StudyResults) -> pd.DataFrame:
     tidy["far"] = ends.max(axis=1)
     tidy["outside"] = (score < low - _WRITTEN) | (score > high + _WRITTEN)
     tidy["opposite"] = tidy["warnings"].astype(str).str.startswith(OPPOSITE)
-    left_out = {
-        (label, part.name): totals["left_out"].iloc[0] or ()
+    # Cells of a report name only what applies.
+    tidy[["outside", "opposite"]] = tidy[["outside", "opposite"]].replace(False, None)
+    places = pd.MultiIndex.from_frame(tidy[["metric", "query_set", "query_name"]])
+    left_out = [
+        (label, part.name, query)
         for part in results.plan.query_sets
         for label, totals in results.totals(part.name).items()
-    }
-    queries: dict[str, dict[tuple[str, str], Query]] = {}
+        for query in totals["left_out"].iloc[0] or ()
+    ]
+    tidy["counts"] = ~places.isin(left_out)
+    queries: dict[str, dict[tuple[str, ...], Query]] = defaultdict(dict)
     for task, _ in results.of_kind("score"):
-        of_metric = queries.setdefault(task.place["metric"], {})
-        place = task.place["query_set"], task.place["query"]
-        of_metric[place] = results.plan.queries[task.identity["query"]]
-    groups = {metric: clusters(of_metric) for metric, of_metric in queries.items()}
-    places = list(zip(tidy["metric"], tidy["query_set"], tidy["query_name"], strict=True))
-    tidy["counts"] = [query not in left_out[metric, name] for metric, name, query in places]
-    tidy["cluster"] = [groups[metric][name, query] for metric, name, query in places]
+        place = (task.place["metric"], task.place["query_set"], task.place["query"])
+        queries[place[0]][place] = results.plan.queries[task.identity["query"]]
+    groups = dict(ChainMap(*map(clusters, queries.values())))
+    tidy["cluster"] = places.map(groups)
     return tidy
 
 
-def clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], int]:
+def clusters(queries: Mapping[tuple[str, ...], Query]) -> dict[tuple[str, ...], int]:
     """Number the groups of queries that share words with each other, but with no other query."""
     words = [
         {word.lower() for part in query.target_sets + query.attribute_sets for word in part}

@@ -26,19 +26,14 @@ def words_by_query(results: StudyResults, shown: Collection[str]) -> Iterator[di
         if task.model in shown:
             values[task.place["query_set"]][task.model].append(outcome.value)
     for part in results.plan.query_sets:
+        of_set = values[part.name]
         for number, query in enumerate(part.queries):
-            every = {model: found[number] for model, found in values[part.name].items()}
-            by_model = {model: value for model, value in every.items() if value is not None}
+            found = {model: own[number] for model, own in of_set.items() if own[number] is not None}
             yield {
                 "query_set": part.name,
                 "query": query.query_name,
-                "sets": list(_sets(query, by_model)),
-                **_individual({m: v["audit"] for m, v in by_model.items() if v["audit"]}),
-                "not_audited": [
-                    {"model": model, "why": value["not_audited"]}
-                    for model, value in by_model.items()
-                    if not value["audit"]
-                ],
+                "sets": list(_sets(query, found)),
+                **_individual(found),
             }
 
 
@@ -61,19 +56,11 @@ def _beginning(words: Sequence[str]) -> dict[str, Any]:
     return {"n": len(words), "words": words[:MOST_WORDS]}
 
 
-def _individual(audits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _individual(found: Mapping[str, Any]) -> dict[str, Any]:
     """Return the strongest individual biases per model, and a table of words by model."""
+    audits = {model: value["audit"] for model, value in found.items() if value["audit"]}
     first: Mapping[str, Any] = next(iter(audits.values()), {"attributes": (), "epsilon": None})
-    columns = {
-        model: dict(
-            zip(
-                chain(*(use["used"] for use in audit["targets"])),
-                chain(*audit["positions"]),
-                strict=True,
-            )
-        )
-        for model, audit in audits.items()
-    }
+    columns = {model: _positions(audit) for model, audit in audits.items()}
     table = pd.DataFrame(columns, dtype=float).dropna(how="all")
     order = table.abs().max(axis=1).sort_values(ascending=False, kind="stable").index
     return {
@@ -83,15 +70,27 @@ def _individual(audits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             {
                 "model": model,
                 "n_biased": audits[model]["n_biased"],
-                "n_words": len(columns[model]),
-                "strongest": [
-                    list(own[own > 0].nlargest(_STRONGEST).round(3).items()),
-                    list(own[own < 0].nsmallest(_STRONGEST).round(3).items()),
-                ],
+                "n_words": len(own),
+                "strongest": _strongest(table[model]),
             }
-            for model in columns
-            for own in [table[model]]
+            for model, own in columns.items()
         ],
         "n_positions": len(table),
         "positions": table.loc[order[:MOST_WORDS]].round(3).to_dict("split"),
+        "not_audited": [
+            {"model": model, "why": value["not_audited"]}
+            for model, value in found.items()
+            if not value["audit"]
+        ],
     }
+
+
+def _positions(audit: Mapping[str, Any]) -> dict[str, float]:
+    words = chain(*(use["used"] for use in audit["targets"]))
+    return dict(zip(words, chain(*audit["positions"]), strict=True))
+
+
+def _strongest(positions: pd.Series[float]) -> list[list[Any]]:
+    towards = positions[positions > 0].nlargest(_STRONGEST)
+    away = positions[positions < 0].nsmallest(_STRONGEST)
+    return [list(own.round(3).items()) for own in (towards, away)]
