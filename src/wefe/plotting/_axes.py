@@ -19,6 +19,17 @@ def at(row: int, col: int = 1) -> dict[str, Any]:
     return {"row": row, "col": col}
 
 
+def name_rows(figure: go.Figure, labels: Sequence[str], **place: Any) -> None:
+    """Name the rows at 0, 1, 2 and so on, from the top."""
+    figure.update_yaxes(
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=list(range(len(labels))),
+        ticktext=labels,
+        showgrid=False,
+        **place,
+    )
+
+
 class Rows:
     """Groups of horizontal bars: the position of each bar and their total height."""
 

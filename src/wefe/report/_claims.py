@@ -377,13 +377,14 @@ def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    every = pd.DataFrame(summary["warnings"], columns=["kind", "n", "meaning", "models"])
     # A missing audit says nothing about a score.
-    kinds = [each for each in summary["warnings"] if each["kind"] != "not-audited"]
+    kinds = every[every["kind"] != "not-audited"]
     known = scores[scores["score"].notna()]
-    if kinds:
-        n = sum(each["n"] for each in kinds)
-        models = _names(itertools.chain(*(each["models"] for each in kinds)))
-        facts = {"n": n, "n_kinds": len(kinds), "first": kinds[0]["meaning"]}
-        yield Claim("warned", "summary", Evidence(models, n, "warning"), facts)
+    if len(kinds):
+        n = int(kinds["n"].sum())
+        facts = {"n": n, "n_kinds": len(kinds), "first": kinds["meaning"].iloc[0]}
+        evidence = Evidence(_names(kinds["models"].explode()), n, "warning")
+        yield Claim("warned", "summary", evidence, facts)
     elif len(known) and not summary["audited"]:
         yield Claim("not_audited", "summary", _of_scores(known))

@@ -24,7 +24,7 @@ from wefe.plotting import (
     plot_silhouettes,
 )
 from wefe.plotting import write_figures as write
-from wefe.plotting._axes import Panels
+from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
 from wefe.plotting._style import PALETTE, apply_layout, hover
@@ -162,8 +162,8 @@ def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
     biases: dict[str, dict[str, Any]] = defaultdict(dict)
     for task, outcome in results.of_kind("words"):
         if audit := (outcome.value or {}).get("audit"):
-            names = [use["name"] for use in audit["targets"]]
-            values = [pd.Series(part, dtype=float).tolist() for part in audit["positions"]]
+            values = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])
+            names = (use["name"] for use in audit["targets"])
             of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
             of_query[task.model] = dict(zip(names, values, strict=True))
     return biases
@@ -183,9 +183,8 @@ def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
     """Draw the distribution of aggregated scores over many models, one panel per metric."""
     for position, ranking in enumerate(summary["rankings"]):
         names = [column["name"] for column in ranking["columns"]]
-        models = [row["model"] for row in ranking["rows"]]
-        table = pd.DataFrame([row["scores"] for row in ranking["rows"]], models, names, float)
-        table = table.dropna(axis=1, how="all")
+        scores = {row["model"]: row["scores"] for row in ranking["rows"]}
+        table = pd.DataFrame.from_dict(scores, "index", float, names).dropna(axis=1, how="all")
         if len(table.columns):
             facts = {**ranking, "shown": summary["shown"]}
             figure = _histograms(table, summary["shown"])
@@ -198,7 +197,7 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
     for at, name in enumerate(table):
         values, place = table[name].dropna(), panels.place(at)
         figure.add_histogram(
-            x=[float(f"{value:.4g}") for value in values],
+            x=values.map("{:.4g}".format).astype(float).tolist(),
             nbinsx=30,
             marker_color=PALETTE[-1],
             showlegend=False,
@@ -228,27 +227,11 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
 
 def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, metric in enumerate(summary["metrics"]):
-        known = [
-            (cell["distance"], model, query, cell)
-            for part in metric["parts"]
-            for model, row in zip(metric["models"], part["cells"], strict=True)
-            for query, cell in zip(part["queries"], row, strict=True)
-            if "score" in cell
-        ]
-        if known:
-            largest, model, query, _ = max(known, key=lambda each: each[:3])
-            facts = {
-                **metric,
-                "model": model,
-                "query": query,
-                "largest": largest,
-                "stars": any(_is_small(cell) for *_, cell in known),
-                "opposite": any("opposite" in cell for *_, cell in known),
-            }
-            yield drawn(f"scores-{position}", _heat_map(metric, largest), facts)
+        if metric["farthest"]:
+            yield drawn(f"scores-{position}", _heat_map(metric), metric)
 
 
-def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
+def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     """Draw queries by models, with the names of query sets above their queries."""
     models, names, rows = metric["models"], list[str](), list[Any]()
     for part in metric["parts"]:
@@ -271,10 +254,10 @@ def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
     if len(models) <= _MOST_WITH_NUMBERS:
         texts = _each(cells, _in_cell)
         figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
-    positions = list(range(len(names)))
-    figure.update_yaxes(tickvals=positions, ticktext=names, autorange="reversed", showgrid=False)
+    name_rows(figure, names)
     title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
-    scale = {"cmin": -largest or -1, "cmax": largest or 1, "autocolorscale": True}
+    largest = metric["farthest"][0]["distance"] or 1
+    scale = {"cmin": -largest, "cmax": largest, "autocolorscale": True}
     figure.update_layout(coloraxis={**scale, "colorbar": {"title": title, "thickness": 14}})
     # The longest name determines the height of a row.
     plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
@@ -403,35 +386,28 @@ def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
     """Draw a panel per word set, with a row per model and a box per group."""
-    table = pd.DataFrame(rows)
+    # For two groups, one direction shows both.
+    several = len(groups) > 2
+    colours = dict(zip(groups, itertools.cycle(PALETTE))) if several else {"": PALETTE[-1]}
+    table = pd.DataFrame(rows).fillna({"group": ""})
     sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
     labels = [wrap(name, 26) for name in models]
-    # For two groups, one direction shows both.
-    colours = (
-        dict(zip(groups, itertools.cycle(PALETTE))) if len(groups) > 2 else {None: PALETTE[-1]}
-    )
     row_px = max(height_px(labels), 14 * len(colours), 18) + 12
     panels = Panels(sets, row_px * len(models) + 8, 34, 1 if len(sets) <= 3 else 2)
     figure = panels.figure()
-    for (at, name), (group, colour) in itertools.product(enumerate(sets), colours.items()):
-        some = table[(table["set"] == name) & (table["group"].isna() | (table["group"] == group))]
+    for name, (group, colour) in itertools.product(sets, colours.items()):
+        some = table[(table["set"] == name) & (table["group"] == group)]
         figure.add_box(
             **{key: some[column].tolist() for key, column in _BOX.items()},
             y=some["model_name"].map(models.index).tolist(),
             orientation="h",
-            offsetgroup=str(list(colours).index(group)),
-            name="" if group is None else f"towards {escape(group)}",
-            legendgroup=str(group),
-            showlegend=group is not None and at == 0,
+            offsetgroup=group,
+            name=f"towards {escape(group)}" * several,
+            legendgroup=group,
             marker_color=colour,
-            **panels.place(at),
+            **panels.place(sets.index(name)),
         )
-    figure.update_yaxes(
-        range=[len(models) - 0.45, -0.55],
-        tickvals=list(range(len(models))),
-        ticktext=labels,
-        showgrid=False,
-    )
+    name_rows(figure, labels)
     largest = 1.08 * table[["5 %", "95 %"]].abs().to_numpy().max() or 1
     figure.update_xaxes(range=[-largest, largest], nticks=7, zeroline=True)
     title = "cosine towards the group →"
@@ -439,5 +415,6 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
         title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
     figure.update_xaxes(title_text=title, row=panels.n_rows)
     figure.update_layout(boxmode="group", legend=LEGEND_BELOW)
-    below_px = 94 if len(colours) > 1 else 64
-    return apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)
+    below_px = 64 + 30 * several
+    figure = apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)
+    return figure.update_layout(showlegend=several)

@@ -16,7 +16,7 @@ from wefe._visible import visible, visible_data
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
 from wefe.report._explored import explored
-from wefe.report._paired import first_and_second
+from wefe.report._paired import SIGNIFICANT, first_and_second
 from wefe.report._provenance import METHODS, methods_of, provenance
 from wefe.report._scores import query_sets, rankings, scored
 from wefe.report._text import cut, number
@@ -266,9 +266,20 @@ def _metrics(
                     "left_out": totals["left_out"].iloc[0] or [],
                 }
             )
-        # The value of each query is in its cells.
-        facts = {"label": metric.label, "title": metric.title, "no_bias": values}
-        yield {**facts, "models": labels, "parts": parts}
+        known = own[own["score"].notna()]
+        order = ["distance", "model_name", "query_name"]
+        yield {
+            "label": metric.label,
+            "title": metric.title,
+            # The value of each query is in its cells.
+            "no_bias": values,
+            "models": labels,
+            "parts": parts,
+            # The score that is farthest from no bias, if there is any.
+            "farthest": records(known.sort_values(order).iloc[-1:][order]),
+            "stars": ((known["p_value"] < SIGNIFICANT) | known["opposite"].notna()).any(),
+            "opposite": known["opposite"].notna().any(),
+        }
 
 
 def _cells(scores: pd.DataFrame) -> list[dict[str, Any]]:
