@@ -81,20 +81,20 @@ def plot_individual_biases(
     shared = names.nunique() == 1
     title = "".join(["Individual biases", *names.iloc[0][shared]])
     titles = ["".join(row[~shared]).lstrip(":, ") for _, row in names.iterrows()]
-    heads, panel_px = [_numbers(audit) for audit in given], _SET_PX * n_sets + 20
-    panels = Panels(titles, panel_px, below_px=50, abreast=2, second_lines=heads)
+    heads = list(map(_numbers, given))
+    panels = Panels(titles, _SET_PX * n_sets + 20, below_px=50, abreast=2, second_lines=heads)
     figure = panels.figure()
     for position, (audit, sets, limit) in enumerate(zip(given, values, limits, strict=True)):
         place, end = panels.place(position), ends[position] or 0.1
         figure.update_xaxes(range=[-end, end], **place)
         _draw(figure, audit, sets, place)
-        figure.add_vline(0, **place)
         if limit <= end:
             figure.add_vline(-limit, line_dash="dash", **place)
             figure.add_vline(limit, line_dash="dash", **place)
         else:
             note = {"x": 1, "y": 0, "text": f"attainable: ±{limit:.3g}"}
             write(figure, [note], domain="xy", xanchor="right", yanchor="bottom", **place)
+    figure.add_vline(0)
     axis = "s(w, A, B) / d" if relative else "s(w, A, B)"
     attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:

@@ -60,9 +60,8 @@ def plot_queries_results(
     by_query = check_choice("by", by, ("query", "model")) == "query"
     reading = Reading.of(results)
     table, (names, aggregation) = reading.table, reading.labels()
-    letters, footnotes = reading.reasons()
+    table["text"], footnotes = reading.reasons()
     table["hover"] = reading.hovers()
-    table["text"] = [f"no value{letters.get(reason, '')}" for reason in table["nan_reason"]]
     series_by = "model" if by_query else "query"
     # The summary of all queries is emphasised.
     last = reading.queries[-1] if reading.aggregation and len(reading.queries) > 1 else ""

@@ -9,7 +9,7 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._visible import count
-from wefe.plotting._axes import Rows, at, mark_no_bias, stacked
+from wefe.plotting._axes import Rows, at, mark_no_bias, name_rows, stacked
 from wefe.plotting._labels import at_most, height_px, wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, tint, write
 from wefe.plotting._table import check_frame, parts_of
@@ -95,9 +95,7 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
                 hoverinfo="skip",
                 **place,
             )
-        ticks = {"tickvals": list(range(len(bars.names))), "ticktext": bars.labels}
-        end = len(bars.names) - 0.5
-        figure.update_yaxes(range=[end, -0.5], showgrid=False, **ticks, **place)
+        name_rows(figure, bars.labels, **place)
         figure.update_xaxes(title_text=f"{title} score" if of_metric else "Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
     named = [*filter(None, [given.attrs.get("before")]), "before and after"]

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._axes import Panels
+from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, shortened, wrap
 from wefe.plotting._style import (
     PALETTE,
@@ -186,14 +186,13 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         colour = bar_style(groups.index(group))["color"]
         _draw(figure, inside, colour, AWAY if by_group else bar_style(1)["color"], place)
         sizes = inside["row"].value_counts().reindex(range(len(rows)), fill_value=0)
-        ticks = labels + sizes.map(_n_words)
-        figure.update_yaxes(tickvals=sizes.index, ticktext=ticks, **place)
+        name_rows(figure, labels + sizes.map(_n_words), **place)
         empty = [{"x": 0, "y": row, "text": "  no projection"} for row in sizes.index[sizes == 0]]
         write(figure, empty, **place)
     # Room for the words at both ends.
     largest = np.abs(table["projection"].to_numpy()).max(initial=0)
     limit = (1.1 + 0.35 * panels.n_columns) * largest or 0.1
-    figure.update_yaxes(range=[len(rows) - 0.45, -0.55], showgrid=False, showticklabels=True)
+    figure.update_yaxes(showticklabels=True)
     figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
     figure.update_xaxes(zeroline=True, title_text=axis)
     figure.update_layout(showlegend=False)

@@ -84,16 +84,15 @@ class Reading:
         labels = {match["label"] for match in found}
         metric = str(matrix.columns.name or (labels.pop() if len(labels) == 1 else ""))
         known = metric_of_label(metric) if aggregate or not found else None
-        no_bias = np.full(matrix.shape, known.no_bias_value if known else math.nan)
-        reasons = np.full(matrix.shape, None)
-        if aggregate:
-            n_common = int(matrix.iloc[:, :-1].notna().all().sum())
-            best = best_of_heading(str(matrix.columns[-1]), n_common)
-            no_bias[:, -1] = best if isinstance(best, int | float) else math.nan
-            reasons[:, -1] = "there is no query that every model could answer"
-        scores = scores.assign(no_bias_value=no_bias.ravel(), nan_reason=reasons.ravel())
-        facts = (aggregate["set"], aggregate["way"]) if aggregate else ()
-        return cls._complete(scores, metric, *facts)
+        scores["no_bias_value"] = known.no_bias_value if known else math.nan
+        if not aggregate:
+            return cls._complete(scores, metric)
+        n_common = int(matrix.iloc[:, :-1].notna().all().sum())
+        is_last = scores.index.isin([str(matrix.columns[-1])], level="query")
+        best = best_of_heading(str(matrix.columns[-1]), n_common)
+        scores.loc[is_last, "no_bias_value"] = pd.to_numeric(best, errors="coerce")
+        scores.loc[is_last, "nan_reason"] = "there is no query that every model could answer"
+        return cls._complete(scores, metric, aggregate["set"], aggregate["way"])
 
     @classmethod
     def _complete(
@@ -163,15 +162,15 @@ class Reading:
             f"All p-values are at most {SIGNIFICANT} ({self.test()}).": is_small,
         }
 
-    def reasons(self) -> tuple[dict[str, str], list[str]]:
-        """Return a letter for each reason for a missing score, and the legend of the letters."""
-        missing = self.table[self.table["score"].isna()]
-        full = missing["nan_reason"].dropna()
-        short = full.str.replace(_DETAILS, "", regex=True)
+    def reasons(self) -> tuple[pd.Series[str], list[str]]:
+        """Return what to write for each missing score, and the legend of its letters."""
+        reasons = self.table["nan_reason"][self.table["score"].isna()].dropna()
+        short = reasons.str.replace(_DETAILS, "", regex=True)
         letters = dict(zip(short.unique(), _LETTERS, strict=False))
-        marks = short.map(letters).dropna().map(" ({})".format)
+        texts = pd.Series("no value", self.table.index)
+        texts.update(short.map(letters).dropna().map("no value ({})".format))
         lines = [f"{letters.get(why, '')}: {why}" for why in short.unique()]
-        return dict(zip(full[marks.index], marks, strict=True)), at_most(lines, len(_LETTERS))
+        return texts, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
         """Return the hover text of each score."""
