@@ -284,12 +284,13 @@ def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
 
 
 def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    bias = [(change, each) for change in summary["changes"] for each in change["bias"]]
-    if bias:
-        ways = Counter(each["way"] for _, each in bias)
-        models = _names(change[key] for change, _ in bias for key in ("model", "base"))
+    bias = pd.DataFrame(summary["changes"], columns=["model", "base", "bias"]).explode("bias")
+    bias = bias.dropna(subset="bias")
+    if len(bias):
+        ways = Counter(bias["bias"].str.get("way"))
+        evidence = Evidence(_names(bias[["model", "base"]].to_numpy().ravel()), _n_queries(scores))
         facts = {"n": len(bias), "n_less": ways["lower"], "n_more": ways["higher"]}
-        yield Claim("mitigated", "summary", Evidence(models, _n_queries(scores)), facts)
+        yield Claim("mitigated", "summary", evidence, facts)
     for change in summary["changes"]:
         yield from _changed(summary, change, _n_queries(scores, change["query_set"] or OVERALL))
 

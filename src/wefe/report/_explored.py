@@ -10,6 +10,7 @@ import pandas as pd
 
 from wefe._plain import records
 from wefe.explore._directions import NO_CLEAR_DIRECTION
+from wefe.report._scores import values
 from wefe.study._results import StudyResults
 
 #: Cosines that are written as 0.000: what a mitigation leaves there is rounding.
@@ -23,11 +24,9 @@ def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str
     none), 'distribution' (rows), 'sides' (extreme words by group, rank and model) and 'words' (a
     row per model, for each requested word).
     """
-    groups: dict[str, dict[str, None]] = {}
-    for task, outcome in results.of_kind("explore"):
-        page = (outcome.value or {}).get("page") or {}
-        own = groups.setdefault(task.place["criterion"], {})
-        own.update(dict.fromkeys(page.get("groups", ())))
+    groups = {task.place["criterion"]: dict[str, None]() for task, _ in results.of_kind("explore")}
+    for task, page in values(results, "explore", "page"):
+        groups[task.place["criterion"]] |= dict.fromkeys(page.get("groups", ()))
     for criterion, own in groups.items():
         models, distribution, extremes, words = (
             table[(table["criterion"] == criterion) & table["model_name"].isin(list(shown))]

@@ -29,7 +29,7 @@ from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
 from wefe.plotting._style import PALETTE, apply_layout, hover
 from wefe.report._paired import SIGNIFICANT
-from wefe.report._scores import rankings
+from wefe.report._scores import rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
 from wefe.results import OPPOSITE
@@ -160,12 +160,11 @@ def write_figures(
 def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
     """Return individual biases by query, model and target set."""
     biases: dict[str, dict[str, Any]] = defaultdict(dict)
-    for task, outcome in results.of_kind("words"):
-        if audit := (outcome.value or {}).get("audit"):
-            values = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])
-            names = (use["name"] for use in audit["targets"])
-            of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
-            of_query[task.model] = dict(zip(names, values, strict=True))
+    for task, audit in values(results, "words", "audit"):
+        parts = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])
+        names = (use["name"] for use in audit["targets"])
+        of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
+        of_query[task.model] = dict(zip(names, parts, strict=True))
     return biases
 
 
@@ -195,9 +194,9 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
     panels = Panels(table.columns.tolist(), 170, 40)
     figure = panels.figure()
     for at, name in enumerate(table):
-        values, place = table[name].dropna(), panels.place(at)
+        known, place = table[name].dropna(), panels.place(at)
         figure.add_histogram(
-            x=values.map("{:.4g}".format).astype(float).tolist(),
+            x=known.map("{:.4g}".format).astype(float).tolist(),
             nbinsx=30,
             marker_color=PALETTE[-1],
             showlegend=False,
@@ -205,7 +204,7 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
             **place,
         )
         for model, colour in zip(shown, itertools.cycle(PALETTE[:-1])):
-            own = values[values.index == model]
+            own = known[known.index == model]
             figure.add_scatter(
                 x=own.tolist(),
                 y=[0] * len(own),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import ChainMap, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,18 @@ from scipy.sparse.csgraph import connected_components
 
 from wefe.query import Query
 from wefe.results import OPPOSITE
-from wefe.study._plan import OVERALL
+from wefe.study._plan import OVERALL, Kind, Task
 from wefe.study._results import StudyResults
 
 # Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
+
+
+def values(results: StudyResults, kind: Kind, key: str) -> Iterator[tuple[Task, Any]]:
+    """Return a part of the values of a kind of tasks, where there is any."""
+    for task, outcome in results.of_kind(kind):
+        if part := (outcome.value or {}).get(key):
+            yield task, part
 
 
 def query_sets(results: StudyResults) -> list[str]:

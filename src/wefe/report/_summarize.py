@@ -18,7 +18,7 @@ from wefe.report._claims import claims, said
 from wefe.report._explored import explored
 from wefe.report._paired import SIGNIFICANT, first_and_second
 from wefe.report._provenance import METHODS, methods_of, provenance
-from wefe.report._scores import query_sets, rankings, scored
+from wefe.report._scores import query_sets, rankings, scored, values
 from wefe.report._text import cut, number
 from wefe.report._words import words_by_query
 from wefe.retrieval._audit import largest_gap
@@ -154,8 +154,8 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
 def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
     # For each model, the unique words of the queries that it has, and those that it lacks.
     words: dict[tuple[str, str], set[str]] = defaultdict(set)
-    for task, outcome in results.of_kind("words"):
-        for part in (outcome.value or {}).get("sets", ()):
+    for task, sets in values(results, "words", "sets"):
+        for part in sets:
             words[task.model, "used"].update(part["used"])
             words[task.model, "lost"].update(part["lost"])
     for model in results.plan.models:
@@ -251,7 +251,7 @@ def _metrics(
 ) -> Iterator[dict[str, Any]]:
     for metric in results.plan.metrics:
         own = scores[scores["metric"] == metric.label]
-        values = sorted(own["no_bias_value"].unique()) or [metric.scale.no_bias_value]
+        no_bias = sorted(own["no_bias_value"].unique()) or [metric.scale.no_bias_value]
         parts = []
         for name, rows in own.groupby("query_set", sort=False):
             totals = results.totals(str(name))[metric.label]
@@ -272,7 +272,7 @@ def _metrics(
             "label": metric.label,
             "title": metric.title,
             # The value of each query is in its cells.
-            "no_bias": values,
+            "no_bias": no_bias,
             "models": labels,
             "parts": parts,
             # The score that is farthest from no bias, if there is any.
@@ -428,14 +428,14 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
 
 
 def _every_warning(results: StudyResults) -> Iterator[dict[str, Any]]:
-    for task, outcome in (*results.of_kind("score"), *results.of_kind("warnings")):
-        for text in (outcome.value or {}).get("warnings") or ():
+    every = (values(results, kind, "warnings") for kind in ("score", "warnings"))
+    for task, texts in itertools.chain(*every):
+        for text in texts:
             kind, _, message = str(text).partition(": ")
             about = {"kind": kind, "message": message, "is_of_score": True}
             yield {**task.place, "model": task.model, **about}
-    audits = ((task, (words.value or {}).get("audit")) for task, words in results.of_kind("words"))
-    for task, audit in (*results.directions(), *audits):
-        for each in (audit or {}).get("warnings", ()):
+    for task, audit in (*results.directions(), *values(results, "words", "audit")):
+        for each in audit["warnings"]:
             about = {"kind": each["kind"], "message": each["message"], "is_of_score": False}
             direction = {"query": f"bias direction: {task.place.get('criterion')}"}
             yield {**direction, **task.place, "model": task.model, **about}
