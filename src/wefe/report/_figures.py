@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -27,7 +27,7 @@ from wefe.plotting import write_figures as write
 from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
-from wefe.plotting._style import PALETTE, apply_layout, hover
+from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows
 from wefe.report._paired import SIGNIFICANT
 from wefe.report._scores import rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
@@ -47,20 +47,17 @@ _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 # Ends of a box, and the columns of quantiles.
 _BOX = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %", "upperfence": "95 %"}
-# Lines that appear when you hover over a cell, if their value is known.
-_SAID = {
-    "score": "score = {:.4g}",
-    "no_bias_value": "no bias: {:g}",
-    "nan_reason": "no value: {:.300}",
-    "score_lower": "interval from {:.4g}",
-    "score_upper": "to {:.4g}",
-    "p_value": "p = {:.3g}",
-    "opposite": OPPOSITE,
-    "null_lower": "without bias from {:.4g}",
-    "null_upper": "to {:.4g} (95 %)",
-    "words_used": "{} words used",
-    "words_lost": "{} words lost",
-}
+# Facts of a score, and the lines that appear when you hover over its cell.
+_FACTS = [
+    *("score", "no_bias_value", "nan_reason", "score_lower", "score_upper", "p_value"),
+    *("opposite", "null_lower", "null_upper", "words_used", "words_lost"),
+]
+_HOVER = (
+    "score = {score:.4g}<br>no bias: {no_bias_value:g}<br>no value: {nan_reason}<br>"
+    "interval from {score_lower:.4g}<br>to {score_upper:.4g}<br>p = {p_value:.3g}<br>{opposite}<br>"
+    "without bias from {null_lower:.4g}<br>to {null_upper:.4g} (95 %)<br>"
+    "{words_used:g} words used<br>{words_lost:g} words lost"
+)
 
 
 class Figure(NamedTuple):
@@ -236,23 +233,30 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     for part in metric["parts"]:
         names += [f"<b>{escape(part['query_set'])}</b>", *(wrap(q, 44) for q in part["queries"])]
         rows += [[{}] * len(models), *zip(*part["cells"], strict=True)]
-    cells = pd.DataFrame(rows)
+    cells = pd.DataFrame(itertools.chain(*rows)).reindex(columns=_FACTS)
+    is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"].notna()
+    cells["opposite"] = cells["opposite"].map({True: OPPOSITE})
+    # Four digits, to save space.
+    far = (cells["score"] - cells["no_bias_value"]).map("{:.4g}".format).astype(float)
+
+    def grid(values: Iterable[Any]) -> list[Any]:
+        return np.reshape(list(values), (-1, len(models))).tolist()
+
     figure = go.Figure()
-    on_hover = "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"
-    figure.add_heatmap(
-        z=_each(cells, _from_no_bias), coloraxis="coloraxis", ygap=1, hovertemplate=on_hover
-    )
+    template = "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"
+    figure.add_heatmap(z=grid(far), coloraxis="coloraxis", ygap=1, hovertemplate=template)
     below_px = _name_models(figure, models)
     if len(models) > MOST_MODELS:
         below_px = 0
         figure.update_xaxes(title_text="Models", showticklabels=False)
     else:
-        on_hover = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
-        texts = _each(cells, _hover)
-        figure.update_traces(xgap=1, hovertext=texts, hovertemplate=on_hover)
+        template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
+        on_hover = grid(hover_rows(cells, _HOVER)["hovertext"])
+        figure.update_traces(xgap=1, hovertext=on_hover, hovertemplate=template)
     if len(models) <= _MOST_WITH_NUMBERS:
-        texts = _each(cells, _in_cell)
-        figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
+        texts = cells["score"].map(number).where(cells["score"].notna(), "")
+        in_cells = grid(texts + np.where(is_small, "*", ""))
+        figure.update_traces(text=in_cells, texttemplate="%{text}", textfont_size=11)
     name_rows(figure, names)
     title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
     largest = metric["farthest"][0]["distance"] or 1
@@ -261,11 +265,6 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     # The longest name determines the height of a row.
     plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
     return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
-
-
-def _each(cells: pd.DataFrame, what: Callable[[Mapping[str, Any]], Any]) -> list[Any]:
-    values: list[Any] = cells.map(what).to_numpy().tolist()
-    return values
 
 
 def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
@@ -281,23 +280,6 @@ def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
         showgrid=False,
     )
     return width_px(shown) if is_upright else height_px(shown)
-
-
-def _from_no_bias(cell: Mapping[str, Any]) -> float:
-    """Return the signed distance from no bias, rounded to four digits to save space."""
-    return float(f"{cell.get('score', math.nan) - cell.get('no_bias_value', 0.0):.4g}")
-
-
-def _in_cell(cell: Mapping[str, Any]) -> str:
-    return f"{number(cell['score'])}{'*' * _is_small(cell)}" if "score" in cell else ""
-
-
-def _is_small(cell: Mapping[str, Any]) -> bool:
-    return bool(cell.get("p_value", 1.0) < SIGNIFICANT) or "opposite" in cell
-
-
-def _hover(cell: Mapping[str, Any]) -> str:
-    return "<br>".join(wrap(_SAID[key].format(cell[key]), 60) for key in _SAID if key in cell)
 
 
 # Correlations
@@ -323,9 +305,9 @@ def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
         spreads = {
             row["model"]: {
                 "rnsb": row["score"],
-                "negative_sentiment_distribution": pd.Series(row["shares"], part["words"], float)
-                .dropna()
-                .to_dict(),
+                "negative_sentiment_distribution": dict(
+                    zip(part["words"], row["shares"], strict=True)
+                ),
             }
             for row in ends
         }
