@@ -42,7 +42,7 @@ def plot_individual_biases(
     relative : bool, default=False
         Whether to show s / d, which is comparable between models, instead of s.
     full_range : bool, default=False
-        Whether to show the full range of possible values, from -d to d.
+        Whether to show all possible values, from -d to d.
     shared_axis : bool, default=True
         Whether all panels have the same axis; False shows small biases in more detail.
 
@@ -124,7 +124,6 @@ def _numbers(audit: QueryAudit) -> str:
 def _draw(
     figure: go.Figure, audit: QueryAudit, parts: Sequence[Any], place: dict[str, Any]
 ) -> None:
-    """Draw the words of each target set, and the shape of their distribution."""
     labels = []
     for number, (use, values) in enumerate(zip(audit.targets, parts, strict=True)):
         colour = PALETTE[number % len(PALETTE)]

@@ -27,24 +27,24 @@ def plot_queries_results(
     """Plot scores as grouped horizontal bars: the longer a bar, the more bias was measured.
 
     Bars start at the no-bias value (a line), or at 0 for an unknown metric. Dots are bars too short
-    to see. Hollow bars have p > 0.05. Filled bars against the direction of a one-sided test are
-    strong in the opposite direction; a note counts them. Lines across bars contain 95 % of the
-    scores expected without bias (with exchanged words).
+    to see. Hollow bars have p > 0.05, unless a one-sided test misses that they are strong in the
+    opposite direction, which a note counts. Lines across bars contain 95 % of the scores expected
+    without bias (with exchanged words).
 
     Parameters
     ----------
     results : DataFrame
-        Result of :func:`wefe.running.measure` for one metric and query set, which includes
-        p-values, reasons for NaN and lost words; or the matrix of :func:`wefe.running.run_queries`.
-        An aggregated column is set apart, on its own axis if its no-bias value differs.
+        Result of :func:`wefe.running.measure` for one metric and query set, which explains missing
+        scores; or the matrix of :func:`wefe.running.run_queries`. An aggregated column is set
+        apart, on its own axis if its no-bias value differs.
     by : {'query', 'model'}, default='query'
         What groups the bars; colours show the other one.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per model (or query) and axis, and one for its hollow bars. NaN is marked 'no
-        value', with a letter that refers to the reason below.
+        One trace per model (or query) and axis, and one for its hollow bars. Letters refer from
+        missing scores to the reasons below.
 
     Raises
     ------
@@ -157,8 +157,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per column, the best model on top. Models without a rank come last, because their
-        sums are not comparable.
+        One trace per column, the best model on top. Models without a rank come last.
 
     Raises
     ------
@@ -252,18 +251,17 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
     Parameters
     ----------
     frame : DataFrame
-        One row per word and group: 'word', 'group', 'share' of neighbours that lean to the group,
-        in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random words; 'leans_to',
-        the group of the word itself.
+        One row per word and group: 'word', 'group', 'share' of its neighbours that lean to the
+        group (0 to 1). Optional: 'model'; 'low' and 'high', the interval of random words;
+        'leans_to', the group of the word itself.
     groups : sequence of str, optional
-        All groups, in the order of their colours. Default: `frame.attrs['groups']`, or as in the
-        rows.
+        All groups in the order of their colours. Default: `frame.attrs['groups']`, or those found.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Lines across bars are intervals of random
-        words; bars that end within them are hollow. 'no value' marks words without shares.
+        words; bars that end within them are hollow.
 
     Raises
     ------

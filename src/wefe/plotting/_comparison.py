@@ -44,9 +44,8 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         One panel for each metric, one for costs and one for remaining bias; one colour per
-        mitigated model. Error bars span 1.96 standard errors on each side. Lines mark no bias;
-        short lines mark the best value or chance if it differs between rows. 'no value' marks
-        missing scores, with the reasons below.
+        mitigated model. Error bars: 1.96 standard errors to each side. Lines: no bias, or the best
+        value or chance of each row. The reasons for missing scores are below.
 
     Raises
     ------
@@ -112,7 +111,6 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
 
 
 def _placed(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the panel, label and hover text of each row."""
     several = table.groupby(["aspect", "measure"])["subject"].transform("nunique") > 1
     # Different metrics share no axis. A name is a place on the vertical axis.
     named = table["measure"] + (": " + table["subject"]).where(several, "")
@@ -131,7 +129,6 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
 def _draw(
     figure: go.Figure, rows: pd.DataFrame, model: str, position: int, place: dict[str, Any]
 ) -> None:
-    """Draw the dumbbells of one model in one panel."""
     again, number = divmod(position, len(PALETTE))
     colour, symbol = PALETTE[number], _SYMBOLS[again % len(_SYMBOLS)]
     figure.add_scatter(

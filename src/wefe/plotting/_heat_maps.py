@@ -139,7 +139,6 @@ def add_cells(
     limits: tuple[float, float] = (-1, 1),
     **place: Any,
 ) -> None:
-    """Add a table in the colours of the template, with row and column labels."""
     rows, columns = (list(map(escape, names)) for names in table[:2])
     title = {"text": what, "side": "right"}
     figure.add_heatmap(
@@ -237,7 +236,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
 
 
 def plot_direction_components(audit: DirectionAudit) -> go.Figure:
-    """Plot the variance of principal components, and how each defining set relates to the first.
+    """Plot the variance of principal components, and how defining sets relate to the first.
 
     Parameters
     ----------

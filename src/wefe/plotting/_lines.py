@@ -126,8 +126,8 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     Returns
     -------
     plotly.graph_objects.Figure
-        One histogram per result: effect sizes of single samples of contexts, whose spread the
-        standard error of CEAT does not show. Line: combined effect size. Dashed: no bias.
+        One histogram of the effect sizes of single samples of contexts per result. Line: combined
+        effect size, whose standard error does not show this spread. Dashed: no bias.
 
     Raises
     ------
@@ -300,7 +300,6 @@ def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, numb
 
 
 def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:
-    """Return the names of the two models that accuracy compares, if any."""
     if unbiased is None and biased is None:
         return models if len(models) == 2 else []
     return [check_choice("unbiased", unbiased, models), check_choice("biased", biased, models)]

@@ -40,8 +40,7 @@ def plot_negative_sentiment(
     Parameters
     ----------
     results : MetricResult, mapping or sequence of them
-        One result of RNSB, a list of results, or a mapping from model name to result. Each needs
-        'negative_sentiment_distribution'.
+        One result of RNSB, a list of results, or a mapping from model name to result.
 
     Returns
     -------

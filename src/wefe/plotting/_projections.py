@@ -224,7 +224,6 @@ def _axis_title(n_columns: int, first: str = "", second: str = "", end: str = ""
 
 
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:
-    """Draw boxes of words, and points for all words or those at the ends."""
     of_row = words.groupby("row")["projection"]
     size, at = of_row.transform("size"), of_row.cumcount()
     boxed = words[size >= _FEWEST_FOR_BOX].groupby("row")["projection"]

@@ -143,7 +143,6 @@ class Reading:
         return name if sides else self.metric or "unknown test"
 
     def notes(self) -> dict[str, object]:
-        """Explain missing scores, the test, and the lines."""
         table, missing = self.table, self.table["score"].isna()
         have = count(int(missing.sum()), "score has", "scores have")
         below = " (reasons below)" * bool(self.reasons()[1])
@@ -173,7 +172,6 @@ class Reading:
         return texts, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
-        """Return the hover text of each score."""
         table = self.table
         known, has_null = table["score"].notna(), table["null_lower"].notna()
         between = table["p_value_lower"] != table["p_value_upper"]

@@ -148,7 +148,6 @@ def write(
 
 
 def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
-    """Write in the middle of a panel why it is empty."""
     note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {reason}", 50)}
     write(figure, [note], domain="xy", xanchor="center", **place)
 
@@ -176,7 +175,6 @@ def add_points(
 
 
 def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **options: Any) -> None:
-    """Fill the area between the lower and the upper ends of intervals."""
     figure.add_scatter(
         x=np.concatenate([x, x[::-1]]).tolist(),
         y=np.concatenate([high, low[::-1]]).tolist(),

@@ -155,7 +155,6 @@ def write_figures(
 
 
 def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
-    """Return individual biases by query, model and target set."""
     biases: dict[str, dict[str, Any]] = defaultdict(dict)
     for task, audit in values(results, "words", "audit"):
         parts = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])

@@ -65,7 +65,6 @@ def _metric(
 
 
 def provenance(results: StudyResults) -> dict[str, Any]:
-    """Return when, where and from what the results were computed."""
     rows = [
         (task.kind, each.status, each.key, each.finished, each.version)
         for task, each in zip(results.plan.tasks, results.outcomes, strict=True)

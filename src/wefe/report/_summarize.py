@@ -57,13 +57,10 @@ def summarize(results: StudyResults) -> dict[str, Any]:
         - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
           'evidence'}; 'caveat' is their caveat.
         - 'models', 'query_sets': what was compared; 'controls': models that are controls by name;
-          'is_large': more than 40 models, so that detailed tables contain only the models in
-          'shown'.
-        - 'rankings': ranks and aggregated scores per query set, 'Overall' first; 'kind'
-          distinguishes
-          columns of bias, quality and external scores.
+          'is_large': more than 40 models, so that detailed tables contain only those in 'shown'.
+        - 'rankings': ranks and aggregated scores per query set, 'Overall' first, in columns of kind
+          'bias', 'quality' or 'external'; 'correlations': between them.
         - 'metrics': all scores of each metric, by query set.
-        - 'correlations': between rankings, per query set.
         - 'pairs': evidence that the first model of each ranking is better than the second;
           'own_pairs': the same without mitigated models and controls.
         - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
@@ -174,7 +171,6 @@ def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(results: StudyResults) -> dict[str, str]:
-    """Return the kind of each ranking that is not by bias."""
     settings = results.plan.settings
     kinds = {part["name"]: "external" for part in settings["external"]}
     return kinds | ({settings["quality"]["name"]: "quality"} if settings["quality"] else {})
@@ -385,7 +381,6 @@ def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict
 
 
 def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Return the shares of negative sentiment of the target words, per query of RNSB."""
     for (metric, query_set, query), by_model in sentiment_by_query(results).items():
         known = {model: by_model[model] for model in by_model if model in shown}
         table = pd.DataFrame(
@@ -407,7 +402,6 @@ def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str
 
 
 def _warnings(results: StudyResults) -> list[dict[str, Any]]:
-    """Return audit warnings by kind, the most frequent first."""
     columns = ["kind", "message", "is_of_score", "model", "metric", "query_set", "query"]
     table = pd.DataFrame(_every_warning(results), columns=columns, dtype=object).fillna("")
     of_score = table["is_of_score"].astype(bool)

@@ -57,7 +57,6 @@ def _beginning(words: Sequence[str]) -> dict[str, Any]:
 
 
 def _individual(found: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the strongest individual biases per model, and a table of words by model."""
     audits = {model: value["audit"] for model, value in found.items() if value["audit"]}
     first: Mapping[str, Any] = next(iter(audits.values()), {"attributes": (), "epsilon": None})
     columns = {model: _positions(audit) for model, audit in audits.items()}
