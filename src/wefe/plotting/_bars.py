@@ -15,7 +15,16 @@ from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._axes import Panels, Rows, at, mark_no_bias, stacked
 from wefe.plotting._labels import at_most, shorten, shortened, wrap
 from wefe.plotting._reading import SIGNIFICANT, Reading
-from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, tint, write
+from wefe.plotting._style import (
+    PALETTE,
+    add_marks,
+    apply_layout,
+    bar_style,
+    hover,
+    hover_rows,
+    tint,
+    write,
+)
 from wefe.plotting._table import Table, check_frame, check_groups, check_table, parts_of
 
 DOT = "●"
@@ -173,29 +182,19 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     models, columns, ranks = best_first(ranking)
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
-    table = pd.DataFrame(ranks, models, columns).rename_axis("model")
+    table = pd.DataFrame(ranks, models, columns)
     rows = Rows(models, {model: wrap(model) for model in models}, 1)
     panels = Panels(short if facets else [""], rows.height, below_px=50)
     figure = panels.figure()
-    template = f"<b>{{model}}</b><br>{{ranking}}<br>rank {{rank:g}} of {len(models)}"
+    template = f"<b>{{y}}</b><br>{{ranking}}<br>rank {{x:g}} of {len(models)}"
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
-        own = table[column].rename("rank").reset_index().assign(ranking=column)
+        own = pd.DataFrame({"x": table[column], "y": models, "ranking": column})
         place = panels.place(position * facets)
-        figure.add_bar(
-            orientation="h",
-            name=wrap(label, 30),
-            y=models,
-            # A list, because plotly stacks nothing on NaN in an array.
-            x=own["rank"].tolist(),
-            text=own["rank"].map("{:g}".format).replace("nan", "").tolist(),
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            marker=bar_style(position),
-            **hover_rows(own, template),
-            **place,
-        )
-        gaps = np.flatnonzero(own["rank"].isna() & facets).tolist()
+        texts = own["x"].map("{:g}".format).replace("nan", "").tolist()
+        look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+        look |= {"text": texts, "orientation": "h", "marker": bar_style(position)}
+        add_marks(figure, "bar", own, wrap(label, 30), template, **look, **place)
+        gaps = np.flatnonzero(own["x"].isna() & facets).tolist()
         write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)
     lacking, totals = table.isna().sum(axis=1), table.sum(axis=1)
     if facets:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.plotting._axes import Rows, at, mark_no_bias, name_rows, stacked
 from wefe.plotting._labels import at_most, height_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, tint, write
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_rows, tint, write
 from wefe.plotting._table import check_frame, parts_of
 
 if TYPE_CHECKING:
@@ -148,19 +148,8 @@ def _draw(
     ):
         # A 95 % interval.
         error = {"type": "data", "array": (1.96 * rows[f"{which}_se"]).tolist()}
-        figure.add_scatter(
-            x=rows[which].tolist(),
-            y=rows["y"].tolist(),
-            mode="markers",
-            name=name,
-            legendgroup=group,
-            marker={
-                "color": colour,
-                "size": 9,
-                "symbol": symbol + end,
-                "line": {"color": colour, "width": 1.5},
-            },
-            error_x={**error, "color": pale, "thickness": 1, "width": 3},
-            **hover(rows["hovertext"].tolist()),
-            **place,
-        )
+        outline = {"color": colour, "width": 1.5}
+        marker = {"color": colour, "size": 9, "symbol": symbol + end, "line": outline}
+        look = {"mode": "markers", "legendgroup": group, "marker": marker}
+        look["error_x"] = {**error, "color": pale, "thickness": 1, "width": 3}
+        add_marks(figure, "scatter", rows.assign(x=rows[which]), name, _HOVER, **look, **place)

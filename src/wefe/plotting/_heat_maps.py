@@ -14,7 +14,7 @@ from plotly.subplots import make_subplots
 from wefe._visible import count
 from wefe.plotting._axes import at, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, write
 from wefe.plotting._table import Table, check_result, check_table
 
 if TYPE_CHECKING:
@@ -267,18 +267,12 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: len(audit.components)]
-    shares = pd.DataFrame({"own": ratios, "total": np.cumsum(ratios)})
-    shares["number"] = [str(number) for number in range(1, len(ratios) + 1)]
+    shares = pd.DataFrame({"y": ratios, "total": np.cumsum(ratios)})
+    shares["x"] = [str(number) for number in range(1, len(ratios) + 1)]
     right = {"row": 1, "col": 2}
-    figure.add_bar(
-        x=shares["number"],
-        y=ratios,
-        name="share of variance",
-        marker_color=PALETTE[0],
-        showlegend=False,
-        **hover_rows(shares, "component {number}: {own:.1%}<br>up to here: {total:.1%}"),
-        **right,
-    )
+    look = {"marker_color": PALETTE[0], "showlegend": False, **right}
+    template = "component {x}: {y:.1%}<br>up to here: {total:.1%}"
+    add_marks(figure, "bar", shares, "share of variance", template, **look)
     figure.add_hline(audit.chance_ratio, line_dash="dash", **right)
     # A title of the vertical axis would need room between the panels.
     figure.update_xaxes(title_text="share of variance<br>of components", type="category", **right)
@@ -289,14 +283,10 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
         ("with PC1 of the other sets", audit.cosines_without, "circle-open", PALETTE[0]),
         ("PC1 with and without the set", audit.stability, "line-ns-open", PALETTE[3]),
     ):
-        figure.add_scatter(
-            x=values,
-            y=labels,
-            mode="markers",
-            name=name,
-            marker={"symbol": symbol, "size": 10, "color": colour},
-            hovertemplate="%{y}: %{x:.3f}<extra>" + name + "</extra>",
-        )
+        own = pd.DataFrame({"x": values, "y": labels, "name": name})
+        marker = {"symbol": symbol, "size": 10, "color": colour}
+        look = {"mode": "markers", "marker": marker}
+        add_marks(figure, "scatter", own, name, "{name}<br>{y}: {x:.3f}", **look)
     figure.update_xaxes(title_text="|cosine|", range=[-0.02, 1.02], col=1)
     shown = {"tickvals": labels, "ticktext": list(map(escape, labels)), "col": 1}
     figure.update_yaxes(type="category", autorange="reversed", **shown)

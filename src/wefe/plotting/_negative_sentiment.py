@@ -16,9 +16,9 @@ from wefe.plotting._axes import Panels
 from wefe.plotting._labels import escape, width_px, wrap
 from wefe.plotting._style import (
     PALETTE,
+    add_marks,
     apply_layout,
     bar_style,
-    hover,
     hover_rows,
     write,
     write_no_value,
@@ -27,7 +27,7 @@ from wefe.plotting._table import parts_of
 
 _SPREAD = "negative_sentiment_distribution"
 _HOVER = (
-    "<b>{word}</b><br>{set}<br>share of negative sentiment: {share:.2%}, {times:.2f} times the "
+    "<b>{x}</b><br>{set}<br>share of negative sentiment: {share:.2%}, {times:.2f} times the "
     "equal share<br>probability of being negative: {probability:.3f}"
 )
 
@@ -69,26 +69,19 @@ def plot_negative_sentiment(
     figure = panels.figure()
     for position, spread in enumerate(spreads.values()):
         place = panels.place(position)
-        own = spread.words.reindex(words).assign(set=set_of).rename_axis("word").reset_index()
-        own["times"] = own["share"] / spread.uniform
-        own["hovertext"] = hover_rows(own, _HOVER)["hovertext"]
+        own = spread.words.reindex(words).assign(set=set_of).rename_axis("x").reset_index()
+        own = own.assign(y=own["share"], times=own["share"] / spread.uniform)
         for number, (name, part) in enumerate(parts_of(own, "set")):
-            figure.add_bar(
-                name=wrap(name, 30),
-                legendgroup=name,
-                x=part["word"].tolist(),
-                y=part["share"].tolist(),
-                marker=bar_style(number),
-                **hover(part["hovertext"].tolist()),
-                **place,
-            )
+            look = {"legendgroup": name, "marker": bar_style(number), **place}
+            add_marks(figure, "bar", part, wrap(name, 30), _HOVER, **look)
         if not len(spread.words):
             write_no_value(figure, spread.nan_reason, **place)
             continue
         figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
-        missing = own[own["share"].isna()].assign(x=lambda rows: rows.index, y=0, text="no value")
-        texts = missing[["x", "y", "text", "hovertext"]].to_dict("records")
-        write(figure, texts, xanchor="center", yanchor="bottom", textangle=-90, **place)
+        missing = own[own["share"].isna()]
+        texts = zip(missing.index, hover_rows(missing, _HOVER)["hovertext"], strict=True)
+        notes = [{"x": x, "y": 0, "text": "no value", "hovertext": text} for x, text in texts]
+        write(figure, notes, xanchor="center", yanchor="bottom", textangle=-90, **place)
     highest = every["share"].max() if len(every) else 0.0
     figure.update_yaxes(range=[0, 1.08 * highest or 1], tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
@@ -107,7 +100,7 @@ def plot_negative_sentiment(
     )
     pairs = {spread.attributes for spread in spreads.values()} - {("", "")}
     first, second = pairs.pop() if len(pairs) == 1 else ("", "")
-    notes = {
+    shown = {
         "Dashed: equal shares of all words, which is no bias measured (RNSB = 0).": True,
         f"Negative: the classifier sees {second!r} rather than {first!r}.": second,
         "No value: the word is not among those measured with this model.": (
@@ -115,7 +108,7 @@ def plot_negative_sentiment(
         ).any(),
     }
     title = f"Negative sentiment of {count(len(words), 'target word')}"
-    return apply_layout(figure, title, notes, panels.height, panels.title_px, label_px + 24)
+    return apply_layout(figure, title, shown, panels.height, panels.title_px, label_px + 24)
 
 
 class Spread(NamedTuple):

@@ -14,10 +14,10 @@ from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, shortened, wrap
 from wefe.plotting._style import (
     PALETTE,
+    add_marks,
     add_points,
     apply_layout,
     bar_style,
-    hover_rows,
     tint,
     write,
 )
@@ -66,8 +66,8 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
     shown, models = check_groups(groups, frame), table["model"].unique().tolist()
     table, lost = with_values(table, ["projection"], "projection")
     table = table.sort_values("rank", kind="stable")
-    table["row"] = table.groupby(["model", "group"]).cumcount()
-    n_rows = int(table["row"].max()) + 1 if len(table) else 1
+    table["y"] = table.groupby(["model", "group"]).cumcount()
+    n_rows = int(table["y"].max()) + 1 if len(table) else 1
     # Two groups face each other in one panel.
     facing = len(shown) == 2
     parts = list(product(models, shown))
@@ -89,19 +89,13 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
         place, number = panels.place(position // (1 + facing)), shown.index(group)
         own = table[(table["model"] == model) & (table["group"] == group)]
         colour = bar_style(number)["color"]
-        figure.add_bar(
-            x=own["x"].tolist(),
-            y=own["row"].tolist(),
-            orientation="h",
-            name=wrap(group, 30),
-            # Translucent, so that texts on it are readable on light and on dark paper.
-            marker={"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}},
-            **hover_rows(own, template),
-            **place,
-        )
+        # Translucent, so that texts on it are readable on light and on dark paper.
+        marker = {"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}}
+        look = {"orientation": "h", "marker": marker, **place}
+        add_marks(figure, "bar", own, wrap(group, 30), template, **look)
         figure.add_scatter(
             x=[0] * max(1, len(own)),
-            y=own["row"].tolist() or [0],
+            y=own["y"].tolist() or [0],
             mode="text",
             text=own["text"].tolist() or [" no words "],
             textposition="middle left" if facing and number else "middle right",

@@ -152,6 +152,14 @@ def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
     write(figure, [note], domain="xy", xanchor="center", **place)
 
 
+def add_marks(
+    figure: go.Figure, kind: str, table: pd.DataFrame, name: str, template: str, **look: Any
+) -> None:
+    """Add a trace with one mark per row at its x and y, and hover texts by :func:`hover_rows`."""
+    x, y = table["x"].tolist(), table["y"].tolist()
+    getattr(figure, f"add_{kind}")(x=x, y=y, name=name, **{**hover_rows(table, template), **look})
+
+
 def add_points(
     figure: go.Figure,
     table: pd.DataFrame,
@@ -160,18 +168,12 @@ def add_points(
     marker: Mapping[str, Any],
     **options: Any,
 ) -> None:
-    """Add one point per row at its x and y, labelled by the column text if there is one."""
-    figure.add_scatter(
-        x=table["x"].tolist(),
-        y=table["y"].tolist(),
-        mode="markers+text" if "text" in table else "markers",
-        name=wrap(name, 20),
-        marker=marker,
-        text=table["text"].tolist() if "text" in table else None,
-        textfont={"size": 11},
-        cliponaxis=False,
-        **{"textposition": "top center", **hover_rows(table, template), **options},
-    )
+    """Add points, labelled by the column text if there is one."""
+    look = {"mode": "markers", "marker": marker, "cliponaxis": False}
+    if "text" in table:
+        look |= {"mode": "markers+text", "text": table["text"].tolist(), "textfont": {"size": 11}}
+        look["textposition"] = "top center"
+    add_marks(figure, "scatter", table, wrap(name, 20), template, **look | options)
 
 
 def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **options: Any) -> None:
