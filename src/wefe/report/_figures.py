@@ -28,8 +28,7 @@ from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
 from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows
-from wefe.report._paired import SIGNIFICANT
-from wefe.report._scores import rankings, values
+from wefe.report._scores import SIGNIFICANT, rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
 from wefe.results import OPPOSITE

@@ -15,12 +15,10 @@ from wefe._plain import plain, records
 from wefe._visible import visible, visible_data
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
-from wefe.report._explored import explored
-from wefe.report._paired import SIGNIFICANT, first_and_second
 from wefe.report._provenance import METHODS, methods_of, provenance
-from wefe.report._scores import query_sets, rankings, scored, values
+from wefe.report._scores import SIGNIFICANT, first_and_second, query_sets, rankings, scored, values
 from wefe.report._text import cut, number
-from wefe.report._words import words_by_query
+from wefe.report._words import explored, words_by_query
 from wefe.retrieval._audit import largest_gap
 from wefe.study._plan import OVERALL
 from wefe.study._results import StudyResults
