@@ -66,16 +66,15 @@ def plot_queries_results(
     >>> [trace.name for trace in plot_queries_results(table).data]
     ['w2v', 'glove']
     """
-    by_query = check_choice("by", by, ("query", "model")) == "query"
+    series_by = {"query": "model", "model": "query"}[check_choice("by", by, ("query", "model"))]
     reading = Reading.of(results)
     table, (names, aggregation) = reading.table, reading.labels()
     table["text"], footnotes = reading.reasons()
     table["hover"] = reading.hovers()
-    series_by = "model" if by_query else "query"
     # The summary of all queries is emphasised.
-    last = reading.queries[-1] if reading.aggregation and len(reading.queries) > 1 else ""
+    last = reading.queries[-1] * bool(reading.aggregation and reading.queries[1:])
     labels = {name: wrap(label) for name, label in names.items()}
-    labels |= {last: f"<b>{labels[last]}</b>"} if last else {}
+    labels[last] = f"<b>{labels.get(last)}</b>"
     parts = [part for _, part in parts_of(table, "axis")]
     rows = [Rows([*part[by].unique()], labels, part[series_by].nunique()) for part in parts]
     figure, height = stacked([bars.height for bars in rows], 90)
@@ -88,7 +87,7 @@ def plot_queries_results(
         figure.update_xaxes(title_text=wrap(reading.axis_title(part), 60), **at(row))
         bars.apply(figure, **at(row))
     figure.update_yaxes(title_text=by.capitalize(), row=1)
-    if last and by_query and len(parts) == 1:
+    if last in rows[0].names and len(parts) == 1:
         edges = {"y0": len(reading.queries) - 1.5, "y1": len(reading.queries) - 0.5}
         figure.add_hrect(**edges, fillcolor=tint(PALETTE[-1]), line_width=0, layer="below")
     if table["hollow"].any():

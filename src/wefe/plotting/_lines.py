@@ -279,7 +279,7 @@ def plot_silhouettes(
         f"Accuracy takes {low} for unbiased and {high} for biased.": low
         and any("accuracy" in head for head in heads),
     }
-    title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
+    title = "Bias silhouette" + "s" * (len(given) > 1)
     return apply_layout(figure, title, notes, plot_px, above_px)
 
 
