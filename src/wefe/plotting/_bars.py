@@ -189,9 +189,9 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
         own = pd.DataFrame({"x": table[column], "y": models, "ranking": column})
         place = panels.place(position * facets)
-        texts = own["x"].map("{:g}".format).replace("nan", "").tolist()
+        shown = own["x"].map("{:g}".format).replace("nan", "").tolist()
         look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
-        look |= {"text": texts, "orientation": "h", "marker": bar_style(position)}
+        look |= {"text": shown, "orientation": "h", "marker": bar_style(position)}
         add_marks(figure, "bar", own, wrap(label, 30), template, **look, **place)
         gaps = np.flatnonzero(own["x"].isna() & facets).tolist()
         write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)

@@ -89,9 +89,11 @@ class Reading:
             return cls._complete(scores, metric)
         n_common = int(matrix.iloc[:, :-1].notna().all().sum())
         is_last = scores.index.isin([str(matrix.columns[-1])], level="query")
-        best = best_of_heading(str(matrix.columns[-1]), n_common)
-        scores.loc[is_last, "no_bias_value"] = pd.to_numeric(best, errors="coerce")
-        scores.loc[is_last, "nan_reason"] = "there is no query that every model could answer"
+        best: Any = best_of_heading(str(matrix.columns[-1]), n_common)
+        no_bias = best if isinstance(best, int | float) else math.nan
+        scores["no_bias_value"] = np.where(is_last, no_bias, scores["no_bias_value"])
+        reason = "there is no query that every model could answer"
+        scores["nan_reason"] = np.where(is_last, reason, None)
         return cls._complete(scores, metric, aggregate["set"], aggregate["way"])
 
     @classmethod

@@ -237,7 +237,7 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     # Four digits, to save space.
     far = (cells["score"] - cells["no_bias_value"]).map("{:.4g}".format).astype(float)
 
-    def grid(values: Iterable[Any]) -> list[Any]:
+    def grid(values: Iterable[Any]) -> Any:
         return np.reshape(list(values), (-1, len(models))).tolist()
 
     figure = go.Figure()
