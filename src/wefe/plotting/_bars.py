@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -273,11 +274,10 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
     >>> [(bar.name, bar.x) for bar in plot_group_shares(table).data if bar.marker.line.width]
     [('male', (0.25,))]
     """
-    optional = ("model", "leans_to"), ("low", "high")
-    table = check_frame(frame, ("word", "group"), ("share",), *optional)
+    texts, numbers = ("model", "leans_to", "word", "group"), ("share", "low", "high")
+    optional: Any = {"model": "", "leans_to": "", "low": math.nan, "high": math.nan}
+    table = check_frame(frame, texts, numbers, **optional)
     names = check_groups(groups, frame)
-    table = table.reindex(columns=["model", "leans_to", "word", "group", "share", "low", "high"])
-    table[["model", "leans_to"]] = table[["model", "leans_to"]].astype(object).fillna("")
     words, models = table["word"].unique().tolist(), table["model"].unique().tolist()
     leans = table.groupby("word")["leans_to"].first().map(_lean)
     labels = {word: wrap(shortened(word)) + leans[word] * (len(models) == 1) for word in words}

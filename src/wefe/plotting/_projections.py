@@ -151,9 +151,8 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     >>> plot_projections(table).layout.xaxis.title.text
     '← male    cosine with the bias direction    female →'
     """
-    columns = ("model", "set", "word")
-    table = check_frame(frame, columns, ("projection",), ("group",), ("chance",))
-    table = pd.DataFrame({"group": "", "chance": 0.0} | dict(table.items()))
+    texts, numbers = ("model", "set", "word", "group"), ("projection", "chance")
+    table = check_frame(frame, texts, numbers, group="", chance=0.0)
     models, sets, groups = (table[key].unique().tolist() for key in ("model", "set", "group"))
     by_group, by_model = len(groups) > 1, len(models) > 1
     noted = list(map(str, frame.attrs.get("groups", ())))

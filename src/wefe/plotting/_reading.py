@@ -93,7 +93,7 @@ class Reading:
         no_bias = best if isinstance(best, int | float) else math.nan
         scores["no_bias_value"] = np.where(is_last, no_bias, scores["no_bias_value"])
         reason = "there is no query that every model could answer"
-        scores["nan_reason"] = np.where(is_last, reason, None)
+        scores["nan_reason"] = pd.Series(reason, scores.index).where(is_last)
         return cls._complete(scores, metric, aggregate["set"], aggregate["way"])
 
     @classmethod

@@ -37,23 +37,22 @@ def check_table(name: str, table: object, source: str, rows: str, columns: str) 
 
 
 def check_frame(
-    frame: object,
-    texts: Sequence[str],
-    numbers: Sequence[str],
-    optional: Sequence[str] = (),
-    optional_numbers: Sequence[str] = (),
+    frame: object, texts: Sequence[str], numbers: Sequence[str], **defaults: str | float
 ) -> pd.DataFrame:
-    """Return texts as str and numbers as float64; '' replaces missing texts, NaN infinities."""
-    wanted = [*texts, *numbers]
+    """Return texts as str and numbers as float64; '' replaces missing texts, NaN infinities.
+
+    Columns with a default may be missing.
+    """
+    wanted = [column for column in (*texts, *numbers) if column not in defaults]
     table = _check_filled("frame", frame, f" with the columns {', '.join(wanted)}")
     if lacking := [column for column in wanted if column not in table]:
         raise ValueError(
             f"frame must have the columns {', '.join(wanted)}; got {', '.join(map(str, table))}, "
             f"without {', '.join(lacking)}."
         )
-    known = table[[*texts, *table.columns.intersection([*optional])]]
-    checked = known.astype(object).fillna("").map(str)
-    for column in [*numbers, *table.columns.intersection([*optional_numbers])]:
+    table = pd.DataFrame(defaults | dict(table.items()))
+    checked = table[[*texts]].astype(object).fillna("").map(str)
+    for column in numbers:
         values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
     return checked.reset_index(drop=True)

@@ -124,8 +124,8 @@ def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         controls = [name for name in summary["controls"] if name in ranks.index]
         own = ranks[~is_mitigated].drop(controls)
         if len(own) > 1 and not set(own.index).issuperset(itertools.chain(*_first_on(ranks))):
-            aside = is_mitigated.any(), controls
-            yield from _leader(summary, "own_pairs", own, n_queries, *aside)
+            mitigated = bool(is_mitigated.any())
+            yield from _leader(summary, "own_pairs", own, n_queries, mitigated, controls)
         yield from _lowest_sum(ranks, n_queries)
 
 
