@@ -84,16 +84,11 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
             mark_no_bias(figure, values[0], "bottom right", **place)
         else:
             best = panel.drop_duplicates("name")
-            figure.add_scatter(
-                x=best["best_value"].tolist(),
-                y=best["row"],
-                mode="markers",
-                name="best value, or chance",
-                legendgroup=" ",  # not the name of a model
-                marker={"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}},
-                hoverinfo="skip",
-                **place,
-            )
+            best = best.assign(x=best["best_value"], y=best["row"])
+            marker = {"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}}
+            # The legend group is not the name of a model.
+            look = {"mode": "markers", "marker": marker, "legendgroup": " "}
+            add_marks(figure, "scatter", best, "best value, or chance", "", **look, **place)
         name_rows(figure, bars.labels, **place)
         figure.update_xaxes(title_text=f"{title} score" if of_metric else "Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
@@ -131,17 +126,11 @@ def _draw(
 ) -> None:
     again, number = divmod(position, len(PALETTE))
     colour, symbol = PALETTE[number], _SYMBOLS[again % len(_SYMBOLS)]
-    figure.add_scatter(
-        # One line with gaps between the rows.
-        x=rows[["before", "after"]].assign(gap=np.nan).to_numpy().ravel(),
-        y=rows["y"].repeat(3),
-        mode="lines",
-        line={"color": colour, "width": 2},
-        legendgroup=model,
-        showlegend=False,
-        hoverinfo="skip",
-        **place,
-    )
+    # One line with gaps between the rows.
+    ends = rows[["before", "after"]].assign(gap=np.nan).to_numpy().ravel()
+    line = pd.DataFrame({"x": ends, "y": rows["y"].repeat(3)})
+    look = {"mode": "lines", "line": {"color": colour, "width": 2}, "legendgroup": model}
+    add_marks(figure, "scatter", line, "", "", showlegend=False, **look, **place)
     for which, name, group, end, pale in (
         ("before", "before", "  ", "-open", tint(colour, 0.4)),
         ("after", wrap(model, 30), model, "", colour),

@@ -93,15 +93,10 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
         marker = {"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}}
         look = {"orientation": "h", "marker": marker, **place}
         add_marks(figure, "bar", own, wrap(group, 30), template, **look)
-        figure.add_scatter(
-            x=[0] * max(1, len(own)),
-            y=own["y"].tolist() or [0],
-            mode="text",
-            text=own["text"].tolist() or [" no words "],
-            textposition="middle left" if facing and number else "middle right",
-            hoverinfo="skip",
-            **place,
-        )
+        side = "middle left" if facing and number else "middle right"
+        words = own if len(own) else pd.DataFrame({"y": [0], "text": [" no words "]})
+        look = {"mode": "text", "textposition": side, "textfont": None, "cliponaxis": None}
+        add_points(figure, words.assign(x=0), "", "", {}, **look, **place)
     figure.add_vline(0)
     # Both sides of panels that face each other have the same length.
     ends = np.concatenate([table["projection"], -table["projection"] * facing])

@@ -155,9 +155,10 @@ def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
 def add_marks(
     figure: go.Figure, kind: str, table: pd.DataFrame, name: str, template: str, **look: Any
 ) -> None:
-    """Add a trace with one mark per row at its x and y, and hover texts by :func:`hover_rows`."""
+    """Add a trace with one mark per row at its x and y; a template makes its hover texts."""
+    on_hover = hover_rows(table, template) if template else {"hoverinfo": "skip"}
     x, y = table["x"].tolist(), table["y"].tolist()
-    getattr(figure, f"add_{kind}")(x=x, y=y, name=name, **{**hover_rows(table, template), **look})
+    getattr(figure, f"add_{kind}")(x=x, y=y, name=name, **on_hover, **look)
 
 
 def add_points(

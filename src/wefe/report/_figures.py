@@ -27,7 +27,7 @@ from wefe.plotting import write_figures as write
 from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
-from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_rows
 from wefe.report._scores import SIGNIFICANT, rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
@@ -199,18 +199,11 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
             **place,
         )
         for model, colour in zip(shown, itertools.cycle(PALETTE[:-1])):
-            own = known[known.index == model]
-            figure.add_scatter(
-                x=own.tolist(),
-                y=[0] * len(own),
-                mode="markers",
-                marker={"size": 13, "symbol": "triangle-up", "color": colour},
-                name=escape(model[:40]),
-                legendgroup=model,
-                cliponaxis=False,
-                **hover([f"{wrap(model)}<br>{value:.4g}" for value in own]),
-                **place,
-            )
+            own = pd.DataFrame({"x": known[known.index == model], "y": 0, "model": model})
+            marker = {"size": 13, "symbol": "triangle-up", "color": colour}
+            look = {"mode": "markers", "marker": marker, "legendgroup": model, "cliponaxis": False}
+            name, template = escape(model[:40]), "{model}<br>{x:.4g}"
+            add_marks(figure, "scatter", own, name, template, **look, **place)
     figure.update_yaxes(title_text="Models", col=1)
     figure.update_layout(showlegend=bool(shown), legend=LEGEND_BELOW)
     return apply_layout(figure, "", {}, panels.height, panels.title_px, 80)
