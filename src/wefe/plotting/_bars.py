@@ -26,7 +26,7 @@ from wefe.plotting._style import (
     tint,
     write,
 )
-from wefe.plotting._table import Table, check_frame, check_groups, check_table, parts_of
+from wefe.plotting._table import check_frame, check_groups, check_table, parts_of
 
 DOT = "●"
 
@@ -179,10 +179,10 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     >>> plot_ranking(ranks).layout.yaxis.categoryarray
     ('glove', 'w2v')
     """
-    models, columns, ranks = best_first(ranking)
+    table = best_first(ranking)
+    models, columns = list(table.index), list(table.columns)
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
-    table = pd.DataFrame(ranks, models, columns)
     rows = Rows(models, {model: wrap(model) for model in models}, 1)
     panels = Panels(short if facets else [""], rows.height, below_px=50)
     figure = panels.figure()
@@ -198,7 +198,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)
     lacking, totals = table.isna().sum(axis=1), table.sum(axis=1)
     if facets:
-        longest, title = 1.05 * np.nanmax(ranks, initial=1), "Rank"
+        longest, title = 1.05 * np.nanmax(table, initial=1), "Rank"
     else:
         gap = " (no rank in " + lacking.astype(str) + ")"
         texts = "<b>" + totals.map("{:g}".format) + gap.where(lacking > 0, "") + "</b>"
@@ -229,19 +229,18 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     return apply_layout(figure, heading, notes, panels.height, above_px, footnotes=at_most(lines))
 
 
-def best_first(ranking: pd.DataFrame) -> Table:
+def best_first(ranking: pd.DataFrame) -> pd.DataFrame:
     """Check ranks and sort models by their sum; models without a rank come last."""
-    models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
+    table = check_table("ranking", ranking, "create_ranking", "models", "rankings")
     # Ranks may end in .5, because tied models may share the average of their ranks.
-    possible = np.arange(2, 2 * len(ranks) + 1)
-    for row, column in np.argwhere(~(np.isin(2 * ranks, possible) | np.isnan(ranks))):
+    possible = np.arange(2, 2 * len(table) + 1) / 2
+    for row, column in np.argwhere(~(table.isin(possible) | table.isna())):
         raise ValueError(
-            f"ranking must contain ranks from 1 to {len(ranks)} (with halves for ties); got "
-            f"{ranks[row, column]:g} in column {columns[column]!r}. Turn scores into ranks with "
-            "create_ranking, or plot them with plot_queries_results."
+            f"ranking must contain ranks from 1 to {len(table)} (with halves for ties); got "
+            f"{table.iloc[row, column]:g} in column {table.columns[column]!r}. Turn scores into "
+            "ranks with create_ranking, or plot them with plot_queries_results."
         )
-    order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
-    return Table([models[i] for i in order], columns, ranks[order])
+    return table.iloc[np.lexsort((table.sum(axis=1), table.isna().any(axis=1)))]
 
 
 def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:

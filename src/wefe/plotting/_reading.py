@@ -64,10 +64,11 @@ class Reading:
         """Read a table of `measure` or `run_queries`, or any other table of scores."""
         is_tidy = isinstance(results, pd.DataFrame) and {"query_name", "score"} <= {*results}
         matrix: Any = scores_matrix(results) if is_tidy else results  # type: ignore[arg-type]
-        models, queries, values = check_table("results", matrix, "run_queries", "models", "queries")
-        cells = pd.MultiIndex.from_product([models, queries], names=["model", "query"])
+        table = check_table("results", matrix, "run_queries", "models", "queries")
+        cells = pd.MultiIndex.from_product(table.axes, names=["model", "query"])
         if not is_tidy:
-            return cls._of_matrix(matrix, pd.DataFrame({"score": values.ravel()}, index=cells))
+            known = pd.DataFrame({"score": table.to_numpy().ravel()}, index=cells)
+            return cls._of_matrix(matrix, known)
         scores: Any = results
         known = scores.set_index(["model_name", "query_name"]).reindex(cells)
         if scores["no_bias_value"].nunique(dropna=False) > 1:

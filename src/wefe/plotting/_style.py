@@ -177,16 +177,12 @@ def add_points(
     add_marks(figure, "scatter", table, wrap(name, 20), template, **look | options)
 
 
-def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **options: Any) -> None:
-    figure.add_scatter(
-        x=np.concatenate([x, x[::-1]]).tolist(),
-        y=np.concatenate([high, low[::-1]]).tolist(),
-        mode="lines",
-        fill="toself",
-        fillcolor=tint(colour),
-        hoverinfo="skip",
-        **{"line": {"width": 0}, **options},
-    )
+def add_band(
+    figure: go.Figure, x: Any, low: Any, high: Any, colour: str, name: str = "", **options: Any
+) -> None:
+    ends = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    look = {"mode": "lines", "fill": "toself", "fillcolor": tint(colour), "line": {"width": 0}}
+    add_marks(figure, "scatter", pd.DataFrame(ends), name, "", **look | options)
 
 
 def apply_layout(

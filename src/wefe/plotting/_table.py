@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,22 +17,17 @@ from wefe.plotting._labels import at_most, shortened
 Numbers = npt.NDArray[np.float64]
 
 
-class Table(NamedTuple):
-    """The numbers of a DataFrame, with unique names because plotly merges equal ones."""
+def check_table(name: str, table: object, source: str, rows: str, columns: str) -> pd.DataFrame:
+    """Return the numbers of a table that the function `source` returns.
 
-    rows: list[str]
-    columns: list[str]
-    values: Numbers
-
-
-def check_table(name: str, table: object, source: str, rows: str, columns: str) -> Table:
-    """Read a DataFrame of numbers that the function `source` returns."""
+    Names become unique texts, because plotly merges equal ones.
+    """
     frame = _check_filled(name, table, f", as {source} returns it")
     numbers = [_numbers(f"{name}: ", column, values) for column, values in frame.items()]
-    return Table(
+    return pd.DataFrame(
+        np.stack(numbers, axis=1),
         unique_labels(list(map(str, frame.index)), rows),
         unique_labels(list(map(str, frame.columns)), columns),
-        np.stack(numbers, axis=1),
     )
 
 
