@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -64,7 +63,7 @@ def plot_negative_sentiment(
         set_of[:], sets = "", [""]
     scores = [f"RNSB = {spread.score:.3g}" * bool(len(spread.words)) for spread in spreads.values()]
     label_px = min(150, width_px(["", *words]))
-    abreast = next(n for most, n in {8: 3, 24: 2, math.inf: 1}.items() if len(words) <= most)
+    abreast = 1 + (len(words) <= 24) + (len(words) <= 8)
     panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)
     figure = panels.figure()
     for position, spread in enumerate(spreads.values()):
