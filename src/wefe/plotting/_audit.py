@@ -15,7 +15,7 @@ from wefe._visible import count
 from wefe.audit._query import p_and_auc
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
+from wefe.plotting._style import PALETTE, apply_layout, hover, hover_texts, write
 from wefe.plotting._table import check_several, parts_of
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None
             meanline={"visible": True, "width": 2},
             line={"color": colour, "width": 1},
             marker={"color": colour, "size": 5, "opacity": 0.7},
-            **hover_rows(own, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}"),
+            **hover(hover_texts(own, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}")),
             **place,
         )
         mean = f", mean {own['x'].mean():.3f}".replace(", mean nan", "")

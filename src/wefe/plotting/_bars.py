@@ -22,7 +22,7 @@ from wefe.plotting._style import (
     apply_layout,
     bar_style,
     hover,
-    hover_rows,
+    hover_texts,
     tint,
     write,
 )
@@ -291,7 +291,7 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
         text=" no value",
         dot=False,
         hollow=table["share"].between(table["low"], table["high"]),
-        hover=hover_rows(table, template)["hovertext"],
+        hover=hover_texts(table, template),
     ).rename(columns={"share": "score", "low": "null_lower", "high": "null_upper"})
     rows = Rows(words, labels, len(names))
     panels = Panels(models if len(models) > 1 else [""], rows.height, 54, abreast=2)

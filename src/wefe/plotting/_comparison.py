@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.plotting._axes import Rows, at, mark_no_bias, name_rows, stacked
 from wefe.plotting._labels import at_most, height_px, wrap
-from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_rows, tint, write
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_texts, tint, write
 from wefe.plotting._table import check_frame, parts_of
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
         text=lacks.map({0: "", 1: "  no value before", 2: "  no value after", 3: "  no value"}),
         x=table[["before", "after", "best_value"]].bfill(axis=1).iloc[:, 0].fillna(0.0),
     )
-    return table.assign(hovertext=hover_rows(table, _HOVER)["hovertext"])
+    return table.assign(hovertext=hover_texts(table, _HOVER))
 
 
 def _draw(

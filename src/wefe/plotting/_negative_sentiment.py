@@ -18,7 +18,7 @@ from wefe.plotting._style import (
     add_marks,
     apply_layout,
     bar_style,
-    hover_rows,
+    hover_texts,
     write,
     write_no_value,
 )
@@ -78,7 +78,7 @@ def plot_negative_sentiment(
             continue
         figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
         missing = own[own["share"].isna()]
-        texts = zip(missing.index, hover_rows(missing, _HOVER)["hovertext"], strict=True)
+        texts = zip(missing.index, hover_texts(missing, _HOVER), strict=True)
         notes = [{"x": x, "y": 0, "text": "no value", "hovertext": text} for x, text in texts]
         write(figure, notes, xanchor="center", yanchor="bottom", textangle=-90, **place)
     highest = every["share"].max() if len(every) else 0.0

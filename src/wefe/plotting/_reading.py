@@ -13,7 +13,7 @@ import pandas as pd
 from wefe._visible import count
 from wefe.aggregation import HEADING, best_of_heading, metric_of_label
 from wefe.plotting._labels import at_most, shorten
-from wefe.plotting._style import hover_rows
+from wefe.plotting._style import hover_texts
 from wefe.plotting._table import check_table
 from wefe.results import OPPOSITE
 from wefe.running import scores_matrix
@@ -188,5 +188,4 @@ class Reading:
             n_words=table["words_lost"] + table["words_used"],
             label=self.metric or "score",
         )
-        texts: list[str] = hover_rows(facts, _HOVER)["hovertext"]
-        return texts
+        return hover_texts(facts, _HOVER)

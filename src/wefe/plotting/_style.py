@@ -113,9 +113,9 @@ def hover(texts: Sequence[Any]) -> dict[str, Any]:
     return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
-def hover_rows(table: pd.DataFrame, template: str) -> dict[str, Any]:
+def hover_texts(table: pd.DataFrame, template: str) -> list[str]:
     """Return hover texts from a template of columns; lines with unknown values are left out."""
-    return hover([_filled(template, row) for row in table.to_dict("records")])
+    return [_filled(template, row) for row in table.to_dict("records")]
 
 
 def _filled(template: str, row: Mapping[Any, Any]) -> str:
@@ -156,7 +156,7 @@ def add_marks(
     figure: go.Figure, kind: str, table: pd.DataFrame, name: str, template: str, **look: Any
 ) -> None:
     """Add a trace with one mark per row at its x and y; a template makes its hover texts."""
-    on_hover = hover_rows(table, template) if template else {"hoverinfo": "skip"}
+    on_hover = hover(hover_texts(table, template)) if template else {"hoverinfo": "skip"}
     x, y = table["x"].tolist(), table["y"].tolist()
     getattr(figure, f"add_{kind}")(x=x, y=y, name=name, **on_hover, **look)
 

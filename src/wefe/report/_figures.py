@@ -27,7 +27,7 @@ from wefe.plotting import write_figures as write
 from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
-from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_rows
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_texts
 from wefe.report._scores import SIGNIFICANT, rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
@@ -242,7 +242,7 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
         figure.update_xaxes(title_text="Models", showticklabels=False)
     else:
         template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
-        on_hover = grid(hover_rows(cells, _HOVER)["hovertext"])
+        on_hover = grid(hover_texts(cells, _HOVER))
         figure.update_traces(xgap=1, hovertext=on_hover, hovertemplate=template)
     if len(models) <= _MOST_WITH_NUMBERS:
         texts = cells["score"].map(number).where(cells["score"].notna(), "")

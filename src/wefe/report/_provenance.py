@@ -85,13 +85,13 @@ def provenance(results: StudyResults) -> dict[str, Any]:
         "newest": max(finished, default=None),
         "versions": sorted(table["version"].dropna().unique()),
         "random_state": results.plan.settings.get("random_state"),
-        "declaration": as_toml(_given(results.plan.settings)),
+        "declaration": as_toml(results.plan.settings),
         "digest": digest(keys) if keys else None,
     }
 
 
 def as_toml(table: Mapping[str, Any], path: str = "") -> str:
-    """Return plain data as TOML, in the style of study files.
+    """Return plain data as TOML, in the style of study files, without what is empty.
 
     >>> print(as_toml({"name": "A", "models": [{"source": "demo"}]}))
     name = "A"
@@ -104,9 +104,12 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
         # Texts, numbers and lists have the same form in JSON and TOML.
         name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else _as_json(key)
         place = f"{path}.{name}" if path else name
+        if value in (None, {}, [], ()):
+            continue
         if isinstance(value, Mapping):
-            blocks.append(f"[{place}]\n{as_toml(value, place)}".rstrip())
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            if body := as_toml(value, place):
+                blocks.append(f"[{place}]\n{body}")
+        elif isinstance(value, list | tuple) and isinstance(value[0], Mapping):
             blocks += [f"[[{place}]]\n{as_toml(part, place)}".rstrip() for part in value]
         else:
             lines.append(f"{name} = {_as_json(value)}")
@@ -116,10 +119,3 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
 def _as_json(value: Any) -> str:
     # JSON allows this character unescaped, TOML does not.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _given(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        parts = {key: _given(part) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part not in (None, {}, [])}
-    return [_given(part) for part in value] if isinstance(value, list | tuple) else value
