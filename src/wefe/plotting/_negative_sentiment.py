@@ -39,7 +39,8 @@ def plot_negative_sentiment(
     Parameters
     ----------
     results : MetricResult, mapping or sequence of them
-        One result of RNSB, a list of results, or a mapping from model name to result.
+        One result of RNSB, a list of results, or a mapping from model name to result. Each needs
+        'negative_sentiment_distribution'.
 
     Returns
     -------
@@ -81,8 +82,8 @@ def plot_negative_sentiment(
         texts = zip(missing.index, hover_texts(missing, _HOVER), strict=True)
         notes = [{"x": x, "y": 0, "text": "no value", "hovertext": text} for x, text in texts]
         write(figure, notes, xanchor="center", yanchor="bottom", textangle=-90, **place)
-    highest = every["share"].max() if len(every) else 0.0
-    figure.update_yaxes(range=[0, 1.08 * highest or 1], tickformat="~%")
+    highest = 1.08 * every["share"].max() if len(every) else 1
+    figure.update_yaxes(range=[0, highest], tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
     figure.update_xaxes(
         type="category",
@@ -99,12 +100,12 @@ def plot_negative_sentiment(
     )
     pairs = {spread.attributes for spread in spreads.values()} - {("", "")}
     first, second = pairs.pop() if len(pairs) == 1 else ("", "")
+    n_words = every["model"].value_counts()
     shown = {
         "Dashed: equal shares of all words, which is no bias measured (RNSB = 0).": True,
         f"Negative: the classifier sees {second!r} rather than {first!r}.": second,
-        "No value: the word is not among those measured with this model.": (
-            every["model"].value_counts() < len(words)
-        ).any(),
+        "No value: the word is not among those measured with this model.": n_words.min()
+        < len(words),
     }
     title = f"Negative sentiment of {count(len(words), 'target word')}"
     return apply_layout(figure, title, shown, panels.height, panels.title_px, label_px + 24)
