@@ -16,7 +16,7 @@ from _table import parser, report
 
 from wefe import Query, WordEmbeddingModel, compare_models
 from wefe.datasets import load_weat_queries
-from wefe.report._paired import sign_flip_p_value
+from wefe.report._scores import sign_flip_p_value
 
 DIM, NOISE, LEVEL = 50, 0.8, 0.05
 SIGNS, STRENGTHS = (1, -1, 1, -1), (0.25, 0.25, 0.5, 0.5)

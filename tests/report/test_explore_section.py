@@ -7,8 +7,8 @@ import pytest
 from pages import Page
 
 from wefe.report import summarize, to_html, to_markdown
-from wefe.report._explored import NOTHING
 from wefe.report._figures import figures
+from wefe.report._words import NOTHING
 from wefe.study import Study
 from wefe.study._study import _EXAMPLE
 

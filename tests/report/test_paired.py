@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import permutation_test
 
-from wefe.report._paired import sign_flip_p_value
+from wefe.report._scores import sign_flip_p_value
 
 
 def of_scipy(differences):

@@ -15,8 +15,8 @@ from wefe._visible import count
 from wefe.audit._query import p_and_auc
 from wefe.plotting._axes import Panels
 from wefe.plotting._labels import wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
-from wefe.plotting._table import check_several
+from wefe.plotting._style import PALETTE, apply_layout, hover, hover_texts, write
+from wefe.plotting._table import check_several, parts_of
 
 if TYPE_CHECKING:
     from wefe.audit import QueryAudit
@@ -42,7 +42,7 @@ def plot_individual_biases(
     relative : bool, default=False
         Whether to show s / d, which is comparable between models, instead of s.
     full_range : bool, default=False
-        Whether to show the full range of possible values, from -d to d.
+        Whether to show all possible values, from -d to d.
     shared_axis : bool, default=True
         Whether all panels have the same axis; False shows small biases in more detail.
 
@@ -65,32 +65,32 @@ def plot_individual_biases(
     check_bool("relative", relative)
     check_bool("full_range", full_range)
     check_bool("shared_axis", shared_axis)
-    values = [audit.positions if relative else audit.biases for audit in given]
-    limits = np.array([1.0 if relative else audit.attribute_difference for audit in given])
-    largest = [np.nanmax(np.abs(np.concatenate(sets)), initial=0.0) for sets in values]
-    ends = 1.08 * (limits if full_range else np.array(largest))
+    shown, axis = ("share", "s(w, A, B) / d") if relative else ("s", "s(w, A, B)")
+    tables = list(map(_words, given))
+    limits = np.where(relative, 1.0, [audit.attribute_difference for audit in given])
+    largest = np.nan_to_num([table[shown].abs().max() for table in tables])
+    ends = 1.08 * np.where(full_range, limits, largest)
     ends = np.maximum(ends, ends.max() * shared_axis)
-    n_sets = max(map(len, values))
+    n_sets = max(len(audit.targets) for audit in given)
     # The title names what all audits share; panels name what differs.
     names = pd.DataFrame([[f": {a.query_name}", f", {a.model_name}"] for a in given])
     shared = names.nunique() == 1
     title = "".join(["Individual biases", *names.iloc[0][shared]])
     titles = ["".join(row[~shared]).lstrip(":, ") for _, row in names.iterrows()]
-    heads, panel_px = [_numbers(audit) for audit in given], _SET_PX * n_sets + 20
-    panels = Panels(titles, panel_px, below_px=50, abreast=2, second_lines=heads)
+    heads = list(map(_numbers, given))
+    panels = Panels(titles, _SET_PX * n_sets + 20, below_px=50, abreast=2, second_lines=heads)
     figure = panels.figure()
-    for position, (audit, sets, limit) in enumerate(zip(given, values, limits, strict=True)):
+    for position, (table, limit) in enumerate(zip(tables, limits, strict=True)):
         place, end = panels.place(position), ends[position] or 0.1
         figure.update_xaxes(range=[-end, end], **place)
-        _draw(figure, audit, sets, place)
-        figure.add_vline(0, **place)
+        _draw(figure, table.assign(x=table[shown]), place)
         if limit <= end:
             figure.add_vline(-limit, line_dash="dash", **place)
             figure.add_vline(limit, line_dash="dash", **place)
         else:
             note = {"x": 1, "y": 0, "text": f"attainable: ±{limit:.3g}"}
             write(figure, [note], domain="xy", xanchor="right", yanchor="bottom", **place)
-    axis = "s(w, A, B) / d" if relative else "s(w, A, B)"
+    figure.add_vline(0)
     attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:
         axis = "← {1}    {axis}    {0} →".format(*attributes.pop(), axis=axis)
@@ -116,20 +116,23 @@ def _numbers(audit: QueryAudit) -> str:
     return f"effect size {effect}, {p_and_auc(compared)}"
 
 
-def _draw(
-    figure: go.Figure, audit: QueryAudit, parts: Sequence[Any], place: dict[str, Any]
-) -> None:
-    """Draw the words of each target set, and the shape of their distribution."""
+def _words(audit: QueryAudit) -> pd.DataFrame:
+    parts = zip(audit.targets, audit.biases, audit.positions, strict=True)
+    return pd.concat(
+        pd.DataFrame({"set": use.name, "y": number, "word": use.used, "s": s, "share": share})
+        for number, (use, s, share) in enumerate(parts)
+    )
+
+
+def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None:
     labels = []
-    for number, (use, values) in enumerate(zip(audit.targets, parts, strict=True)):
-        colour = PALETTE[number % len(PALETTE)]
-        shares = audit.positions[number]
-        words = pd.DataFrame({"word": use.used, "s": audit.biases[number], "share": shares})
+    for number, own in parts_of(words, "y"):
+        name, colour = own["set"].iloc[0], PALETTE[number % len(PALETTE)]
         figure.add_violin(
-            x=values,
+            x=own["x"].tolist(),
             y0=number,
             orientation="h",
-            name=wrap(use.name, 30),
+            name=wrap(name, 30),
             side="negative",  # upwards, as the vertical axis is reversed
             width=2 * _SHAPE,
             spanmode="hard",  # ends at the smallest and largest bias
@@ -141,11 +144,11 @@ def _draw(
             meanline={"visible": True, "width": 2},
             line={"color": colour, "width": 1},
             marker={"color": colour, "size": 5, "opacity": 0.7},
-            **hover_rows(words, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}"),
+            **hover(hover_texts(own, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}")),
             **place,
         )
-        mean = float(np.mean(values))
-        text = f"<b>{wrap(use.name, 34)}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
+        mean = f", mean {own['x'].mean():.3f}".replace(", mean nan", "")
         # Keeps clear of the line at d, which is at the edge of the full range.
+        text = f"<b>{wrap(name, 34)}</b>{mean}"
         labels.append({"x": 0.05, "y": number - 0.72, "text": text})
     write(figure, labels, domain="x", yanchor="top", **place)

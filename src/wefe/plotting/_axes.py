@@ -15,8 +15,18 @@ _ROW_GAP = 0.2
 
 
 def at(row: int, col: int = 1) -> dict[str, Any]:
-    """Return the arguments that place a trace or shape into a panel."""
     return {"row": row, "col": col}
+
+
+def name_rows(figure: go.Figure, labels: Sequence[str], **place: Any) -> None:
+    """Name the rows at 0, 1, 2 and so on, from the top."""
+    figure.update_yaxes(
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=list(range(len(labels))),
+        ticktext=labels,
+        showgrid=False,
+        **place,
+    )
 
 
 class Rows:
@@ -100,7 +110,6 @@ def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go
 
 
 def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:
-    """Draw a line at the no-bias value, if known."""
     text = {"text": f"no bias: {value:g}"}
     if not math.isnan(value):
         figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal
 
@@ -15,8 +16,17 @@ from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._axes import Panels, Rows, at, mark_no_bias, stacked
 from wefe.plotting._labels import at_most, shorten, shortened, wrap
 from wefe.plotting._reading import SIGNIFICANT, Reading
-from wefe.plotting._style import PALETTE, apply_layout, bar_style, hover, hover_rows, tint, write
-from wefe.plotting._table import Table, check_frame, check_groups, check_table, parts_of
+from wefe.plotting._style import (
+    PALETTE,
+    add_marks,
+    apply_layout,
+    bar_style,
+    hover,
+    hover_texts,
+    tint,
+    write,
+)
+from wefe.plotting._table import check_frame, check_groups, check_table, parts_of
 
 DOT = "●"
 
@@ -27,24 +37,24 @@ def plot_queries_results(
     """Plot scores as grouped horizontal bars: the longer a bar, the more bias was measured.
 
     Bars start at the no-bias value (a line), or at 0 for an unknown metric. Dots are bars too short
-    to see. Hollow bars have p > 0.05. Filled bars against the direction of a one-sided test are
-    strong in the opposite direction; a note counts them. Lines across bars contain 95 % of the
-    scores expected without bias (with exchanged words).
+    to see. Hollow bars have p > 0.05, unless a one-sided test misses that they are strong in the
+    opposite direction, which a note counts. Lines across bars contain 95 % of the scores expected
+    without bias (with exchanged words).
 
     Parameters
     ----------
     results : DataFrame
-        Result of :func:`wefe.running.measure` for one metric and query set, which includes
-        p-values, reasons for NaN and lost words; or the matrix of :func:`wefe.running.run_queries`.
-        An aggregated column is set apart, on its own axis if its no-bias value differs.
+        Result of :func:`wefe.running.measure` for one metric and query set, which explains missing
+        scores; or the matrix of :func:`wefe.running.run_queries`. An aggregated column is set
+        apart, on its own axis if its no-bias value differs.
     by : {'query', 'model'}, default='query'
         What groups the bars; colours show the other one.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per model (or query) and axis, and one for its hollow bars. NaN is marked 'no
-        value', with a letter that refers to the reason below.
+        One trace per model (or query) and axis, and one for its hollow bars. Letters refer from
+        missing scores to the reasons below.
 
     Examples
     --------
@@ -52,17 +62,15 @@ def plot_queries_results(
     >>> [trace.name for trace in plot_queries_results(table).data]
     ['w2v', 'glove']
     """
-    by_query = check_choice("by", by, ("query", "model")) == "query"
+    series_by = {"query": "model", "model": "query"}[check_choice("by", by, ("query", "model"))]
     reading = Reading.of(results)
     table, (names, aggregation) = reading.table, reading.labels()
-    letters, footnotes = reading.reasons()
+    table["text"], footnotes = reading.reasons()
     table["hover"] = reading.hovers()
-    table["text"] = [f"no value{letters.get(reason, '')}" for reason in table["nan_reason"]]
-    series_by = "model" if by_query else "query"
     # The summary of all queries is emphasised.
-    last = reading.queries[-1] if reading.aggregation and len(reading.queries) > 1 else ""
+    last = reading.queries[-1] * bool(reading.aggregation and reading.queries[1:])
     labels = {name: wrap(label) for name, label in names.items()}
-    labels |= {last: f"<b>{labels[last]}</b>"} if last else {}
+    labels[last] = f"<b>{labels.get(last)}</b>"
     parts = [part for _, part in parts_of(table, "axis")]
     rows = [Rows([*part[by].unique()], labels, part[series_by].nunique()) for part in parts]
     figure, height = stacked([bars.height for bars in rows], 90)
@@ -75,7 +83,7 @@ def plot_queries_results(
         figure.update_xaxes(title_text=wrap(reading.axis_title(part), 60), **at(row))
         bars.apply(figure, **at(row))
     figure.update_yaxes(title_text=by.capitalize(), row=1)
-    if last and by_query and len(parts) == 1:
+    if last in rows[0].names and len(parts) == 1:
         edges = {"y0": len(reading.queries) - 1.5, "y1": len(reading.queries) - 0.5}
         figure.add_hrect(**edges, fillcolor=tint(PALETTE[-1]), line_width=0, layer="below")
     if table["hollow"].any():
@@ -153,8 +161,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per column, the best model on top. Models without a rank come last, because their
-        sums are not comparable.
+        One trace per column, the best model on top. Models without a rank come last.
 
     Examples
     --------
@@ -162,36 +169,26 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     >>> plot_ranking(ranks).layout.yaxis.categoryarray
     ('glove', 'w2v')
     """
-    models, columns, ranks = best_first(ranking)
+    table = best_first(ranking)
+    models, columns = list(table.index), list(table.columns)
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
-    table = pd.DataFrame(ranks, models, columns).rename_axis("model")
     rows = Rows(models, {model: wrap(model) for model in models}, 1)
     panels = Panels(short if facets else [""], rows.height, below_px=50)
     figure = panels.figure()
-    template = f"<b>{{model}}</b><br>{{ranking}}<br>rank {{rank:g}} of {len(models)}"
+    template = f"<b>{{y}}</b><br>{{ranking}}<br>rank {{x:g}} of {len(models)}"
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
-        own = table[column].rename("rank").reset_index().assign(ranking=column)
+        own = pd.DataFrame({"x": table[column], "y": models, "ranking": column})
         place = panels.place(position * facets)
-        figure.add_bar(
-            orientation="h",
-            name=wrap(label, 30),
-            y=models,
-            # A list, because plotly stacks nothing on NaN in an array.
-            x=own["rank"].tolist(),
-            text=own["rank"].map("{:g}".format).replace("nan", "").tolist(),
-            textposition="inside",
-            insidetextanchor="middle",
-            textangle=0,
-            marker=bar_style(position),
-            **hover_rows(own, template),
-            **place,
-        )
-        gaps = np.flatnonzero(own["rank"].isna() & facets).tolist()
+        shown = own["x"].map("{:g}".format).replace("nan", "").tolist()
+        look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
+        look |= {"text": shown, "orientation": "h", "marker": bar_style(position)}
+        add_marks(figure, "bar", own, wrap(label, 30), template, **look, **place)
+        gaps = np.flatnonzero(own["x"].isna() & facets).tolist()
         write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)
     lacking, totals = table.isna().sum(axis=1), table.sum(axis=1)
     if facets:
-        longest, title = 1.05 * np.nanmax(ranks, initial=1), "Rank"
+        longest, title = 1.05 * np.nanmax(table, initial=1), "Rank"
     else:
         gap = " (no rank in " + lacking.astype(str) + ")"
         texts = "<b>" + totals.map("{:g}".format) + gap.where(lacking > 0, "") + "</b>"
@@ -222,19 +219,18 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     return apply_layout(figure, heading, notes, panels.height, above_px, footnotes=at_most(lines))
 
 
-def best_first(ranking: pd.DataFrame) -> Table:
+def best_first(ranking: pd.DataFrame) -> pd.DataFrame:
     """Check ranks and sort models by their sum; models without a rank come last."""
-    models, columns, ranks = check_table("ranking", ranking, "create_ranking", "models", "rankings")
+    table = check_table("ranking", ranking, "create_ranking", "models", "rankings")
     # Ranks may end in .5, because tied models may share the average of their ranks.
-    possible = np.arange(2, 2 * len(ranks) + 1)
-    for row, column in np.argwhere(~(np.isin(2 * ranks, possible) | np.isnan(ranks))):
+    possible = np.arange(2, 2 * len(table) + 1) / 2
+    for row, column in np.argwhere(~(table.isin(possible) | table.isna())):
         raise ValueError(
-            f"ranking must contain ranks from 1 to {len(ranks)} (with halves for ties); got "
-            f"{ranks[row, column]:g} in column {columns[column]!r}. Turn scores into ranks with "
-            "create_ranking, or plot them with plot_queries_results."
+            f"ranking must contain ranks from 1 to {len(table)} (with halves for ties); got "
+            f"{table.iloc[row, column]:g} in column {table.columns[column]!r}. Turn scores into "
+            "ranks with create_ranking, or plot them with plot_queries_results."
         )
-    order = np.lexsort((np.nansum(ranks, axis=1), np.isnan(ranks).any(axis=1)))
-    return Table([models[i] for i in order], columns, ranks[order])
+    return table.iloc[np.lexsort((table.sum(axis=1), table.isna().any(axis=1)))]
 
 
 def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
@@ -243,18 +239,17 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
     Parameters
     ----------
     frame : DataFrame
-        One row per word and group: 'word', 'group', 'share' of neighbours that lean to the group,
-        in [0, 1]. Optional: 'model'; 'low' and 'high', the interval for random words; 'leans_to',
-        the group of the word itself.
+        One row per word and group: 'word', 'group', 'share' of its neighbours that lean to the
+        group (0 to 1). Optional: 'model'; 'low' and 'high', the interval of random words;
+        'leans_to', the group of the word itself.
     groups : sequence of str, optional
-        All groups, in the order of their colours. Default: `frame.attrs['groups']`, or as in the
-        rows.
+        All groups in the order of their colours. Default: `frame.attrs['groups']`, or those found.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel per model, one bar per word and group. Lines across bars are intervals of random
-        words; bars that end within them are hollow. 'no value' marks words without shares.
+        words; bars that end within them are hollow.
 
     Examples
     --------
@@ -263,11 +258,10 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
     >>> [(bar.name, bar.x) for bar in plot_group_shares(table).data if bar.marker.line.width]
     [('male', (0.25,))]
     """
-    optional = ("model", "leans_to"), ("low", "high")
-    table = check_frame(frame, ("word", "group"), ("share",), *optional)
+    texts, numbers = ("model", "leans_to", "word", "group"), ("share", "low", "high")
+    optional: Any = {"model": "", "leans_to": "", "low": math.nan, "high": math.nan}
+    table = check_frame(frame, texts, numbers, **optional)
     names = check_groups(groups, frame)
-    table = table.reindex(columns=["model", "leans_to", "word", "group", "share", "low", "high"])
-    table[["model", "leans_to"]] = table[["model", "leans_to"]].astype(object).fillna("")
     words, models = table["word"].unique().tolist(), table["model"].unique().tolist()
     leans = table.groupby("word")["leans_to"].first().map(_lean)
     labels = {word: wrap(shortened(word)) + leans[word] * (len(models) == 1) for word in words}
@@ -282,7 +276,7 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
         text=" no value",
         dot=False,
         hollow=table["share"].between(table["low"], table["high"]),
-        hover=hover_rows(table, template)["hovertext"],
+        hover=hover_texts(table, template),
     ).rename(columns={"share": "score", "low": "null_lower", "high": "null_upper"})
     rows = Rows(words, labels, len(names))
     panels = Panels(models if len(models) > 1 else [""], rows.height, 54, abreast=2)

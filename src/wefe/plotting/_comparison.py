@@ -9,9 +9,9 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._visible import count
-from wefe.plotting._axes import Rows, at, mark_no_bias, stacked
+from wefe.plotting._axes import Rows, at, mark_no_bias, name_rows, stacked
 from wefe.plotting._labels import at_most, height_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover, hover_rows, tint, write
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_texts, tint, write
 from wefe.plotting._table import check_frame, parts_of
 
 if TYPE_CHECKING:
@@ -44,9 +44,8 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         One panel for each metric, one for costs and one for remaining bias; one colour per
-        mitigated model. Error bars span 1.96 standard errors on each side. Lines mark no bias;
-        short lines mark the best value or chance if it differs between rows. 'no value' marks
-        missing scores, with the reasons below.
+        mitigated model. Error bars: 1.96 standard errors to each side. Lines: no bias, or the best
+        value or chance of each row. The reasons for missing scores are below.
 
     Examples
     --------
@@ -80,19 +79,12 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
             mark_no_bias(figure, values[0], "bottom right", **place)
         else:
             best = panel.drop_duplicates("name")
-            figure.add_scatter(
-                x=best["best_value"].tolist(),
-                y=best["row"],
-                mode="markers",
-                name="best value, or chance",
-                legendgroup=" ",  # not the name of a model
-                marker={"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}},
-                hoverinfo="skip",
-                **place,
-            )
-        ticks = {"tickvals": list(range(len(bars.names))), "ticktext": bars.labels}
-        end = len(bars.names) - 0.5
-        figure.update_yaxes(range=[end, -0.5], showgrid=False, **ticks, **place)
+            best = best.assign(x=best["best_value"], y=best["row"])
+            marker = {"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}}
+            # The legend group is not the name of a model.
+            look = {"mode": "markers", "marker": marker, "legendgroup": " "}
+            add_marks(figure, "scatter", best, "best value, or chance", "", **look, **place)
+        name_rows(figure, bars.labels, **place)
         figure.update_xaxes(title_text=f"{title} score" if of_metric else "Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
     named = [*filter(None, [given.attrs.get("before")]), "before and after"]
@@ -109,7 +101,6 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
 
 
 def _placed(table: pd.DataFrame) -> pd.DataFrame:
-    """Add the panel, label and hover text of each row."""
     several = table.groupby(["aspect", "measure"])["subject"].transform("nunique") > 1
     # Different metrics share no axis. A name is a place on the vertical axis.
     named = table["measure"] + (": " + table["subject"]).where(several, "")
@@ -122,45 +113,27 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
         text=lacks.map({0: "", 1: "  no value before", 2: "  no value after", 3: "  no value"}),
         x=table[["before", "after", "best_value"]].bfill(axis=1).iloc[:, 0].fillna(0.0),
     )
-    return table.assign(hovertext=hover_rows(table, _HOVER)["hovertext"])
+    return table.assign(hovertext=hover_texts(table, _HOVER))
 
 
 def _draw(
     figure: go.Figure, rows: pd.DataFrame, model: str, position: int, place: dict[str, Any]
 ) -> None:
-    """Draw the dumbbells of one model in one panel."""
     again, number = divmod(position, len(PALETTE))
     colour, symbol = PALETTE[number], _SYMBOLS[again % len(_SYMBOLS)]
-    figure.add_scatter(
-        # One line with gaps between the rows.
-        x=rows[["before", "after"]].assign(gap=np.nan).to_numpy().ravel(),
-        y=rows["y"].repeat(3),
-        mode="lines",
-        line={"color": colour, "width": 2},
-        legendgroup=model,
-        showlegend=False,
-        hoverinfo="skip",
-        **place,
-    )
+    # One line with gaps between the rows.
+    ends = rows[["before", "after"]].assign(gap=np.nan).to_numpy().ravel()
+    line = pd.DataFrame({"x": ends, "y": rows["y"].repeat(3)})
+    look = {"mode": "lines", "line": {"color": colour, "width": 2}, "legendgroup": model}
+    add_marks(figure, "scatter", line, "", "", showlegend=False, **look, **place)
     for which, name, group, end, pale in (
         ("before", "before", "  ", "-open", tint(colour, 0.4)),
         ("after", wrap(model, 30), model, "", colour),
     ):
         # A 95 % interval.
         error = {"type": "data", "array": (1.96 * rows[f"{which}_se"]).tolist()}
-        figure.add_scatter(
-            x=rows[which].tolist(),
-            y=rows["y"].tolist(),
-            mode="markers",
-            name=name,
-            legendgroup=group,
-            marker={
-                "color": colour,
-                "size": 9,
-                "symbol": symbol + end,
-                "line": {"color": colour, "width": 1.5},
-            },
-            error_x={**error, "color": pale, "thickness": 1, "width": 3},
-            **hover(rows["hovertext"].tolist()),
-            **place,
-        )
+        outline = {"color": colour, "width": 1.5}
+        marker = {"color": colour, "size": 9, "symbol": symbol + end, "line": outline}
+        look = {"mode": "markers", "legendgroup": group, "marker": marker}
+        look["error_x"] = {**error, "color": pale, "thickness": 1, "width": 3}
+        add_marks(figure, "scatter", rows.assign(x=rows[which]), name, _HOVER, **look, **place)

@@ -14,8 +14,8 @@ from plotly.subplots import make_subplots
 from wefe._visible import count
 from wefe.plotting._axes import at, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover_rows, write
-from wefe.plotting._table import Table, check_result, check_table
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, write
+from wefe.plotting._table import check_result, check_table
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit
@@ -47,7 +47,7 @@ def plot_ranking_correlations(correlation_matrix: pd.DataFrame, title: str = "")
     """
     source = "calculate_ranking_correlations"
     table = check_table("correlation_matrix", correlation_matrix, source, "rows", "columns")
-    title = title or f"Correlation of {count(len(table.rows), 'ranking')}"
+    title = title or f"Correlation of {count(len(table), 'ranking')}"
     return _heat_map(table, title, "With few models even a high value may be chance.")
 
 
@@ -73,31 +73,31 @@ def plot_negative_sentiment_correlation(matrix: pd.DataFrame) -> go.Figure:
     0.64
     """
     table = check_table("matrix", matrix, "negative_sentiment_correlation", "rows", "columns")
-    diagonal = np.diag(table.values)
-    words = count(len(table.rows), "target word")
+    diagonal = np.diag(table)
+    words = count(len(table), "target word")
     if (np.isnan(diagonal) | np.isclose(diagonal, 1.0)).all():
         title = f"Correlation of negative sentiment between {words}"
         return _heat_map(table, title, "Pearson correlation over the iterations of RNSB.")
     title = f"Joint negative sentiment of {words}"
     note = (
         "Products of the words' shares of negative sentiment. Equal shares of all words (no bias "
-        f"measured) would give {1 / table.values.size:.2%} everywhere."
+        f"measured) would give {1 / table.size:.2%} everywhere."
     )
-    highest = float(np.nanmax(table.values)) or 1.0
+    highest = float(np.nanmax(table)) or 1.0
     return _heat_map(table, title, note, "Joint share", (0, highest), ".2%")
 
 
 def _heat_map(
-    table: Table,
+    table: pd.DataFrame,
     title: str,
     note: str,
     what: str = "Correlation",
     limits: tuple[float, float] = (-1, 1),
     number_format: str = ".2f",
 ) -> go.Figure:
-    short, aggregation = shorten(table.columns)
-    cell_px, font_px = cell_size(max(table.values.shape))
-    down = list(map(wrap, shorten(table.rows)[0]))
+    short, aggregation = shorten(list(table.columns))
+    cell_px, font_px = cell_size(max(table.shape))
+    down = list(map(wrap, shorten(list(table.index))[0]))
     narrow, wide = ([wrap(name, most) for name in short] for most in (24, 60))
     across = narrow if height_px(narrow) < cell_px else wide
     figure, height = stacked([cell_px * len(down)], 0)
@@ -108,7 +108,7 @@ def _heat_map(
     below_px = width_px(across) + 30 if angle else 60
     notes = {
         note: True,
-        "n/a: no value (NaN).": np.isnan(table.values).any(),
+        "n/a: no value (NaN).": table.isna().to_numpy().any(),
         aggregation: aggregation,
     }
     return apply_layout(figure, title, notes, height, below_px=below_px, width=width)
@@ -121,7 +121,7 @@ def cell_size(n_cells: int) -> tuple[int, int]:
 
 def add_cells(
     figure: go.Figure,
-    table: Table,
+    table: pd.DataFrame,
     labels: tuple[Sequence[str], Sequence[str]],
     what: str,
     font_px: int,
@@ -129,11 +129,10 @@ def add_cells(
     limits: tuple[float, float] = (-1, 1),
     **place: Any,
 ) -> None:
-    """Add a table in the colours of the template, with row and column labels."""
-    rows, columns = (list(map(escape, names)) for names in table[:2])
+    rows, columns = (list(map(escape, names)) for names in table.axes)
     title = {"text": what, "side": "right"}
     figure.add_heatmap(
-        z=table.values.tolist(),
+        z=table.to_numpy().tolist(),
         x=columns,
         y=rows,
         zmin=limits[0],
@@ -150,7 +149,7 @@ def add_cells(
     axis = {"type": "category", "showgrid": False, **place}
     figure.update_xaxes(tickvals=columns, ticktext=labels[1], **axis)
     figure.update_yaxes(tickvals=rows, ticktext=labels[0], autorange="reversed", **axis)
-    missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(np.isnan(table.values))]
+    missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
     write(figure, missing, font={"size": font_px or 1}, xanchor="center", **place)
 
 
@@ -195,13 +194,11 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
     for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
         cell = at(row)
-        names = [*each.labels, "PC1"]
-        table = Table(names, names, each.correlations.to_numpy())
-        own = list(map(labels.__getitem__, names))
-        add_cells(figure, table, (own, own), "Cosine", font_px, **cell)
+        own = [labels[name] for name in (*each.labels, "PC1")]
+        add_cells(figure, each.correlations, (own, own), "Cosine", font_px, **cell)
         figure.data[-1].showscale = row == 1
         # Cells have the same size in a panel of fewer sets.
-        figure.update_xaxes(domain=[0, len(names) / n_rows], tickangle=-90, **cell)
+        figure.update_xaxes(domain=[0, len(own) / n_rows], tickangle=-90, **cell)
         figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
         figure.add_vline(each.n_sets - 0.5, line_width=2, **cell)
         mean = f"mean {each.mean_correlation:.2f}, " * (each.n_sets > 1)
@@ -222,7 +219,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
 
 
 def plot_direction_components(audit: DirectionAudit) -> go.Figure:
-    """Plot the variance of principal components, and how each defining set relates to the first.
+    """Plot the variance of principal components, and how defining sets relate to the first.
 
     Parameters
     ----------
@@ -248,18 +245,12 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: len(audit.components)]
-    shares = pd.DataFrame({"own": ratios, "total": np.cumsum(ratios)})
-    shares["number"] = [str(number) for number in range(1, len(ratios) + 1)]
+    shares = pd.DataFrame({"y": ratios, "total": np.cumsum(ratios)})
+    shares["x"] = [str(number) for number in range(1, len(ratios) + 1)]
     right = {"row": 1, "col": 2}
-    figure.add_bar(
-        x=shares["number"],
-        y=ratios,
-        name="share of variance",
-        marker_color=PALETTE[0],
-        showlegend=False,
-        **hover_rows(shares, "component {number}: {own:.1%}<br>up to here: {total:.1%}"),
-        **right,
-    )
+    look = {"marker_color": PALETTE[0], "showlegend": False, **right}
+    template = "component {x}: {y:.1%}<br>up to here: {total:.1%}"
+    add_marks(figure, "bar", shares, "share of variance", template, **look)
     figure.add_hline(audit.chance_ratio, line_dash="dash", **right)
     # A title of the vertical axis would need room between the panels.
     figure.update_xaxes(title_text="share of variance<br>of components", type="category", **right)
@@ -270,14 +261,10 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
         ("with PC1 of the other sets", audit.cosines_without, "circle-open", PALETTE[0]),
         ("PC1 with and without the set", audit.stability, "line-ns-open", PALETTE[3]),
     ):
-        figure.add_scatter(
-            x=values,
-            y=labels,
-            mode="markers",
-            name=name,
-            marker={"symbol": symbol, "size": 10, "color": colour},
-            hovertemplate="%{y}: %{x:.3f}<extra>" + name + "</extra>",
-        )
+        own = pd.DataFrame({"x": values, "y": labels, "name": name})
+        marker = {"symbol": symbol, "size": 10, "color": colour}
+        look = {"mode": "markers", "marker": marker}
+        add_marks(figure, "scatter", own, name, "{name}<br>{y}: {x:.3f}", **look)
     figure.update_xaxes(title_text="|cosine|", range=[-0.02, 1.02], col=1)
     shown = {"tickvals": labels, "ticktext": list(map(escape, labels)), "col": 1}
     figure.update_yaxes(type="category", autorange="reversed", **shown)

@@ -19,8 +19,8 @@ from wefe.plotting._labels import LINE_PX, height_px, wrap
 from wefe.plotting._style import (
     PALETTE,
     add_band,
+    add_marks,
     apply_layout,
-    hover_rows,
     write,
     write_no_value,
 )
@@ -95,19 +95,12 @@ def _draw_line(
     for _, part in line[known].groupby((~known).cumsum()):
         x, low, high = part[["x", "score_lower", "score_upper"]].to_numpy().T
         add_band(figure, x, low, high, colour, legendgroup=name, showlegend=False, **place)
-    texts = line.assign(value=line["nan_reason"].fillna(line["score"].map("{:.4g}".format)))
+    value = line["nan_reason"].fillna(line["score"].map("{:.4g}".format))
+    points = line.assign(value=value, y=line["score"])
     template = "{line}<br>layer {layer}: {value}<br>p = {p_value:.3g}"
-    figure.add_scatter(
-        x=line["x"].tolist(),
-        y=line["score"].tolist(),
-        mode="lines+markers",
-        name=wrap(name, 30),
-        legendgroup=name,
-        line={"color": colour, "dash": dash},
-        marker={"color": colour, "size": 6},
-        **hover_rows(texts, template),
-        **place,
-    )
+    look = {"mode": "lines+markers", "line": {"color": colour, "dash": dash}, "legendgroup": name}
+    look["marker"] = {"color": colour, "size": 6}
+    add_marks(figure, "scatter", points, wrap(name, 30), template, **look, **place)
 
 
 def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> go.Figure:
@@ -121,8 +114,8 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     Returns
     -------
     plotly.graph_objects.Figure
-        One histogram per result: effect sizes of single samples of contexts, whose spread the
-        standard error of CEAT does not show. Line: combined effect size. Dashed: no bias.
+        One histogram of the effect sizes of single samples of contexts per result. Line: combined
+        effect size, whose standard error does not show this spread. Dashed: no bias.
 
     Examples
     --------
@@ -144,15 +137,15 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     every = np.concatenate([*effects, [-0.1, 0.1]])
     edges = np.linspace(every.min(), every.max(), _N_BINS + 1)
     bins = pd.DataFrame({"start": edges[:-1], "end": edges[1:]})
+    bins["x"] = bins.mean(axis=1)
+    template = "{start:.2f} to {end:.2f}: {y:.1%} of the samples"
     names, below = [result["query_name"] for result in given], map(_second_line, given, effects)
     panels = Panels(names, 200, 60, 2, list(below))
     figure = panels.figure()
     for position, (result, own) in enumerate(zip(given, effects, strict=True)):
         place = panels.place(position)
-        bins["share"] = np.histogram(own, edges)[0] / max(1, len(own))
-        texts = hover_rows(bins, "{start:.2f} to {end:.2f}: {share:.1%} of the samples")
-        middles = bins[["start", "end"]].mean(axis=1)
-        figure.add_bar(x=middles, y=bins["share"], marker={"color": PALETTE[0]}, **texts, **place)
+        bins["y"] = np.histogram(own, edges)[0] / max(1, len(own))
+        add_marks(figure, "bar", bins, "", template, marker={"color": PALETTE[0]}, **place)
         figure.add_vline(0, line_dash="dash", **place)
         if len(own):
             figure.add_vline(result["result"], line_color=PALETTE[3], line_width=2, **place)
@@ -271,7 +264,7 @@ def plot_silhouettes(
         f"Accuracy takes {low} for unbiased and {high} for biased.": low
         and any("accuracy" in head for head in heads),
     }
-    title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
+    title = "Bias silhouette" + "s" * (len(given) > 1)
     return apply_layout(figure, title, notes, plot_px, above_px)
 
 
@@ -285,7 +278,6 @@ def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, numb
 
 
 def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:
-    """Return the names of the two models that accuracy compares, if any."""
     if unbiased is None and biased is None:
         return models if len(models) == 2 else []
     return [check_choice("unbiased", unbiased, models), check_choice("biased", biased, models)]

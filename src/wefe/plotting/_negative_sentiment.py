@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -16,10 +15,10 @@ from wefe.plotting._axes import Panels
 from wefe.plotting._labels import escape, width_px, wrap
 from wefe.plotting._style import (
     PALETTE,
+    add_marks,
     apply_layout,
     bar_style,
-    hover,
-    hover_rows,
+    hover_texts,
     write,
     write_no_value,
 )
@@ -27,7 +26,7 @@ from wefe.plotting._table import parts_of
 
 _SPREAD = "negative_sentiment_distribution"
 _HOVER = (
-    "<b>{word}</b><br>{set}<br>share of negative sentiment: {share:.2%}, {times:.2f} times the "
+    "<b>{x}</b><br>{set}<br>share of negative sentiment: {share:.2%}, {times:.2f} times the "
     "equal share<br>probability of being negative: {probability:.3f}"
 )
 
@@ -65,33 +64,26 @@ def plot_negative_sentiment(
         set_of[:], sets = "", [""]
     scores = [f"RNSB = {spread.score:.3g}" * bool(len(spread.words)) for spread in spreads.values()]
     label_px = min(150, width_px(["", *words]))
-    abreast = next(n for most, n in {8: 3, 24: 2, math.inf: 1}.items() if len(words) <= most)
+    abreast = 1 + (len(words) <= 24) + (len(words) <= 8)
     panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)
     figure = panels.figure()
     for position, spread in enumerate(spreads.values()):
         place = panels.place(position)
-        own = spread.words.reindex(words).assign(set=set_of).rename_axis("word").reset_index()
-        own["times"] = own["share"] / spread.uniform
-        own["hovertext"] = hover_rows(own, _HOVER)["hovertext"]
+        own = spread.words.reindex(words).assign(set=set_of).rename_axis("x").reset_index()
+        own = own.assign(y=own["share"], times=own["share"] / spread.uniform)
         for number, (name, part) in enumerate(parts_of(own, "set")):
-            figure.add_bar(
-                name=wrap(name, 30),
-                legendgroup=name,
-                x=part["word"].tolist(),
-                y=part["share"].tolist(),
-                marker=bar_style(number),
-                **hover(part["hovertext"].tolist()),
-                **place,
-            )
+            look = {"legendgroup": name, "marker": bar_style(number), **place}
+            add_marks(figure, "bar", part, wrap(name, 30), _HOVER, **look)
         if not len(spread.words):
             write_no_value(figure, spread.nan_reason, **place)
             continue
         figure.add_hline(spread.uniform, line={"dash": "dash", "width": 1.5}, **place)
-        missing = own[own["share"].isna()].assign(x=lambda rows: rows.index, y=0, text="no value")
-        texts = missing[["x", "y", "text", "hovertext"]].to_dict("records")
-        write(figure, texts, xanchor="center", yanchor="bottom", textangle=-90, **place)
-    highest = every["share"].max() if len(every) else 0.0
-    figure.update_yaxes(range=[0, 1.08 * highest or 1], tickformat="~%")
+        missing = own[own["share"].isna()]
+        texts = zip(missing.index, hover_texts(missing, _HOVER), strict=True)
+        notes = [{"x": x, "y": 0, "text": "no value", "hovertext": text} for x, text in texts]
+        write(figure, notes, xanchor="center", yanchor="bottom", textangle=-90, **place)
+    highest = 1.08 * every["share"].max() if len(every) else 1
+    figure.update_yaxes(range=[0, highest], tickformat="~%")
     figure.update_yaxes(title_text="Share of negative sentiment", col=1)
     figure.update_xaxes(
         type="category",
@@ -108,15 +100,15 @@ def plot_negative_sentiment(
     )
     pairs = {spread.attributes for spread in spreads.values()} - {("", "")}
     first, second = pairs.pop() if len(pairs) == 1 else ("", "")
-    notes = {
+    n_words = every["model"].value_counts()
+    shown = {
         "Dashed: equal shares of all words, which is no bias measured (RNSB = 0).": True,
         f"Negative: the classifier sees {second!r} rather than {first!r}.": second,
-        "No value: the word is not among those measured with this model.": (
-            every["model"].value_counts() < len(words)
-        ).any(),
+        "No value: the word is not among those measured with this model.": n_words.min()
+        < len(words),
     }
     title = f"Negative sentiment of {count(len(words), 'target word')}"
-    return apply_layout(figure, title, notes, panels.height, panels.title_px, label_px + 24)
+    return apply_layout(figure, title, shown, panels.height, panels.title_px, label_px + 24)
 
 
 class Spread(NamedTuple):

@@ -17,9 +17,9 @@ from wefe.plotting._projections import AWAY
 from wefe.plotting._style import (
     PALETTE,
     add_band,
+    add_marks,
     add_points,
     apply_layout,
-    hover,
     point_style,
 )
 from wefe.plotting._table import check_frame, check_groups, check_result, parts_of, with_values
@@ -230,14 +230,10 @@ def plot_statistic(
         slope, intercept = check_sequence("fit", fit)
         away = (table["y"] - slope * table["x"] - intercept).abs()
         across = np.array([table["x"].min(), table["x"].max()])
-        figure.add_scatter(
-            x=across.tolist(),
-            y=(slope * across + intercept).tolist(),
-            mode="lines",
-            name="fit",
-            line={"color": PALETTE[3], "width": 2},
-            **hover([f"slope {slope:.3g}, intercept {intercept:.3g}"] * 2),
-        )
+        ends = pd.DataFrame({"x": across, "y": slope * across + intercept})
+        template = f"slope {slope:.3g}, intercept {intercept:.3g}"
+        line = {"color": PALETTE[3], "width": 2}
+        add_marks(figure, "scatter", ends, "fit", template, mode="lines", line=line)
     # The names of both numbers may contain braces.
     table[["x name", "y name"]] = statistic_name, bias_name
     template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"

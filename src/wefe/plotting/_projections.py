@@ -10,14 +10,14 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._axes import Panels
+from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, shortened, wrap
 from wefe.plotting._style import (
     PALETTE,
+    add_marks,
     add_points,
     apply_layout,
     bar_style,
-    hover_rows,
     tint,
     write,
 )
@@ -61,8 +61,8 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
     shown, models = check_groups(groups, frame), table["model"].unique().tolist()
     table, lost = with_values(table, ["projection"], "projection")
     table = table.sort_values("rank", kind="stable")
-    table["row"] = table.groupby(["model", "group"]).cumcount()
-    n_rows = int(table["row"].max()) + 1 if len(table) else 1
+    table["y"] = table.groupby(["model", "group"]).cumcount()
+    n_rows = int(table["y"].max()) + 1 if len(table) else 1
     # Two groups face each other in one panel.
     facing = len(shown) == 2
     parts = list(product(models, shown))
@@ -84,25 +84,14 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
         place, number = panels.place(position // (1 + facing)), shown.index(group)
         own = table[(table["model"] == model) & (table["group"] == group)]
         colour = bar_style(number)["color"]
-        figure.add_bar(
-            x=own["x"].tolist(),
-            y=own["row"].tolist(),
-            orientation="h",
-            name=wrap(group, 30),
-            # Translucent, so that texts on it are readable on light and on dark paper.
-            marker={"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}},
-            **hover_rows(own, template),
-            **place,
-        )
-        figure.add_scatter(
-            x=[0] * max(1, len(own)),
-            y=own["row"].tolist() or [0],
-            mode="text",
-            text=own["text"].tolist() or [" no words "],
-            textposition="middle left" if facing and number else "middle right",
-            hoverinfo="skip",
-            **place,
-        )
+        # Translucent, so that texts on it are readable on light and on dark paper.
+        marker = {"color": tint(colour, 0.45), "line": {"color": colour, "width": 1}}
+        look = {"orientation": "h", "marker": marker, **place}
+        add_marks(figure, "bar", own, wrap(group, 30), template, **look)
+        side = "middle left" if facing and number else "middle right"
+        words = own if len(own) else pd.DataFrame({"y": [0], "text": [" no words "]})
+        look = {"mode": "text", "textposition": side, "textfont": None, "cliponaxis": None}
+        add_points(figure, words.assign(x=0), "", "", {}, **look, **place)
     figure.add_vline(0)
     # Both sides of panels that face each other have the same length.
     ends = np.concatenate([table["projection"], -table["projection"] * facing])
@@ -147,9 +136,8 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     >>> plot_projections(table).layout.xaxis.title.text
     '← male    cosine with the bias direction    female →'
     """
-    columns = ("model", "set", "word")
-    table = check_frame(frame, columns, ("projection",), ("group",), ("chance",))
-    table = pd.DataFrame({"group": "", "chance": 0.0} | dict(table.items()))
+    texts, numbers = ("model", "set", "word", "group"), ("projection", "chance")
+    table = check_frame(frame, texts, numbers, group="", chance=0.0)
     models, sets, groups = (table[key].unique().tolist() for key in ("model", "set", "group"))
     by_group, by_model = len(groups) > 1, len(models) > 1
     noted = list(map(str, frame.attrs.get("groups", ())))
@@ -176,14 +164,13 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         colour = bar_style(groups.index(group))["color"]
         _draw(figure, inside, colour, AWAY if by_group else bar_style(1)["color"], place)
         sizes = inside["row"].value_counts().reindex(range(len(rows)), fill_value=0)
-        ticks = labels + sizes.map(_n_words)
-        figure.update_yaxes(tickvals=sizes.index, ticktext=ticks, **place)
+        name_rows(figure, labels + sizes.map(_n_words), **place)
         empty = [{"x": 0, "y": row, "text": "  no projection"} for row in sizes.index[sizes == 0]]
         write(figure, empty, **place)
     # Room for the words at both ends.
     largest = np.abs(table["projection"].to_numpy()).max(initial=0)
     limit = (1.1 + 0.35 * panels.n_columns) * largest or 0.1
-    figure.update_yaxes(range=[len(rows) - 0.45, -0.55], showgrid=False, showticklabels=True)
+    figure.update_yaxes(showticklabels=True)
     figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
     figure.update_xaxes(zeroline=True, title_text=axis)
     figure.update_layout(showlegend=False)
@@ -215,7 +202,6 @@ def _axis_title(n_columns: int, first: str = "", second: str = "", end: str = ""
 
 
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:
-    """Draw boxes of words, and points for all words or those at the ends."""
     of_row = words.groupby("row")["projection"]
     size, at = of_row.transform("size"), of_row.cumcount()
     boxed = words[size >= _FEWEST_FOR_BOX].groupby("row")["projection"]

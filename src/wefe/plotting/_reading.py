@@ -13,7 +13,7 @@ import pandas as pd
 from wefe._visible import count
 from wefe.aggregation import HEADING, best_of_heading, metric_of_label
 from wefe.plotting._labels import at_most, shorten
-from wefe.plotting._style import hover_rows
+from wefe.plotting._style import hover_texts
 from wefe.plotting._table import check_table
 from wefe.results import OPPOSITE
 from wefe.running import scores_matrix
@@ -64,10 +64,11 @@ class Reading:
         """Read a table of `measure` or `run_queries`, or any other table of scores."""
         is_tidy = isinstance(results, pd.DataFrame) and {"query_name", "score"} <= {*results}
         matrix: Any = scores_matrix(results) if is_tidy else results  # type: ignore[arg-type]
-        models, queries, values = check_table("results", matrix, "run_queries", "models", "queries")
-        cells = pd.MultiIndex.from_product([models, queries], names=["model", "query"])
+        table = check_table("results", matrix, "run_queries", "models", "queries")
+        cells = pd.MultiIndex.from_product(table.axes, names=["model", "query"])
         if not is_tidy:
-            return cls._of_matrix(matrix, pd.DataFrame({"score": values.ravel()}, index=cells))
+            known = pd.DataFrame({"score": table.to_numpy().ravel()}, index=cells)
+            return cls._of_matrix(matrix, known)
         scores: Any = results
         known = scores.set_index(["model_name", "query_name"]).reindex(cells)
         if scores["no_bias_value"].nunique(dropna=False) > 1:
@@ -84,16 +85,17 @@ class Reading:
         labels = {match["label"] for match in found}
         metric = str(matrix.columns.name or (labels.pop() if len(labels) == 1 else ""))
         known = metric_of_label(metric) if aggregate or not found else None
-        no_bias = np.full(matrix.shape, known.no_bias_value if known else math.nan)
-        reasons = np.full(matrix.shape, None)
-        if aggregate:
-            n_common = int(matrix.iloc[:, :-1].notna().all().sum())
-            best = best_of_heading(str(matrix.columns[-1]), n_common)
-            no_bias[:, -1] = best if isinstance(best, int | float) else math.nan
-            reasons[:, -1] = "there is no query that every model could answer"
-        scores = scores.assign(no_bias_value=no_bias.ravel(), nan_reason=reasons.ravel())
-        facts = (aggregate["set"], aggregate["way"]) if aggregate else ()
-        return cls._complete(scores, metric, *facts)
+        scores["no_bias_value"] = known.no_bias_value if known else math.nan
+        if not aggregate:
+            return cls._complete(scores, metric)
+        n_common = int(matrix.iloc[:, :-1].notna().all().sum())
+        is_last = scores.index.isin([str(matrix.columns[-1])], level="query")
+        best: Any = best_of_heading(str(matrix.columns[-1]), n_common)
+        no_bias = best if isinstance(best, int | float) else math.nan
+        scores["no_bias_value"] = np.where(is_last, no_bias, scores["no_bias_value"])
+        reason = "there is no query that every model could answer"
+        scores["nan_reason"] = pd.Series(reason, scores.index).where(is_last)
+        return cls._complete(scores, metric, aggregate["set"], aggregate["way"])
 
     @classmethod
     def _complete(
@@ -144,7 +146,6 @@ class Reading:
         return name if sides else self.metric or "unknown test"
 
     def notes(self) -> dict[str, object]:
-        """Explain missing scores, the test, and the lines."""
         table, missing = self.table, self.table["score"].isna()
         have = count(int(missing.sum()), "score has", "scores have")
         below = " (reasons below)" * bool(self.reasons()[1])
@@ -163,18 +164,17 @@ class Reading:
             f"All p-values are at most {SIGNIFICANT} ({self.test()}).": is_small,
         }
 
-    def reasons(self) -> tuple[dict[str, str], list[str]]:
-        """Return a letter for each reason for a missing score, and the legend of the letters."""
-        missing = self.table[self.table["score"].isna()]
-        full = missing["nan_reason"].dropna()
-        short = full.str.replace(_DETAILS, "", regex=True)
+    def reasons(self) -> tuple[pd.Series[str], list[str]]:
+        """Return what to write for each missing score, and the legend of its letters."""
+        reasons = self.table["nan_reason"][self.table["score"].isna()].dropna()
+        short = reasons.str.replace(_DETAILS, "", regex=True)
         letters = dict(zip(short.unique(), _LETTERS, strict=False))
-        marks = short.map(letters).dropna().map(" ({})".format)
+        texts = pd.Series("no value", self.table.index)
+        texts.update(short.map(letters).dropna().map("no value ({})".format))
         lines = [f"{letters.get(why, '')}: {why}" for why in short.unique()]
-        return dict(zip(full[marks.index], marks, strict=True)), at_most(lines, len(_LETTERS))
+        return texts, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
-        """Return the hover text of each score."""
         table = self.table
         known, has_null = table["score"].notna(), table["null_lower"].notna()
         between = table["p_value_lower"] != table["p_value_upper"]
@@ -188,5 +188,4 @@ class Reading:
             n_words=table["words_lost"] + table["words_used"],
             label=self.metric or "score",
         )
-        texts: list[str] = hover_rows(facts, _HOVER)["hovertext"]
-        return texts
+        return hover_texts(facts, _HOVER)

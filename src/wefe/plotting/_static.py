@@ -22,7 +22,7 @@ from wefe.plotting._labels import shorten
 from wefe.plotting._negative_sentiment import read_spreads
 from wefe.plotting._reading import Reading
 from wefe.plotting._style import INK, LIGHT, PALETTE
-from wefe.plotting._table import Table, check_table, parts_of
+from wefe.plotting._table import check_table, parts_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,16 +183,16 @@ def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
 
 
 def _ranking(ranking: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
-    models, columns, ranks = best_first(ranking)
-    figure, (axes,) = _figure(panel=(6, 1 + 0.22 * len(models)))
-    table = pd.DataFrame(ranks, columns=shorten(columns)[0])
-    colours: Any = list(itertools.islice(itertools.cycle(PALETTE), len(columns)))
-    table.plot.barh(stacked=True, ax=axes, color=colours, legend=False)
+    table = best_first(ranking)
+    figure, (axes,) = _figure(panel=(6, 1 + 0.22 * len(table)))
+    colours: Any = list(itertools.islice(itertools.cycle(PALETTE), len(table.columns)))
+    shown = table.set_axis(shorten(list(table.columns))[0], axis=1)
+    shown.plot.barh(stacked=True, ax=axes, color=colours, legend=False)
     figure.legend(loc="outside right upper")
-    for row, total in enumerate(np.nansum(ranks, axis=1)):
-        lacks = " (lacks a rank)" * bool(np.isnan(ranks[row]).any())
-        axes.text(total, row, f" {total:g}{lacks}", va="center")
-    _name_rows(axes, models)
+    for row, (_, own) in enumerate(table.iterrows()):
+        lacks = " (lacks a rank)" * own.hasnans
+        axes.text(own.sum(), row, f" {own.sum():g}{lacks}", va="center")
+    _name_rows(axes, list(table.index))
     axes.set_xlabel("Sum of ranks (rank 1: least bias measured)")
     yield "ranking", figure
 
@@ -202,26 +202,27 @@ def _correlations(correlations: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
     yield "correlations", _matrices({"": table}, "Rank correlation", (-1.0, 1.0), "{:.2f}")
 
 
-def _matrices(tables: Mapping[str, Table], what: str, limits: Limits, text: str) -> Figure:
+def _matrices(tables: Mapping[str, pd.DataFrame], what: str, limits: Limits, text: str) -> Figure:
     """Draw tables with a common colour scale, one panel each."""
     from matplotlib.colors import LinearSegmentedColormap
 
     scale = LIGHT.layout.colorscale
     cells = scale.diverging if limits[0] < 0 else scale.sequential
     colours = LinearSegmentedColormap.from_list("wefe", list(cells))
-    names = [shorten([*table.rows, *table.columns])[0] for table in tables.values()]
+    names = [shorten([*table.index, *table.columns])[0] for table in tables.values()]
     longest = max(map(len, itertools.chain(*names)))
     # Inches of the cells, and of names of 8 points beside them.
     side = 1.5 + min(5.0, 0.175 * max(map(len, names))) + 0.07 * longest
     figure, panels = _figure(len(tables), 2, (side, side))
-    for axes, (title, (rows, columns, values)) in zip(panels, tables.items(), strict=True):
-        image = axes.imshow(values, cmap=colours, vmin=limits[0], vmax=limits[1])
+    for axes, (title, table) in zip(panels, tables.items(), strict=True):
+        image = axes.imshow(table, cmap=colours, vmin=limits[0], vmax=limits[1])
+        (rows, _), (columns, _) = map(shorten, map(list, table.axes))
         size = min(8.0, 8 * 14 / len(columns))
-        axes.set_xticks(range(len(columns)), shorten(columns)[0], rotation=90, fontsize=size)
-        axes.set_yticks(range(len(rows)), shorten(rows)[0], fontsize=size)
+        axes.set_xticks(range(len(columns)), columns, rotation=90, fontsize=size)
+        axes.set_yticks(range(len(rows)), rows, fontsize=size)
         axes.set_title(title)
         if len(columns) <= _MOST_NUMBERS:
-            for (i, j), value in np.ndenumerate(values):
+            for (i, j), value in np.ndenumerate(table):
                 shown = re.sub("nan%?", "n/a", text.format(value))
                 axes.text(j, i, shown, ha="center", va="center", fontsize=0.8 * size)
     figure.colorbar(image, ax=panels, label=what, shrink=0.8)
@@ -241,10 +242,10 @@ def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
             own.plot.bar(ax=axes, color=PALETTE[0], xlabel="")
             axes.axhline(spread.uniform, color=INK, linewidth=0.8, linestyle="--")
             axes.set_title(f"{model}\nRNSB = {spread.score:.3g}")
-            tables[model] = Table([*own.index], [*own.index], np.outer(own, own))
+            tables[model] = pd.DataFrame(np.outer(own, own), own.index, own.index)
         figure.supylabel("Share of negative sentiment")
         yield f"negative sentiment {title}", figure
-        highest = max(float(own.max()) for own in shares) ** 2 or 1.0
+        highest = float(max(map(max, shares))) ** 2
         figure = _matrices(tables, "Joint share", (0.0, highest), "{:.1%}")
         yield f"joint negative sentiment {title}", figure
 

@@ -113,9 +113,9 @@ def hover(texts: Sequence[Any]) -> dict[str, Any]:
     return {"hovertext": texts, "hovertemplate": "%{hovertext}<extra></extra>"}
 
 
-def hover_rows(table: pd.DataFrame, template: str) -> dict[str, Any]:
+def hover_texts(table: pd.DataFrame, template: str) -> list[str]:
     """Return hover texts from a template of columns; lines with unknown values are left out."""
-    return hover([_filled(template, row) for row in table.to_dict("records")])
+    return [_filled(template, row) for row in table.to_dict("records")]
 
 
 def _filled(template: str, row: Mapping[Any, Any]) -> str:
@@ -148,9 +148,17 @@ def write(
 
 
 def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
-    """Write in the middle of a panel why it is empty."""
     note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {reason}", 50)}
     write(figure, [note], domain="xy", xanchor="center", **place)
+
+
+def add_marks(
+    figure: go.Figure, kind: str, table: pd.DataFrame, name: str, template: str, **look: Any
+) -> None:
+    """Add a trace with one mark per row at its x and y; a template makes its hover texts."""
+    on_hover = hover(hover_texts(table, template)) if template else {"hoverinfo": "skip"}
+    x, y = table["x"].tolist(), table["y"].tolist()
+    getattr(figure, f"add_{kind}")(x=x, y=y, name=name, **on_hover, **look)
 
 
 def add_points(
@@ -161,31 +169,20 @@ def add_points(
     marker: Mapping[str, Any],
     **options: Any,
 ) -> None:
-    """Add one point per row at its x and y, labelled by the column text if there is one."""
-    figure.add_scatter(
-        x=table["x"].tolist(),
-        y=table["y"].tolist(),
-        mode="markers+text" if "text" in table else "markers",
-        name=wrap(name, 20),
-        marker=marker,
-        text=table["text"].tolist() if "text" in table else None,
-        textfont={"size": 11},
-        cliponaxis=False,
-        **{"textposition": "top center", **hover_rows(table, template), **options},
-    )
+    """Add points, labelled by the column text if there is one."""
+    look = {"mode": "markers", "marker": marker, "cliponaxis": False}
+    if "text" in table:
+        look |= {"mode": "markers+text", "text": table["text"].tolist(), "textfont": {"size": 11}}
+        look["textposition"] = "top center"
+    add_marks(figure, "scatter", table, wrap(name, 20), template, **look | options)
 
 
-def add_band(figure: go.Figure, x: Any, low: Any, high: Any, colour: str, **options: Any) -> None:
-    """Fill the area between the lower and the upper ends of intervals."""
-    figure.add_scatter(
-        x=np.concatenate([x, x[::-1]]).tolist(),
-        y=np.concatenate([high, low[::-1]]).tolist(),
-        mode="lines",
-        fill="toself",
-        fillcolor=tint(colour),
-        hoverinfo="skip",
-        **{"line": {"width": 0}, **options},
-    )
+def add_band(
+    figure: go.Figure, x: Any, low: Any, high: Any, colour: str, name: str = "", **options: Any
+) -> None:
+    ends = {"x": np.concatenate([x, x[::-1]]), "y": np.concatenate([high, low[::-1]])}
+    look = {"mode": "lines", "fill": "toself", "fillcolor": tint(colour), "line": {"width": 0}}
+    add_marks(figure, "scatter", pd.DataFrame(ends), name, "", **look | options)
 
 
 def apply_layout(

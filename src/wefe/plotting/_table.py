@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,43 +17,37 @@ from wefe.plotting._labels import at_most, shortened
 Numbers = npt.NDArray[np.float64]
 
 
-class Table(NamedTuple):
-    """The numbers of a DataFrame, with unique names because plotly merges equal ones."""
+def check_table(name: str, table: object, source: str, rows: str, columns: str) -> pd.DataFrame:
+    """Return the numbers of a table that the function `source` returns.
 
-    rows: list[str]
-    columns: list[str]
-    values: Numbers
-
-
-def check_table(name: str, table: object, source: str, rows: str, columns: str) -> Table:
-    """Read a DataFrame of numbers that the function `source` returns."""
+    Names become unique texts, because plotly merges equal ones.
+    """
     frame = _check_filled(name, table, f", as {source} returns it")
     numbers = [_numbers(f"{name}: ", column, values) for column, values in frame.items()]
-    return Table(
+    return pd.DataFrame(
+        np.stack(numbers, axis=1),
         unique_labels(list(map(str, frame.index)), rows),
         unique_labels(list(map(str, frame.columns)), columns),
-        np.stack(numbers, axis=1),
     )
 
 
 def check_frame(
-    frame: object,
-    texts: Sequence[str],
-    numbers: Sequence[str],
-    optional: Sequence[str] = (),
-    optional_numbers: Sequence[str] = (),
+    frame: object, texts: Sequence[str], numbers: Sequence[str], **defaults: str | float
 ) -> pd.DataFrame:
-    """Return texts as str and numbers as float64; '' replaces missing texts, NaN infinities."""
-    wanted = [*texts, *numbers]
+    """Return texts as str and numbers as float64; '' replaces missing texts, NaN infinities.
+
+    Columns with a default may be missing.
+    """
+    wanted = [column for column in (*texts, *numbers) if column not in defaults]
     table = _check_filled("frame", frame, f" with the columns {', '.join(wanted)}")
     if lacking := [column for column in wanted if column not in table]:
         raise ValueError(
             f"frame must have the columns {', '.join(wanted)}; got {', '.join(map(str, table))}, "
             f"without {', '.join(lacking)}."
         )
-    known = table[[*texts, *table.columns.intersection([*optional])]]
-    checked = known.astype(object).fillna("").map(str)
-    for column in [*numbers, *table.columns.intersection([*optional_numbers])]:
+    table = pd.DataFrame(defaults | dict(table.items()))
+    checked = table[[*texts]].astype(object).fillna("").map(str)
+    for column in numbers:
         values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
     return checked.reset_index(drop=True)
@@ -115,8 +109,7 @@ def check_result(name: str, given: object, source: str, kind: str) -> None:
 
 def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
     """Return one result, or a sequence of them, as a list."""
-    is_one = isinstance(given, getattr(import_module(source.rpartition(".")[0]), kind))
-    several = [given] if is_one else list(check_sequence(name, given))
+    several = list(given) if isinstance(given, list | tuple) else [given]
     for number, each in enumerate(several):
         check_result(f"{name}[{number}]", each, source, kind)
     if not several:

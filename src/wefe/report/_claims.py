@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import itertools
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
-import numpy as np
 import pandas as pd
 
 from wefe._plain import plain
-from wefe.report._paired import LEAST_CLUSTERS, SIGNIFICANT
+from wefe.report._scores import LEAST_CLUSTERS, SIGNIFICANT
 from wefe.report._text import in_parts, macros
 from wefe.study._plan import OVERALL
 
@@ -84,30 +83,27 @@ def _names(names: Iterable[str]) -> tuple[str, ...]:
 def _n_queries(scores: pd.DataFrame, query_set: str = OVERALL) -> int:
     """Count the queries with a score from some model that count in an aggregated score."""
     in_set = (query_set == OVERALL) | (scores["query_set"] == query_set)
-    known = scores[scores["score"].notna() & scores["counts"] & in_set]
-    return len(known[["query_set", "query_name"]].drop_duplicates())
+    return _n_rows(scores[scores["score"].notna() & scores["counts"] & in_set])
+
+
+def _n_rows(scores: pd.DataFrame) -> int:
+    return len(scores[["query_set", "query_name"]].drop_duplicates())
 
 
 def _ranks(ranking: Mapping[str, Any]) -> pd.DataFrame:
     """Return ranks by bias, one column per metric."""
-    table = pd.DataFrame(
-        [row["ranks"] for row in ranking["rows"]],
-        index=[row["model"] for row in ranking["rows"]],
-        columns=[column["name"] for column in ranking["columns"]],
-        dtype=float,
-    )
-    bias = [column["name"] for column in ranking["columns"] if column["kind"] == "bias"]
-    return table[bias].dropna(how="all")
+    columns = pd.DataFrame(ranking["columns"])
+    ranks = {row["model"]: row["ranks"] for row in ranking["rows"]}
+    table = pd.DataFrame.from_dict(ranks, "index", float, columns["name"].tolist())
+    return table.loc[:, columns["kind"].eq("bias").tolist()].dropna(how="all")
 
 
 def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
     """Return the metrics on which each model, or group of tied models, ranks first."""
     best: dict[tuple[str, ...], list[str]] = {}
-    for metric, of_metric in ranks.items():
-        known = of_metric.dropna()
-        if len(known) > 1:
-            winners = tuple(sorted(known.index[known == known.min()]))
-            best.setdefault(winners, []).append(str(metric))
+    for metric, of_metric in ranks.loc[:, ranks.count() > 1].items():
+        winners = tuple(sorted(of_metric.index[of_metric == of_metric.min()]))
+        best.setdefault(winners, []).append(str(metric))
     return best
 
 
@@ -118,59 +114,58 @@ def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     """Claim which model ranks first, among all and among original ones, and by which ranks."""
     known = scores[scores["score"].notna()]
     if known["model_name"].nunique() == 1:
-        n = len(known[["query_set", "query_name"]].drop_duplicates())
-        yield Claim("one_model", "verdict", Evidence(_names(known["model_name"]), n))
+        yield Claim("one_model", "verdict", Evidence(_names(known["model_name"]), _n_rows(known)))
     for ranking in summary["rankings"][:1]:
         ranks, n_queries = _ranks(ranking), _n_queries(scores, ranking["name"])
-        yield from _leader(summary, ranks, n_queries)
-        mitigated = [m["label"] for m in summary["models"] if m["mitigation"] is not None]
-        aside: dict[str, Any] = {
-            "mitigated": bool(ranks.index.isin(mitigated).any()),
-            "controls": [name for name in summary["controls"] if name in ranks.index],
-        }
-        own = ranks[~ranks.index.isin([*mitigated, *aside["controls"]])]
-        first = {name for names in _first_on(ranks) for name in names}
-        if len(own) > 1 and not first <= set(own.index):
-            yield from _leader(summary, own, n_queries, aside)
+        yield from _leader(summary, "pairs", ranks, n_queries)
+        is_mitigated = ranks.index.isin(
+            [model["label"] for model in summary["models"] if model["mitigation"] is not None]
+        )
+        controls = [name for name in summary["controls"] if name in ranks.index]
+        own = ranks[~is_mitigated].drop(controls)
+        if len(own) > 1 and not set(own.index).issuperset(itertools.chain(*_first_on(ranks))):
+            mitigated = bool(is_mitigated.any())
+            yield from _leader(summary, "own_pairs", own, n_queries, mitigated, controls)
         yield from _lowest_sum(ranks, n_queries)
 
 
 def _lowest_sum(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
     sums = ranks.dropna().sum(axis=1).sort_values(kind="stable")
     if len(sums) > 1 and len(ranks.columns) > 1:
-        after = sums[sums > sums.iloc[0]]
         facts = {
             "models": list(sums.index[sums == sums.iloc[0]]),
             "sum": sums.iloc[0],
             "n_metrics": len(ranks.columns),
-            "next": list(after[:1].items()),
+            "next": list(sums[sums > sums.iloc[0]][:1].items()),
         }
         yield Claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
 
 
 def _leader(
     summary: Summary,
+    pairs: str,
     ranks: pd.DataFrame,
     n_queries: int,
-    aside: Mapping[str, Any] | None = None,
+    mitigated: bool = False,
+    controls: Sequence[str] = (),
 ) -> Iterator[Claim]:
     best, where = _first_on(ranks), summary["rankings"][0]["name"]
-    pairs = summary["own_pairs" if aside else "pairs"]
-    standings = _standings(best, {p["metric"]: p for p in pairs if p["query_set"] == where})
+    tested = {p["metric"]: p for p in summary[pairs] if p["query_set"] == where}
+    standings = _standings(best, tested)
     n_metrics = sum(map(len, best.values()))
     clear = [s for s in standings if s["significant"] and 2 * len(s["metrics"]) > n_metrics]
     facts = {
         "where": where,
-        "aside": aside,
+        "mitigated": mitigated,
+        "controls": controls,
         "standings": clear or standings[:3],
         "n_more": max(0, len(standings) - 3),
         "n_metrics": n_metrics,
         "n_tied": n_metrics - sum(len(each["metrics"]) for each in standings),
     }
+    p_value = max(itertools.chain(*(each["significant"] for each in clear)), default=None)
+    evidence = Evidence(_names([*ranks.index, *controls]), n_queries, p_value=p_value)
     if best:
-        named = _names([*ranks.index, *(aside["controls"] if aside else ())])
-        p_value = max(clear[0]["significant"]) if clear else None
-        evidence = Evidence(named, n_queries, p_value=p_value)
         yield Claim("leader" if clear else "no_leader", "verdict", evidence, facts)
 
 
@@ -218,28 +213,20 @@ def _tests(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 def _scores(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     with_p = scores[scores["p_value"].notna()]
-    if len(with_p):
-        rows = [
-            {
-                "model": model,
-                "n": len(own),
-                "n_small": (own["p_value"] < SIGNIFICANT).sum(),
-                "n_holm": (own["p_value_holm"] < SIGNIFICANT).sum(),
-            }
-            for model, own in with_p.groupby("model_name", sort=False)
-        ]
+    small = with_p[["p_value", "p_value_holm"]] < SIGNIFICANT
+    by_model = small.groupby(with_p["model_name"], sort=False)
+    rows = [(model, len(own), *own.sum()) for model, own in by_model]
+    if rows:
         facts = {"rows": rows[:_MOST], "n_more": max(0, len(rows) - _MOST), "n_tests": len(with_p)}
         # Without a ranking, this is what the study found.
         place: Place = "scores" if scores["model_name"].nunique() > 1 else "verdict"
         yield Claim("p_values", place, _of_scores(with_p), facts)
-    sides = {
-        each["label"]: each["params"].get("p_value_test_type")
-        for each in summary["methods"]["metrics"]
-    }
-    for side, own in with_p.groupby(with_p["metric"].map(sides)):
-        if side in ("right-sided", "left-sided"):
-            facts = {"side": side, "metrics": list(_names(own["metric"]))}
-            yield Claim("one_sided", "scores", _of_scores(own), facts)
+    methods = pd.DataFrame(summary["methods"]["metrics"], columns=["label", "params"])
+    sides = methods.set_index("label")["params"].str.get("p_value_test_type")
+    one_sided = sides[sides.isin(["left-sided", "right-sided"])]
+    for side, own in with_p.groupby(with_p["metric"].map(one_sided)):
+        facts = {"side": side, "metrics": list(_names(own["metric"]))}
+        yield Claim("one_sided", "scores", _of_scores(own), facts)
 
 
 def _of_scores(scores: pd.DataFrame) -> Evidence:
@@ -258,38 +245,37 @@ def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
             evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
             facts = {"n": len(ranks.columns), "n_metrics": len(every.columns)}
             yield from _alike(ranks, part, evidence, facts)
+            yield from _by_chance(part["n_models"], part["method"], evidence)
             yield from _spread(ranks, evidence.n)
 
 
 def _alike(
     ranks: pd.DataFrame, part: Mapping[str, Any], evidence: Evidence, facts: dict[str, Any]
 ) -> Iterator[Claim]:
-    n, columns, is_bias = part["n_models"], part["columns"], np.array(part["kinds"]) == "bias"
-    values = pd.DataFrame(part["values"], columns, columns, dtype=float)
-    # Each pair of rankings by bias once.
-    once = np.triu(np.outer(is_bias, is_bias), 1)
-    known = values.where(once).melt(var_name="other", value_name="value", ignore_index=False)
-    known = known.dropna().rename_axis("one").reset_index()[["value", "one", "other"]]
-    pairs = known.sort_values(["value", "one", "other"]).to_numpy().tolist()
-    n_low = int((known["value"] < _ALIKE).sum())
+    pairs = [(value, *names) for value, *names, is_bias in part["pairs"] if is_bias]
+    n_low = sum(value < _ALIKE for value, *_ in pairs)
     facts |= {"method": part["method"], "pairs": pairs[: min(3, n_low or 3)], "n_low": n_low}
     if ranks.fillna(0).nunique(axis=1).eq(1).all():
         yield Claim("same_order", "summary", evidence, facts)
     elif pairs:
         yield Claim("differ" if n_low else "alike", "summary", evidence, facts | {"below": _ALIKE})
-    if n in _PERFECT or (part["method"] == "spearman" and n in _SPEARMAN):
-        facts = {"n": n, "least": _SPEARMAN.get(n), "p_value": _PERFECT.get(n, SIGNIFICANT)}
+
+
+def _by_chance(n: int, method: str, evidence: Evidence) -> Iterator[Claim]:
+    least = _SPEARMAN.get(n) if method == "spearman" else None
+    if least or n in _PERFECT:
+        facts = {"n": n, "least": least, "p_value": _PERFECT.get(n, SIGNIFICANT)}
         yield Claim("by_chance", "correlations", evidence, facts)
 
 
 def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
     spread = ranks.max(axis=1) - ranks.min(axis=1)
     widest = ranks[(spread == spread.max()) & (spread > 0)][:3]
-    if len(widest):
-        rows = [
-            (model, (own.min(), own.idxmin()), (own.max(), own.idxmax()))
-            for model, own in widest.iterrows()
-        ]
+    rows = [
+        (model, (own.min(), own.idxmin()), (own.max(), own.idxmax()))
+        for model, own in widest.iterrows()
+    ]
+    if rows:
         evidence = Evidence(tuple(widest.index), n_queries)
         yield Claim("spread", "correlations", evidence, {"rows": rows})
 
@@ -301,41 +287,40 @@ def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     bias = pd.DataFrame(summary["changes"], columns=["model", "base", "bias"]).explode("bias")
     bias = bias.dropna(subset="bias")
     if len(bias):
-        ways = Counter(each["way"] for each in bias["bias"])
+        ways = Counter(bias["bias"].str.get("way"))
         evidence = Evidence(_names(bias[["model", "base"]].to_numpy().ravel()), _n_queries(scores))
-        facts = {"n": ways.total(), "n_less": ways["lower"], "n_more": ways["higher"]}
+        facts = {"n": len(bias), "n_less": ways["lower"], "n_more": ways["higher"]}
         yield Claim("mitigated", "summary", evidence, facts)
     for change in summary["changes"]:
-        pair = (change["model"], change["base"])
-        n_queries = _n_queries(scores, change["query_set"] or OVERALL)
-        basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
-        for what in filter(change.get, basis):
-            evidence = Evidence(pair, *basis[what])
-            yield Claim("changed", "mitigation", evidence, {**change, "what": what})
-        for part in summary["explored"]:
-            if part["criterion"] == change["criterion"]:
-                yield from _left_over(part, *pair)
+        yield from _changed(summary, change, _n_queries(scores, change["query_set"] or OVERALL))
+
+
+def _changed(summary: Summary, change: Mapping[str, Any], n_queries: int) -> Iterator[Claim]:
+    pair = (change["model"], change["base"])
+    basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
+    for what in filter(change.get, basis):
+        yield Claim("changed", "mitigation", Evidence(pair, *basis[what]), {**change, "what": what})
+    for part in summary["explored"]:
+        if part["criterion"] == change["criterion"]:
+            yield from _left_over(part, *pair)
 
 
 def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim]:
     """Compare words along a direction and their neighbours before and after mitigation."""
+    group = part["groups"][0] if len(part["groups"]) > 2 else None
     spread = {
         row["model_name"]: row["mean_abs"]
         for row in part["distribution"]
-        if row["set"] == "vocabulary" and row["group"] in (None, part["groups"][0])
+        if row["set"] == "vocabulary" and row["group"] == group
     }
     spreads = [(spread[model], spread[base])] if {model, base} <= spread.keys() else []
     words = list(_neighbors_left(part, model, base))
     if spreads or words:
-        facts = {
-            "model": model,
-            "criterion": part["criterion"],
-            "group": part["groups"][0] if len(part["groups"]) > 2 else None,
-            "spread": spreads,
-            "words": words[:3],
-        }
+        facts = {"model": model, "criterion": part["criterion"], "group": group}
         evidence = Evidence((model, base), len(words) + len(spreads), "comparison")
-        yield Claim("left_over", "mitigation", evidence, facts)
+        yield Claim(
+            "left_over", "mitigation", evidence, {**facts, "spread": spreads, "words": words[:3]}
+        )
 
 
 def _neighbors_left(part: Mapping[str, Any], model: str, base: str) -> Iterator[tuple[Any, ...]]:
@@ -370,7 +355,7 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         evidence = Evidence(_names(without["model_name"]), len(scores), "score")
         counts = Counter(without["status"])
         facts = {"n": len(without), "n_scores": len(scores), "n_nan": len(gaps["nan"])}
-        facts |= {f"n_{status}": counts[status] for status in ("failed", "missing")}
+        facts |= {"n_failed": counts["failed"], "n_missing": counts["missing"]}
         yield Claim("without_value", "summary", evidence, facts)
     if gaps["n_missing"] or gaps["n_failed"]:
         models = tuple(model["label"] for model in summary["models"])
@@ -379,13 +364,12 @@ def _gaps(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    parts: dict[str, list[dict[str, Any]]] = {}
+    parts: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for metric in summary["metrics"]:
         for part in metric["parts"]:
-            if part["left_out"]:
-                n, of = len(part["left_out"]), len(part["queries"])
-                counted = {"metric": metric["label"], "n": n, "of": of}
-                parts.setdefault(part["query_set"], []).append(counted)
+            if n := len(part["left_out"]):
+                counted = {"metric": metric["label"], "n": n, "of": len(part["queries"])}
+                parts[part["query_set"]].append(counted)
     without = scores[scores["score"].isna()]
     for name, own in parts.items():
         lacking = _names(without["model_name"][without["query_set"] == name])
@@ -394,13 +378,14 @@ def _left_out(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
 
 
 def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
+    every = pd.DataFrame(summary["warnings"], columns=["kind", "n", "meaning", "models"])
     # A missing audit says nothing about a score.
-    kinds = [each for each in summary["warnings"] if each["kind"] != "not-audited"]
+    kinds = every[every["kind"] != "not-audited"]
     known = scores[scores["score"].notna()]
-    if kinds:
-        n = sum(each["n"] for each in kinds)
-        models = _names(itertools.chain(*(each["models"] for each in kinds)))
-        facts = {"n": n, "n_kinds": len(kinds), "first": kinds[0]["meaning"]}
-        yield Claim("warned", "summary", Evidence(models, n, "warning"), facts)
+    if len(kinds):
+        n = int(kinds["n"].sum())
+        facts = {"n": n, "n_kinds": len(kinds), "first": kinds["meaning"].iloc[0]}
+        evidence = Evidence(_names(kinds["models"].explode()), n, "warning")
+        yield Claim("warned", "summary", evidence, facts)
     elif len(known) and not summary["audited"]:
         yield Claim("not_audited", "summary", _of_scores(known))

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import os
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -24,12 +24,11 @@ from wefe.plotting import (
     plot_silhouettes,
 )
 from wefe.plotting import write_figures as write
-from wefe.plotting._axes import Panels
+from wefe.plotting._axes import Panels, name_rows
 from wefe.plotting._labels import escape, height_px, width_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
-from wefe.plotting._style import PALETTE, apply_layout, hover
-from wefe.report._paired import SIGNIFICANT
-from wefe.report._scores import rankings
+from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_texts
+from wefe.report._scores import SIGNIFICANT, rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
 from wefe.results import OPPOSITE
@@ -47,20 +46,17 @@ _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 # Ends of a box, and the columns of quantiles.
 _BOX = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %", "upperfence": "95 %"}
-# Lines that appear when you hover over a cell, if their value is known.
-_SAID = {
-    "score": "score = {:.4g}",
-    "no_bias_value": "no bias: {:g}",
-    "nan_reason": "no value: {:.300}",
-    "score_lower": "interval from {:.4g}",
-    "score_upper": "to {:.4g}",
-    "p_value": "p = {:.3g}",
-    "opposite": OPPOSITE,
-    "null_lower": "without bias from {:.4g}",
-    "null_upper": "to {:.4g} (95 %)",
-    "words_used": "{} words used",
-    "words_lost": "{} words lost",
-}
+# Facts of a score, and the lines that appear when you hover over its cell.
+_FACTS = [
+    *("score", "no_bias_value", "nan_reason", "score_lower", "score_upper", "p_value"),
+    *("opposite", "null_lower", "null_upper", "words_used", "words_lost"),
+]
+_HOVER = (
+    "score = {score:.4g}<br>no bias: {no_bias_value:g}<br>no value: {nan_reason}<br>"
+    "interval from {score_lower:.4g}<br>to {score_upper:.4g}<br>p = {p_value:.3g}<br>{opposite}<br>"
+    "without bias from {null_lower:.4g}<br>to {null_upper:.4g} (95 %)<br>"
+    "{words_used:g} words used<br>{words_lost:g} words lost"
+)
 
 
 class Figure(NamedTuple):
@@ -158,14 +154,12 @@ def write_figures(
 
 
 def _biases(results: StudyResults) -> dict[str, dict[str, Any]]:
-    """Return individual biases by query, model and target set."""
     biases: dict[str, dict[str, Any]] = defaultdict(dict)
-    for task, outcome in results.of_kind("words"):
-        if audit := (outcome.value or {}).get("audit"):
-            names = [use["name"] for use in audit["targets"]]
-            values = [pd.Series(part, dtype=float).tolist() for part in audit["positions"]]
-            of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
-            of_query[task.model] = dict(zip(names, values, strict=True))
+    for task, audit in values(results, "words", "audit"):
+        parts = (pd.Series(part, dtype=float).tolist() for part in audit["positions"])
+        names = (use["name"] for use in audit["targets"])
+        of_query = biases[f"{task.place['query_set']} {task.place['query']}"]
+        of_query[task.model] = dict(zip(names, parts, strict=True))
     return biases
 
 
@@ -183,9 +177,8 @@ def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
     """Draw the distribution of aggregated scores over many models, one panel per metric."""
     for position, ranking in enumerate(summary["rankings"]):
         names = [column["name"] for column in ranking["columns"]]
-        models = [row["model"] for row in ranking["rows"]]
-        table = pd.DataFrame([row["scores"] for row in ranking["rows"]], models, names, float)
-        table = table.dropna(axis=1, how="all")
+        scores = {row["model"]: row["scores"] for row in ranking["rows"]}
+        table = pd.DataFrame.from_dict(scores, "index", float, names).dropna(axis=1, how="all")
         if len(table.columns):
             facts = {**ranking, "shown": summary["shown"]}
             figure = _histograms(table, summary["shown"])
@@ -196,9 +189,9 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
     panels = Panels(table.columns.tolist(), 170, 40)
     figure = panels.figure()
     for at, name in enumerate(table):
-        values, place = table[name].dropna(), panels.place(at)
+        known, place = table[name].dropna(), panels.place(at)
         figure.add_histogram(
-            x=[float(f"{value:.4g}") for value in values],
+            x=known.map("{:.4g}".format).astype(float).tolist(),
             nbinsx=30,
             marker_color=PALETTE[-1],
             showlegend=False,
@@ -206,18 +199,11 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
             **place,
         )
         for model, colour in zip(shown, itertools.cycle(PALETTE[:-1])):
-            own = values[values.index == model]
-            figure.add_scatter(
-                x=own.tolist(),
-                y=[0] * len(own),
-                mode="markers",
-                marker={"size": 13, "symbol": "triangle-up", "color": colour},
-                name=escape(model[:40]),
-                legendgroup=model,
-                cliponaxis=False,
-                **hover([f"{wrap(model)}<br>{value:.4g}" for value in own]),
-                **place,
-            )
+            own = pd.DataFrame({"x": known[known.index == model], "y": 0, "model": model})
+            marker = {"size": 13, "symbol": "triangle-up", "color": colour}
+            look = {"mode": "markers", "marker": marker, "legendgroup": model, "cliponaxis": False}
+            name, template = escape(model[:40]), "{model}<br>{x:.4g}"
+            add_marks(figure, "scatter", own, name, template, **look, **place)
     figure.update_yaxes(title_text="Models", col=1)
     figure.update_layout(showlegend=bool(shown), legend=LEGEND_BELOW)
     return apply_layout(figure, "", {}, panels.height, panels.title_px, 80)
@@ -228,62 +214,48 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
 
 def _heat_maps(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, metric in enumerate(summary["metrics"]):
-        known = [
-            (cell["distance"], model, query, cell)
-            for part in metric["parts"]
-            for model, row in zip(metric["models"], part["cells"], strict=True)
-            for query, cell in zip(part["queries"], row, strict=True)
-            if "score" in cell
-        ]
-        if known:
-            largest, model, query, _ = max(known, key=lambda each: each[:3])
-            facts = {
-                **metric,
-                "model": model,
-                "query": query,
-                "largest": largest,
-                "stars": any(_is_small(cell) for *_, cell in known),
-                "opposite": any("opposite" in cell for *_, cell in known),
-            }
-            yield drawn(f"scores-{position}", _heat_map(metric, largest), facts)
+        if metric["farthest"]:
+            yield drawn(f"scores-{position}", _heat_map(metric), metric)
 
 
-def _heat_map(metric: Mapping[str, Any], largest: float) -> go.Figure:
+def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     """Draw queries by models, with the names of query sets above their queries."""
     models, names, rows = metric["models"], list[str](), list[Any]()
     for part in metric["parts"]:
         names += [f"<b>{escape(part['query_set'])}</b>", *(wrap(q, 44) for q in part["queries"])]
         rows += [[{}] * len(models), *zip(*part["cells"], strict=True)]
-    cells = pd.DataFrame(rows)
+    cells = pd.DataFrame(itertools.chain(*rows)).reindex(columns=_FACTS)
+    is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"].notna()
+    cells["opposite"] = cells["opposite"].map({True: OPPOSITE})
+    # Four digits, to save space.
+    far = (cells["score"] - cells["no_bias_value"]).map("{:.4g}".format).astype(float)
+
+    def grid(values: Iterable[Any]) -> Any:
+        return np.reshape(list(values), (-1, len(models))).tolist()
+
     figure = go.Figure()
-    on_hover = "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"
-    figure.add_heatmap(
-        z=_each(cells, _from_no_bias), coloraxis="coloraxis", ygap=1, hovertemplate=on_hover
-    )
+    template = "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"
+    figure.add_heatmap(z=grid(far), coloraxis="coloraxis", ygap=1, hovertemplate=template)
     below_px = _name_models(figure, models)
     if len(models) > MOST_MODELS:
         below_px = 0
         figure.update_xaxes(title_text="Models", showticklabels=False)
     else:
-        on_hover = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
-        texts = _each(cells, _hover)
-        figure.update_traces(xgap=1, hovertext=texts, hovertemplate=on_hover)
+        template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
+        on_hover = grid(hover_texts(cells, _HOVER))
+        figure.update_traces(xgap=1, hovertext=on_hover, hovertemplate=template)
     if len(models) <= _MOST_WITH_NUMBERS:
-        texts = _each(cells, _in_cell)
-        figure.update_traces(text=texts, texttemplate="%{text}", textfont_size=11)
-    positions = list(range(len(names)))
-    figure.update_yaxes(tickvals=positions, ticktext=names, autorange="reversed", showgrid=False)
+        texts = cells["score"].map(number).where(cells["score"].notna(), "")
+        in_cells = grid(texts + np.where(is_small, "*", ""))
+        figure.update_traces(text=in_cells, texttemplate="%{text}", textfont_size=11)
+    name_rows(figure, names)
     title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
-    scale = {"cmin": -largest or -1, "cmax": largest or 1, "autocolorscale": True}
+    largest = metric["farthest"][0]["distance"] or 1
+    scale = {"cmin": -largest, "cmax": largest, "autocolorscale": True}
     figure.update_layout(coloraxis={**scale, "colorbar": {"title": title, "thickness": 14}})
     # The longest name determines the height of a row.
     plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
     return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
-
-
-def _each(cells: pd.DataFrame, what: Callable[[Mapping[str, Any]], Any]) -> list[Any]:
-    values: list[Any] = cells.map(what).to_numpy().tolist()
-    return values
 
 
 def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
@@ -301,23 +273,6 @@ def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
     return width_px(shown) if is_upright else height_px(shown)
 
 
-def _from_no_bias(cell: Mapping[str, Any]) -> float:
-    """Return the signed distance from no bias, rounded to four digits to save space."""
-    return float(f"{cell.get('score', math.nan) - cell.get('no_bias_value', 0.0):.4g}")
-
-
-def _in_cell(cell: Mapping[str, Any]) -> str:
-    return f"{number(cell['score'])}{'*' * _is_small(cell)}" if "score" in cell else ""
-
-
-def _is_small(cell: Mapping[str, Any]) -> bool:
-    return bool(cell.get("p_value", 1.0) < SIGNIFICANT) or "opposite" in cell
-
-
-def _hover(cell: Mapping[str, Any]) -> str:
-    return "<br>".join(wrap(_SAID[key].format(cell[key]), 60) for key in _SAID if key in cell)
-
-
 # Correlations
 
 
@@ -325,14 +280,9 @@ def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
     for position, part in enumerate(summary["correlations"]):
         names = part["columns"]
         if part["n_models"] > 2 and len(names) > 1:
-            pairs = [
-                (part["values"][i][j], names[i], names[j])
-                for j, i in itertools.combinations(range(len(names)), 2)
-                if part["values"][i][j] is not None
-            ]
             table = pd.DataFrame(part["values"], names, names, dtype=float)
             figure = plot_ranking_correlations(table)
-            yield drawn(f"correlations-{position}", figure, {**part, "pairs": sorted(pairs)})
+            yield drawn(f"correlations-{position}", figure, part)
 
 
 # Negative sentiment
@@ -346,9 +296,9 @@ def _sentiment(summary: Mapping[str, Any]) -> Iterator[Figure]:
         spreads = {
             row["model"]: {
                 "rnsb": row["score"],
-                "negative_sentiment_distribution": pd.Series(row["shares"], part["words"], float)
-                .dropna()
-                .to_dict(),
+                "negative_sentiment_distribution": dict(
+                    zip(part["words"], row["shares"], strict=True)
+                ),
             }
             for row in ends
         }
@@ -408,35 +358,28 @@ def _spreads(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figure:
     """Draw a panel per word set, with a row per model and a box per group."""
-    table = pd.DataFrame(rows)
+    # For two groups, one direction shows both.
+    several = len(groups) > 2
+    colours = dict(zip(groups, itertools.cycle(PALETTE))) if several else {"": PALETTE[-1]}
+    table = pd.DataFrame(rows).fillna({"group": ""})
     sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
     labels = [wrap(name, 26) for name in models]
-    # For two groups, one direction shows both.
-    colours = (
-        dict(zip(groups, itertools.cycle(PALETTE))) if len(groups) > 2 else {None: PALETTE[-1]}
-    )
     row_px = max(height_px(labels), 14 * len(colours), 18) + 12
     panels = Panels(sets, row_px * len(models) + 8, 34, 1 if len(sets) <= 3 else 2)
     figure = panels.figure()
-    for (at, name), (group, colour) in itertools.product(enumerate(sets), colours.items()):
-        some = table[(table["set"] == name) & (table["group"].isna() | (table["group"] == group))]
+    for name, (group, colour) in itertools.product(sets, colours.items()):
+        some = table[(table["set"] == name) & (table["group"] == group)]
         figure.add_box(
             **{key: some[column].tolist() for key, column in _BOX.items()},
             y=some["model_name"].map(models.index).tolist(),
             orientation="h",
-            offsetgroup=str(list(colours).index(group)),
-            name="" if group is None else f"towards {escape(group)}",
-            legendgroup=str(group),
-            showlegend=group is not None and at == 0,
+            offsetgroup=group,
+            name=f"towards {escape(group)}" * several,
+            legendgroup=group,
             marker_color=colour,
-            **panels.place(at),
+            **panels.place(sets.index(name)),
         )
-    figure.update_yaxes(
-        range=[len(models) - 0.45, -0.55],
-        tickvals=list(range(len(models))),
-        ticktext=labels,
-        showgrid=False,
-    )
+    name_rows(figure, labels)
     largest = 1.08 * table[["5 %", "95 %"]].abs().to_numpy().max() or 1
     figure.update_xaxes(range=[-largest, largest], nticks=7, zeroline=True)
     title = "cosine towards the group →"
@@ -444,5 +387,6 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
         title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
     figure.update_xaxes(title_text=title, row=panels.n_rows)
     figure.update_layout(boxmode="group", legend=LEGEND_BELOW)
-    below_px = 94 if len(colours) > 1 else 64
-    return apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)
+    below_px = 64 + 30 * several
+    figure = apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)
+    return figure.update_layout(showlegend=several)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
@@ -20,8 +21,6 @@ from wefe.explore._maps import METHODS
 from wefe.plotting import plot_extremes, plot_group_shares, plot_projections
 from wefe.report._figures import LEGEND_BELOW, Figure, drawn
 from wefe.report._render import html_page, write
-
-_Page = TypeVar("_Page", ModelPage, WordPage)
 
 
 def page_html(
@@ -72,7 +71,7 @@ def page_html(
         "models": [page.to_dict() for page in models],
         "words": list(map(_word, words)),
         "analogies": pairs,
-        "correlations": list(map(_correlation, correlations)),
+        "correlations": list(correlations),
         "directions": list(map(_direction, directions.values())),
         "facts": {str(name): str(value) for name, value in (facts or {}).items()},
         "version": __version__,
@@ -132,11 +131,11 @@ def _by_word(pages: Sequence[Any]) -> list[WordPage]:
     return sorted(words, key=lambda page: order.index(page.word))
 
 
-def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
+def _alike(pages: Sequence[Any]) -> list[list[Any]]:
     """Group pages by criterion, because only those can share a figure."""
-    parts: dict[tuple[str, tuple[str, ...]], list[_Page]] = {}
+    parts = defaultdict(list)
     for page in pages:
-        parts.setdefault((page.directions.name, page.directions.groups), []).append(page)
+        parts[page.directions.name, page.directions.groups].append(page)
     return list(parts.values())
 
 
@@ -145,15 +144,18 @@ def _alike(pages: Sequence[_Page]) -> list[list[_Page]]:
 
 def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
     for position, part in enumerate(_alike(pages)):
-        groups = list(part[0].directions.groups)
-        models = [page.model_name for page in part]
-        facts: dict[str, Any]
-        facts = {"criterion": part[0].directions.name, "groups": groups, "models": models}
+        directions = part[0].directions
+        groups, models = list(directions.groups), [page.model_name for page in part]
         spread = pd.concat([page.distribution for page in part], ignore_index=True)
+        facts = {
+            "criterion": directions.name,
+            "groups": groups,
+            "models": models,
+            "n_sets": spread["set"].nunique(),
+            "widest": spread.nlargest(1, "mean_abs").to_dict("records")[0],
+        }
         projections = pd.concat([page.projections.assign(chance=page.chance) for page in part])
         projections.attrs["groups"] = groups
-        facts["n_sets"] = spread["set"].nunique()
-        facts["widest"] = spread.nlargest(1, "mean_abs").to_dict("records")[0]
         figure = plot_projections(projections)
         yield drawn(f"spread-{position}", figure, facts, "projections")
         extremes = pd.concat([page.extremes for page in part], ignore_index=True)
@@ -193,16 +195,10 @@ def _with_legend_below(figure: go.Figure) -> go.Figure:
 
 def _of_statistics(correlations: Iterable[StatisticCorrelation]) -> Iterator[Figure]:
     for position, one in enumerate(correlations):
-        yield drawn(f"statistic-{position}", one.plot(), _correlation(one))
+        yield drawn(f"statistic-{position}", one.plot(), plain(one))
 
 
 # Data for the templates
-
-
-def _correlation(one: StatisticCorrelation) -> dict[str, Any]:
-    names = ("model_name", "statistic_name", "bias_name", "n", "lost", "nan_reason")
-    estimates = ("confidence_level", "pearson", "spearman", "slope")
-    return {name: plain(getattr(one, name)) for name in (*names, *estimates)}
 
 
 def _direction(one: BiasDirections) -> dict[str, Any]:

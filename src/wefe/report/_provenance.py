@@ -21,6 +21,7 @@ from wefe.study._results import StudyResults
 METHODS: dict[str, dict[str, Any]] = tomllib.loads(
     (TEMPLATES / "methods.toml").read_text(encoding="utf-8")
 )
+_STATUSES = ["done", "failed", "missing"]
 # Facts about a run, None if there was none.
 _RUN = ("started", "finished", "wefe", "python", "platform", "engine", "packages")
 
@@ -64,33 +65,33 @@ def _metric(
 
 
 def provenance(results: StudyResults) -> dict[str, Any]:
-    """Return when, where and from what the results were computed."""
-    pairs = list(zip(results.plan.tasks, results.outcomes, strict=True))
-    tasks: dict[str, dict[str, int]] = {}
-    for task, outcome in pairs:
-        tasks.setdefault(task.kind, {"done": 0, "failed": 0, "missing": 0})[outcome.status] += 1
-    keys = sorted(outcome.key for outcome in results.outcomes if outcome.key is not None)
-    finished = [outcome.finished for outcome in results.outcomes if outcome.finished]
-    n_computed = results.run.get("n_computed")
-    n_done = sum(counts["done"] for counts in tasks.values())
+    rows = [
+        (task.kind, each.status, each.key, each.finished, each.version)
+        for task, each in zip(results.plan.tasks, results.outcomes, strict=True)
+    ]
+    table = pd.DataFrame(rows, columns=["kind", "status", "key", "finished", "version"])
+    statuses = {name: (table["status"] == name).astype(int) for name in _STATUSES}
+    tasks = table.assign(**statuses).groupby("kind", sort=False)[_STATUSES].sum().reset_index()
+    keys, finished = sorted(table["key"].dropna()), table["finished"].dropna()
+    n_done, n_computed = tasks["done"].sum(), results.run.get("n_computed")
     return {
         "run": {**dict.fromkeys(_RUN), **results.run},
         "written_by": __version__,
-        "tasks": [{"kind": kind, **counts} for kind, counts in tasks.items()],
+        "tasks": tasks,
         "n_done": n_done,
         "n_computed": n_computed,
         "n_kept": None if n_computed is None else max(0, n_done - n_computed),
         "oldest": min(finished, default=None),
         "newest": max(finished, default=None),
-        "versions": sorted({each.version for each in results.outcomes} - {None}),
+        "versions": sorted(table["version"].dropna().unique()),
         "random_state": results.plan.settings.get("random_state"),
-        "declaration": as_toml(_given(results.plan.settings)),
+        "declaration": as_toml(results.plan.settings),
         "digest": digest(keys) if keys else None,
     }
 
 
 def as_toml(table: Mapping[str, Any], path: str = "") -> str:
-    """Return plain data as TOML, in the style of study files.
+    """Return plain data as TOML, in the style of study files, without what is empty.
 
     >>> print(as_toml({"name": "A", "models": [{"source": "demo"}]}))
     name = "A"
@@ -103,9 +104,12 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
         # Texts, numbers and lists have the same form in JSON and TOML.
         name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else _as_json(key)
         place = f"{path}.{name}" if path else name
+        if value in (None, {}, [], ()):
+            continue
         if isinstance(value, Mapping):
-            blocks.append(f"[{place}]\n{as_toml(value, place)}".rstrip())
-        elif isinstance(value, list) and value and isinstance(value[0], Mapping):
+            if body := as_toml(value, place):
+                blocks.append(f"[{place}]\n{body}")
+        elif isinstance(value, list | tuple) and isinstance(value[0], Mapping):
             blocks += [f"[[{place}]]\n{as_toml(part, place)}".rstrip() for part in value]
         else:
             lines.append(f"{name} = {_as_json(value)}")
@@ -115,10 +119,3 @@ def as_toml(table: Mapping[str, Any], path: str = "") -> str:
 def _as_json(value: Any) -> str:
     # JSON allows this character unescaped, TOML does not.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _given(value: Any) -> Any:
-    if isinstance(value, Mapping):
-        parts = {key: _given(part) for key, part in value.items()}
-        return {key: part for key, part in parts.items() if part not in (None, {}, [])}
-    return [_given(part) for part in value] if isinstance(value, list | tuple) else value

@@ -1,20 +1,40 @@
-"""The scores of a study as one table, with columns derived for the report."""
+"""The scores of a study as one table, and how certain the order of two models is."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+import math
+from collections import ChainMap, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
+from wefe._checks import as_seed
 from wefe.query import Query
 from wefe.results import OPPOSITE
-from wefe.study._plan import OVERALL
+from wefe.study._plan import OVERALL, Kind, Task
 from wefe.study._results import StudyResults
 
+SIGNIFICANT = 0.05
+# With fewer independent groups of queries, sign flips say little.
+LEAST_CLUSTERS = 8
+# Maximum number of differences for an exact test (2^16 sign patterns).
+_MOST_EXACT = 16
+# Sums that differ by less, relative to the largest one possible, are ties.
+_TIE = 1e-9
 # Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
+
+
+def values(results: StudyResults, kind: Kind, key: str) -> Iterator[tuple[Task, Any]]:
+    """Return a part of the values of a kind of tasks, where there is any."""
+    for task, outcome in results.of_kind(kind):
+        if part := (outcome.value or {}).get(key):
+            yield task, part
 
 
 def query_sets(results: StudyResults) -> list[str]:
@@ -47,24 +67,26 @@ def scored(results: StudyResults) -> pd.DataFrame:
     tidy["far"] = ends.max(axis=1)
     tidy["outside"] = (score < low - _WRITTEN) | (score > high + _WRITTEN)
     tidy["opposite"] = tidy["warnings"].astype(str).str.startswith(OPPOSITE)
-    left_out = {
-        (label, part.name): totals["left_out"].iloc[0] or ()
+    # Cells of a report name only what applies.
+    tidy[["outside", "opposite"]] = tidy[["outside", "opposite"]].replace(False, None)
+    places = pd.MultiIndex.from_frame(tidy[["metric", "query_set", "query_name"]])
+    left_out = [
+        (label, part.name, query)
         for part in results.plan.query_sets
         for label, totals in results.totals(part.name).items()
-    }
-    queries: dict[str, dict[tuple[str, str], Query]] = {}
+        for query in totals["left_out"].iloc[0] or ()
+    ]
+    tidy["counts"] = ~places.isin(left_out)
+    queries: dict[str, dict[tuple[str, ...], Query]] = defaultdict(dict)
     for task, _ in results.of_kind("score"):
-        of_metric = queries.setdefault(task.place["metric"], {})
-        place = task.place["query_set"], task.place["query"]
-        of_metric[place] = results.plan.queries[task.identity["query"]]
-    groups = {metric: clusters(of_metric) for metric, of_metric in queries.items()}
-    places = list(zip(tidy["metric"], tidy["query_set"], tidy["query_name"], strict=True))
-    tidy["counts"] = [query not in left_out[metric, name] for metric, name, query in places]
-    tidy["cluster"] = [groups[metric][name, query] for metric, name, query in places]
+        place = (task.place["metric"], task.place["query_set"], task.place["query"])
+        queries[place[0]][place] = results.plan.queries[task.identity["query"]]
+    groups = dict(ChainMap(*map(clusters, queries.values())))
+    tidy["cluster"] = places.map(groups)
     return tidy
 
 
-def clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], int]:
+def clusters(queries: Mapping[tuple[str, ...], Query]) -> dict[tuple[str, ...], int]:
     """Number the groups of queries that share words with each other, but with no other query."""
     words = [
         {word.lower() for part in query.target_sets + query.attribute_sets for word in part}
@@ -72,3 +94,105 @@ def clusters(queries: Mapping[tuple[str, str], Query]) -> dict[tuple[str, str], 
     ]
     share = np.array([[not one.isdisjoint(other) for other in words] for one in words])
     return dict(zip(queries, connected_components(share)[1].tolist(), strict=True))
+
+
+# The first two models of a ranking
+
+
+def sign_flip_p_value(
+    differences: Sequence[float], *, n_random: int = 9_999, random_state: int = 0
+) -> float:
+    """Test whether paired differences have a mean other than 0: a sign-flip permutation test.
+
+    If the models were exchangeable, each difference could have either sign. The two-sided p-value
+    is the share of sign patterns, including the observed one, whose sum is at least as far from 0
+    as the observed sum (Fisher, The Design of Experiments, 1935, section 21). With more than 16
+    differences, `n_random` random patterns are used. The smallest p-value is 2 / 2^n, so fewer than
+    six pairs never reach 0.05. Without any pair it is 1.
+
+    >>> sign_flip_p_value([1.0, 2.0, 3.0])
+    0.25
+    """
+    observed = abs(math.fsum(differences))
+    least = observed - _TIE * math.fsum(map(abs, differences))
+    if len(differences) <= _MOST_EXACT:
+        sums = np.zeros(1)
+        for difference in differences:
+            sums = np.concatenate([sums + difference, sums - difference])
+        return float(np.mean(np.abs(sums) >= least))
+    generator = np.random.default_rng(as_seed(random_state))
+    sums = np.zeros(n_random)
+    for difference in differences:
+        sums += difference * generator.choice([-1.0, 1.0], n_random)
+    return (1 + int(np.count_nonzero(np.abs(sums) >= least))) / (1 + n_random)
+
+
+def first_and_second(
+    results: StudyResults, scores: pd.DataFrame, rankings: Mapping[str, pd.DataFrame]
+) -> Iterator[dict[str, Any]]:
+    """Compare the first two models of each ranking, paired over its queries.
+
+    Yields per ranking and metric: 'metric', 'query_set', 'first', 'second'; 'n' (queries of the
+    aggregate with scores of both), 'n_nearer' (how often the first is closer to no bias),
+    'difference' (how much closer, on average), 'n_clusters' (groups of queries without common
+    words), 'p_value' (from resampled words if the study has intervals, else from sign flips; NaN
+    with fewer than eight groups), 'beyond' (whether this is beyond chance), 'n_intervals' (queries
+    with both intervals) and 'n_overlap' (how many of these overlap).
+    """
+    weights = {part.name: part.weight for part in results.plan.query_sets}
+    has_intervals = results.plan.settings["intervals"]["n_bootstrap"]
+    resampled = cache(results.compare_models)
+    for (name, ranks), metric in itertools.product(rankings.items(), results.plan.metrics):
+        known = ranks.reindex(columns=[metric.label])[metric.label].dropna()
+        pair = known.sort_index().nsmallest(2).index.tolist()
+        names = metric.query_sets if name == OVERALL else (name,)
+        found = _compare(_of(scores, metric.label, names), pair, weights)
+        if found:
+            # With one query set, the overall ranking is that of the set.
+            names = names if len(names) == 1 else (name,)
+            if has_intervals:
+                p_values = _of(resampled(*pair), metric.label, names)["p_value"]
+                found["p_value"] = next(iter(p_values), found["p_value"])
+            # The mean may contradict the order if scores of opposite signs cancel.
+            found["beyond"] = found["p_value"] < SIGNIFICANT and found["difference"] > 0
+            yield {"metric": metric.label, "query_set": name, **found}
+
+
+def _of(table: pd.DataFrame, metric: str, query_sets: Collection[str]) -> pd.DataFrame:
+    return table[(table["metric"] == metric) & table["query_set"].isin(list(query_sets))]
+
+
+def _compare(
+    scores: pd.DataFrame, pair: Sequence[str], weights: Mapping[str, float]
+) -> dict[str, Any]:
+    """Compare two models by their scores of one metric; empty without common scores."""
+    if len(pair) < 2:
+        return {}
+    first, second = pair
+    wide = scores[scores["counts"] & scores["model_name"].isin(pair)].pivot(
+        index=["query_set", "query_name", "cluster"],
+        columns="model_name",
+        values=["distance", "near", "far"],
+    )
+    both = wide["distance"].dropna()
+    differences = both[second] - both[first]
+    # Weights as in overall scores: each set has its weight, its queries share it equally.
+    sizes = differences.groupby("query_set").transform("size")
+    shares = both.index.get_level_values("query_set").map(dict(weights)).to_numpy(float) / sizes
+    if not shares.sum() > 0:
+        return {}
+    weighted = differences * shares / shares.sum()
+    sums = weighted.groupby("cluster").sum()
+    ends = wide[["near", "far"]].dropna()
+    near, far = ends["near"], ends["far"]
+    return {
+        "first": first,
+        "second": second,
+        "n": len(both),
+        "n_nearer": int((differences > _TIE).sum()),
+        "difference": float(weighted.sum()),
+        "n_clusters": len(sums),
+        "p_value": sign_flip_p_value(sums.tolist()) if len(sums) >= LEAST_CLUSTERS else math.nan,
+        "n_intervals": len(ends),
+        "n_overlap": int(((near[first] <= far[second]) & (near[second] <= far[first])).sum()),
+    }

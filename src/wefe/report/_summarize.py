@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,14 +15,12 @@ from wefe._plain import plain, records
 from wefe._visible import visible, visible_data
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
-from wefe.report._explored import explored
-from wefe.report._paired import first_and_second
 from wefe.report._provenance import METHODS, methods_of, provenance
-from wefe.report._scores import query_sets, rankings, scored
+from wefe.report._scores import SIGNIFICANT, first_and_second, query_sets, rankings, scored, values
 from wefe.report._text import cut, number
-from wefe.report._words import words_by_query
+from wefe.report._words import explored, words_by_query
 from wefe.retrieval._audit import largest_gap
-from wefe.study._plan import OVERALL, PlannedMetric
+from wefe.study._plan import OVERALL
 from wefe.study._results import StudyResults
 
 #: Of more models, the report has tables and distributions in place of cells and panels for each.
@@ -56,13 +55,10 @@ def summarize(results: StudyResults) -> dict[str, Any]:
         - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
           'evidence'}; 'caveat' is their caveat.
         - 'models', 'query_sets': what was compared; 'controls': models that are controls by name;
-          'is_large': more than 40 models, so that detailed tables contain only the models in
-          'shown'.
-        - 'rankings': ranks and aggregated scores per query set, 'Overall' first; 'kind'
-          distinguishes
-          columns of bias, quality and external scores.
+          'is_large': more than 40 models, so that detailed tables contain only those in 'shown'.
+        - 'rankings': ranks and aggregated scores per query set, 'Overall' first, in columns of kind
+          'bias', 'quality' or 'external'; 'correlations': between them.
         - 'metrics': all scores of each metric, by query set.
-        - 'correlations': between rankings, per query set.
         - 'pairs': evidence that the first model of each ranking is better than the second;
           'own_pairs': the same without mitigated models and controls.
         - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
@@ -83,7 +79,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     """
     labels = [model.label for model in results.plan.models]
     scores = scored(results)
-    summary: dict[str, Any] = _plain(_tables(results, scores))
+    summary: dict[str, Any] = _plain(_tables(results, scores, labels))
     summary["is_large"] = len(labels) > MOST_MODELS
     names = ["metric", "query_set", "query_name", "model_name"]
     as_shown = scores.assign(**{name: scores[name].map(visible) for name in names})
@@ -112,12 +108,13 @@ def _plain(value: Any) -> Any:
     return visible_data(plain(value), "\n\t")
 
 
-def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
+def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
     plan, ranks = results.plan, rankings(results)
     as_they_are = [model.label for model in plan.models if model.mitigation is None]
-    controls = [label for label in as_they_are if _CONTROL.search(label)]
+    controls = list(filter(_CONTROL.search, as_they_are))
     own = [label for label in as_they_are if label not in controls]
-    first = list(ranks)[:1] if len(own) < len(plan.models) else []
+    first = list(ranks)[: len(own) < len(labels)]
+    own_ranks = {name: ranks[name].loc[own] for name in first}
     return {
         "name": plan.name,
         "description": plan.description,
@@ -127,13 +124,11 @@ def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
             {"name": part.name, "weight": part.weight, "left_out": part.left_out}
             for part in plan.query_sets
         ],
-        "rankings": [_ranking(results, scores, *each) for each in ranks.items()],
-        "metrics": [_scores(results, scores, metric) for metric in plan.metrics],
+        "rankings": list(_rankings(results, scores, ranks)),
+        "metrics": list(_metrics(results, scores, labels)),
         "correlations": list(_correlations(results, ranks)),
         "pairs": list(first_and_second(results, scores, ranks)),
-        "own_pairs": list(
-            first_and_second(results, scores, {name: ranks[name].loc[own] for name in first})
-        ),
+        "own_pairs": list(first_and_second(results, scores, own_ranks)),
         "changes": list(_changes(results)),
         "quality": _quality(results),
         "silhouettes": list(_silhouettes(results)),
@@ -142,7 +137,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
         ],
         "retrieval": list(_retrieval(results)),
         # Claims are about all models.
-        "explored": list(explored(results, [model.label for model in plan.models])),
+        "explored": list(explored(results, labels)),
         "warnings": _warnings(results),
         "audited": bool(plan.settings["audit"]["scores"]),
         "gaps": _gaps(results, scores),
@@ -153,14 +148,14 @@ def _tables(results: StudyResults, scores: pd.DataFrame) -> dict[str, Any]:
 
 def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
     # For each model, the unique words of the queries that it has, and those that it lacks.
-    words: dict[str, dict[str, set[str]]] = defaultdict(lambda: {"used": set(), "lost": set()})
-    for task, outcome in results.of_kind("words"):
-        for part in (outcome.value or {}).get("sets", ()):
-            for key, found in words[task.model].items():
-                found.update(part[key])
+    words: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for task, sets in values(results, "words", "sets"):
+        for part in sets:
+            words[task.model, "used"].update(part["used"])
+            words[task.model, "lost"].update(part["lost"])
     for model in results.plan.models:
         known = dict(results.models.get(model.label, {}))
-        used, lost = words[model.label].values()
+        used, lost = words[model.label, "used"], words[model.label, "lost"]
         # Details of a mitigation; the plan has only its name.
         yield known | {
             "how": known.get("mitigation"),
@@ -174,51 +169,50 @@ def _models(results: StudyResults) -> Iterator[dict[str, Any]]:
 
 
 def _kinds(results: StudyResults) -> dict[str, str]:
-    """Return the kind of each ranking that is not by bias."""
     settings = results.plan.settings
     kinds = {part["name"]: "external" for part in settings["external"]}
     return kinds | ({settings["quality"]["name"]: "quality"} if settings["quality"] else {})
 
 
-def _ranking(
-    results: StudyResults, scores: pd.DataFrame, name: str, ranks: pd.DataFrame
-) -> dict[str, Any]:
-    settings, kinds, totals = results.plan.settings, _kinds(results), results.totals(name)
+def _rankings(
+    results: StudyResults, scores: pd.DataFrame, every: Mapping[str, pd.DataFrame]
+) -> Iterator[dict[str, Any]]:
+    settings, kinds = results.plan.settings, _kinds(results)
     external = {part["name"]: pd.Series(part["scores"]) for part in settings["external"]}
-    aggregated = pd.DataFrame(
-        external
-        | {label: table.set_index("model_name")["score"] for label, table in totals.items()}
-    ).reindex(index=ranks.index, columns=ranks.columns)
-    in_set = scores if name == OVERALL else scores[scores["query_set"] == name]
-    no_bias = in_set.groupby("metric")["no_bias_value"].unique()
-    bias = [column for column in ranks if column not in kinds]
-    # Sums over fewer ranks are not comparable.
-    sums = ranks[bias].sum(axis=1, skipna=False).sort_values(kind="stable")
-    return {
-        "name": name,
-        "way": METHODS["aggregations"][settings["aggregation"]["function"]]
-        + (", and over query sets their weighted mean" if name == OVERALL else ""),
-        "function": settings["aggregation"]["function"],
-        "columns": [
-            {
-                "name": column,
-                "kind": kinds.get(column, "bias"),
-                "best": totals[column]["best"].iloc[0] if column in totals else None,
-                "no_bias": sorted(no_bias.get(column, ())),
-            }
-            for column in map(str, ranks)
-        ],
-        "rows": [
-            {"model": model, "ranks": own, "scores": values, "sum": total}
-            for model, own, values, total in zip(
-                sums.index,
-                ranks.loc[sums.index].to_numpy().tolist(),
-                aggregated.loc[sums.index].to_numpy().tolist(),
-                sums,
-                strict=True,
-            )
-        ],
-    }
+    function = settings["aggregation"]["function"]
+    for name, ranks in every.items():
+        totals = results.totals(name)
+        best = {label: table["best"].iloc[0] for label, table in totals.items()}
+        of_metrics = {label: t.set_index("model_name")["score"] for label, t in totals.items()}
+        in_set = scores[(scores["query_set"] == name) | (name == OVERALL)]
+        no_bias = in_set.groupby("metric")["no_bias_value"].unique()
+        # Sums over fewer ranks are not comparable.
+        sums = ranks.drop(columns=[*kinds], errors="ignore").sum(axis=1, skipna=False)
+        sums = sums.sort_values(kind="stable")
+        aggregated = pd.DataFrame(external | of_metrics).reindex(sums.index, columns=ranks.columns)
+        yield {
+            "name": name,
+            "way": METHODS["aggregations"][function]
+            + ", and over query sets their weighted mean" * (name == OVERALL),
+            "function": function,
+            "columns": [
+                {
+                    "name": column,
+                    "kind": kinds.get(column, "bias"),
+                    "best": best.get(column),
+                    "no_bias": sorted(no_bias.get(column, ())),
+                }
+                for column in map(str, ranks)
+            ],
+            "rows": pd.DataFrame(
+                {
+                    "model": sums.index,
+                    "ranks": ranks.loc[sums.index].to_numpy().tolist(),
+                    "scores": aggregated.to_numpy().tolist(),
+                    "sum": sums.to_numpy(),
+                }
+            ),
+        }
 
 
 def _correlations(
@@ -227,11 +221,17 @@ def _correlations(
     kinds, method = _kinds(results), results.plan.settings["aggregation"]["correlation"]
     for name, ranks in every.items():
         correlations = calculate_ranking_correlations(ranks, method)
+        # Each pair once; the last item says whether both rank by bias.
+        pairs = [
+            (value, one, other, kinds.keys().isdisjoint((one, other)))
+            for (one, own), position in zip(correlations.iterrows(), itertools.count(1))
+            for other, value in own.iloc[position:].dropna().items()
+        ]
         yield {
             "name": name,
             "columns": list(correlations),
-            "kinds": [kinds.get(column, "bias") for column in map(str, correlations)],
             "values": correlations.to_numpy(),
+            "pairs": sorted(pairs),
             "n_models": ranks.notna().any(axis=1).sum(),
             "method": method,
         }
@@ -240,35 +240,48 @@ def _correlations(
 # Scores
 
 
-def _scores(results: StudyResults, scores: pd.DataFrame, metric: PlannedMetric) -> dict[str, Any]:
-    own = scores[scores["metric"] == metric.label]
-    values = sorted(own["no_bias_value"].unique()) or [metric.scale.no_bias_value]
-    parts = []
-    for name, rows in own.groupby("query_set", sort=False):
-        totals = results.totals(str(name))[metric.label]
-        cells = defaultdict(list)
-        for model, row in zip(rows["model_name"], records(rows[_KNOWN]), strict=True):
-            # Keeps only known values, because a report may have thousands of cells.
-            known = {key: each for key, each in row.items() if each not in (None, "")}
-            cells[model].append({key: each for key, each in known.items() if each is not False})
-        parts.append(
-            {
-                "query_set": name,
-                "queries": rows["query_name"].unique(),
-                "cells": [cells[model] for model in totals["model_name"]],
-                "aggregated": totals["score"].tolist(),
-                "aggregation": totals["aggregation"].iloc[0],
-                "left_out": totals["left_out"].iloc[0] or [],
-            }
-        )
-    return {
-        "label": metric.label,
-        "title": metric.title,
-        # The value of each query is in its cells.
-        "no_bias": values,
-        "models": [model.label for model in results.plan.models],
-        "parts": parts,
-    }
+def _metrics(
+    results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]
+) -> Iterator[dict[str, Any]]:
+    for metric in results.plan.metrics:
+        own = scores[scores["metric"] == metric.label]
+        no_bias = sorted(own["no_bias_value"].unique()) or [metric.scale.no_bias_value]
+        parts = []
+        for name, rows in own.groupby("query_set", sort=False):
+            totals = results.totals(str(name))[metric.label]
+            cells = dict(list(rows.groupby("model_name")))
+            parts.append(
+                {
+                    "query_set": name,
+                    "queries": rows["query_name"].unique(),
+                    "cells": [_cells(cells[model]) for model in totals["model_name"]],
+                    "aggregated": totals["score"].tolist(),
+                    "aggregation": totals["aggregation"].iloc[0],
+                    "left_out": totals["left_out"].iloc[0] or [],
+                }
+            )
+        known = own[own["score"].notna()]
+        order = ["distance", "model_name", "query_name"]
+        yield {
+            "label": metric.label,
+            "title": metric.title,
+            # The value of each query is in its cells.
+            "no_bias": no_bias,
+            "models": labels,
+            "parts": parts,
+            # The score that is farthest from no bias, if there is any.
+            "farthest": records(known.sort_values(order).iloc[-1:][order]),
+            "stars": ((known["p_value"] < SIGNIFICANT) | known["opposite"].notna()).any(),
+            "opposite": known["opposite"].notna().any(),
+        }
+
+
+def _cells(scores: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the known values of scores, because a report may have thousands of cells."""
+    return [
+        {name: value for name, value in row.items() if value not in (None, "")}
+        for row in records(scores[_KNOWN])
+    ]
 
 
 def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
@@ -366,7 +379,6 @@ def sentiment_by_query(results: StudyResults) -> dict[tuple[str, str, str], dict
 
 
 def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Return the shares of negative sentiment of the target words, per query of RNSB."""
     for (metric, query_set, query), by_model in sentiment_by_query(results).items():
         known = {model: by_model[model] for model in by_model if model in shown}
         table = pd.DataFrame(
@@ -388,7 +400,6 @@ def _sentiment(results: StudyResults, shown: Sequence[str]) -> Iterator[dict[str
 
 
 def _warnings(results: StudyResults) -> list[dict[str, Any]]:
-    """Return audit warnings by kind, the most frequent first."""
     columns = ["kind", "message", "is_of_score", "model", "metric", "query_set", "query"]
     table = pd.DataFrame(_every_warning(results), columns=columns, dtype=object).fillna("")
     of_score = table["is_of_score"].astype(bool)
@@ -409,14 +420,14 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
 
 
 def _every_warning(results: StudyResults) -> Iterator[dict[str, Any]]:
-    for task, outcome in (*results.of_kind("score"), *results.of_kind("warnings")):
-        for text in (outcome.value or {}).get("warnings") or ():
+    every = (values(results, kind, "warnings") for kind in ("score", "warnings"))
+    for task, texts in itertools.chain(*every):
+        for text in texts:
             kind, _, message = str(text).partition(": ")
             about = {"kind": kind, "message": message, "is_of_score": True}
             yield {**task.place, "model": task.model, **about}
-    audits = [(task, (words.value or {}).get("audit")) for task, words in results.of_kind("words")]
-    for task, audit in (*results.directions(), *audits):
-        for each in (audit or {"warnings": ()})["warnings"]:
+    for task, audit in (*results.directions(), *values(results, "words", "audit")):
+        for each in audit["warnings"]:
             about = {"kind": each["kind"], "message": each["message"], "is_of_score": False}
             direction = {"query": f"bias direction: {task.place.get('criterion')}"}
             yield {**direction, **task.place, "model": task.model, **about}

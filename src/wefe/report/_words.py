@@ -1,44 +1,44 @@
-"""Words of the queries, for the report: used, lost, and most biased."""
+"""Words for the report: those of queries, and those along bias directions."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, zip_longest
 from typing import Any
 
 import pandas as pd
 
+from wefe._plain import records
+from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.query import Query
+from wefe.report._scores import values
 from wefe.study._results import StudyResults
 
 # Maximum number of words of a list in the report; the results file has all.
 MOST_WORDS = 200
 # Number of words to name with the largest individual biases to each side.
 _STRONGEST = 10
+#: Cosines that are written as 0.000: what a mitigation leaves there is rounding.
+NOTHING = 5e-4
 
 
 def words_by_query(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
     """Return, per query, the words used and lost by `shown` models, and the most biased ones."""
     # By position, because two queries of a set may have the same name.
-    values: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
+    stored: dict[str, dict[str, list[Any]]] = defaultdict(lambda: defaultdict(list))
     for task, outcome in results.of_kind("words"):
         if task.model in shown:
-            values[task.place["query_set"]][task.model].append(outcome.value)
+            stored[task.place["query_set"]][task.model].append(outcome.value)
     for part in results.plan.query_sets:
+        of_set = stored[part.name]
         for number, query in enumerate(part.queries):
-            every = {model: found[number] for model, found in values[part.name].items()}
-            by_model = {model: value for model, value in every.items() if value is not None}
+            found = {model: own[number] for model, own in of_set.items() if own[number] is not None}
             yield {
                 "query_set": part.name,
                 "query": query.query_name,
-                "sets": list(_sets(query, by_model)),
-                **_individual({m: v["audit"] for m, v in by_model.items() if v["audit"]}),
-                "not_audited": [
-                    {"model": model, "why": value["not_audited"]}
-                    for model, value in by_model.items()
-                    if not value["audit"]
-                ],
+                "sets": list(_sets(query, found)),
+                **_individual(found),
             }
 
 
@@ -61,19 +61,10 @@ def _beginning(words: Sequence[str]) -> dict[str, Any]:
     return {"n": len(words), "words": words[:MOST_WORDS]}
 
 
-def _individual(audits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the strongest individual biases per model, and a table of words by model."""
+def _individual(found: Mapping[str, Any]) -> dict[str, Any]:
+    audits = {model: value["audit"] for model, value in found.items() if value["audit"]}
     first: Mapping[str, Any] = next(iter(audits.values()), {"attributes": (), "epsilon": None})
-    columns = {
-        model: dict(
-            zip(
-                chain(*(use["used"] for use in audit["targets"])),
-                chain(*audit["positions"]),
-                strict=True,
-            )
-        )
-        for model, audit in audits.items()
-    }
+    columns = {model: _positions(audit) for model, audit in audits.items()}
     table = pd.DataFrame(columns, dtype=float).dropna(how="all")
     order = table.abs().max(axis=1).sort_values(ascending=False, kind="stable").index
     return {
@@ -83,15 +74,102 @@ def _individual(audits: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
             {
                 "model": model,
                 "n_biased": audits[model]["n_biased"],
-                "n_words": len(columns[model]),
-                "strongest": [
-                    list(own[own > 0].nlargest(_STRONGEST).round(3).items()),
-                    list(own[own < 0].nsmallest(_STRONGEST).round(3).items()),
-                ],
+                "n_words": len(own),
+                "strongest": _strongest(table[model]),
             }
-            for model in columns
-            for own in [table[model]]
+            for model, own in columns.items()
         ],
         "n_positions": len(table),
         "positions": table.loc[order[:MOST_WORDS]].round(3).to_dict("split"),
+        "not_audited": [
+            {"model": model, "why": value["not_audited"]}
+            for model, value in found.items()
+            if not value["audit"]
+        ],
+    }
+
+
+def _positions(audit: Mapping[str, Any]) -> dict[str, float]:
+    words = chain(*(use["used"] for use in audit["targets"]))
+    return dict(zip(words, chain(*audit["positions"]), strict=True))
+
+
+def _strongest(positions: pd.Series[float]) -> list[list[Any]]:
+    towards = positions[positions > 0].nlargest(_STRONGEST)
+    away = positions[positions < 0].nsmallest(_STRONGEST)
+    return [list(own.round(3).items()) for own in (towards, away)]
+
+
+# Along bias directions
+
+
+def explored(results: StudyResults, shown: Collection[str]) -> Iterator[dict[str, Any]]:
+    """Return the projections of words in each `shown` model, per criterion.
+
+    Each entry has 'criterion', 'groups', 'models' (facts about the directions, or 'why' there are
+    none), 'distribution' (rows), 'sides' (extreme words by group, rank and model) and 'words' (a
+    row per model, for each requested word).
+    """
+    groups = {task.place["criterion"]: dict[str, None]() for task, _ in results.of_kind("explore")}
+    for task, page in values(results, "explore", "page"):
+        groups[task.place["criterion"]] |= dict.fromkeys(page.get("groups", ()))
+    for criterion, own in groups.items():
+        models, distribution, extremes, words = (
+            table[(table["criterion"] == criterion) & table["model_name"].isin(list(shown))]
+            for table in results.explore()[:4]  # type: ignore[index]
+        )
+        names = distribution["model_name"].unique().tolist()
+        yield {
+            "criterion": criterion,
+            "groups": list(own),
+            "models": records(_with_reasons(models)),
+            "distribution": records(distribution),
+            "sides": [_side(extremes, names, group) for group in own],
+            "words": list(_words(_with_reasons(words))),
+        }
+
+
+def _with_reasons(table: pd.DataFrame) -> pd.DataFrame:
+    reasons = table["nan_reason"].fillna(table["failure"])
+    return table.assign(why=reasons.mask(table["status"] == "missing", "not computed yet"))
+
+
+def _side(extremes: pd.DataFrame, models: list[str], group: str) -> dict[str, Any]:
+    """Return the words of each model towards a group by rank, without rounding noise."""
+    far = extremes[(extremes["projection"] >= NOTHING) & (extremes["group"] == group)]
+    pairs = far[["word", "projection"]]
+    lists = [pairs[far["model_name"] == model].to_numpy().tolist() for model in models]
+    return {"group": group, "models": models, "ranks": list(zip_longest(*lists))}
+
+
+def _words(words: pd.DataFrame) -> Iterator[dict[str, Any]]:
+    for word, rows in words.groupby("word", sort=False):
+        parts = rows.groupby("model_name", sort=False)
+        yield {"word": word, "rows": [_word(part) for _, part in parts]}
+
+
+def _word(part: pd.DataFrame) -> dict[str, Any]:
+    rows = records(part)
+    first = rows[0]
+    if first["group"] is None:
+        return {"model": first["model_name"], "why": first["why"]}
+    largest = part["projection"].max()
+    # A cosine that is written as 0.000 has no direction.
+    is_something = largest >= NOTHING
+    leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
+    # Groups with a larger share of the neighbours than by chance.
+    clear = part[part["neighbor_share"] > part["chance_high"]].set_index("group")["neighbor_share"]
+    return {
+        "proximity_bias": first["proximity_bias"],
+        "n_neighbors": first["n_neighbors"],
+        "model": first["model_name"],
+        "why": None,
+        "leans_to": leans_to,
+        "is_clear": leans_to != NO_CLEAR_DIRECTION,
+        "percentile": first["percentile"] if is_something else None,
+        "projection": largest,
+        # The reason why neighbours are unknown.
+        "missing": first["nan_reason"],
+        "most": next(iter(clear.nlargest(1).index), None),
+        "shares": [] if first["neighbor_share"] is None else rows,
     }
