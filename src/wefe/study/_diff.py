@@ -8,15 +8,18 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
 from wefe._visible import html_table, visible
-from wefe.study._plan import OVERALL, Task, provenance
+from wefe.study._plan import Task, provenance
 from wefe.study._results import StudyResults
+
+if TYPE_CHECKING:
+    from wefe.retrieval import RankingAudit
 
 #: Distances from no bias of an audited ranking.
 IMPACT, GAP = "1 - impact ratio", "gap of mean scores"
@@ -253,9 +256,7 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
         metric  before  after differs
     0  WEAT-ES    0.24  -0.89   query
     """
-    for name, value in (("before", before), ("after", after)):
-        if not isinstance(value, StudyResults):
-            raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
+    check_results(before=before, after=after)
     tolerance = check_number("tolerance", tolerance, 0)
     labels = {model.label for model in after.plan.models}
     models = [model.label for model in before.plan.models if model.label in labels]
@@ -272,10 +273,17 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     return StudyDiff(*names, tolerance, table, _settings(before, after), notes)
 
 
-def measured(results: StudyResults, *, by_query: bool = False) -> list[dict[Any, Any]]:
+def check_results(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, StudyResults):
+            raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
+
+
+def measured(results: StudyResults, *, by_query: bool = False) -> pd.DataFrame:
     """Return the scores and audited rankings of a study, with 'bias' and 'identity'."""
-    scores = with_bias(results._tidy).to_dict("records")
-    return [*scores, *_rankings(results, by_query=by_query)]
+    scores = with_bias(results._tidy).assign(table="scores").astype(object)
+    rankings = pd.DataFrame(_rankings(results, by_query=by_query), dtype=object)
+    return pd.concat([scores, rankings]).astype({"bias": float})
 
 
 def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
@@ -289,22 +297,33 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
     from wefe.retrieval._audit import groups_of
 
     for task, outcome in results.of_kind("retrieval"):
-        about = {"model_name": task.model, "query_set": task.place["audit"], **provenance(outcome)}
+        about = {"table": "audits", "model_name": task.model, "query_set": task.place["audit"]}
         about |= {"nan_reason": outcome.reason or "not computed yet", "identity": task.identity}
+        about |= provenance(outcome)
         attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
         for attribute in dict.fromkeys(attributes):
-            least, gaps = math.nan, {attribute: math.nan}
+            found = [(attribute, IMPACT, math.nan), (attribute, GAP, math.nan)]
             if outcome.value is not None:
                 audit = RankingAudit.from_dict(outcome.value["audit"])
-                least = audit.groups.query("attribute == @attribute")["impact_ratio"].min()
-                gaps = {attribute: audit.gaps.query("attribute == @attribute")["gap"].abs().max()}
-                if by_query:  # gaps of opposite sign cancel in the mean
-                    own = audit.queries.query("attribute == @attribute")
-                    largest = own["gap"].abs().groupby(own["query"], sort=False).max()
-                    gaps = {f"{attribute}, {query}": gap for query, gap in largest.items()}
-            yield {**about, "query_name": attribute, "metric": IMPACT, "bias": 1 - least}
-            for name, gap in gaps.items():
-                yield {**about, "query_name": name, "metric": GAP, "bias": gap}
+                found = list(_distances(audit, attribute, by_query=by_query))
+            for name, metric, bias in found:
+                yield {**about, "query_name": name, "metric": metric, "score": bias, "bias": bias}
+
+
+def _distances(
+    audit: RankingAudit, attribute: str, *, by_query: bool
+) -> Iterator[tuple[str, str, float]]:
+    groups, gaps, queries = (
+        table[table["attribute"] == attribute]
+        for table in (audit.groups, audit.gaps, audit.queries)
+    )
+    yield attribute, IMPACT, 1 - groups["impact_ratio"].min()
+    if not by_query:
+        yield attribute, GAP, gaps["gap"].abs().max()
+        return
+    # Gaps of opposite sign cancel in the mean.
+    for query, gap in queries["gap"].abs().groupby(queries["query"], sort=False).max().items():
+        yield f"{attribute}, {query}", GAP, gap
 
 
 # One tidy table of each study, and the two side by side
@@ -312,24 +331,21 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
 
 def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     """Return everything to compare, one row per score, total, rank, benchmark and audit."""
-    rows = [
-        {"table": "audits", "score": row["bias"], **row}
-        if row["metric"] in (IMPACT, GAP)
-        else {"table": "scores", **row}
-        for row in measured(results)
-    ]
-    ties = results.plan.settings["aggregation"]["ties"]
-    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
-    for place in (OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)):
-        about: dict[Any, Any] = {"table": "aggregated", "query_set": place}
+    ties, tables = results.plan.settings["aggregation"]["ties"], []
+    for place in results._places:
         for totals in results.totals(place).values():
-            totals = totals[totals["model_name"].isin(models)]
-            totals = totals.assign(bias=(totals["score"] - totals["best"]).abs())
-            rows += ({**row, **about} for row in totals.to_dict("records"))
-        about = {"table": "ranks", "query_set": place}
-        for metric, ranks in results.rankings(place).loc[models].rank(method=ties).items():
-            about |= {"metric": metric}
-            rows += ({**about, "model_name": name, "score": rank} for name, rank in ranks.items())
+            bias = (totals["score"] - totals["best"]).abs()
+            tables.append(totals.assign(table="aggregated", query_set=place, bias=bias))
+        ranks = results.rankings(place).loc[models].rank(method=ties).rename_axis("model_name")
+        tables.append(
+            ranks.melt(var_name="metric", value_name="score", ignore_index=False)
+            .reset_index()
+            .assign(table="ranks", query_set=place)
+        )
+    rows = measured(results).to_dict("records")
+    rows += [
+        row for table in tables for row in table.to_dict("records") if row["model_name"] in models
+    ]
     for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
         if task.kind in ("quality", "silhouette", "direction"):
             about = {"model_name": task.model, "identity": task.identity, **provenance(outcome)}
@@ -431,20 +447,20 @@ def _what_differs(
     one: Mapping[Any, Any], other: Mapping[Any, Any], *, has_same_vectors: bool
 ) -> Iterator[str]:
     """Yield the inputs in which two results differ."""
-    what = one["identity"], other["identity"]
-    if not all(isinstance(each, Mapping) for each in what):
+    asked, was_asked = other["identity"], one["identity"]
+    if not isinstance(asked, Mapping) or not isinstance(was_asked, Mapping):
         return
-    if what[0].get("query") != what[1].get("query"):
+    if asked.get("query") != was_asked.get("query"):
         yield "query"
-    if {**what[0], "query": None} != {**what[1], "query": None}:
+    if {**asked, "query": None} != {**was_asked, "query": None}:
         yield "parameters"
-    if one["status"] != "done" or other["status"] != "done":
+    if {one["status"], other["status"]} != {"done"}:
         return
     if one["wefe_version"] != other["wefe_version"]:
         # The key contains the version, so it cannot show whether the vectors differ.
         yield "version" if has_same_vectors else "version, perhaps vectors"
     # The key is a hash of these, the vectors, and the words that other models lack.
-    elif what[0] == what[1] and one["key"] != other["key"]:
+    elif asked == was_asked and one["key"] != other["key"]:
         yield "words that all models have" if has_same_vectors else "vectors"
 
 
@@ -492,7 +508,7 @@ def _for_people(frame: pd.DataFrame, table: str) -> pd.DataFrame:
         frame = frame.assign(relative_change=shares.astype(object))
     ranks = frame.columns.intersection(["before", "after"])
     # Average ranks of ties are not whole.
-    if table == "ranks" and (frame[ranks].dropna() % 1 == 0).all(axis=None):
+    if table == "ranks" and ((frame[ranks] % 1).fillna(0) == 0).all(axis=None):
         frame = frame.astype(dict.fromkeys(ranks, "Int64"))
     return frame
 

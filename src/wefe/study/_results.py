@@ -520,29 +520,27 @@ class StudyResults:
         return write_tables(self._tables(), provenance, folder, format)
 
     def _tables(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-        yield {"table": "results"}, self.to_frame()
-        yield {"table": "failures"}, self.failures()
+        tables = {"results": self.to_frame(), "failures": self.failures()}
         if self.of_kind("quality"):
-            yield {"table": "quality"}, self._quality_table()
+            tables["quality"] = self._quality_table()
         explored = self.explore()
-        for name, table in ({} if explored is None else explored._asdict()).items():
-            yield {"table": f"explore_{name}"}, table
-        for name, table in self.retrieval_tables().items():
-            yield {"table": f"retrieval_{name}"}, table
-        asked = [name for metric in self.plan.metrics for name in metric.query_sets]
-        for name in (OVERALL, *(part.name for part in self.plan.query_sets if part.name in asked)):
-            about = {"query_set": name}
-            if asked:
-                aggregated = self.aggregated(name)
-                yield {"table": "aggregated", **about}, _with_index(aggregated, "model_name")
-            if asked or self._external:
-                yield {"table": "rankings", **about}, _with_index(self.rankings(name), "model_name")
-                correlations = self.correlations(name)
-                yield {"table": "correlations", **about}, _with_index(correlations, "ranking")
-        for metric in self.plan.metrics:
-            for name in metric.query_sets:
-                frame = _with_index(self.scores(metric.label, name), "model_name")
-                yield {"table": "scores", "metric": metric.label, "query_set": name}, frame
+        if explored is not None:
+            tables |= {f"explore_{name}": table for name, table in explored._asdict().items()}
+        retrieval = self.retrieval_tables().items()
+        tables |= {f"retrieval_{name}": table for name, table in retrieval}
+        yield from (({"table": name}, table) for name, table in tables.items())
+        for name in self._places:
+            tables = {
+                "aggregated": (self.aggregated(name), "model_name"),
+                "rankings": (self.rankings(name), "model_name"),
+                "correlations": (self.correlations(name), "ranking"),
+            }
+            for kind, (matrix, index) in tables.items():
+                if matrix.size:
+                    yield {"table": kind, "query_set": name}, _with_index(matrix, index)
+        for metric, name in self._totals:
+            frame = _with_index(self.scores(metric, name), "model_name")
+            yield {"table": "scores", "metric": metric, "query_set": name}, frame
 
     def _quality_table(self) -> pd.DataFrame:
         """Return the tidy table of quality: one row per model and benchmark."""
@@ -576,6 +574,11 @@ class StudyResults:
     @cached_property
     def _query_sets(self) -> dict[str, PlannedQuerySet]:
         return {part.name: part for part in self.plan.query_sets}
+
+    @cached_property
+    def _places(self) -> list[str]:
+        asked = {name for metric in self.plan.metrics for name in metric.query_sets}
+        return [OVERALL, *(name for name in self._query_sets if name in asked)]
 
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
         of_name = [part.label for part in self.plan.metrics if part.metric == metric]
