@@ -298,7 +298,7 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
 
     for task, outcome in results.of_kind("retrieval"):
         about = {"table": "audits", "model_name": task.model, "query_set": task.place["audit"]}
-        about |= {"nan_reason": outcome.reason or "not computed yet", "identity": task.identity}
+        about |= {"nan_reason": outcome.why, "identity": task.identity}
         about |= provenance(outcome)
         attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
         for attribute in dict.fromkeys(attributes):

@@ -153,6 +153,11 @@ class Outcome:
     finished: str | None = None
     version: str | None = None
 
+    @property
+    def why(self) -> str:
+        """The reason why there is no value."""
+        return self.reason or "not computed yet"
+
 
 def provenance(outcome: Outcome) -> dict[str, Any]:
     """Return the table columns that describe the outcome of a task."""

@@ -28,7 +28,7 @@ from wefe.ranking import (
     ranked,
     score_column,
 )
-from wefe.running import rows_of, scores_matrix, tidy_frame
+from wefe.running import scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
@@ -37,6 +37,7 @@ from wefe.study._plan import (
     Outcome,
     Plan,
     PlannedMetric,
+    PlannedModel,
     PlannedQuerySet,
     Status,
     Task,
@@ -137,18 +138,19 @@ class StudyResults:
         cls, store: Store, plan: Plan, model_keys: Mapping[str, str], run: Mapping[str, Any]
     ) -> StudyResults:
         """Return the available results of a plan."""
-        known = {label: store.one("model", key) for label, key in model_keys.items()}
-        abouts = {model.label: known[model.base] or _UNKNOWN for model in plan.models}
+        known = {label: store.one("model", key) or _UNKNOWN for label, key in model_keys.items()}
+        abouts = {model.label: known[model.base] for model in plan.models}
         keys = [abouts[task.model]["keys"].get(task.id) for task in plan.tasks]
-        rows = store.get(key for key in keys if key is not None)
+        rows = store.get(filter(None, keys))
+        outcomes = tuple(
+            _outcome(rows.get(key), abouts[task.model]["failures"].get(task.id), store.path)
+            for task, key in zip(plan.tasks, keys, strict=True)
+        )
         models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
-        outcomes = []
-        for task, key in zip(plan.tasks, keys, strict=True):
-            reason = abouts[task.model]["failures"].get(task.id)
-            outcomes.append(_outcome(rows.get(key), reason, store.path))
-            if task.kind == "mitigation" and outcomes[-1].value is not None:
-                models[task.model]["mitigation"] = outcomes[-1].value
-        return cls(plan, tuple(outcomes), models, run)
+        results = cls(plan, outcomes, models, run)
+        for task, outcome in results.of_kind("mitigation"):
+            models[task.model] |= {"mitigation": outcome.value} if outcome.value else {}
+        return results
 
     # Outcomes
 
@@ -279,11 +281,11 @@ class StudyResults:
         if query_set in (None, OVERALL):
             tables |= self._external
         if not tables:
-            return pd.DataFrame(index=[model.label for model in self.plan.models])
+            return pd.DataFrame(index=list(self._models))
         ties = self.plan.settings["aggregation"]["ties"]
         ranking = ranked(list(tables.values()), ties)
         ranking.columns = pd.Index(list(tables))
-        return ranking.reindex([model.label for model in self.plan.models])
+        return ranking.reindex(list(self._models))
 
     def correlations(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the rank correlations of the columns of :meth:`rankings`.
@@ -324,7 +326,7 @@ class StudyResults:
         ValueError
             If the study has no such model.
         """
-        check_known("model", (one, other), [model.label for model in self.plan.models])
+        check_known("model", (one, other), self._models)
         rows = []
         for label, metric in self._metrics.items():
             places = {name: self._pairs(label, name, one, other) for name in metric.query_sets}
@@ -524,23 +526,26 @@ class StudyResults:
         if self.of_kind("quality"):
             tables["quality"] = self._quality_table()
         explored = self.explore()
-        if explored is not None:
-            tables |= {f"explore_{name}": table for name, table in explored._asdict().items()}
-        retrieval = self.retrieval_tables().items()
-        tables |= {f"retrieval_{name}": table for name, table in retrieval}
+        for name, table in ({} if explored is None else explored._asdict()).items():
+            tables[f"explore_{name}"] = table
+        for name, table in self.retrieval_tables().items():
+            tables[f"retrieval_{name}"] = table
         yield from (({"table": name}, table) for name, table in tables.items())
+        for about, matrix in self._matrices():
+            if matrix.size:
+                yield about, _with_index(matrix, _INDEX.get(about["table"], "model_name"))
+
+    def _matrices(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
         for name in self._places:
-            tables = {
-                "aggregated": (self.aggregated(name), "model_name"),
-                "rankings": (self.rankings(name), "model_name"),
-                "correlations": (self.correlations(name), "ranking"),
-            }
-            for kind, (matrix, index) in tables.items():
-                if matrix.size:
-                    yield {"table": kind, "query_set": name}, _with_index(matrix, index)
+            about = {"query_set": name}
+            yield {"table": "aggregated", **about}, self.aggregated(name)
+            yield {"table": "rankings", **about}, self.rankings(name)
+            yield {"table": "correlations", **about}, self.correlations(name)
         for metric, name in self._totals:
-            frame = _with_index(self.scores(metric, name), "model_name")
-            yield {"table": "scores", "metric": metric, "query_set": name}, frame
+            yield (
+                {"table": "scores", "metric": metric, "query_set": name},
+                self.scores(metric, name),
+            )
 
     def _quality_table(self) -> pd.DataFrame:
         """Return the tidy table of quality: one row per model and benchmark."""
@@ -568,6 +573,10 @@ class StudyResults:
     # Internals
 
     @cached_property
+    def _models(self) -> dict[str, PlannedModel]:
+        return {model.label: model for model in self.plan.models}
+
+    @cached_property
     def _metrics(self) -> dict[str, PlannedMetric]:
         return {metric.label: metric for metric in self.plan.metrics}
 
@@ -591,49 +600,45 @@ class StudyResults:
     @cached_property
     def _tidy(self) -> pd.DataFrame:
         """The tidy table, with the identity of each task and the resamples of its interval."""
-        by_place: dict[tuple[str, str], dict[str, list[tuple[Task, Outcome]]]] = {}
-        for pair in self.of_kind("score"):
-            place = pair[0].place["metric"], pair[0].place["query_set"]
-            by_place.setdefault(place, {}).setdefault(pair[0].model, []).append(pair)
-        rows: list[dict[str, Any]] = []
-        pairs: list[tuple[Task, Outcome]] = []
-        for (metric, query_set), by_model in by_place.items():
-            first = next(iter(by_model.values()))
-            rows += rows_of(
-                [[self._answer(*pair) for pair in row] for row in by_model.values()],
-                list(by_model),
-                unique_labels([task.place["query"] for task, _ in first], "queries"),
-                [self._scale(metric, task) for task, _ in first],
-                query_set=query_set,
-                n_queries=len(self._query_sets[query_set].queries),
-                metric=metric,
-            )
-            pairs += itertools.chain.from_iterable(by_model.values())
-        tidy = tidy_frame(rows)
-        models = {model.label: model for model in self.plan.models}
-        tidy.insert(0, "query_set", tidy.pop("query_set"))
-        tidy.insert(2, "base_model", [models[task.model].base for task, _ in pairs])
-        tidy.insert(3, "mitigation", [models[task.model].mitigation for task, _ in pairs])
-        for column in provenance(Outcome()):
-            tidy[column] = [provenance(outcome)[column] for _, outcome in pairs]
-        tidy["identity"] = pd.Series([task.identity for task, _ in pairs], dtype=object)
-        intervals = [self._beside["interval"].get(_question(task), Outcome()) for task, _ in pairs]
-        tidy["distances"] = [(interval.value or {}).get("distances") for interval in intervals]
-        return tidy.astype({"seconds": float})
+        by_place: dict[tuple[str, ...], list[tuple[Task, Outcome]]] = {}
+        for task, outcome in self.of_kind("score"):
+            place = task.place["metric"], task.place["query_set"]
+            by_place.setdefault(place, []).append((task, outcome))
+        rows = []
+        for pairs in by_place.values():
+            # All models have the same queries.
+            names = [task.place["query"] for task, _ in pairs if task.model == pairs[0][0].model]
+            labels = itertools.cycle(unique_labels(names, "queries"))
+            rows += [self._row(*pair) | {"query_name": next(labels)} for pair in pairs]
+        tidy = tidy_frame(rows).join(pd.DataFrame(rows, columns=[*_OF_MODEL, *_OF_TASK]))
+        columns = ["query_set", "model_name", *_OF_MODEL, *tidy.columns.drop(_OF_MODEL)]
+        return tidy[list(dict.fromkeys(columns))].astype({"seconds": float})
 
-    def _answer(self, task: Task, outcome: Outcome) -> Answer:
-        """Return a score with its interval and the warnings of its audit."""
-        if outcome.value is None:
-            return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
-        values = {name: outcome.value.get(name) for name in Answer._fields}
+    def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
+        """Return a score with its interval and the warnings of its audit, its scale and place."""
+        scale, model = self._scale(task), self._models[task.model]
+        row = Answer(math.nan, nan_reason=outcome.why)._asdict()
         interval, warnings = (each.get(_question(task)) for each in self._beside.values())
-        if interval is not None:
-            reason = interval.reason or "not computed yet"
-            beside = interval.value or {"interval_nan_reason": reason}
-            values |= {name: beside[name] for name in values if name in beside}
-        if warnings is not None and warnings.value is not None:
-            values["warnings"] = [*(values["warnings"] or ()), *warnings.value["warnings"]]
-        return Answer(**values)  # type: ignore[arg-type]
+        if outcome.value is not None:
+            row |= {"nan_reason": None, **outcome.value}
+            if interval is not None:
+                row |= interval.value or {"interval_nan_reason": interval.why}
+            if warnings is not None and warnings.value is not None:
+                row["warnings"] = [*(row["warnings"] or ()), *warnings.value["warnings"]]
+        return {
+            **row,
+            "model_name": task.model,
+            "base_model": model.base,
+            "mitigation": model.mitigation,
+            "metric": task.place["metric"],
+            "query_set": task.place["query_set"],
+            "n_queries": len(self._query_sets[task.place["query_set"]].queries),
+            "no_bias_value": scale.no_bias_value,
+            "scale_min": scale.value_range[0],
+            "scale_max": scale.value_range[1],
+            **provenance(outcome),
+            "identity": task.identity,
+        }
 
     @cached_property
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
@@ -647,7 +652,7 @@ class StudyResults:
         tidy = self._tidy
         return tidy[(tidy["metric"] == metric) & (tidy["query_set"] == query_set)]
 
-    def _scale(self, metric: str, task: Task) -> Scale:
+    def _scale(self, task: Task) -> Scale:
         """Return the scale on which the score of a query is read."""
         what = task.identity
         try:
@@ -655,7 +660,7 @@ class StudyResults:
             return as_metric(what["metric"]).scale(query, **what["params"])
         # A third-party metric may not be installed here.
         except (LookupError, TypeError, ValueError):
-            return self._metrics[metric].scale
+            return self._metrics[task.place["metric"]].scale
 
     @cached_property
     def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
@@ -723,6 +728,11 @@ class StudyResults:
         return columns
 
 
+# Columns of the tidy table about the model and about the task.
+_OF_MODEL = ["base_model", "mitigation"]
+_OF_TASK = [*provenance(Outcome()), "identity", "distances"]
+# What the rows of a matrix are, if not models.
+_INDEX = {"correlations": "ranking"}
 # Columns of a model that is not open yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 
