@@ -9,11 +9,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from typing import Any, NamedTuple
 
 from wefe._checks import import_library
-from wefe.study._tasks import close_units
+from wefe.study._tasks import close_unit
 
 
 class Call(NamedTuple):
@@ -26,9 +26,10 @@ class Call(NamedTuple):
     done: Callable[[Future[Any]], Call | None]
 
 
-def run_calls(calls: Iterable[Call], executors: Iterable[Executor]) -> None:
-    """Run calls, one at a time on each executor."""
-    waiting, free = deque(calls), list(executors)
+def run_calls(calls: Iterable[Call], executors: Callable[[], Iterable[Executor]]) -> None:
+    """Run calls, one at a time on each executor; executors are started only if they are needed."""
+    waiting = deque(calls)
+    free = list(executors()) if waiting else []
     running: dict[Future[Any], tuple[Call, Executor]] = {}
 
     def start(call: Call, executor: Executor) -> None:
@@ -39,11 +40,19 @@ def run_calls(calls: Iterable[Call], executors: Iterable[Executor]) -> None:
             start(waiting.popleft(), free.pop())
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             call, executor = running.pop(future)
+            free.append(executor)
             following = call.done(future)
-            if following is None:
-                free.append(executor)
-            else:
-                start(following, executor)
+            if following is not None:
+                start(following, free.pop())
+
+
+def executors_of(
+    engine: str, scheduler: str | None, n_jobs: int | None, n_models: int
+) -> AbstractContextManager[list[Executor]]:
+    """Return the executors of a study: a cluster's, this process, or worker processes."""
+    if engine == "dask":
+        return cluster(scheduler)
+    return here() if n_jobs is None else processes(min(n_jobs, n_models))
 
 
 @contextmanager
@@ -51,7 +60,7 @@ def here() -> Iterator[list[Executor]]:
     try:
         yield [_Here()]
     finally:
-        close_units()
+        close_unit()
 
 
 class _Here(Executor):
@@ -67,12 +76,8 @@ class _Here(Executor):
 @contextmanager
 def processes(n: int) -> Iterator[list[Executor]]:
     """Return executors with one process each, so that a crash affects only one of them."""
-    executors = [_OneProcess() for _ in range(n)]
-    try:
-        yield list(executors)
-    finally:
-        for executor in executors:
-            executor.kill()
+    with ExitStack() as stack:
+        yield [stack.enter_context(_OneProcess()) for _ in range(n)]
 
 
 class _OneProcess(Executor):
@@ -89,13 +94,13 @@ class _OneProcess(Executor):
             if self._pool is not None:
                 return self._pool.submit(function, *args)  # type: ignore[no-any-return]
         except process_executor.BrokenProcessPool:
-            self.kill()
+            self.shutdown()
         self._pool = ProcessPoolExecutor(1, initializer=_begin, initargs=(os.getpid(),))
         return self._pool.submit(function, *args)  # type: ignore[no-any-return]
 
-    def kill(self) -> None:
+    def shutdown(self, wait: bool = True, **_: bool) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool.shutdown(wait=wait, kill_workers=True)
 
 
 def _begin(caller: int) -> None:

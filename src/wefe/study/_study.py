@@ -307,30 +307,23 @@ def _compute(
     only: set[int] | None = None,
 ) -> int:
     from wefe.models.formats._source import available_cores
-    from wefe.study import _executors
+    from wefe.study._executors import executors_of
     from wefe.study._run import Run
 
-    n_processes = min(n_jobs or 1, len(planned.units))
-    if n_processes > 1:
-        # Share the cores among the processes.
-        n_threads = max(1, available_cores() // n_processes)
-        units = [replace(unit, n_threads=n_threads) for unit in planned.units]
-        planned = planned._replace(units=units)
-    if engine == "dask":
-        opened = _executors.cluster(scheduler)
-    else:
-        opened = _executors.here() if n_jobs is None else _executors.processes(n_processes)
+    # Processes share the cores.
+    n_threads = max(1, available_cores() // min(n_jobs or 1, len(planned.units)))
+    units = [replace(unit, n_threads=n_threads) for unit in planned.units]
+    run = Run(planned._replace(units=units), store, only)
+    opened = executors_of(engine, scheduler, n_jobs, len(units))
     name = planned.plan.name
-    run = Run(planned, store, only)
     with ExitStack() as stack:
-        # A finished study needs neither processes nor a cluster.
         executors = cache(lambda: stack.enter_context(opened))
         to_open = run.to_open(reopen=reopen)
         with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
-            run.open(to_open, executors() if to_open else [], bar.update)
+            run.open(to_open, executors, bar.update)
         missing = run.missing()
-        with progress_bar(run.n_waiting, name, "task", progress) as bar:
-            run.compute(missing, executors() if missing else [], bar.update)
+        with progress_bar(sum(len(own) for _, own in missing), name, "task", progress) as bar:
+            run.compute(missing, executors, bar.update)
     return run.n_computed
 
 

@@ -6,12 +6,11 @@ Everything that goes to another process is plain data or picklable.
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
 from pathlib import Path
@@ -182,27 +181,23 @@ def _one_thread() -> threadpool_limits:
     return threadpool_limits(1, "blas")
 
 
-# Models open in this process, one per thread that runs tasks.
-_open: dict[int, tuple[Unit, OpenedUnit]] = {}
+# Each thread keeps its last model open.
+_last = threading.local()
 
 
 def _model_of(unit: Unit) -> OpenedUnit:
-    """Return the opened model of a unit; each thread keeps its last model open."""
-    place = threading.get_ident()
-    known = _open.get(place)
-    if known is None or (known[0] is not unit and _token(known[0]) != _token(unit)):
-        _open.pop(place, None)
-        known = _open[place] = unit, OpenedUnit(unit)
-    return known[1]
+    """Return the opened model of a unit."""
+    token = unit.entry, unit.identity, [task.digest for task in unit.tasks.values()]
+    if getattr(_last, "token", None) != token:
+        close_unit()
+        _last.opened, _last.token = OpenedUnit(unit), token
+    opened: OpenedUnit = _last.opened
+    return opened
 
 
-def _token(unit: Unit) -> Any:
-    return unit.entry, unit.identity, [task.digest for task in unit.tasks.values()]
-
-
-def close_units() -> None:
-    """Close the models that this process has open."""
-    _open.clear()
+def close_unit() -> None:
+    """Close the model that this thread has open."""
+    vars(_last).clear()
 
 
 def _changed(entry: TableEntry | EncoderEntry) -> str:
@@ -271,21 +266,21 @@ class OpenedUnit:
 def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
     fingerprint = cache(Fingerprints(base).of)
     prints = {task: fingerprint(words) for task, words in _needed(unit).items()}
+    # An encoder has a vector for every word.
+    n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
     about = {
-        "n_words_read": None if unit.entry.is_encoder else len(base),
+        "n_words_read": n_words,
         "dim": base.dim,
         "held": base.held,
         "dtype": str(base.dtype),
         "prompt": getattr(base, "prompt", None),
     }
-    info = {}
-    for label in dict.fromkeys(task.model for task in unit.tasks.values()):
-        own = {prints[task.id] for task in unit.tasks.values() if task.model == label}
-        info[label] = {**about, "fingerprint": digest(sorted(own))}
-    # An encoder has a vector for every word.
-    queries = {} if unit.entry.is_encoder else unit.queries
+    used: dict[str, set[str]] = {}
+    for task in unit.tasks.values():
+        used.setdefault(task.model, set()).add(prints[task.id])
+    info = {label: {**about, "fingerprint": digest(sorted(own))} for label, own in used.items()}
     lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
-    return Opened(prints, {key: words for key, words in lost.items() if words}, info)
+    return Opened(prints, lost, info)
 
 
 @dataclass(frozen=True)
@@ -332,41 +327,30 @@ def _needed(unit: Unit) -> dict[str, frozenset[str] | None]:
     needed: dict[str, frozenset[str] | None] = {}
     for task in unit.tasks.values():
         fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix)
-        if fitted is None or asked is None:
-            needed[task.id] = None
-        else:
-            needed[task.id] = asked | {(prefix or "") + word for word in fitted}
+        is_whole = fitted is None or asked is None
+        needed[task.id] = None if is_whole else asked.union((prefix or "") + w for w in fitted)
     return needed
-
-
-def _needs_vocabulary(task: Task) -> bool:
-    """Return whether a task uses more words than those of its query or criterion."""
-    if task.kind in ("score", "interval", "warnings"):
-        return get_metric(task.identity["metric"]).needs_vocabulary
-    return task.kind == "explore"
 
 
 def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | None:
     """Return the words that a task may look up; None for the whole vocabulary."""
-    identity = task.identity
-    forms = identity.get("preprocessors")
-    words: Iterable[str] = ()
-    if _needs_vocabulary(task):
+    what, words = task.identity, ()
+    if task.kind == "explore" or ("metric" in what and get_metric(what["metric"]).needs_vocabulary):
         return None
-    if "query" in identity:
-        return _forms_of_query(unit.queries[identity["query"]], prefix, json.dumps(forms))
-    if task.kind == "quality":
-        benchmark = unit.benchmarks[identity["benchmark"]]
-        if benchmark.kind == "analogy":
-            return None
-        words = benchmark.words
-    elif task.kind == "direction":
+    if "query" in what:
+        forms = json.dumps(what.get("preprocessors"))
+        return _forms_of_query(unit.queries[what["query"]], prefix, forms)
+    if task.kind == "direction":
         from wefe.datasets import load_criterion
 
         # Definitional sets ship with the package.
-        criterion = load_criterion(identity["criterion"], offline=True)
-        words = itertools.chain.from_iterable(criterion.definitional_sets)
-    checked = check_preprocessors(forms)
+        words = sum(load_criterion(what["criterion"], offline=True).definitional_sets, ())
+    if task.kind == "quality":
+        benchmark = unit.benchmarks[what["benchmark"]]
+        if benchmark.kind == "analogy":
+            return None
+        words = benchmark.words
+    checked = check_preprocessors(what.get("preprocessors"))
     return frozenset(form for word in words for form in variants(word, checked, prefix))
 
 
