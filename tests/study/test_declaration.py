@@ -120,17 +120,17 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"models": [{"source": "a/x.txt"}, {"source": "b/x.vec.gz"}]},
             "key 'models', number 2, key 'name': number 1 is also called 'x'; give one of them",
         ),
-        ({"queries": [{"set": "gender", "name": "Overall"}]}, "'Overall' is another name here"),
+        ({"queries": [{"set": "gender", "name": "Overall"}]}, "something else is called 'Overall'"),
         (
             {"models": [{"source": "demo"}, {"source": "x", "name": "demo (HD)"}],
              "mitigations": [{**INLP, "name": "HD"}]},
-            "key 'mitigations', number 1, key 'name': a model is called 'demo (HD)'",
+            "key 'mitigations', number 1, key 'name': something else is called 'demo (HD)'",
         ),
         (
             {"models": [{"source": "demo"}, ENCODER], "mitigations": [{**INLP, "models": ["b"]}]},
-            "key 'mitigations', number 1, key 'models': 'b' is an encoder",
+            "key 'models', number 1: 'b' is no model with a source",
         ),
-        ({"models": [ENCODER], "mitigations": [INLP]}, "key 'models': 'b' is an encoder; mitig"),
+        ({"models": [ENCODER], "mitigations": [INLP]}, "'models': all models are encoders, which m"),
         ({"mitigations": [{**INLP, "models": ["dem"]}]}, "key 'models', number 1: 'dem' is no"),
         (
             {"external": [{"name": "Q", "best": "higher", "scores": {"dem": 1}}]},

@@ -15,7 +15,7 @@ from wefe.debias import HardDebias
 from wefe.silhouette import bias_silhouette
 from wefe.study import Study, StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
-from wefe.study._verify import _difference
+from wefe.study._study import _difference
 
 FORMS = {"preprocessors": [{}, {"lowercase": True}]}
 HARD = {"method": "hard-debias", "criterion": "gender", "name": "hard", "models": ["whole"]}

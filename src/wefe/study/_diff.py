@@ -98,9 +98,10 @@ class StudyDiff:
         return bool(is_same) and bool(self._n_compared)
 
     @property
-    def _n_compared(self) -> dict[str, int]:
-        counts = {name: len(self.rows(name)) for name in ("scores", "quality", "audits")}
-        return {name: n for name, n in counts.items() if n}
+    def _n_compared(self) -> list[str]:
+        counts = {"scores": "", "quality": "of ", "audits": "of "}
+        sizes = {f"{of}{name}": len(self.rows(name)) for name, of in counts.items()}
+        return [f"{n:,} {what}" for what, n in sizes.items() if n]
 
     def rows(self, table: str = "scores") -> pd.DataFrame:
         """Return the rows of one table, without the column 'table'.
@@ -149,16 +150,13 @@ class StudyDiff:
             For example 'no difference in 6 scores'.
         """
         if self.is_empty:
-            listed = [
-                f"{n:,} {'scores' if name == 'scores' else f'of {name}'}"
-                for name, n in self._n_compared.items()
-            ]
-            return f"no difference in {'; nor in '.join(listed)}"
-        parts = []
-        for name in _TABLES:
-            statuses = self.rows(name)["status"].value_counts(sort=False)
-            text = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
-            parts += [f"{name}: {text}"] if len(statuses.index.difference(list(_SAME))) else []
+            return f"no difference in {'; nor in '.join(self._n_compared)}"
+        counts = {name: self.rows(name)["status"].value_counts(sort=False) for name in _TABLES}
+        parts = [
+            f"{name}: {', '.join(f'{n:,} {status}' for status, n in own.items())}"
+            for name, own in counts.items()
+            if not _SAME.issuperset(own.index)
+        ]
         parts += [f"settings changed: {len(self.settings)}"] if len(self.settings) else []
         return "; ".join(parts) or "there is nothing to compare"
 
@@ -297,9 +295,9 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
     from wefe.retrieval._audit import groups_of
 
     for task, outcome in results.of_kind("retrieval"):
-        about = {"table": "audits", "model_name": task.model, "query_set": task.place["audit"]}
+        about: dict[Any, Any] = {"table": "audits", "query_set": task.place["audit"]}
+        about |= {"model_name": task.model, **provenance(outcome)}
         about |= {"nan_reason": outcome.why, "identity": task.identity}
-        about |= provenance(outcome)
         attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
         for attribute in dict.fromkeys(attributes):
             found = [(attribute, IMPACT, math.nan), (attribute, GAP, math.nan)]
@@ -348,8 +346,9 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     ]
     for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
         if task.kind in ("quality", "silhouette", "direction"):
-            about = {"model_name": task.model, "identity": task.identity, **provenance(outcome)}
-            rows.append({**about, **_described(task, outcome.value or {})})
+            about: dict[Any, Any] = {"model_name": task.model, "identity": task.identity}
+            about |= provenance(outcome) | _described(task, outcome.value or {})
+            rows.append(about)
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
     return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])
 
@@ -526,13 +525,17 @@ def plain(text: str) -> str:
 
 def markdown_table(frame: pd.DataFrame) -> str:
     """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
-    shown = [markdown_text if name in _PROSE else markdown_name for name in frame]
-    lines = [_line(markdown_text(str(name).replace("_", " ")) for name in frame)]
+    cells = frame.astype(object).apply(
+        lambda column: column.map(markdown_text if column.name in _PROSE else markdown_name)
+    )
     numbers = set(frame.select_dtypes("number"))
-    lines.append("|" + "|".join("--:" if name in numbers else "---" for name in frame) + "|")
-    for row in frame.itertuples(index=False):
-        lines.append(_line(show(value) for show, value in zip(shown, row, strict=True)))
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            _line(markdown_text(str(name).replace("_", " ")) for name in frame),
+            "|" + "|".join("--:" if name in numbers else "---" for name in frame) + "|",
+            *map(_line, cells.itertuples(index=False)),
+        ]
+    )
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -561,10 +564,10 @@ def markdown_text(value: Any) -> str:
     >>> print(markdown_text("*is* like @team"))
     \*is\* like `@team`
     """
-    if value is None or value is pd.NA or value != value:
+    if pd.isna(value) is True:
         return ""
     if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
+        return ("no", "yes")[int(value)]
     if isinstance(value, int | float | np.number):
         return f"{value:.4g}"
     words = plain(str(value)).split(" ")

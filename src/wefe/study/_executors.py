@@ -10,40 +10,31 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import Any, NamedTuple
+from typing import Any
 
 from wefe._checks import import_library
 from wefe.study._tasks import close_unit
 
 
-class Call(NamedTuple):
-    """A function call, and a callback for its result."""
+def completed(
+    calls: deque[tuple[Any, ...]], executors: Callable[[], Iterable[Executor]]
+) -> Iterator[tuple[Any, Future[Any]]]:
+    """Run calls (a label, a function, its arguments) and yield the labels of finished ones.
 
-    # Function and arguments are picklable.
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    # Takes the finished future; returns the next call for the same executor, if any.
-    done: Callable[[Future[Any]], Call | None]
-
-
-def run_calls(calls: Iterable[Call], executors: Callable[[], Iterable[Executor]]) -> None:
-    """Run calls, one at a time on each executor; executors are started only if they are needed."""
-    waiting = deque(calls)
-    free = list(executors()) if waiting else []
-    running: dict[Future[Any], tuple[Call, Executor]] = {}
-
-    def start(call: Call, executor: Executor) -> None:
-        running[executor.submit(call.function, *call.arguments)] = call, executor
-
-    while waiting or running:
-        while waiting and free:
-            start(waiting.popleft(), free.pop())
+    Each executor runs one call at a time. What you add to the left of `calls` for a finished call
+    goes to the same executor. Executors are started only if there are calls.
+    """
+    free = list(executors()) if calls else []
+    running: dict[Future[Any], tuple[Any, Executor]] = {}
+    while calls or running:
+        while calls and free:
+            label, *call = calls.popleft()
+            executor = free.pop()
+            running[executor.submit(*call)] = label, executor
         for future in wait(running, return_when=FIRST_COMPLETED).done:
-            call, executor = running.pop(future)
+            label, executor = running.pop(future)
             free.append(executor)
-            following = call.done(future)
-            if following is not None:
-                start(following, free.pop())
+            yield label, future
 
 
 def executors_of(

@@ -72,29 +72,36 @@ _TYPES: dict[str, Any] = {**dict.fromkeys(_WHOLE, "Int64"), "biased": "boolean"}
 
 
 def explored(tasks: Sequence[tuple[Task, Outcome]]) -> Explored | None:
-    if not tasks:
-        return None
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
-    for task, outcome in tasks:
-        value = outcome.value or {}
-        page = value.get("page") or {}
-        place = {"model_name": task.model, **task.place}
-        state = {"nan_reason": value.get("nan_reason") or page.get("nan_reason")}
-        state |= provenance(outcome)
-        if "word" in place:
-            # A word without a page has one row, without a group.
-            groups = _of_groups(page) if page else [{}]
-            rows["words"] += ({**page, **place, **row, **state} for row in groups)
-        else:
-            ratio = page.get("explained_variance_ratio") or [None]
-            rows["models"].append({**page, **place, "explained_variance": ratio[0], **state})
-        for name in ("distribution", "extremes", "neighbors"):
-            rows[name] += ({**place, **row} for row in page.get(name, ()))
-    return Explored(**{name: _table(rows[name], columns) for name, columns in _COLUMNS.items()})
+    rows = [row for pair in tasks for row in _rows(*pair)]
+    tables = {
+        name: _table([row for of, row in rows if of == name], columns)
+        for name, columns in _COLUMNS.items()
+    }
+    return Explored(**tables) if tasks else None
+
+
+def _rows(task: Task, outcome: Outcome) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a page, each with the name of its table."""
+    value = outcome.value or {"page": None}
+    page = value["page"] or {}
+    place = {"model_name": task.model, **task.place}
+    reason = value.get("nan_reason") or page.get("nan_reason")
+    state = {**place, "nan_reason": reason, **provenance(outcome)}
+    if "word" in place:
+        for row in _of_groups(page):
+            yield "words", {**page, **row, **state}
+    else:
+        ratio = page.get("explained_variance_ratio", [None])
+        yield "models", {**page, "explained_variance": ratio[0], **state}
+    for name in ("distribution", "extremes", "neighbors"):
+        yield from ((name, {**place, **row}) for row in page.get(name, ()))
 
 
 def _of_groups(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in page["shares"]:
+    """Yield a row per group; a word without a page has one row, without a group."""
+    if not page:
+        yield {}
+    for row in page.get("shares", ()):
         if row["group"] in page["projection"]:
             numbers = {name: row[of] for of, name in _OF_SHARES.items()}
             projection = page["projection"][row["group"]]

@@ -10,6 +10,7 @@ import os
 import re
 import typing
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -247,18 +248,18 @@ class SilhouetteEntry(Part):
 
     def pick(self, queries: Sequence[Query]) -> list[Query]:
         """Return the selected queries of a query set, in the template of the metric."""
-        metric = metric_names()[self.metric]()
-        fitting = list(dict.fromkeys(sub for query in queries for sub in metric.subqueries(query)))
+        subqueries = metric_names()[self.metric]().subqueries
+        fitting = list(dict.fromkeys(chain.from_iterable(map(subqueries, queries))))
         if self.query is None:
             return fitting
         whole = [query for query in queries if query.query_name == self.query]
-        chosen = [sub for query in whole for sub in metric.subqueries(query)]
+        chosen = list(chain.from_iterable(map(subqueries, whole)))
         chosen = chosen or [query for query in fitting if query.query_name == self.query]
         if not chosen:
-            names = [query.query_name for query in (*queries, *fitting)]
+            names = dict.fromkeys(query.query_name for query in (*queries, *fitting))
             what = f"no query of {self.query_set!r} that {self.metric} takes"
             with blaming("silhouettes", self.metric, "query"):
-                raise ValueError(no_such(self.query, list(dict.fromkeys(names)), what))
+                raise ValueError(no_such(self.query, names, what))
         return chosen
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any, Literal, TypeAlias, get_args
@@ -21,7 +21,7 @@ from wefe.study._diff import (
     markdown_text,
     measured,
 )
-from wefe.study._plan import Plan
+from wefe.study._plan import Plan, Task
 from wefe.study._results import StudyResults
 
 On: TypeAlias = Literal["aggregated", "scores"]
@@ -309,7 +309,7 @@ def limits_of_rankings(
         limits[IMPACT] = 1 - check_share("min_impact_ratio", ratio)
     if gap is not None:
         limits[GAP] = check_number("max_gap", gap, 0)
-    if limits and not any(task.kind == "retrieval" for task in plan.tasks):
+    if limits and not plan.settings.get("retrieval"):
         raise ValueError(
             "min_impact_ratio and max_gap are for audits of rankings, and the study has no "
             "[[retrieval]]."
@@ -362,13 +362,13 @@ def _judged(
     """Yield one row per limit on the mean of some scores."""
     for place, unit in scores.groupby(_UNIT, sort=False):
         names = _names(place)
-        if place[0] in limits:
-            yield names | _limited(unit, limits[place[0]])
+        if names["metric"] in limits:
+            yield names | _limited(unit, limits[names["metric"]])
         if increase is not None:
             yield names | _increased(unit, *increase, allow_new)
 
 
-def _names(place: Iterable[str]) -> _Row:
+def _names(place: Any) -> _Row:
     return {name: each or None for name, each in zip(_NAMES, place, strict=True)}
 
 
@@ -435,15 +435,18 @@ def _gone(scores: pd.DataFrame, allow_gone: bool) -> Iterator[_Row]:
 def _notes_of_study(
     results: StudyResults, baseline: StudyResults | None, limits: Mapping[str, float]
 ) -> Iterator[str]:
+    def is_checked(task: Task) -> bool:
+        measures: dict[str, set[object]] = {
+            "score": {task.place.get("metric")},
+            "retrieval": {IMPACT, GAP},
+        }
+        own = measures.get(task.kind, set())
+        return bool(own if baseline is not None else own & {*limits})
+
     for part in results.plan.query_sets:
         if part.left_out:
             yield f"queries of {part.name!r} that were not asked: {len(part.left_out)}"
-    others = []
-    for task, _ in (*results.failed, *results.missing):
-        measures = {"score": {task.place.get("metric")}, "retrieval": {IMPACT, GAP}}
-        checked = measures.get(task.kind, set())
-        if not (checked & {*limits} if baseline is None else checked):
-            others.append(task.name)
+    others = [task.name for task, _ in (*results.failed, *results.missing) if not is_checked(task)]
     if others:
         yield f"tasks without a limit that were not computed: {len(others)} (first: {others[0]})"
     if baseline is not None and baseline.plan.name != results.plan.name:

@@ -259,20 +259,20 @@ class Plan:
         """
         queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
         jobs = [Task(model="", **job) for job in data["jobs"]]
+        sets = (
+            {
+                **part,
+                "queries": tuple(map(queries.__getitem__, part["queries"])),
+                "left_out": tuple(map(tuple, part["left_out"])),
+            }
+            for part in data["query_sets"]
+        )
         return cls(
             data["name"],
             data["description"],
             tuple(PlannedModel(**model) for model in data["models"]),
-            tuple(
-                PlannedQuerySet(
-                    part["name"],
-                    tuple(queries[key] for key in part["queries"]),
-                    part["weight"],
-                    tuple(map(tuple, part["left_out"])),
-                )
-                for part in data["query_sets"]
-            ),
-            tuple(_metric_from_data(metric) for metric in data["metrics"]),
+            tuple(PlannedQuerySet(**part) for part in sets),
+            tuple(map(_metric_from_data, data["metrics"])),
             tuple(replace(jobs[number], model=model) for model, number in data["tasks"]),
             queries,
             data["settings"],

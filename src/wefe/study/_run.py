@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError, Executor, Future
 from typing import TYPE_CHECKING, Any
 
 from wefe._same_words import left_out, tell_left_out
-from wefe.study._executors import Call, run_calls
+from wefe.study._executors import completed
 from wefe.study._plan import digest
 from wefe.study._store import Row, Store
 from wefe.study._tasks import Opened, Result, Unit, describe, open_unit, run_tasks
@@ -51,18 +52,13 @@ class Run:
         executors: Callable[[], Iterable[Executor]],
         advance: Callable[[int], object],
     ) -> None:
-        def call(unit: Unit) -> Call:
-            def done(future: Future[Opened]) -> None:
-                advance(1)
-                opened, reason = _result(future)
-                if reason is None:
-                    self._opened[unit.entry.label] = opened
-                else:
-                    self._fail(unit.entry.label, unit.entry.label, reason)
-
-            return Call(open_unit, (unit,), done)
-
-        run_calls(map(call, units), executors)
+        for unit, future in completed(deque((unit, open_unit, unit) for unit in units), executors):
+            advance(1)
+            opened, reason = _result(future)
+            if reason is None:
+                self._opened[unit.entry.label] = opened
+            else:
+                self._fail(unit.entry.label, unit.entry.label, reason)
 
     def missing(self) -> list[tuple[Unit, list[int]]]:
         """Return the tasks to compute, by model; tasks with the same key are computed once."""
@@ -75,7 +71,7 @@ class Run:
         settled = {row.key for row in present if row.value is not None}
         missing = []
         for unit in opened:
-            wanted = {self._keys[at]: at for at in reversed(unit.tasks) if at in self._only}
+            wanted = {self._keys[at]: at for at in reversed([*unit.tasks]) if at in self._only}
             own = sorted(at for key, at in wanted.items() if key not in settled)
             settled.update(wanted)
             missing += [(unit, own)] if own else []
@@ -91,22 +87,21 @@ class Run:
     ) -> None:
         """Compute results and store each of them immediately."""
 
-        def call(unit: Unit, left: list[int]) -> Call:
-            def done(future: Future[Any]) -> Call | None:
+        def call(unit: Unit, left: list[int]) -> tuple[Any, ...]:
+            prints = self._opened[unit.entry.label].prints
+            return (unit, left), run_tasks, unit, left, prints, self._without
+
+        calls = deque(call(*each) for each in missing)
+        try:
+            for (unit, left), future in completed(calls, executors):
                 results, reason = _result(future)
                 if reason is not None:
                     # The call or its process died, so all tasks of the model fail.
                     results = dict.fromkeys(left, Result(None, reason=reason))
                 self._enter(results)
                 advance(len(results))
-                others = [at for at in left if at not in results]
-                return call(unit, others) if others else None
-
-            opened = self._opened[unit.entry.label]
-            return Call(run_tasks, (unit, left, opened.prints, self._without), done)
-
-        try:
-            run_calls((call(*each) for each in missing), executors)
+                if others := [at for at in left if at not in results]:
+                    calls.appendleft(call(unit, others))
         finally:
             self._keep()
 

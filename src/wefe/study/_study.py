@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import platform
 import sys
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, cached_property
@@ -15,9 +16,12 @@ from importlib import metadata
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wefe._checks import check_bool, check_choice, check_n_jobs
+import numpy as np
+import pandas as pd
+
+from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int
 from wefe._progress import progress_bar
-from wefe.study._plan import Plan
+from wefe.study._plan import Outcome, Plan
 from wefe.study._results import StudyResults
 from wefe.study._store import Row, Store, now, study_key
 
@@ -215,7 +219,7 @@ class Study:
         with Store(self.results_path if results is None else results) as store:
             before = store.one("study", study_key(planned.plan.name)) or {"run": {}}
             other = before["run"].get("study_file")
-            if other is not None and other != file:
+            if other not in (None, file):
                 logger.warning(
                     "%s had a study called %r of %s; it now shows that of %s",
                     *(store.path, planned.plan.name, other, file),
@@ -293,6 +297,111 @@ class Study:
         }
         listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
         return f"<{type(self).__name__} {plan.name!r}: {listed}>"
+
+
+def verify(
+    study: Study,
+    results: StudyResults,
+    n: int = 20,
+    *,
+    tolerance: float = 1e-9,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Recompute a random sample of results and compare them.
+
+    Parameters
+    ----------
+    study : Study
+        The study; its models must be available.
+    results : StudyResults
+        The results to verify.
+    n : int, default=20
+        Number of results to draw; all of them if there are fewer.
+    tolerance : float, default=1e-9
+        Largest difference of two numbers that counts as equal. On one machine they agree exactly.
+    random_state : int, optional
+        Seed of the draw; None for a new sample each time.
+    n_jobs, progress : optional
+        As in :meth:`Study.run`.
+
+    Returns
+    -------
+    DataFrame
+        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (infinite if
+        anything but a number differs), 'passed', and 'reason' if the result is not reproduced.
+
+    Raises
+    ------
+    ValueError
+        If `n` is less than 1, no result is available, or the study file changed since the run.
+
+    Examples
+    --------
+    >>> from wefe.study import Study, verify
+    >>> study = Study.example()
+    >>> results = study.run(":memory:", progress=False)
+    >>> bool(verify(study, results, n=3, progress=False)["passed"].all())
+    True
+    """
+    check_positive_int("n", n)
+    done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
+    if not done:
+        raise ValueError("there are no results to verify yet. Run the study first.")
+    if [task.id for task in study.plan.tasks] != [task.id for task in results.plan.tasks]:
+        raise ValueError(
+            "the study file has changed since the study was run. Run it again, or verify with the "
+            "old file."
+        )
+    generator = np.random.default_rng(random_state)
+    drawn = sorted(generator.choice(done, min(n, len(done)), replace=False).tolist())
+    again = study._again(set(drawn), n_jobs, progress)
+    rows = []
+    for at in drawn:
+        task, before, after = results.plan.tasks[at], results.outcomes[at], again.outcomes[at]
+        difference = _difference(_shown(before.value), _shown(after.value))
+        passed = difference <= tolerance
+        reason = None if passed else _why(before, after)
+        place = ", ".join(task.place.values())
+        rows.append((task.kind, task.model, place, difference, passed, reason))
+    columns = ["kind", "model_name", "place", "largest_difference", "passed", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _why(before: Outcome, after: Outcome) -> str:
+    if after.status == "done" and before.key != after.key:
+        return "the vectors of the model or the version of wefe have changed"
+    return after.reason or "the numbers, texts or words differ"
+
+
+def _shown(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a result without the encoded resamples of its interval."""
+    return {key: part for key, part in (value or {}).items() if key != "distances"}
+
+
+def _difference(one: Any, other: Any) -> float:
+    """Return the largest difference of the numbers in plain data; infinite if more differs."""
+    leaves, others = dict(_leaves(one)), dict(_leaves(other))
+    if list(leaves) != list(others):
+        return math.inf
+    return max((_apart(leaf, others[place]) for place, leaf in leaves.items()), default=0.0)
+
+
+def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the numbers and texts in plain data with their places."""
+    if not isinstance(value, Mapping | list):
+        yield place, value
+        return
+    for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from _leaves(part, (*place, key))
+
+
+def _apart(one: Any, other: Any) -> float:
+    # A bool is no number here.
+    if {type(one), type(other)} <= {int, float}:
+        return float(abs(one - other))
+    return 0.0 if one == other and type(one) is type(other) else math.inf
 
 
 def _compute(

@@ -10,9 +10,10 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -31,7 +32,6 @@ from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.results import WordUse
-from wefe.study._fingerprint import source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
 
@@ -236,7 +236,7 @@ class OpenedUnit:
 
     def _check_files(self) -> None:
         """Raise an error if the files changed, because tasks read vectors from them at any time."""
-        if source_identity(self.unit.entry) != self.unit.identity:
+        if self.unit.entry.identity() != self.unit.identity:
             raise RuntimeError(_changed(self.unit.entry))
 
     def _make_place(self, label: str) -> Place:
@@ -327,14 +327,16 @@ def _needed(unit: Unit) -> dict[str, frozenset[str] | None]:
     needed: dict[str, frozenset[str] | None] = {}
     for task in unit.tasks.values():
         fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix)
-        is_whole = fitted is None or asked is None
-        needed[task.id] = None if is_whole else asked.union((prefix or "") + w for w in fitted)
+        needed[task.id] = None
+        if fitted is not None and asked is not None:
+            needed[task.id] = asked.union((prefix or "") + word for word in fitted)
     return needed
 
 
 def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | None:
     """Return the words that a task may look up; None for the whole vocabulary."""
-    what, words = task.identity, ()
+    what = task.identity
+    words: Iterable[str] = ()
     if task.kind == "explore" or ("metric" in what and get_metric(what["metric"]).needs_vocabulary):
         return None
     if "query" in what:
@@ -344,7 +346,7 @@ def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | No
         from wefe.datasets import load_criterion
 
         # Definitional sets ship with the package.
-        words = sum(load_criterion(what["criterion"], offline=True).definitional_sets, ())
+        words = chain(*load_criterion(what["criterion"], offline=True).definitional_sets)
     if task.kind == "quality":
         benchmark = unit.benchmarks[what["benchmark"]]
         if benchmark.kind == "analogy":
@@ -427,24 +429,25 @@ def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_direction
     from wefe.datasets import load_criterion
 
-    criterion = load_criterion(what["criterion"], offline=True)
-    try:
-        audit = audit_direction(criterion, place.model, preprocessors=what["preprocessors"])
-    except ValueError as error:  # no set is complete
-        return {"audit": None, "nan_reason": str(error)}
-    return {"audit": _nameless(audit.to_json()), "nan_reason": None}
+    criterion, forms = load_criterion(what["criterion"], offline=True), what["preprocessors"]
+
+    def audit() -> dict[str, Any]:
+        return _nameless(audit_direction(criterion, place.model, preprocessors=forms).to_json())
+
+    return _or_reason("audit", audit, ValueError)  # no set is complete
 
 
 def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.silhouette import bias_silhouette
 
-    query, params = place.unit.queries[what["query"]], {"metric_params": what["params"]}
-    options = {**params, **what["options"], "progress": False}
-    try:
-        silhouette = bias_silhouette(what["metric"], query, place.model, **options)
-    except UnanswerableError as error:
-        return {"silhouette": None, "nan_reason": str(error)}
-    return {"silhouette": _nameless(silhouette.to_json()), "nan_reason": None}
+    query, options = place.unit.queries[what["query"]], {**what["options"], "progress": False}
+    options["metric_params"] = what["params"]
+
+    def silhouette() -> dict[str, Any]:
+        found = bias_silhouette(what["metric"], query, place.model, **options)
+        return _nameless(found.to_json())
+
+    return _or_reason("silhouette", silhouette, UnanswerableError)
 
 
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -455,33 +458,34 @@ def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+    # No set is complete, or the word is lacking or has no direction.
+    return _or_reason("page", lambda: _page(place, **what), KeyError, ValueError)
+
+
+def _page(
+    place: Place,
+    criterion: str,
+    preprocessors: Sequence[Mapping[str, Any]],
+    word: str | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     from wefe.embeddings import get_embeddings_from_set
     from wefe.explore import bias_directions, model_page, word_page
 
-    model, forms = place.model, what["preprocessors"]
-    before = model if place.original is None else place.original
-    word = what.get("word")
-    try:
-        if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
-            return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
-        # Directions of the original model show what a mitigation left.
-        directions = bias_directions(before, what["criterion"], preprocessors=forms)
-        options: dict[str, Any] = {"preprocessors": forms}
-        if word is None:
-            options |= {name: what[name] for name in ("n", "among")}
-            page = model_page(model, directions, **options).to_dict()
-        else:
-            options |= {"k": what["k"], "theta": what["theta"], "original": place.original}
-            page = word_page(model, word, directions, **options).to_dict()
-    except (KeyError, ValueError) as error:  # no set is complete, or the word has no direction
-        return {"page": None, "nan_reason": str(error.args[0])}
+    forms, model = preprocessors, place.model
+    if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
+        raise ValueError(f"the model lacks the word {word!r}")
+    # Directions of the original model show what a mitigation left.
+    directions = bias_directions(place.original or model, criterion, preprocessors=forms)
+    options["preprocessors"] = forms
+    if word is None:
+        page = model_page(model, directions, **options).to_dict()
+    else:
+        page = word_page(model, word, directions, original=place.original, **options).to_dict()
     # Store no model name, because models with equal vectors share the page.
-    left_out = ("model", "caveat", "map", "map_method")
-    kept = {key: part for key, part in page.items() if key not in left_out}
-    for rows in ("distribution", "extremes"):
-        for row in kept.get(rows, ()):
-            del row["model"]
-    return {"page": kept, "nan_reason": None}
+    for row in (page, *page.get("distribution", ()), *page.get("extremes", ())):
+        row.pop("model", None)
+    return {key: part for key, part in page.items() if key not in ("caveat", "map", "map_method")}
 
 
 def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -492,6 +496,16 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     options = {**what, "names": names, "frequency": known_frequencies(names)}
     encoder: Any = place.model
     return {"audit": audit_ranking(encoder, **options).to_dict()}
+
+
+def _or_reason(
+    key: str, compute: Callable[[], dict[str, Any]], *errors: type[Exception]
+) -> dict[str, Any]:
+    """Return a result, or the reason why there is none."""
+    try:
+        return {key: compute(), "nan_reason": None}
+    except errors as error:
+        return {key: None, "nan_reason": str(error.args[0])}
 
 
 def _nameless(text: str) -> dict[str, Any]:
