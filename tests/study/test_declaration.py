@@ -130,7 +130,7 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"models": [{"source": "demo"}, ENCODER], "mitigations": [{**INLP, "models": ["b"]}]},
             "key 'models', number 1: 'b' is no model with a source",
         ),
-        ({"models": [ENCODER], "mitigations": [INLP]}, "'models': all models are encoders, which m"),
+        ({"models": [ENCODER], "mitigations": [INLP]}, "'models': all models are encoders, which"),
         ({"mitigations": [{**INLP, "models": ["dem"]}]}, "key 'models', number 1: 'dem' is no"),
         (
             {"external": [{"name": "Q", "best": "higher", "scores": {"dem": 1}}]},

@@ -151,11 +151,12 @@ class StudyDiff:
         """
         if self.is_empty:
             return f"no difference in {'; nor in '.join(self._n_compared)}"
-        counts = {name: self.rows(name)["status"].value_counts(sort=False) for name in _TABLES}
         parts = [
-            f"{name}: {', '.join(f'{n:,} {status}' for status, n in own.items())}"
-            for name, own in counts.items()
-            if not _SAME.issuperset(own.index)
+            f"{name}: {', '.join(f'{n:,} {status}' for status, n in counts.items())}"
+            for name in _TABLES
+            if not _SAME.issuperset(
+                (counts := self.rows(name)["status"].value_counts(sort=False)).index
+            )
         ]
         parts += [f"settings changed: {len(self.settings)}"] if len(self.settings) else []
         return "; ".join(parts) or "there is nothing to compare"

@@ -141,8 +141,7 @@ def _with_siblings(path: Path) -> Iterator[Path]:
         stem, suffix = os.path.splitext(name)
         of_npy = path.suffix in (".npy", ".npz") and suffix in _OF_NPY
         if (
-            name == path.name
-            or name.startswith(f"{path.name}.")
+            f"{name}.".startswith(f"{path.name}.")
             or (path.suffix == ".safetensors" and name in _OF_SAFETENSORS)
             or (of_npy and stem in (path.stem, "vocab", "vocabulary", "words"))
         ):

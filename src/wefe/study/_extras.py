@@ -11,6 +11,7 @@ import re
 import typing
 from collections.abc import Callable, Sequence
 from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
@@ -256,7 +257,7 @@ class SilhouetteEntry(Part):
         chosen = list(chain.from_iterable(map(subqueries, whole)))
         chosen = chosen or [query for query in fitting if query.query_name == self.query]
         if not chosen:
-            names = dict.fromkeys(query.query_name for query in (*queries, *fitting))
+            names = dict.fromkeys(map(attrgetter("query_name"), (*queries, *fitting)))
             what = f"no query of {self.query_set!r} that {self.metric} takes"
             with blaming("silhouettes", self.metric, "query"):
                 raise ValueError(no_such(self.query, names, what))

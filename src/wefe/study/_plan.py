@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -258,7 +258,6 @@ class Plan:
             The original plan.
         """
         queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
-        jobs = [Task(model="", **job) for job in data["jobs"]]
         sets = (
             {
                 **part,
@@ -273,7 +272,7 @@ class Plan:
             tuple(PlannedModel(**model) for model in data["models"]),
             tuple(PlannedQuerySet(**part) for part in sets),
             tuple(map(_metric_from_data, data["metrics"])),
-            tuple(replace(jobs[number], model=model) for model, number in data["tasks"]),
+            tuple(Task(model=model, **data["jobs"][number]) for model, number in data["tasks"]),
             queries,
             data["settings"],
         )

@@ -101,7 +101,8 @@ def _text(error: Any, table: type[Part]) -> str:
     text = re.sub(r"^\w+ should ", "must ", text)
     if kind == "list_type" and isinstance(value, dict):
         return f"{text}; tables that can occur several times have double brackets: [[...]]"
-    hint = nearest(value, re.findall(r"'([^']*)'", text)) if kind == "literal_error" else ""
+    choices = {"literal_error": re.findall(r"'([^']*)'", text)}
+    hint = nearest(value, choices.get(kind, []))
     return f"{text}; got {shown(value)}.{hint}"
 
 

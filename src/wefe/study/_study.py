@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -349,7 +350,8 @@ def verify(
     done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
     if not done:
         raise ValueError("there are no results to verify yet. Run the study first.")
-    if [task.id for task in study.plan.tasks] != [task.id for task in results.plan.tasks]:
+    asked, was_asked = (list(map(attrgetter("id"), each.plan.tasks)) for each in (study, results))
+    if asked != was_asked:
         raise ValueError(
             "the study file has changed since the study was run. Run it again, or verify with the "
             "old file."

@@ -305,7 +305,7 @@ class Place:
 
             # Look up only this query: the sentences found depend on all requested words.
             with self.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
-                params["contexts"] = find_contexts([query], (line.strip() for line in lines))
+                params["contexts"] = find_contexts([query], map(str.strip, lines))
         if metric.takes_original and self.original is not None:
             params["original"] = self.original
         if not metric.encodes_texts:
