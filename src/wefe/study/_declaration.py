@@ -54,10 +54,7 @@ _FOLDER = Path(__file__).parent / "files"
 
 
 class Declaration(Part):
-    """The content of a study file, as an immutable pydantic model.
-
-    :func:`read_declaration` makes one from a file, :class:`Study` from a dict. Tables may be given
-    as dicts. ``study_file("demo")`` explains every key.
+    """The content of a study file, an immutable pydantic model; the file 'demo' explains every key.
 
     Parameters
     ----------
@@ -68,7 +65,7 @@ class Declaration(Part):
     random_state : int, default=0
         Seed of everything random, in [0, 2**32).
     offline : bool, default=False
-        Whether to download nothing. Queries that need a download are left out.
+        Leave out queries that need a download.
     results : str, optional
         Results file, relative to the study file. Default: the study file's name with ``.db``.
     models : list of dict
@@ -97,7 +94,7 @@ class Declaration(Part):
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
     retrieval : list of dict, optional
         Ranking audits: 'queries', 'documents' and options of :func:`wefe.retrieval.audit_ranking`.
-        A study with ranking audits needs no queries and metrics.
+        They need no queries and metrics.
     limits : dict, optional
         Limits for :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
         'min_impact_ratio', 'max_gap'.
@@ -171,8 +168,8 @@ class Declaration(Part):
         Returns
         -------
         list of (TableEntry, MitigationEntry)
-            Entries of `models` and `mitigations`, ordered by mitigation. Encoders are never
-            mitigated. Random methods use the seed of the study unless their parameters set one.
+            In the order of `mitigations`, without encoders. Random methods use the seed of the
+            study unless their parameters set one.
         """
         return [
             (model, mitigation.seeded(self.random_state))
@@ -301,9 +298,8 @@ def study_file(name: str = "demo") -> str:
     Parameters
     ----------
     name : str, default='demo'
-        A name from :func:`list_study_files`. 'demo' explains every section and runs offline. The
-        others are studies of published papers without their models; :func:`wefe.replicate` runs
-        them.
+        A name from :func:`list_study_files`: 'demo', which explains every section and runs offline,
+        or a published study without its models (see :func:`wefe.replicate`).
 
     Returns
     -------

@@ -6,7 +6,7 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -53,17 +53,15 @@ class StudyDiff:
     tolerance : float
         Largest difference of two scores that counts as equal.
     table : DataFrame
-        One row per item of either study, identified by 'table' ('scores', 'aggregated', 'ranks',
-        'quality' or 'audits'), 'model_name', 'query_set', 'query_name' and 'metric' (or the ranked
-        column, the benchmark, the audited quantity). Ranks are among the models that both studies
-        have. The other columns are
+        One row per item of either study: 'table' ('scores', 'aggregated', 'ranks' among the models
+        of both studies, 'quality' or 'audits'), 'model_name', 'query_set', 'query_name', 'metric'
+        (or the ranked column, the benchmark, the audited quantity), and
 
         - 'before', 'after', 'change': the score, the rank, the robustness of a silhouette, or the
           share of variance of the first component of a bias direction
-        - 'bias_before', 'bias_after', 'bias_change': distance from no bias
-        - 'relative_change': of that distance; 0.1 means 10 % more
-        - 'beyond_interval': whether the change exceeds half the width of the wider bootstrap
-          interval
+        - 'bias_before', 'bias_after', 'bias_change': distance from no bias; 'relative_change' of it
+          (0.1 means 10 % more)
+        - 'beyond_interval': whether the change exceeds half of the wider bootstrap interval
         - 'p_value_before', 'p_value_after'
         - 'status': 'equal', 'changed', 'p-value changed', 'interval changed', 'details changed'
           (other items of a benchmark, another curve), 'NaN before', 'NaN after', 'NaN in both',
@@ -220,9 +218,7 @@ class StudyDiff:
 
 
 def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> StudyDiff:
-    """Compare two results: a study before and after a change, or two studies.
-
-    Scores are matched by the names of their model, query set, query and metric.
+    """Compare two results; scores match by the names of model, query set, query and metric.
 
     Parameters
     ----------
@@ -244,8 +240,6 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
 
     Examples
     --------
-    Compare a study with a copy that uses other words:
-
     >>> from wefe.study import Study, diff
     >>> data = Study.example().declaration.canonical()
     >>> before = Study(data).run(":memory:", progress=False)
@@ -475,27 +469,23 @@ def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
 
 
 def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:
-    one, other = _settings_of(before), _settings_of(after)
-    for part in before.plan.query_sets:
-        # Query sets of only one study show up in the scores.
-        for also in (also for also in after.plan.query_sets if also.name == part.name):
-            one[f"weight: {part.name}"], other[f"weight: {part.name}"] = part.weight, also.weight
+    # Query sets of only one study show up in the scores.
+    shared = before._query_sets.keys() & after._query_sets.keys()
+    one, other = _settings_of(before, shared), _settings_of(after, shared)
     rows = [
-        (name, *(_as_json(side.get(name)) for side in (one, other)))
-        for name in dict.fromkeys([*one, *other])
+        (name, one.get(name), other.get(name))
+        for name in one | other
         if one.get(name) != other.get(name)
     ]
     return pd.DataFrame(rows, columns=["setting", "before", "after"], dtype=object)
 
 
-def _settings_of(results: StudyResults) -> dict[str, Any]:
-    settings = results.plan.settings
+def _settings_of(results: StudyResults, shared: Collection[str]) -> dict[str, str]:
+    settings, sets = results.plan.settings, results.plan.query_sets
     parts = {f"aggregation: {name}": value for name, value in settings["aggregation"].items()}
-    return parts | {f"external: {column['name']}": column for column in settings["external"]}
-
-
-def _as_json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
+    parts |= {f"external: {column['name']}": column for column in settings["external"]}
+    parts |= {f"weight: {part.name}": part.weight for part in sets if part.name in shared}
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in parts.items()}
 
 
 # Readable tables
@@ -559,8 +549,7 @@ def markdown_name(value: Any) -> str:
 def markdown_text(value: Any) -> str:
     r"""Return a value as text that Markdown shows literally.
 
-    Numbers get four digits; None and NaN become empty. Words that Markdown would turn into links or
-    mentions become code.
+    Numbers get four digits; None and NaN become empty; what would be a link or mention is code.
 
     >>> print(markdown_text("*is* like @team"))
     \*is\* like `@team`

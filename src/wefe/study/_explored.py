@@ -19,10 +19,10 @@ class Explored(NamedTuple):
     Attributes
     ----------
     models : DataFrame
-        One row per model and criterion: 'n_sets' and 'n_sets_lost' (definitional sets that are
-        complete in the model, and others), 'explained_variance' (share of the variance along the
-        first principal direction), 'n_words_lost' (out-of-vocabulary words of `distribution`), then
-        'nan_reason', 'status', 'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
+        One row per model and criterion: 'n_sets' and 'n_sets_lost' (complete and incomplete
+        definitional sets), 'explained_variance' (share along the first principal direction),
+        'n_words_lost' (out-of-vocabulary words of `distribution`), then 'nan_reason', 'status',
+        'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
     distribution : DataFrame
         One row per word set: 'set', 'group' (None if there are two groups; positive projections are
         then on the side of the first), 'n', 'mean', 'std', 'mean_abs', and quantiles '1 %' to '99
@@ -32,10 +32,9 @@ class Explored(NamedTuple):
     words : DataFrame
         One row per requested word and group: 'word', 'group', 'projection' onto it,
         'neighbor_share' (neighbours on its side), 'chance_low' and 'chance_high' (interval of that
-        share for random words of similar frequency). These columns are the same for all groups:
-        'leans_to' (a group, or 'no clear direction'), 'direct_bias', 'percentile',
-        'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are missing), 'status' and so on.
-        A word without results has one row, without a group.
+        share for random words of similar frequency); then, equal for all groups, 'leans_to' (a
+        group, or 'no clear direction'), 'direct_bias', 'percentile', 'proximity_bias',
+        'n_neighbors', 'nan_reason', 'status' and so on. A word without results has one row.
     neighbors : DataFrame
         One row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
         'indirect_bias', 'biased'.

@@ -292,9 +292,8 @@ class RetrievalEntry(Part):
 
     @property
     def label(self) -> str:
-        return self.name or (
-            Path(self.documents).stem if isinstance(self.documents, str) else "retrieval"
-        )
+        file = self.documents if isinstance(self.documents, str) else "retrieval"
+        return self.name or Path(file).stem
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Any]:
         """Return the arguments of :func:`wefe.retrieval.audit_ranking` as plain data."""

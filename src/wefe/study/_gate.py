@@ -46,10 +46,10 @@ class GateReport:
     Attributes
     ----------
     table : DataFrame
-        One row per limit, metric, query set and model (and query, if ``on="scores"``): 'limit'
-        ('max' or 'increase'), 'metric', 'query_set', 'query_name', 'model_name', 'n_scores' (number
-        of scores in 'value'), 'value' (distance from no bias), 'baseline', 'most' (largest value
-        that passes), 'margin' ('most' minus 'value'), 'passed' and 'reason'.
+        One row per limit ('max' or 'increase'), metric, query set, model and, with ``on="scores"``,
+        query: 'limit', 'metric', 'query_set', 'query_name', 'model_name', 'n_scores', 'value' (mean
+        distance from no bias), 'baseline', 'most' (largest value that passes), 'margin' ('most'
+        minus 'value'), 'passed' and 'reason'.
     notes : tuple of str
         Remarks that do not affect the outcome.
 
@@ -174,8 +174,8 @@ def check(
 ) -> GateReport:
     """Check the results of a study against limits.
 
-    Values are distances from the score that means no bias (0 for WEAT, 1 for ECT and MAC), so
-    scores on both sides of it do not cancel out.
+    Values are distances from the score that means no bias, so scores on both sides of it (0 for
+    WEAT, 1 for ECT and MAC) do not cancel out.
 
     Parameters
     ----------
@@ -185,22 +185,20 @@ def check(
         Metric (label or name, in any case) -> largest distance that passes, 0 or more. Default:
         [limits] of the study file, unless `max_increase` is given.
     min_impact_ratio, max_gap : float, optional
-        Limits for each attribute of a ranking audit: the lowest impact ratio of a group (0.8 is the
-        four-fifths rule) and the largest gap between the mean scores of two groups. Default:
-        [limits].
+        In ranking audits, the lowest impact ratio of a group (0.8 is the four-fifths rule) and the
+        largest gap between the mean scores of two groups. Default: [limits].
     max_increase : str or float, optional
         How much a value may exceed the baseline: relative ('10%') or absolute (0.05). An increase
         below 1e-6 counts as rounding. Default: [limits], if no `max_bias` or a `baseline` is given.
     baseline : StudyResults, optional
         Results to compare with, matched by model, query set, query and metric.
     on : {'aggregated', 'scores'}, default='aggregated'
-        Check the mean distance over the queries of each query set, or every score. In ranking
-        audits: the mean gap, or the gap of every query, because opposite gaps cancel in the mean.
+        Check the mean distance over each query set, or every score; in ranking audits the gap of
+        the means, or of every query, because opposite gaps cancel in the mean.
     allow_new, allow_gone : bool, default=False
         Whether scores may be missing from the baseline, or scores of the baseline from the study.
     allow_nan : bool, default=False
-        Whether to ignore NaN scores, as long as some scores remain. Scores that could not be
-        computed always fail.
+        Whether to ignore NaN scores if others remain. Scores that were not computed always fail.
 
     Returns
     -------

@@ -71,18 +71,17 @@ class Task:
     Attributes
     ----------
     kind : str
-        'score', 'interval' (of that score), 'warnings' (of its audit), 'mitigation' (how a model
-        was made), 'words' (lookup of a query), 'direction' (audit of a bias direction),
-        'silhouette', 'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'
-        (a ranking audit).
+        'score', 'interval' and 'warnings' of that score, 'mitigation' (how a model was made),
+        'words' (lookup of a query), 'direction' (audit of a bias direction), 'silhouette',
+        'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'.
     model : str
         Label of the model.
     place : dict of str
         Labels that locate the result, depending on the kind: 'metric', 'query_set', 'query' (or
         subquery), 'criterion', 'word', 'benchmark', 'audit'.
     identity : dict
-        Everything that determines the result, except the vectors. Contains the digest of the query;
-        ``Plan.queries`` has the query itself.
+        Everything that determines the result, except the vectors; the query by its digest in
+        ``Plan.queries``.
 
     Examples
     --------

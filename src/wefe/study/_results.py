@@ -229,9 +229,8 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            The last column is the aggregate. A query without a score for some model is left out of
-            it; with ``missing = "models"``, that model instead. A model with a failed task has no
-            aggregate.
+            The last column is the aggregate, without queries that some model has no score for
+            (or without such models: ``missing = "models"``) and models with a failed task.
         """
         metric, query_set = self._place(metric, query_set)
         matrix = scores_matrix(self._part(metric, query_set))
@@ -306,8 +305,8 @@ class StudyResults:
     def compare_models(self, one: str, other: str) -> pd.DataFrame:
         """Compare two models by each metric, for each query set and overall.
 
-        All words are resampled, in the same way for both models, as in
-        :func:`wefe.comparison.compare_models`. Queries are weighted as in :meth:`aggregated`.
+        Words are resampled as in :func:`wefe.comparison.compare_models`, queries weighted as in
+        :meth:`aggregated`.
 
         Parameters
         ----------
@@ -390,10 +389,8 @@ class StudyResults:
         """
         from wefe.silhouette import Silhouette
 
-        return [
-            (task, Silhouette.from_json(json.dumps(value)))
-            for task, value in self._values("silhouette", "silhouette")
-        ]
+        found = self._values("silhouette", "silhouette")
+        return [(task, Silhouette.from_json(json.dumps(value))) for task, value in found]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return the audits of bias directions with their tasks.
@@ -476,11 +473,10 @@ class StudyResults:
         Parameters
         ----------
         folder : path
-            Created if it does not exist. Outdated tables of an earlier export are removed, other
-            files are kept.
+            Created if needed. Tables of an earlier export are replaced, other files kept.
         format : {'csv', 'json', 'parquet'}, default='csv'
-            'json' writes a list of records per file, with null for NaN. 'csv' puts an apostrophe
-            before a text that a spreadsheet would read as a formula.
+            'json' is a list of records, with null for NaN. In 'csv', an apostrophe stands before
+            what a spreadsheet would read as a formula.
 
         Returns
         -------

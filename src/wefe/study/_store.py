@@ -43,10 +43,7 @@ class Row(NamedTuple):
 
 
 class Store:
-    """Results by the hash of their inputs; several runs may share the file.
-
-    Writes are atomic. SQLite cannot lock files on network drives.
-    """
+    """Results by the hash of their inputs; runs may share the file, but not on a network drive."""
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path, self._creates = str(path), create

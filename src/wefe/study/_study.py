@@ -22,6 +22,7 @@ import pandas as pd
 
 from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int
 from wefe._progress import progress_bar
+from wefe._visible import count
 from wefe.study._plan import Outcome, Plan
 from wefe.study._results import StudyResults
 from wefe.study._store import Row, Store, now, study_key
@@ -55,7 +56,8 @@ _EXAMPLE: Mapping[str, Any] = {
     "metrics": [{"metric": "weat-es"}, {"metric": "ect"}],
     "mitigations": [{"method": "hard-debias", "criterion": "gender"}],
 }
-_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "transformers")
+_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn")
+_LARGE_PACKAGES = ("torch", "transformers")
 
 
 class Study:
@@ -175,16 +177,16 @@ class Study:
         Parameters
         ----------
         results : path, optional
-            The results file, by default `results_path`; ':memory:' for none. Its results are reused
-            where vectors, query, metric, parameters and the version of wefe are the same.
+            The results file, by default `results_path`; ':memory:' for none. Results of the same
+            vectors, query, metric, parameters and version of wefe are reused.
         n_jobs : int, optional
             Number of worker processes; -1 for one per core, None for this process. If a process
             dies, only its model fails.
         engine : {'local', 'dask'}, default='local'
             Compute on this machine or on a Dask cluster (``wefe[dask]``).
         scheduler : str, optional
-            Address of the Dask scheduler, 'tcp://host:8786'. Its workers need wefe and the same
-            paths to the models. Default: the Dask client of this process, or a new local cluster.
+            Address of the Dask scheduler, 'tcp://host:8786', whose workers find the models at the
+            same paths. Default: the Dask client of this process, or a new local cluster.
         reopen : bool, default=False
             Open every model again, even if size and time of its files are unchanged.
         progress : bool, default=True
@@ -290,14 +292,13 @@ class Study:
 
     def __repr__(self) -> str:
         plan = self.plan
-        counts = {
-            "model": len(plan.models),
-            "query set": len(plan.query_sets),
-            "metric": len(plan.metrics),
-            "task": len(plan.tasks),
-        }
-        listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
-        return f"<{type(self).__name__} {plan.name!r}: {listed}>"
+        parts = [
+            count(len(plan.models), "model"),
+            count(len(plan.query_sets), "query set"),
+            count(len(plan.metrics), "metric"),
+            count(len(plan.tasks), "task"),
+        ]
+        return f"<{type(self).__name__} {plan.name!r}: {', '.join(parts)}>"
 
 
 def verify(
@@ -457,15 +458,11 @@ def _n_processes(n_jobs: int | None) -> int | None:
 def _environment() -> dict[str, Any]:
     from wefe import __version__
 
-    packages = {}
-    for name in _PACKAGES:
-        # Only packages in use, not all that are installed.
-        module = {"scikit-learn": "sklearn"}.get(name, name)
-        if module in sys.modules or name in ("numpy", "scipy", "pandas", "scikit-learn"):
-            packages[name] = metadata.version(name)
+    # Of large packages, only those in use.
+    used = [*_PACKAGES, *(name for name in _LARGE_PACKAGES if name in sys.modules)]
     return {
         "wefe": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": packages,
+        "packages": {name: metadata.version(name) for name in used},
     }

@@ -1,7 +1,6 @@
-"""Tasks: open a model, find what its results depend on, and compute missing results.
+"""Tasks: open a model, find what its results depend on, and compute missing results."""
 
-Everything that goes to another process is plain data or picklable.
-"""
+# Everything that goes to another process is plain data or picklable.
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
@@ -169,8 +168,9 @@ def run_tasks(
         opened = _model_of(unit)
         if opened.opened.prints != prints:
             raise RuntimeError(_changed(unit.entry))
+        opened.without = without
         for position in positions:
-            results[position] = opened.run(position, without)
+            results[position] = opened.run(position)
             if time.perf_counter() > end:
                 break
     return results
@@ -231,8 +231,10 @@ class OpenedUnit:
         self.opened = _what_results_depend_on(unit, self.base)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
-        self._metric = cache(as_metric)
+        self.metric = cache(as_metric)
         self._place_of = cache(self._make_place)
+        # Digest of a query -> its words that other models lack.
+        self.without: Mapping[str, Sequence[str]] = {}
 
     def _check_files(self) -> None:
         """Raise an error if the files changed, because tasks read vectors from them at any time."""
@@ -240,18 +242,17 @@ class OpenedUnit:
             raise RuntimeError(_changed(self.unit.entry))
 
     def _make_place(self, label: str) -> Place:
-        mitigation = self.unit.mitigations.get(label)
-        if mitigation is None:
-            return Place(self.unit, self._metric, self.base)
-        model, made = mitigation.apply(self.base)
+        if label not in self.unit.mitigations:
+            return Place(self, self.base)
+        model, made = self.unit.mitigations[label].apply(self.base)
         model.name = label
-        return Place(self.unit, self._metric, model, self.base, made)
+        return Place(self, model, self.base, made)
 
-    def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
+    def run(self, position: int) -> Result:
         task = self.unit.tasks[position]
         start = time.perf_counter()
         try:
-            place = replace(self._place_of(task.model), without=without)
+            place = self._place_of(task.model)
             # Log messages about words and NaN are part of every result.
             with noted([]):
                 value = plain(_RUN[task.kind](place, task.identity))
@@ -287,18 +288,19 @@ def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
 class Place:
     """The environment of a task: a model, original or mitigated, and shared data of the study."""
 
-    unit: Unit
-    metric: Callable[[str], BaseMetric]
+    opened: OpenedUnit
     model: WordEmbeddingModel
     #: The model before its mitigation, for what compares with it.
     original: WordEmbeddingModel | None = None
     #: How it was mitigated.
     made: Mapping[str, Any] = field(default_factory=dict)
-    #: Digest of a query -> its words that other models lack.
-    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> Unit:
+        return self.opened.unit
 
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
-        metric, query = self.metric(what["metric"]), self.unit.queries[what["query"]]
+        metric, query = self.opened.metric(what["metric"]), self.unit.queries[what["query"]]
         params, model = dict(what["params"]), self.model
         if what.get("contexts") is not None:
             from wefe.contextual import find_contexts
@@ -311,7 +313,7 @@ class Place:
         if not metric.encodes_texts:
             forms = check_preprocessors(params.get("preprocessors"))
             model.prepare([query], forms)
-            lost = self.without.get(what["query"])
+            lost = self.opened.without.get(what["query"])
             if lost:
                 model = hiding(model, [query], lost, forms)
         return metric, query, model, params
