@@ -14,6 +14,7 @@ from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
 from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
+from wefe.study._gate import limits_by_label
 
 CAREER = "Male terms and Female terms wrt Career and Family"
 SENTIMENT = "Male terms and Female terms wrt Positive words and Negative words"
@@ -325,13 +326,13 @@ def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_que
 
 
 @pytest.mark.parametrize(
-    ("label", "name", "expected"),
-    [("", "weates", "weat-es"), ("", "WEAT_es", "weat-es"), ("E", "WEAT-ES", "weat-es"),
-     ("E", "e", "E")],
-)  # fmt: skip
-def test_limits_take_the_names_that_metrics_take(label, name, expected):
-    study = declare(metrics=[{"metric": "weat-es", "label": label}], limits={"max": {name: 1}})
-    assert study.limits.max == {expected: 1}
+    ("label", "name"),
+    [("WEAT-ES", "weates"), ("WEAT-ES", "WEAT_es"), ("E", "WEAT-ES"), ("E", "e")],
+)
+def test_limits_take_the_names_that_metrics_take(label, name):
+    metrics = [{"metric": "weat-es", "label": label}]
+    study = declare(metrics=metrics, limits={"max": {name: 1}}, offline=True)
+    assert limits_by_label(study.limits.max, Study(study).plan) == {label: 1}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -141,8 +140,6 @@ class Declaration(Part):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        limits = self.limits.model_copy(update={"max": _limits_by_name(self)})
-        object.__setattr__(self, "limits", limits)
         checks = (_nothing_asked, _repeated, _taken, _unknown, _for_encoders, _without_weight)
         refuse(problem for check in checks for problem in check(self))
         return self
@@ -328,17 +325,6 @@ def _nothing_asked(study: Declaration) -> Iterator[Problem]:
             yield (key,), "missing"
 
 
-def _limits_by_name(study: Declaration) -> dict[str, float]:
-    """Return the limits under the names that the study gives its metrics."""
-    names = [name for each in reversed(study.metrics) for name in (each.label, each.metric)]
-    known = {**{plain_name(name): name for name in names}, **dict(zip(names, names, strict=True))}
-    limits: dict[str, float] = {}
-    for name, limit in study.limits.max.items():
-        found = known.get(name, known.get(plain_name(name), name))
-        limits[found] = min(limit, limits.get(found, math.inf))
-    return limits
-
-
 def _without_weight(study: Declaration) -> Iterator[Problem]:
     """Find metrics whose query sets all have weight 0."""
     for metric in study.metrics:
@@ -397,7 +383,11 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
     ):
         for position, entry in enumerate(getattr(study, table)):
             yield from unknown((table, position, key), getattr(entry, key), known, what)
-    yield from unknown(("limits", "max"), study.limits.max, metrics, "no metric of this study")
+    plain = set(map(plain_name, metrics))
+    limits = {
+        name: most for name, most in study.limits.max.items() if plain_name(name) not in plain
+    }
+    yield from unknown(("limits", "max"), limits, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:

@@ -19,7 +19,7 @@ from pydantic import (
 )
 
 from wefe.datasets._opened import open_query_set
-from wefe.datasets._queries import shipped_word_set
+from wefe.datasets._queries import QUERY_SETS, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._parameters import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_names
@@ -35,6 +35,7 @@ from wefe.study._schema import (
     check_params,
     existing_file,
     no_such,
+    one_of,
     plain_name,
     refuse,
     repeated,
@@ -266,13 +267,6 @@ class InlineQuery(Part):
         )
 
 
-def _check_published(name: str) -> str:
-    from wefe.datasets._queries import QUERY_SETS
-
-    check_name(name, list(QUERY_SETS), "no published query set")
-    return name
-
-
 def _check_names(queries: list[InlineQuery]) -> list[InlineQuery]:
     titles = [query.to_query().query_name for query in queries]
     refuse(
@@ -291,7 +285,7 @@ class QuerySetEntry(Part):
     #: Name in tables and plots; default: the set or the file.
     name: Name | None = Field(default=None, min_length=1)
     #: A published query set; 'wefe datasets' lists them.
-    set: Annotated[str, AfterValidator(_check_published)] | None = None
+    set: Annotated[str, one_of(lambda: QUERY_SETS, "no published query set")] | None = None
     #: A JSON file of queries, in the format of Query.dict().
     file: Name | None = Field(default=None, min_length=1)
     #: Queries written in the study file: [[queries.query]].

@@ -38,12 +38,12 @@ def completed(
 
 
 def executors_of(
-    engine: str, scheduler: str | None, n_jobs: int | None, n_models: int
+    engine: str, scheduler: str | None, n_jobs: int | None
 ) -> AbstractContextManager[list[Executor]]:
     """Return the executors of a study: a cluster's, this process, or worker processes."""
     if engine == "dask":
         return cluster(scheduler)
-    return here() if n_jobs is None else processes(min(n_jobs, n_models))
+    return here() if n_jobs is None else processes(n_jobs)
 
 
 @contextmanager

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from wefe import datasets
+from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
 from wefe.study._entries import MetricName, check_metric_params
@@ -29,10 +31,10 @@ from wefe.study._schema import (
     check_params,
     existing_file,
     no_such,
+    one_of,
     plain_name,
     refuse,
     shown,
-    unknown,
 )
 
 if TYPE_CHECKING:
@@ -43,15 +45,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def _are_criteria(names: list[str]) -> list[str]:
-    from wefe.datasets import list_criteria
-
-    refuse(unknown((), names, list_criteria(), "no criterion"))
-    return check_once(names)
-
-
 #: Names of criteria that ship with the package: gender, ...
-Criteria: TypeAlias = Annotated[list[str], AfterValidator(_are_criteria)]
+Criteria: TypeAlias = Annotated[
+    list[Annotated[str, one_of(list_criteria, "no criterion")]], AfterValidator(check_once)
+]
 
 
 class AuditEntry(Part):
@@ -126,18 +123,15 @@ class MitigationEntry(Part):
         from wefe.debias._registry import debias_method_name
 
         known = {plain_name(m.__name__): debias_method_name(m) for m in list_debias_methods()}
-        if plain_name(value) not in known:
-            raise ValueError(no_such(value, list(known.values()), "no mitigation method"))
-        return known[plain_name(value)]
+        return check_name(
+            known.get(plain_name(value), value), known.values(), "no mitigation method"
+        )
 
     @field_validator("criterion")
     @classmethod
     def _is_criterion(cls, value: str) -> str:
-        from wefe.datasets import list_criteria
-
-        if not value.endswith(".json"):
-            check_name(value, [*list_criteria(), "FILE.json"], "no criterion")
-        return value
+        known = [*list_criteria(), "FILE.json"]
+        return value if value.endswith(".json") else check_name(value, known, "no criterion")
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
@@ -185,17 +179,15 @@ class MitigationEntry(Part):
 
     def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
         """Return the word sets of the criterion; offline, only those that ship with the package."""
-        from wefe.datasets import list_criteria, load_criterion
-
         with blaming("mitigations", self.label, "criterion"):
             if self.criterion not in list_criteria():
-                return load_criterion(existing_file(self.criterion, base))
+                return datasets.load_criterion(existing_file(self.criterion, base))
             try:
-                return load_criterion(self.criterion, offline=offline)
+                return datasets.load_criterion(self.criterion, offline=offline)
             except ConnectionError as error:
                 why = getattr(error, "short", error)
                 logger.warning("%s: fewer words keep their vectors (%s)", self.criterion, why)
-                return load_criterion(self.criterion, offline=True)
+                return datasets.load_criterion(self.criterion, offline=True)
 
     def ignored(self, criterion: Criterion) -> list[str]:
         """Return the words that keep their vectors."""

@@ -23,6 +23,7 @@ from wefe.study._diff import (
 )
 from wefe.study._plan import Plan, Task
 from wefe.study._results import StudyResults
+from wefe.study._schema import plain_name
 
 On: TypeAlias = Literal["aggregated", "scores"]
 
@@ -278,11 +279,10 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
         )
     for name, limit in max_bias.items():
         most = check_number(f"the limit of {name!r}", limit, 0)
-        plain = str(name).casefold()
         labels = [
             metric.label
             for metric in plan.metrics
-            if plain in (metric.label.casefold(), metric.metric.casefold())
+            if plain_name(str(name)) in (plain_name(metric.label), plain_name(metric.metric))
         ]
         if not labels:
             known = ", ".join(map(repr, names))
@@ -290,7 +290,7 @@ def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, floa
                 f"the study has no metric {name!r}; it has {known}.{nearest(name, names)}"
             )
         # An exact label takes precedence over other spellings.
-        for label in {name} & {*labels} or labels:
+        for label in [name] if name in labels else labels:
             limits[label] = min(most, limits.get(label, math.inf))
     return limits
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +25,7 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
+from wefe.study._schema import repeated
 from wefe.study._tasks import Mitigation, Unit
 
 logger = logging.getLogger(__name__)
@@ -234,20 +233,17 @@ class Planner:
 
 def _check_places(tasks: Sequence[Task]) -> None:
     """Raise an error if two silhouettes have the same place in tables."""
-    silhouettes = [task for task in tasks if task.kind == "silhouette"]
-    places = Counter((task.model, *task.place.values()) for task in silhouettes)
-    for (_, *place), n in places.items():
-        if n > 1:
-            raise ValueError(
-                f"two of [[silhouettes]] are the same: {', '.join(place)}. Remove one, or name "
-                "other models."
-            )
+    places = [(task.model, *task.place.values()) for task in tasks if task.kind == "silhouette"]
+    for position, _ in repeated(places):
+        raise ValueError(
+            f"two of [[silhouettes]] are the same: {', '.join(places[position][1:])}. Remove one, "
+            "or name other models."
+        )
 
 
 def settings_of(declaration: Declaration) -> dict[str, Any]:
     """Return a declaration as plain data, as stored in results files."""
-    data = {**declaration.canonical(), "limits": declaration.limits.model_dump()}
-    return dict(json.loads(json.dumps(data)))
+    return {**declaration.canonical(), "limits": declaration.limits.model_dump(mode="json")}
 
 
 def _registered(metric: str) -> str:

@@ -145,9 +145,15 @@ def no_such(name: str, known: Collection[str], what: str) -> str:
     return f"{name!r} is {what}.{nearest(name, known)} Known: {', '.join(map(repr, known))}"
 
 
-def check_name(name: str, known: Collection[str], what: str) -> None:
+def check_name(name: str, known: Collection[str], what: str) -> str:
     if name not in known:
         raise ValueError(no_such(name, known, what))
+    return name
+
+
+def one_of(known: Callable[[], Collection[str]], what: str) -> AfterValidator:
+    """Return a validator of names, which are listed only when they are needed."""
+    return AfterValidator(lambda name: check_name(name, known(), what))
 
 
 def unknown(

@@ -213,7 +213,7 @@ class Study:
         check_bool("progress", progress)
         if scheduler is not None and engine != "dask":
             raise ValueError("scheduler is for engine='dask'.")
-        n_jobs = _n_processes(n_jobs)
+        check_n_jobs(n_jobs)
         # Plan again, because files may have changed.
         planned = self._make_plan()
         start = time.perf_counter()
@@ -249,13 +249,13 @@ class Study:
         without: Collection[str] = (),
     ) -> StudyResults:
         """Compute some tasks, by position or without some kinds, and store nothing."""
+        check_n_jobs(n_jobs)
         planned = self._make_plan()
         if only is None:
             tasks = enumerate(planned.plan.tasks)
             only = {at for at, task in tasks if task.kind not in without}
         with Store(":memory:") as store:
-            n_processes = _n_processes(n_jobs)
-            _compute(planned, store, n_processes, "local", None, progress=progress, only=only)
+            _compute(planned, store, n_jobs, "local", None, progress=progress, only=only)
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def results(self, results: str | os.PathLike[str] | None = None) -> StudyResults:
@@ -422,11 +422,14 @@ def _compute(
     from wefe.study._executors import executors_of
     from wefe.study._run import Run
 
+    n_cores = available_cores()
+    if n_jobs is not None:
+        n_jobs = min(n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs), len(planned.units))
     # Processes share the cores.
-    n_threads = max(1, available_cores() // min(n_jobs or 1, len(planned.units)))
+    n_threads = max(1, n_cores // (n_jobs or 1))
     units = [replace(unit, n_threads=n_threads) for unit in planned.units]
     run = Run(planned._replace(units=units), store, only)
-    opened = executors_of(engine, scheduler, n_jobs, len(units))
+    opened = executors_of(engine, scheduler, n_jobs)
     name = planned.plan.name
     with ExitStack() as stack:
         executors = cache(lambda: stack.enter_context(opened))
@@ -443,16 +446,6 @@ def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
     """Store the study itself, so that results can be read without the study file."""
     value = {"plan": planned.plan.to_dict(), "models": planned.model_keys, "run": run}
     store.put([Row(study_key(planned.plan.name), "study", value)])
-
-
-def _n_processes(n_jobs: int | None) -> int | None:
-    n_jobs = check_n_jobs(n_jobs)
-    if n_jobs is None or n_jobs > 0:
-        return n_jobs
-    import joblib  # quicker to start without it
-
-    # Ignore joblib.parallel_config, which is for other backends.
-    return int(joblib.effective_n_jobs(n_jobs))
 
 
 def _environment() -> dict[str, Any]:
