@@ -124,7 +124,7 @@ class Outcome:
     status : {'done', 'failed', 'missing'}
         'missing' means not computed yet.
     value : dict or None
-        The result as plain data (NaN is None) if done. Its keys depend on the kind of the task.
+        The result as plain data (NaN is None), with keys that depend on the kind of the task.
     reason : str or None
         Why the task failed.
     key : str or None
@@ -179,14 +179,14 @@ class Plan:
     name, description : str
         Name and description of the study.
     models : tuple of PlannedModel
-        The models: 'label', 'source' (as in the study file), 'is_encoder', 'base' (label of the
-        original model), 'mitigation' (its name; None for original models).
+        The models: 'label', 'source', 'is_encoder', 'base' (label of the original model),
+        'mitigation' (its name, or None).
     query_sets : tuple of PlannedQuerySet
-        The query sets: 'name', 'queries' (before subqueries are generated), 'weight' in overall
-        scores, and 'left_out' (pairs of a query that is not run and the reason).
+        The query sets: 'name', 'queries' (before subqueries), 'weight' in overall scores, and
+        'left_out' (queries that are not run, with the reasons).
     metrics : tuple of PlannedMetric
         The metrics: 'label', 'metric' (name in the study file), 'title' (full name), 'params',
-        'scale' and 'query_sets' (names of those that it is run on).
+        'scale' and 'query_sets' (names).
     tasks : tuple of Task
         The tasks, grouped by model.
     queries : dict of Query

@@ -63,8 +63,8 @@ class StudyResults:
     outcomes : tuple of Outcome
         Outcome of each task, in the order of ``plan.tasks``.
     models : dict of dict
-        Model label -> 'n_words_read', 'dim', 'dtype', 'held' and 'fingerprint' of the model; for
-        encoders also 'prompt', for mitigated models 'mitigation'. Empty for a model never opened.
+        Model label -> 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint', 'prompt' (encoders)
+        and 'mitigation'. Empty for a model never opened.
     run : dict
         The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages', 'n_computed',
         'seconds'.
@@ -210,9 +210,8 @@ class StudyResults:
         Returns
         -------
         DataFrame
-            Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name',
-            those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
-            'finished', 'wefe_version'.
+            Those of :func:`wefe.running.measure`, with 'base_model', 'mitigation', 'status',
+            'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
         """
         return self._tidy.drop(columns=["identity", "distances"])
 
@@ -268,8 +267,8 @@ class StudyResults:
         Parameters
         ----------
         query_set : str, optional
-            A query set, or 'Overall' (the default). 'Overall' also ranks the external columns and
-            the quality column, each in its own order.
+            A query set, or 'Overall' (the default), which also ranks the external columns and the
+            quality column, each in its own order.
 
         Returns
         -------
@@ -317,8 +316,8 @@ class StudyResults:
         -------
         DataFrame
             'query_set', 'metric', 'n_queries', 'difference' (how much farther from no bias the
-            second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty if the
-            study has no bootstrap intervals (``[intervals] n_bootstrap``).
+            second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty without
+            ``[intervals] n_bootstrap``.
 
         Raises
         ------

@@ -61,7 +61,7 @@ _LARGE_PACKAGES = ("torch", "transformers")
 
 
 class Study:
-    """Models, queries and metrics, declared once. Running a study computes only missing results.
+    """Models, queries and metrics, declared once; running a study computes missing results.
 
     Parameters
     ----------
@@ -316,7 +316,7 @@ def verify(
     Parameters
     ----------
     study : Study
-        The study; its models must be available.
+        The study, with its models.
     results : StudyResults
         The results to verify.
     n : int, default=20
@@ -331,8 +331,8 @@ def verify(
     Returns
     -------
     DataFrame
-        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (infinite if
-        anything but a number differs), 'passed', and 'reason' if the result is not reproduced.
+        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (infinite if more
+        than numbers differ), 'passed' and 'reason'.
 
     Raises
     ------
@@ -423,12 +423,13 @@ def _compute(
     from wefe.study._run import Run
 
     n_cores = available_cores()
-    if n_jobs is not None:
+    if engine == "local" and n_jobs is not None:
         n_jobs = min(n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs), len(planned.units))
-    # Processes share the cores.
-    n_threads = max(1, n_cores // (n_jobs or 1))
-    units = [replace(unit, n_threads=n_threads) for unit in planned.units]
-    run = Run(planned._replace(units=units), store, only)
+        # Processes share the cores.
+        n_threads = max(1, n_cores // n_jobs)
+        units = [replace(unit, n_threads=n_threads) for unit in planned.units]
+        planned = planned._replace(units=units)
+    run = Run(planned, store, only)
     opened = executors_of(engine, scheduler, n_jobs)
     name = planned.plan.name
     with ExitStack() as stack:
