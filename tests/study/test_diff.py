@@ -28,8 +28,8 @@ def done(score=0.5, key="k", version="2.0"):
 
 
 def with_interval(score, half_width, p_value=0.5):
-    ends = {"score_lower": score - half_width, "score_upper": score + half_width}
-    return {"score": score, "p_value": p_value, **ends}
+    lower, upper = score - half_width, score + half_width
+    return {"score": score, "p_value": p_value, "score_lower": lower, "score_upper": upper}
 
 
 def test_a_study_does_not_differ_from_itself(two_models):

@@ -42,8 +42,7 @@ def opened(folder, *names):
     ids=["weat-es", "rnd", "rnsb"],
 )
 def test_a_study_gives_what_run_queries_gives(folder, metric, params):
-    lookup = {"own_words": True}
-    results = run(declared(folder, metrics=[metric], random_state=3, lookup=lookup))
+    results = run(declared(folder, metrics=[metric], random_state=3, lookup={"own_words": True}))
     assert results.is_complete
     asked = {
         "metric_params": {**FORMS, "random_state": 3, **params},
@@ -380,6 +379,7 @@ def test_studies_compute_no_p_values_of_words(folder):
     given = declared(folder, metrics=[{"metric": "sc-weat"}, {"metric": "weat-es"}])
     params = [metric.params.get("calculate_p_value") for metric in given.plan.metrics]
     assert params == [None, True]
-    asked = {"metric": "sc-weat", "params": {"calculate_p_value": True}}
-    (metric,) = declared(folder, metrics=[asked]).plan.metrics
+    (metric,) = declared(
+        folder, metrics=[{"metric": "sc-weat", "params": {"calculate_p_value": True}}]
+    ).plan.metrics
     assert metric.params["p_value_method"] == "exact"
