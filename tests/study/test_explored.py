@@ -79,7 +79,7 @@ def test_the_page_of_a_model_is_what_explore_makes_of_it(mitigated, packaged_mod
     spread = row(pages.distribution, **place)
     assert spread["set"].tolist() == ["vocabulary", "female stereotypes", "male stereotypes"]
     columns = page.distribution.select_dtypes("number").columns
-    assert len(columns) == 11
+    assert columns.size == 11
     assert np.allclose(spread[columns].astype(float), page.distribution[columns], atol=1e-12)
     about = row(pages.models, **place).iloc[0]
     assert about["explained_variance"] == page.directions.explained_variance_ratio[0]

@@ -352,14 +352,11 @@ def _taken(study: Declaration) -> Iterator[Problem]:
     """Find names that are taken by something else."""
     models, metrics = study.model_labels, [metric.label for metric in study.metrics]
     columns = [*metrics, *(column.label for column in study.external)]
+    sets, ways = enumerate(study.queries), enumerate(study.mitigations)
     named: list[tuple[Location, str, list[str]]] = [
-        *((("queries", i, "name"), each.label, [OVERALL]) for i, each in enumerate(study.queries)),
+        *((("queries", i, "name"), each.label, [OVERALL]) for i, each in sets),
         *((("external", i, "name"), each.label, metrics) for i, each in enumerate(study.external)),
-        *(
-            (("mitigations", i, "name"), how.label_of(model), models)
-            for i, how in enumerate(study.mitigations)
-            for model in models
-        ),
+        *((("mitigations", i, "name"), how.label_of(m), models) for i, how in ways for m in models),
     ]
     if study.quality is not None:
         named.append((("quality", "name"), study.quality.name, columns))

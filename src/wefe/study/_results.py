@@ -126,12 +126,9 @@ class StudyResults:
             study = store.one("study", study_key(name))
             plan = Plan.from_dict(study["plan"])
             return cls._of(store, plan, study["models"], study["run"])
-        except (LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(
-                f"{store.path} is damaged: {type(error).__name__}: {error}."
-            ) from error
-        except sqlite3.Error as error:
-            raise ValueError(f"{store.path} is damaged: {error}.") from error
+        except (LookupError, TypeError, AttributeError, RecursionError, sqlite3.Error) as error:
+            text = f"{store.path} is damaged: {type(error).__name__}: {error}."
+            raise ValueError(text) from error
 
     @classmethod
     def _of(
