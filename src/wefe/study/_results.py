@@ -531,8 +531,10 @@ class StudyResults:
         for name in self._places:
             about = {"query_set": name}
             yield {"table": "aggregated", **about}, self.aggregated(name)
-            yield {"table": "rankings", **about}, self.rankings(name)
-            yield {"table": "correlations", **about}, self.correlations(name)
+            ranks = self.rankings(name)
+            yield {"table": "rankings", **about}, ranks
+            if ranks.size:
+                yield {"table": "correlations", **about}, self.correlations(name)
         for metric, name in self._totals:
             yield (
                 {"table": "scores", "metric": metric, "query_set": name},
