@@ -14,6 +14,7 @@ from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
 from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
+from wefe.study._gate import limits_by_label
 
 CAREER = "Male terms and Female terms wrt Career and Family"
 SENTIMENT = "Male terms and Female terms wrt Positive words and Negative words"
@@ -120,17 +121,17 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"models": [{"source": "a/x.txt"}, {"source": "b/x.vec.gz"}]},
             "key 'models', number 2, key 'name': number 1 is also called 'x'; give one of them",
         ),
-        ({"queries": [{"set": "gender", "name": "Overall"}]}, "'Overall' is another name here"),
+        ({"queries": [{"set": "gender", "name": "Overall"}]}, "something else is called 'Overall'"),
         (
             {"models": [{"source": "demo"}, {"source": "x", "name": "demo (HD)"}],
              "mitigations": [{**INLP, "name": "HD"}]},
-            "key 'mitigations', number 1, key 'name': a model is called 'demo (HD)'",
+            "key 'mitigations', number 1, key 'name': something else is called 'demo (HD)'",
         ),
         (
             {"models": [{"source": "demo"}, ENCODER], "mitigations": [{**INLP, "models": ["b"]}]},
-            "key 'mitigations', number 1, key 'models': 'b' is an encoder",
+            "key 'models', number 1: 'b' is no model with a source",
         ),
-        ({"models": [ENCODER], "mitigations": [INLP]}, "key 'models': 'b' is an encoder; mitig"),
+        ({"models": [ENCODER], "mitigations": [INLP]}, "'models': all models are encoders, which"),
         ({"mitigations": [{**INLP, "models": ["dem"]}]}, "key 'models', number 1: 'dem' is no"),
         (
             {"external": [{"name": "Q", "best": "higher", "scores": {"dem": 1}}]},
@@ -325,13 +326,13 @@ def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_que
 
 
 @pytest.mark.parametrize(
-    ("label", "name", "expected"),
-    [("", "weates", "weat-es"), ("", "WEAT_es", "weat-es"), ("E", "WEAT-ES", "weat-es"),
-     ("E", "e", "E")],
-)  # fmt: skip
-def test_limits_take_the_names_that_metrics_take(label, name, expected):
-    study = declare(metrics=[{"metric": "weat-es", "label": label}], limits={"max": {name: 1}})
-    assert study.limits.max == {expected: 1}
+    ("label", "name"),
+    [("WEAT-ES", "weates"), ("E", "e")],
+)
+def test_limits_take_the_names_that_metrics_take(label, name):
+    metrics = [{"metric": "weat-es", "label": label}]
+    study = declare(metrics=metrics, limits={"max": {name: 1}}, offline=True)
+    assert limits_by_label(study.limits.max, Study(study).plan) == {label: 1}
 
 
 @pytest.mark.parametrize(
@@ -492,4 +493,3 @@ def test_what_is_no_study_file_is_refused_in_a_line(read, text, says):
     with pytest.raises(ValueError, match=says) as caught:
         read(text)
     assert "study.toml" in str(caught.value)
-    assert not isinstance(caught.value, pydantic.ValidationError)

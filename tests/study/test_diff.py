@@ -28,8 +28,8 @@ def done(score=0.5, key="k", version="2.0"):
 
 
 def with_interval(score, half_width, p_value=0.5):
-    ends = {"score_lower": score - half_width, "score_upper": score + half_width}
-    return {"score": score, "p_value": p_value, **ends}
+    lower, upper = score - half_width, score + half_width
+    return {"score": score, "p_value": p_value, "score_lower": lower, "score_upper": upper}
 
 
 def test_a_study_does_not_differ_from_itself(two_models):
@@ -113,6 +113,12 @@ def test_ranks_are_among_the_models_that_both_have():
     found = diff(one, other)
     assert found.changed("ranks").empty
     assert found.changed()["model_name"].tolist() == ["best"]
+
+
+def test_ranks_of_ties_are_shown_beside_missing_ones():
+    ties = aggregation(ties="average")
+    one, other = (results_of({"RND": {"s": {"q": {"a": 0.5, "b": b}}}}, ties) for b in (0.5, "x"))
+    assert "| 1.5 | NaN after |" in diff(one, other).to_markdown()
 
 
 def test_a_column_of_the_ranking_that_is_gone_is_a_difference():

@@ -41,8 +41,7 @@ def test_a_worker_that_dies_fails_its_model_only(folder, monkeypatch, n_jobs):
 
 def test_a_finished_study_needs_no_cluster(folder):
     results = run(declared(folder))
-    nowhere = "tcp://127.0.0.1:9"
-    again = run(declared(folder), engine="dask", scheduler=nowhere)
+    again = run(declared(folder), engine="dask", scheduler="tcp://127.0.0.1:9")
     pd.testing.assert_frame_equal(tables(results), tables(again))
 
 

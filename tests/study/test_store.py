@@ -77,8 +77,11 @@ def test_a_result_that_was_edited_is_refused_by_name_and_computed_anew(folder):
     study = declared(folder)
     first = run(study)
     task, outcome = first.of_kind("score")[1]
-    change = "UPDATE results SET value = replace(value, '.', '.1') WHERE key = ?"
-    execute(folder / "study.db", change, outcome.key)
+    execute(
+        folder / "study.db",
+        "UPDATE results SET value = replace(value, '.', '.1') WHERE key = ?",
+        outcome.key,
+    )
     read = StudyResults.from_file(folder / "study.db")
     ((failed, outcome),) = read.failed
     assert failed == task

@@ -1,5 +1,6 @@
 """What a study computes, what it computes again, and which words it compares models on."""
 
+import itertools
 import math
 import os
 import shutil
@@ -15,7 +16,7 @@ from wefe.debias import HardDebias
 from wefe.silhouette import bias_silhouette
 from wefe.study import Study, StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
-from wefe.study._verify import _difference
+from wefe.study._study import _difference
 
 FORMS = {"preprocessors": [{}, {"lowercase": True}]}
 HARD = {"method": "hard-debias", "criterion": "gender", "name": "hard", "models": ["whole"]}
@@ -41,8 +42,7 @@ def opened(folder, *names):
     ids=["weat-es", "rnd", "rnsb"],
 )
 def test_a_study_gives_what_run_queries_gives(folder, metric, params):
-    lookup = {"own_words": True}
-    results = run(declared(folder, metrics=[metric], random_state=3, lookup=lookup))
+    results = run(declared(folder, metrics=[metric], random_state=3, lookup={"own_words": True}))
     assert results.is_complete
     asked = {
         "metric_params": {**FORMS, "random_state": 3, **params},
@@ -282,14 +282,12 @@ def test_a_broken_model_fails_alone_and_is_tried_again(folder):
 def test_a_file_that_changes_during_the_study_fails_and_is_read_anew(folder):
     study = declared(folder)
     # Vectors of a mapped file are read when a task needs them, long after it was opened.
-    original, n_scores = _tasks._RUN["score"], []
+    original, n_scores = _tasks._RUN["score"], itertools.count()
 
     def score_and_change(place, what):
         value = original(place, what)
-        if place.unit.entry.label == "whole":
-            n_scores.append(1)
-            if len(n_scores) == 2:
-                change_vector(folder / "whole.txt", "algebra")
+        if place.unit.entry.label == "whole" and next(n_scores) == 1:
+            change_vector(folder / "whole.txt", "algebra")
         return value
 
     with pytest.MonkeyPatch.context() as patch:
@@ -333,7 +331,7 @@ def test_what_was_not_computed_is_missing_and_nan(folder, monkeypatch):
     def enter(self, results):
         if self.n_computed == 3:
             raise KeyboardInterrupt
-        return original(self, results)
+        original(self, results)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_tasks, "CALL_SECONDS", 0)
@@ -356,7 +354,7 @@ def test_verify_computes_a_sample_again(folder):
     assert len(found) == len(results.plan.tasks)
     assert found["passed"].all()
     assert (found["largest_difference"] == 0).all()
-    assert len(verify(study, results, n=2, random_state=1, progress=False)) == 2
+    assert len(verify(study, results, n=2, progress=False)) == 2
     with Store(folder / "study.db") as store:
         (row,) = store.get([results.of_kind("score")[0][1].key]).values()
         store.put([row._replace(value={**row.value, "score": row.value["score"] + 0.5})])
@@ -369,12 +367,11 @@ def test_verify_computes_a_sample_again(folder):
 
 
 def test_the_difference_of_results_is_that_of_their_numbers_if_nothing_else_differs():
-    for one, other, difference in (
-        ({"a": [1, 2.0], "b": None}, {"a": [1.5, 2.0], "b": None}, 0.5),
-        *((one, other, math.inf) for one, other in ((True, 1), (None, 0.0), ([1], [1, 1]))),
-        *((one, other, math.inf) for one, other in (("a", "b"), ("1", 1), ({"a": 1}, {"b": 1}))),
-    ):
-        assert _difference(one, other) == _difference(other, one) == difference
+    one, other = {"a": [1, 2.0], "b": None}, {"a": [1.5, 2.0], "b": None}
+    assert _difference(one, other) == 0.5
+    pairs = [(True, 1), (None, 0.0), ([1], [1, 1]), ("a", "b"), ("1", 1), ({"a": 1}, {"b": 1})]
+    for one, other in pairs:
+        assert _difference(one, other) == _difference(other, one) == math.inf
         assert _difference(one, one) == 0
 
 
@@ -382,6 +379,7 @@ def test_studies_compute_no_p_values_of_words(folder):
     given = declared(folder, metrics=[{"metric": "sc-weat"}, {"metric": "weat-es"}])
     params = [metric.params.get("calculate_p_value") for metric in given.plan.metrics]
     assert params == [None, True]
-    asked = {"metric": "sc-weat", "params": {"calculate_p_value": True}}
-    (metric,) = declared(folder, metrics=[asked]).plan.metrics
+    (metric,) = declared(
+        folder, metrics=[{"metric": "sc-weat", "params": {"calculate_p_value": True}}]
+    ).plan.metrics
     assert metric.params["p_value_method"] == "exact"

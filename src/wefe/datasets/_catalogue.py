@@ -56,9 +56,9 @@ def list_query_sets() -> list[dict[str, Any]]:
     -------
     list of dict
         One per query set: `name`, `what`, `delivery`, `cached` and `source` as in
-        :func:`list_datasets`; `queries`, the number of queries; `queries_offline`, the number
-        without a download; and `paired_targets`, whether word i of one target set belongs to word i
-        of the other, as RIPA and direct bias require.
+        :func:`list_datasets`; `queries` and `queries_offline`, their numbers with and without a
+        download; and `paired_targets`, whether words i of the target sets belong together, as RIPA
+        and direct bias require.
 
     Examples
     --------

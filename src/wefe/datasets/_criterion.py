@@ -13,9 +13,7 @@ from wefe.query import Query
 
 @dataclass(frozen=True)
 class Criterion:
-    """The words that define a bias, with all word sets that mitigation methods use.
-
-    All methods of :mod:`wefe.debias` accept it (``fit(model, criterion=...)``).
+    """The words that define a bias, for mitigation methods (``fit(model, criterion=...)``).
 
     Parameters
     ----------
@@ -29,10 +27,10 @@ class Criterion:
     equalize_sets : sequence of sequences of str, optional
         Tuples that should become equally close to neutral words; by default the definitional sets.
     specific_words : sequence of str, optional
-        Words that rightly belong to a class, such as 'actress'; `transform` should ignore them. The
-        words of the definitional and equalize sets are always added.
+        Words that rightly belong to a class, such as 'actress', and keep their vectors; those of
+        the definitional and equalize sets are always added.
     stereotyped_words : mapping from class name to sequence of str, optional
-        Words that are associated with a class but should not be.
+        Words associated with a class that should not be.
     representatives : sequence of str, optional
         One word per class; by default the first definitional set.
 

@@ -1,8 +1,7 @@
-"""Bulk word lists, from ``WEFE_DATA_DIR``, the cache or their address, in this order.
+"""Bulk word lists, from ``WEFE_DATA_DIR``, the cache or their address, in this order."""
 
-The addresses are branches that may change, so a file whose sha256 differs from
-``data/catalogue/files.json`` is refused. ``WEFE_DATA_DIR`` and the cache have the same layout.
-"""
+# The addresses may change, so each file must have the sha256 of ``data/catalogue/files.json``.
+# ``WEFE_DATA_DIR`` and the cache have the same layout.
 
 import hashlib
 import logging

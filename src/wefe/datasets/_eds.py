@@ -32,8 +32,8 @@ def fetch_eds(
 ) -> dict[str, list[str]]:
     """Fetch the word sets of a study of gender and ethnic stereotypes in a century of texts.
 
-    Words that the published lists repeat, such as 'monstrous', are repeated here. Source: Garg et
-    al., Word embeddings quantify 100 years of gender and ethnic stereotypes, PNAS 2018.
+    Some words are repeated, as published. Source: Garg et al., Word embeddings quantify 100 years
+    of gender and ethnic stereotypes, PNAS 2018.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def fetch_eds(
         - `names_*`: surnames in lower case: asian, black, chinese, hispanic, russian, white;
         - `adjectives_*`: appearance, intelligence, otherization, sensitive;
         - `male_occupations`: at least as many men as women; `female_occupations`: the others;
-        - `occupations_*`: white, black, asian, hispanic: those with the largest share of the group,
-          largest first (earlier releases returned the *smallest* shares).
+        - `occupations_*`: white, black, asian, hispanic: the largest shares of the group, largest
+          first (earlier releases returned the *smallest*).
 
     Raises
     ------
@@ -79,9 +79,9 @@ def fetch_occupation_shares(
 ) -> pd.DataFrame:
     """Fetch the shares of women and men, or of ethnicities, in occupations of the United States.
 
-    Compare them with embeddings by :func:`wefe.explore.correlate_with_statistic`. They come from
-    the tables of :func:`fetch_eds`, in the classification of 1950. Rows are words, not groups of
-    the census: 'physician', 'surgeon' and 'doctor' have equal rows, and are not independent.
+    :func:`wefe.explore.correlate_with_statistic` compares them with embeddings. Source and download
+    are those of :func:`fetch_eds`, in the classification of 1950. Rows are words, not groups of the
+    census: 'physician', 'surgeon' and 'doctor' have equal rows, and are not independent.
 
     Parameters
     ----------
@@ -93,9 +93,9 @@ def fetch_occupation_shares(
     Returns
     -------
     pandas.DataFrame
-        About a hundred rows; the index 'occupation' holds single words in lower case. Columns are
-        `female`, `male`, or `white`, `black`, `asian`, `hispanic`, `aian` (American Indians and
-        Alaska Natives), `multirace`, whose shares sum to 1; and `workers`, their number.
+        Rows by 'occupation', a word in lower case. Columns `female`, `male`, or `white`, `black`,
+        `asian`, `hispanic`, `aian` (American Indians and Alaska Natives), `multirace`, which sum to
+        1; and `workers`, their number.
 
     Raises
     ------

@@ -100,8 +100,8 @@ def load_language_words(language: str) -> pd.DataFrame:
 def grammatical_gender_counts(language: str) -> pd.DataFrame:
     """Count the words of each set by grammatical gender.
 
-    Feminine nouns are closer to female terms for reasons of grammar. An attribute set with more of
-    them therefore seems more female, whatever its words mean.
+    Feminine nouns are closer to female terms for reasons of grammar, so an attribute set with more
+    of them seems more female, whatever its words mean.
 
     Parameters
     ----------
@@ -131,8 +131,8 @@ def grammatical_gender_counts(language: str) -> pd.DataFrame:
 def load_occupations(language: str) -> pd.DataFrame:
     """Load the masculine and feminine forms of occupations.
 
-    Occupations whose feminine form is contested or has another meaning (*música* is music) are left
-    out; :func:`language_notes` lists them.
+    :func:`language_notes` lists what is left out because the feminine form is contested or has
+    another meaning (*música* is music).
 
     Parameters
     ----------
@@ -170,9 +170,8 @@ def load_language_criterion(language: str) -> Criterion:
     -------
     Criterion
         Definitional and equalize sets are the (female, male) pairs of the gender queries. Specific
-        words are these pairs, words and occupations with a form for each sex, and an incomplete
-        list of kin, titles and the body: find more in a model with
-        :func:`wefe.explore.learn_specific_words`. There are no stereotyped words.
+        words are these, words and occupations with a form for each sex, and some kin, titles and
+        the body: :func:`wefe.explore.learn_specific_words` finds more. No stereotyped words.
 
     Examples
     --------
@@ -208,7 +207,7 @@ def load_language_criterion(language: str) -> Criterion:
 
 
 def language_notes(language: str) -> str:
-    """Explain how the words of a language were chosen: what was checked, and what was left out.
+    """Explain which words of a language were chosen, checked and left out.
 
     Parameters
     ----------

@@ -15,10 +15,9 @@ logger = logging.getLogger(__name__)
 
 
 class OpenedQueries(NamedTuple):
-    """Queries that were requested by one name.
+    """Queries of one name; `paired`: whether words i of their target sets belong together.
 
-    `paired` tells whether words i of the target sets belong together (None if unknown), `offline`
-    whether downloads were impossible. `left_out` are queries that need a download, `why` it failed.
+    `left_out` are queries that need a download, which is impossible if `offline`, and `why` it is.
     """
 
     name: str
@@ -65,9 +64,9 @@ def open_query_set(
         n_all = len(left_out) + len(queries)
         logger.warning(
             "%s: %d of %d queries are left out because their words need a download (%s): %s",
-            *(text, len(left_out), n_all, *(_first(each) for each in (why, "; ".join(left_out)))),
+            *(text, len(left_out), n_all, _first(why), _first("; ".join(left_out))),
         )
-    return OpenedQueries(text, queries, known[text], offline, left_out, why if left_out else "")
+    return OpenedQueries(text, queries, known[text], offline, left_out, why)
 
 
 def _first(text: str) -> str:

@@ -91,13 +91,11 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
         `weat`, `gender`, `ethnicity`, `religion`, `case_study` (these three criteria),
         `rnsb_national_origin`, `rnsb_religion`, `bsa`, `age`, `disability`, `sexual_orientation`,
         `socioeconomic_class`, `nationality`, `political_views`, `body_type`, `invented_words` (a
-        control), or gender in another language: `gender_es`, `gender_fr`, `gender_de`, `gender_it`,
-        `gender_nl`, `gender_sv`, `gender_pt`.
+        control), or `gender_es`, `_fr`, `_de`, `_it`, `_nl`, `_sv`, `_pt` in other languages.
     offline : bool, default=False
         Download nothing and leave out the queries of :func:`list_queries_left_out`.
     several_words : bool, default=False
-        Keep descriptors of people such as 'hard-of-hearing', which only encoders can embed. Studies
-        and `wefe measure` do so if all models are encoders.
+        Keep descriptors such as 'hard-of-hearing', as studies do if all models are encoders.
 
     Returns
     -------

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -12,18 +13,21 @@ from wefe._checks import check_bool
 from wefe.datasets._download import fetch_file
 from wefe.datasets._shipped import shipped_word_sets
 
+# Four pairs of words.
+_QUESTION = re.compile(r"\s*[^\s:]+:[^\s:]+(\s+[^\s:]+:[^\s:]+){3}\s*")
+
 
 def load_weat() -> dict[str, list[str]]:
-    """Load the word sets of the ten WEAT tests; :func:`load_weat_queries` has the tests.
+    """Load the word sets of the ten WEAT tests (:func:`load_weat_queries`).
 
     Source: Caliskan et al., Semantics derived automatically from language corpora, Science 2017.
 
     Returns
     -------
     dict of str to list of str
-        32 sets, cased as published: `flowers`, `insects`, `pleasant_5`, `career`, `male_terms` ...
-        A number names the test of a variant. `unpleasant_5a` is for tests 1 and 2, `unpleasant_5b`
-        for tests 3 and 4; `unpleasant_5` is an alias of `unpleasant_5a`.
+        32 sets, cased as published: `flowers`, `pleasant_5`, `male_terms` ... A number names the
+        test of a variant; `unpleasant_5a`, also called `unpleasant_5`, is for tests 1 and 2,
+        `unpleasant_5b` for tests 3 and 4.
 
     Examples
     --------
@@ -34,11 +38,10 @@ def load_weat() -> dict[str, list[str]]:
 
 
 def load_rnsb_identity_terms() -> dict[str, list[str]]:
-    """Load the identity terms of the RNSB paper.
+    """Load the identity terms of the RNSB paper, each of which stands for one group.
 
-    Each term stands for one group. The query sets `rnsb_national_origin` and `rnsb_religion` of
-    :func:`load_query_set` make each a target set of its own. Source: Sweeney and Najafian, A
-    Transparent Framework for Evaluating Unintended Demographic Bias in Word Embeddings, ACL 2019.
+    Source: Sweeney and Najafian, A Transparent Framework for Evaluating Unintended Demographic Bias
+    in Word Embeddings, ACL 2019.
 
     Returns
     -------
@@ -56,22 +59,20 @@ def load_rnsb_identity_terms() -> dict[str, list[str]]:
 def fetch_debias_multiclass() -> dict[str, Any]:
     """Return the word sets of Manzini et al., which ship with the package.
 
-    What the published files call race is called ethnicity here. 'judgemental' is spelled as
-    published; many models only have 'judgmental'. Source: Manzini et al., Black is to Criminal as
-    Caucasian is to Police, NAACL-HLT 2019.
+    Race is called ethnicity here. 'judgemental' is spelled as published; many models only have
+    'judgmental'. Source: Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL-HLT
+    2019.
 
     Returns
     -------
     dict
         As published, with `gender`, `ethnicity` or `religion` for `*`: `*_definitional_sets`,
         tuples of words, one column per group; `*_analogy_templates`, dict of group to stereotyped
-        words; `*_eval_target`, tuples of words, for evaluation.
-
-        As word sets for queries, definitional words and stereotyped words:
+        words; `*_eval_target`, tuples of words, for evaluation. As word sets for queries,
+        definitional and stereotyped words:
 
         - gender: `male_terms`, `female_terms`; `male_roles`, `female_roles`;
-        - ethnicity: `black_terms`, `white_terms`, `asian_terms`; `black_biased_words`,
-          `white_biased_words`, `asian_biased_words`;
+        - ethnicity: `black_terms`, `white_terms`, `asian_terms`; `black_biased_words` and so on;
         - religion: `judaism_terms`, `christianity_terms`, `islam_terms`; `greed`, `conservative`,
           `terrorism`.
 
@@ -91,20 +92,18 @@ def fetch_debiaswe(*, offline: bool = False) -> dict[str, Any]:
     Parameters
     ----------
     offline : bool, default=False
-        Omit the three entries that the first call downloads (28 kB): `gender_specific`,
-        `professions` and `profession_scores`.
+        Omit what the first call downloads (28 kB): `gender_specific`, `professions` and
+        `profession_scores`.
 
     Returns
     -------
     dict
-        - `definitional_pairs`: ten ``[female, male]`` pairs;
-        - `female_terms`, `male_terms`: the words of these pairs (exchanged in earlier releases);
+        - `definitional_pairs`: ten ``[female, male]`` pairs; `female_terms`, `male_terms`: their
+          words (exchanged in earlier releases);
         - `equalize_pairs`: 52 pairs; most, not all, begin with the male word;
-        - `gender_specific_seed`: 218 words chosen by hand;
-        - `gender_specific`: 1441 words learned from them;
-        - `professions`: 320 names;
-        - `profession_scores`: ``[name, definitional, stereotypical]`` for each of them, from -1
-          (female) to 1 (male): 'actress' is female by definition, 'nurse' by stereotype.
+        - `gender_specific_seed`: 218 words; `gender_specific`: 1441 words learned from them;
+        - `professions`: 320 names; `profession_scores`: ``[name, definitional, stereotypical]``
+          from -1 (female) to 1 (male): 'actress' is female by definition, 'nurse' by stereotype.
 
     Examples
     --------
@@ -148,9 +147,8 @@ def fetch_bsa() -> dict[str, list[str]]:
     """Fetch the word lists of Bias Silhouette Analysis; the first call downloads them.
 
     They combine lists of earlier studies. Names are capitalised, and 19 surnames are in both lists
-    of ethnicity, as published. The query set 'bsa' of :func:`load_query_set` has the three queries
-    of the study. Source: M. Spliethöver and H. Wachsmuth, Bias Silhouette Analysis: Towards
-    Assessing the Quality of Bias Metrics for Word Embedding Models, IJCAI 2021.
+    of ethnicity, as published. Source: M. Spliethöver and H. Wachsmuth, Bias Silhouette Analysis:
+    Towards Assessing the Quality of Bias Metrics for Word Embedding Models, IJCAI 2021.
 
     Returns
     -------
@@ -177,10 +175,10 @@ def fetch_gn_glove() -> dict[str, Any]:
     Returns
     -------
     dict
-        - `male_terms`, `female_terms`: 222 words each; word `i` of one list is the counterpart of
-          word `i` of the other, and words with several counterparts are repeated;
-        - `sembias`: 440 questions of four pairs each, male word first in gendered pairs. GN-GloVe
-          was not trained on the definition pairs of the last 40 questions;
+        - `male_terms`, `female_terms`: 222 words each, in pairs; words with several counterparts
+          are repeated;
+        - `sembias`: 440 questions of four pairs, male word first. GN-GloVe was not trained on the
+          definition pairs of the last 40 questions;
         - `sembias_labels`: ``["definition", "none", "none", "stereotype"]``.
 
     Examples
@@ -204,9 +202,8 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
     Parameters
     ----------
     source : {'small', 'gn_glove'} or path, default='small'
-        'small': 40 questions of common words, written for this package. 'gn_glove': the 440
-        published ones (:func:`fetch_gn_glove`). Or a text file with one question per line, its
-        pairs ``a:b`` separated by tabs or spaces.
+        'small': 40 questions of common words. 'gn_glove': the 440 published ones. Or a text file
+        with one question per line, its pairs ``a:b`` separated by tabs or spaces.
 
     Returns
     -------
@@ -233,25 +230,20 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
             f"there is no file {path} with questions. Give a file, 'small' or 'gn_glove'."
         )
     try:
-        questions = parse_sembias(path.read_text(encoding="utf-8"))
+        text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
-    for number, question in enumerate(questions, start=1):
-        complete = all(len(pair) == 2 and all(pair) for pair in question)
-        if len(question) != 4 or not complete:
+    for number, line in enumerate(filter(None, text.splitlines()), start=1):
+        if not _QUESTION.fullmatch(line):
             raise ValueError(
                 f"{path}: question {number} must have four pairs a:b, between tabs or spaces; got "
-                f"{' '.join(':'.join(pair) for pair in question)[:80]!r}."
+                f"{' '.join(line.split())[:80]!r}."
             )
-    return questions
+    return parse_sembias(text)
 
 
 def parse_sembias(text: str) -> list[list[list[str]]]:
-    r"""Return the questions of a SemBias file: one per line, pairs ``a:b`` between tabs.
-
-    >>> parse_sembias("priest:nun\tdog:cat\tbook:magazine\tdoctor:nurse\n")
-    [[['priest', 'nun'], ['dog', 'cat'], ['book', 'magazine'], ['doctor', 'nurse']]]
-    """
+    """Return the questions of a SemBias file: one per line, pairs ``a:b`` between tabs."""
     return [[pair.split(":") for pair in line.split()] for line in text.splitlines() if line]
 
 
@@ -260,8 +252,7 @@ def fetch_holistic_bias(
 ) -> dict[str, list[str]]:
     """Fetch the descriptors of people of HolisticBias, version 1.1; the first call downloads them.
 
-    Their licence is CC BY-SA 4.0, so they do not ship. 'age', 'disability' and other query sets of
-    :func:`load_query_set` use them. Source: Smith et al., "I'm sorry to hear that": Finding New
+    Their licence is CC BY-SA 4.0. Source: Smith et al., "I'm sorry to hear that": Finding New
     Biases in Language Models with a Holistic Descriptor Dataset, EMNLP 2022.
 
     Parameters

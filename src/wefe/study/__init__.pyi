@@ -11,4 +11,4 @@ from ._plan import Plan as Plan
 from ._plan import Task as Task
 from ._results import StudyResults as StudyResults
 from ._study import Study as Study
-from ._verify import verify as verify
+from ._study import verify as verify

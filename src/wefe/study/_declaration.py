@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import math
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -37,6 +36,7 @@ from wefe.study._extras import (
 )
 from wefe.study._plan import OVERALL
 from wefe.study._schema import (
+    Location,
     Name,
     Part,
     Problem,
@@ -53,10 +53,7 @@ _FOLDER = Path(__file__).parent / "files"
 
 
 class Declaration(Part):
-    """The content of a study file, as an immutable pydantic model.
-
-    :func:`read_declaration` makes one from a file, :class:`Study` from a dict. Tables may be given
-    as dicts. ``study_file("demo")`` explains every key.
+    """The content of a study file, an immutable pydantic model; the file 'demo' explains every key.
 
     Parameters
     ----------
@@ -67,7 +64,7 @@ class Declaration(Part):
     random_state : int, default=0
         Seed of everything random, in [0, 2**32).
     offline : bool, default=False
-        Whether to download nothing. Queries that need a download are left out.
+        Leave out queries that need a download.
     results : str, optional
         Results file, relative to the study file. Default: the study file's name with ``.db``.
     models : list of dict
@@ -96,7 +93,7 @@ class Declaration(Part):
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
     retrieval : list of dict, optional
         Ranking audits: 'queries', 'documents' and options of :func:`wefe.retrieval.audit_ranking`.
-        A study with ranking audits needs no queries and metrics.
+        They need no queries and metrics.
     limits : dict, optional
         Limits for :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
         'min_impact_ratio', 'max_gap'.
@@ -143,15 +140,7 @@ class Declaration(Part):
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        # The names of metrics that limits may use.
-        names = [name for each in reversed(self.metrics) for name in (each.label, each.metric)]
-        known = {plain_name(name): name for name in names} | {name: name for name in names}
-        most: dict[str, float] = {}
-        for name, limit in self.limits.max.items():
-            plain = known.get(name, known.get(plain_name(name), name))
-            most[plain] = min(limit, most.get(plain, math.inf))
-        object.__setattr__(self, "limits", self.limits.model_copy(update={"max": most}))
-        checks = (_nothing_asked, _repeated, _unknown, _for_encoders, _without_weight)
+        checks = (_nothing_asked, _repeated, _taken, _unknown, _for_encoders, _without_weight)
         refuse(problem for check in checks for problem in check(self))
         return self
 
@@ -165,11 +154,16 @@ class Declaration(Part):
         """Names of the models that are encoders."""
         return [model.label for model in self.models if model.is_encoder]
 
+    @property
+    def table_labels(self) -> list[str]:
+        """Names of the models that are tables of vectors."""
+        return [model.label for model in self.models if not model.is_encoder]
+
     def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
         """Return the models to mitigate, each with its mitigation.
 
-        Entries of `models` and `mitigations`, ordered by mitigation. Encoders are never
-        mitigated. Random methods use the seed of the study unless their parameters set one.
+        In the order of `mitigations`, without encoders. Random methods use the seed of the study
+        unless their parameters set one.
         """
         return [
             (model, mitigation.seeded(self.random_state))
@@ -289,9 +283,8 @@ def study_file(name: str = "demo") -> str:
     Parameters
     ----------
     name : str, default='demo'
-        A name from :func:`list_study_files`. 'demo' explains every section and runs offline. The
-        others are studies of published papers without their models; :func:`wefe.replicate` runs
-        them.
+        A name from :func:`list_study_files`: 'demo', which explains every section and runs offline,
+        or a published study without its models (see :func:`wefe.replicate`).
 
     Returns
     -------
@@ -318,37 +311,41 @@ def _nothing_asked(study: Declaration) -> Iterator[Problem]:
 def _without_weight(study: Declaration) -> Iterator[Problem]:
     """Find metrics whose query sets all have weight 0."""
     for metric in study.metrics:
-        asked = [
-            position
+        asked = {
+            position: entry.weight
             for position, entry in enumerate(study.queries)
-            if metric.queries is None or entry.label in metric.queries
-        ]
-        if asked and all(study.queries[position].weight == 0 for position in asked):
+            if entry.label in (metric.queries or [entry.label])
+        }
+        if set(asked.values()) == {0}:
             text = f"is 0 for every query set of {metric.label}; give at least one a weight above 0"
-            yield ("queries", asked[0], "weight"), text
+            yield ("queries", min(asked), "weight"), text
 
 
 def _repeated(study: Declaration) -> Iterator[Problem]:
     """Find names that are used twice."""
-    models, metrics, columns = (
-        [each.label for each in part] for part in (study.models, study.metrics, study.external)
-    )
-    taken = {"queries": [OVERALL], "external": metrics}
-    for table in ("models", "queries", "metrics", "mitigations", "external", "retrieval"):
-        key = "label" if table == "metrics" else "name"
+    keys = dict.fromkeys(("models", "queries", "mitigations", "external", "retrieval"), "name")
+    for table, key in {**keys, "metrics": "label"}.items():
         labels = [each.label for each in getattr(study, table)]
         for position, first in repeated(labels):
             other = f"number {first + 1} is also called {labels[first]!r}"
             yield (table, position, key), f"{other}; give one of them another {key}"
-        for position, label in enumerate(labels):
-            if label in taken.get(table, ()):
-                yield (table, position, key), f"{label!r} is another name here; choose another one"
-    for position, how in enumerate(study.mitigations):
-        for label in {*map(how.label_of, models)} & {*models}:
-            yield ("mitigations", position, "name"), f"a model is called {label!r}; choose another"
-    if study.quality is not None and study.quality.name in [*metrics, *columns]:
-        text = f"another column is called {study.quality.name!r}; choose another name"
-        yield ("quality", "name"), text
+
+
+def _taken(study: Declaration) -> Iterator[Problem]:
+    """Find names that are taken by something else."""
+    models, metrics = study.model_labels, [metric.label for metric in study.metrics]
+    columns = [*metrics, *(column.label for column in study.external)]
+    sets, ways = enumerate(study.queries), enumerate(study.mitigations)
+    named: list[tuple[Location, str, list[str]]] = [
+        *((("queries", i, "name"), each.label, [OVERALL]) for i, each in sets),
+        *((("external", i, "name"), each.label, metrics) for i, each in enumerate(study.external)),
+        *((("mitigations", i, "name"), how.label_of(m), models) for i, how in ways for m in models),
+    ]
+    if study.quality is not None:
+        named.append((("quality", "name"), study.quality.name, columns))
+    for where, name, others in named:
+        if name in others:
+            yield where, f"something else is called {name!r}; choose another name"
 
 
 def _unknown(study: Declaration) -> Iterator[Problem]:
@@ -358,7 +355,7 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
     metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]
     for table, key, known, what in (
         ("metrics", "queries", sets, "no query set"),
-        ("mitigations", "models", study.model_labels, "no model"),
+        ("mitigations", "models", study.table_labels, "no model with a source"),
         ("silhouettes", "models", every, "no model"),
         ("silhouettes", "query_set", sets, "no query set"),
         ("retrieval", "models", study.encoder_labels, "no encoder"),
@@ -366,13 +363,25 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
     ):
         for position, entry in enumerate(getattr(study, table)):
             yield from unknown((table, position, key), getattr(entry, key), known, what)
-    yield from unknown(("limits", "max"), study.limits.max, metrics, "no metric of this study")
+    plain = set(map(plain_name, metrics))
+    limits = {
+        name: most for name, most in study.limits.max.items() if plain_name(name) not in plain
+    }
+    yield from unknown(("limits", "max"), limits, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:
     """Find options that encoders need or do not support."""
-    encoders = study.encoder_labels
-    tables = [label for label in study.model_labels if label not in encoders]
+    encoders, tables = study.encoder_labels, study.table_labels
+    if study.retrieval and not encoders:
+        yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
+    of_tables: tuple[tuple[object, Location, str], ...] = (
+        (study.explore.criteria, ("explore", "criteria"), "which have no vocabulary to explore"),
+        (study.mitigations, ("mitigations", 0, "models"), "which mitigations do not change"),
+    )
+    for asked, where, why in of_tables if not tables else ():
+        if asked:
+            yield where, f"all models are encoders, {why}"
     for i, metric in enumerate(study.metrics):
         if metric.metric_class.encodes_texts and tables:
             yield (
@@ -380,13 +389,3 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors. "
                 "Measure encoders separately",
             )
-    if study.retrieval and not encoders:
-        yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
-    if study.explore.criteria and not tables:
-        text = "all models are encoders, which have no vocabulary to explore"
-        yield ("explore", "criteria"), text
-    for i, mitigation in enumerate(study.mitigations):
-        asked = mitigation.models or ([] if tables else encoders)
-        for label in [label for label in asked if label in encoders][:1]:
-            text = f"{label!r} is an encoder; mitigations change only models with a source"
-            yield ("mitigations", i, "models"), text

@@ -6,17 +6,20 @@ import html
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
 from wefe._visible import html_table, visible
-from wefe.study._plan import OVERALL, Task, provenance
+from wefe.study._plan import Task, provenance
 from wefe.study._results import StudyResults
+
+if TYPE_CHECKING:
+    from wefe.retrieval import RankingAudit
 
 #: Distances from no bias of an audited ranking.
 IMPACT, GAP = "1 - impact ratio", "gap of mean scores"
@@ -50,17 +53,15 @@ class StudyDiff:
     tolerance : float
         Largest difference of two scores that counts as equal.
     table : DataFrame
-        One row per item of either study, identified by 'table' ('scores', 'aggregated', 'ranks',
-        'quality' or 'audits'), 'model_name', 'query_set', 'query_name' and 'metric' (or the ranked
-        column, the benchmark, the audited quantity). Ranks are among the models that both studies
-        have. The other columns are
+        One row per item of either study: 'table' ('scores', 'aggregated', 'ranks' among the models
+        of both studies, 'quality' or 'audits'), 'model_name', 'query_set', 'query_name', 'metric'
+        (or the ranked column, the benchmark, the audited quantity), and
 
         - 'before', 'after', 'change': the score, the rank, the robustness of a silhouette, or the
           share of variance of the first component of a bias direction
-        - 'bias_before', 'bias_after', 'bias_change': distance from no bias
-        - 'relative_change': of that distance; 0.1 means 10 % more
-        - 'beyond_interval': whether the change exceeds half the width of the wider bootstrap
-          interval
+        - 'bias_before', 'bias_after', 'bias_change': distance from no bias; 'relative_change' of it
+          (0.1 means 10 % more)
+        - 'beyond_interval': whether the change exceeds half of the wider bootstrap interval
         - 'p_value_before', 'p_value_after'
         - 'status': 'equal', 'changed', 'p-value changed', 'interval changed', 'details changed'
           (other items of a benchmark, another curve), 'NaN before', 'NaN after', 'NaN in both',
@@ -95,9 +96,10 @@ class StudyDiff:
         return bool(is_same) and bool(self._n_compared)
 
     @property
-    def _n_compared(self) -> dict[str, int]:
-        counts = {name: len(self.rows(name)) for name in ("scores", "quality", "audits")}
-        return {name: n for name, n in counts.items() if n}
+    def _n_compared(self) -> list[str]:
+        counts = {"scores": "", "quality": "of ", "audits": "of "}
+        sizes = {f"{of}{name}": len(self.rows(name)) for name, of in counts.items()}
+        return [f"{n:,} {what}" for what, n in sizes.items() if n]
 
     def rows(self, table: str = "scores") -> pd.DataFrame:
         """Return the rows of one table, without the column 'table'.
@@ -135,16 +137,14 @@ class StudyDiff:
     def summary(self) -> str:
         """Return a one-line summary of the comparison, such as 'no difference in 6 scores'."""
         if self.is_empty:
-            listed = [
-                f"{n:,} {'scores' if name == 'scores' else f'of {name}'}"
-                for name, n in self._n_compared.items()
-            ]
-            return f"no difference in {'; nor in '.join(listed)}"
-        parts = []
-        for name in _TABLES:
-            statuses = self.rows(name)["status"].value_counts(sort=False)
-            text = ", ".join(f"{n:,} {status}" for status, n in statuses.items())
-            parts += [f"{name}: {text}"] if len(statuses.index.difference(list(_SAME))) else []
+            return f"no difference in {'; nor in '.join(self._n_compared)}"
+        parts = [
+            f"{name}: {', '.join(f'{n:,} {status}' for status, n in counts.items())}"
+            for name in _TABLES
+            if not _SAME.issuperset(
+                (counts := self.rows(name)["status"].value_counts(sort=False)).index
+            )
+        ]
         parts += [f"settings changed: {len(self.settings)}"] if len(self.settings) else []
         return "; ".join(parts) or "there is nothing to compare"
 
@@ -207,9 +207,7 @@ class StudyDiff:
 
 
 def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> StudyDiff:
-    """Compare two results: a study before and after a change, or two studies.
-
-    Scores are matched by the names of their model, query set, query and metric.
+    """Compare two results; scores match by the names of model, query set, query and metric.
 
     Parameters
     ----------
@@ -226,8 +224,6 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
 
     Examples
     --------
-    Compare a study with a copy that uses other words:
-
     >>> from wefe.study import Study, diff
     >>> data = Study.example().declaration.canonical()
     >>> before = Study(data).run(":memory:", progress=False)
@@ -237,9 +233,7 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
         metric  before  after differs
     0  WEAT-ES    0.24  -0.89   query
     """
-    for name, value in (("before", before), ("after", after)):
-        if not isinstance(value, StudyResults):
-            raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
+    check_results(before=before, after=after)
     tolerance = check_number("tolerance", tolerance, 0)
     labels = {model.label for model in after.plan.models}
     models = [model.label for model in before.plan.models if model.label in labels]
@@ -256,10 +250,17 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     return StudyDiff(*names, tolerance, table, _settings(before, after), notes)
 
 
-def measured(results: StudyResults, *, by_query: bool = False) -> list[dict[Any, Any]]:
+def check_results(**given: object) -> None:
+    for name, value in given.items():
+        if not isinstance(value, StudyResults):
+            raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
+
+
+def measured(results: StudyResults, *, by_query: bool = False) -> pd.DataFrame:
     """Return the scores and audited rankings of a study, with 'bias' and 'identity'."""
-    scores = with_bias(results._tidy).to_dict("records")
-    return [*scores, *_rankings(results, by_query=by_query)]
+    scores = with_bias(results._tidy).assign(table="scores").astype(object)
+    rankings = pd.DataFrame(_rankings(results, by_query=by_query), dtype=object)
+    return pd.concat([scores, rankings]).astype({"bias": float})
 
 
 def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
@@ -273,22 +274,33 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
     from wefe.retrieval._audit import groups_of
 
     for task, outcome in results.of_kind("retrieval"):
-        about = {"model_name": task.model, "query_set": task.place["audit"], **provenance(outcome)}
-        about |= {"nan_reason": outcome.reason or "not computed yet", "identity": task.identity}
+        about: dict[Any, Any] = {"table": "audits", "query_set": task.place["audit"]}
+        about |= {"model_name": task.model, **provenance(outcome)}
+        about |= {"nan_reason": outcome.why, "identity": task.identity}
         attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
         for attribute in dict.fromkeys(attributes):
-            least, gaps = math.nan, {attribute: math.nan}
+            found = [(attribute, IMPACT, math.nan), (attribute, GAP, math.nan)]
             if outcome.value is not None:
                 audit = RankingAudit.from_dict(outcome.value["audit"])
-                least = audit.groups.query("attribute == @attribute")["impact_ratio"].min()
-                gaps = {attribute: audit.gaps.query("attribute == @attribute")["gap"].abs().max()}
-                if by_query:  # gaps of opposite sign cancel in the mean
-                    own = audit.queries.query("attribute == @attribute")
-                    largest = own["gap"].abs().groupby(own["query"], sort=False).max()
-                    gaps = {f"{attribute}, {query}": gap for query, gap in largest.items()}
-            yield {**about, "query_name": attribute, "metric": IMPACT, "bias": 1 - least}
-            for name, gap in gaps.items():
-                yield {**about, "query_name": name, "metric": GAP, "bias": gap}
+                found = list(_distances(audit, attribute, by_query=by_query))
+            for name, metric, bias in found:
+                yield {**about, "query_name": name, "metric": metric, "score": bias, "bias": bias}
+
+
+def _distances(
+    audit: RankingAudit, attribute: str, *, by_query: bool
+) -> Iterator[tuple[str, str, float]]:
+    groups, gaps, queries = (
+        table[table["attribute"] == attribute]
+        for table in (audit.groups, audit.gaps, audit.queries)
+    )
+    yield attribute, IMPACT, 1 - groups["impact_ratio"].min()
+    if not by_query:
+        yield attribute, GAP, gaps["gap"].abs().max()
+        return
+    # Gaps of opposite sign cancel in the mean.
+    for query, gap in queries["gap"].abs().groupby(queries["query"], sort=False).max().items():
+        yield f"{attribute}, {query}", GAP, gap
 
 
 # One tidy table of each study, and the two side by side
@@ -296,28 +308,26 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
 
 def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     """Return everything to compare, one row per score, total, rank, benchmark and audit."""
-    rows = [
-        {"table": "audits", "score": row["bias"], **row}
-        if row["metric"] in (IMPACT, GAP)
-        else {"table": "scores", **row}
-        for row in measured(results)
-    ]
-    ties = results.plan.settings["aggregation"]["ties"]
-    asked = {name for metric in results.plan.metrics for name in metric.query_sets}
-    for place in (OVERALL, *(part.name for part in results.plan.query_sets if part.name in asked)):
-        about: dict[Any, Any] = {"table": "aggregated", "query_set": place}
+    ties, tables = results.plan.settings["aggregation"]["ties"], []
+    for place in results._places:
         for totals in results.totals(place).values():
-            totals = totals[totals["model_name"].isin(models)]
-            totals = totals.assign(bias=(totals["score"] - totals["best"]).abs())
-            rows += ({**row, **about} for row in totals.to_dict("records"))
-        about = {"table": "ranks", "query_set": place}
-        for metric, ranks in results.rankings(place).loc[models].rank(method=ties).items():
-            about |= {"metric": metric}
-            rows += ({**about, "model_name": name, "score": rank} for name, rank in ranks.items())
+            bias = (totals["score"] - totals["best"]).abs()
+            tables.append(totals.assign(table="aggregated", query_set=place, bias=bias))
+        ranks = results.rankings(place).loc[models].rank(method=ties).rename_axis("model_name")
+        tables.append(
+            ranks.melt(var_name="metric", value_name="score", ignore_index=False)
+            .reset_index()
+            .assign(table="ranks", query_set=place)
+        )
+    rows = measured(results).to_dict("records")
+    rows += [
+        row for table in tables for row in table.to_dict("records") if row["model_name"] in models
+    ]
     for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
         if task.kind in ("quality", "silhouette", "direction"):
-            about = {"model_name": task.model, "identity": task.identity, **provenance(outcome)}
-            rows.append({**about, **_described(task, outcome.value or {})})
+            about: dict[Any, Any] = {"model_name": task.model, "identity": task.identity}
+            about |= provenance(outcome) | _described(task, outcome.value or {})
+            rows.append(about)
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
     return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])
 
@@ -415,20 +425,20 @@ def _what_differs(
     one: Mapping[Any, Any], other: Mapping[Any, Any], *, has_same_vectors: bool
 ) -> Iterator[str]:
     """Yield the inputs in which two results differ."""
-    what = one["identity"], other["identity"]
-    if not all(isinstance(each, Mapping) for each in what):
+    asked, was_asked = other["identity"], one["identity"]
+    if not isinstance(asked, Mapping) or not isinstance(was_asked, Mapping):
         return
-    if what[0].get("query") != what[1].get("query"):
+    if asked.get("query") != was_asked.get("query"):
         yield "query"
-    if {**what[0], "query": None} != {**what[1], "query": None}:
+    if {**asked, "query": None} != {**was_asked, "query": None}:
         yield "parameters"
-    if one["status"] != "done" or other["status"] != "done":
+    if {one["status"], other["status"]} != {"done"}:
         return
     if one["wefe_version"] != other["wefe_version"]:
         # The key contains the version, so it cannot show whether the vectors differ.
         yield "version" if has_same_vectors else "version, perhaps vectors"
     # The key is a hash of these, the vectors, and the words that other models lack.
-    elif what[0] == what[1] and one["key"] != other["key"]:
+    elif asked == was_asked and one["key"] != other["key"]:
         yield "words that all models have" if has_same_vectors else "vectors"
 
 
@@ -443,27 +453,23 @@ def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
 
 
 def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:
-    one, other = _settings_of(before), _settings_of(after)
-    for part in before.plan.query_sets:
-        # Query sets of only one study show up in the scores.
-        for also in (also for also in after.plan.query_sets if also.name == part.name):
-            one[f"weight: {part.name}"], other[f"weight: {part.name}"] = part.weight, also.weight
+    # Query sets of only one study show up in the scores.
+    shared = before._query_sets.keys() & after._query_sets.keys()
+    one, other = _settings_of(before, shared), _settings_of(after, shared)
     rows = [
-        (name, *(_as_json(side.get(name)) for side in (one, other)))
-        for name in dict.fromkeys([*one, *other])
+        (name, one.get(name), other.get(name))
+        for name in one | other
         if one.get(name) != other.get(name)
     ]
     return pd.DataFrame(rows, columns=["setting", "before", "after"], dtype=object)
 
 
-def _settings_of(results: StudyResults) -> dict[str, Any]:
-    settings = results.plan.settings
+def _settings_of(results: StudyResults, shared: Collection[str]) -> dict[str, str]:
+    settings, sets = results.plan.settings, results.plan.query_sets
     parts = {f"aggregation: {name}": value for name, value in settings["aggregation"].items()}
-    return parts | {f"external: {column['name']}": column for column in settings["external"]}
-
-
-def _as_json(value: Any) -> str | None:
-    return None if value is None else json.dumps(value, ensure_ascii=False)
+    parts |= {f"external: {column['name']}": column for column in settings["external"]}
+    parts |= {f"weight: {part.name}": part.weight for part in sets if part.name in shared}
+    return {name: json.dumps(value, ensure_ascii=False) for name, value in parts.items()}
 
 
 # Readable tables
@@ -476,7 +482,7 @@ def _for_people(frame: pd.DataFrame, table: str) -> pd.DataFrame:
         frame = frame.assign(relative_change=shares.astype(object))
     ranks = frame.columns.intersection(["before", "after"])
     # Average ranks of ties are not whole.
-    if table == "ranks" and (frame[ranks].dropna() % 1 == 0).all(axis=None):
+    if table == "ranks" and ((frame[ranks] % 1).fillna(0) == 0).all(axis=None):
         frame = frame.astype(dict.fromkeys(ranks, "Int64"))
     return frame
 
@@ -494,13 +500,17 @@ def plain(text: str) -> str:
 
 def markdown_table(frame: pd.DataFrame) -> str:
     """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
-    shown = [markdown_text if name in _PROSE else markdown_name for name in frame]
-    lines = [_line(markdown_text(str(name).replace("_", " ")) for name in frame)]
+    cells = frame.astype(object).apply(
+        lambda column: column.map(markdown_text if column.name in _PROSE else markdown_name)
+    )
     numbers = set(frame.select_dtypes("number"))
-    lines.append("|" + "|".join("--:" if name in numbers else "---" for name in frame) + "|")
-    for row in frame.itertuples(index=False):
-        lines.append(_line(show(value) for show, value in zip(shown, row, strict=True)))
-    return "\n".join(lines)
+    return "\n".join(
+        [
+            _line(markdown_text(str(name).replace("_", " ")) for name in frame),
+            "|" + "|".join("--:" if name in numbers else "---" for name in frame) + "|",
+            *map(_line, cells.itertuples(index=False)),
+        ]
+    )
 
 
 def _line(cells: Iterable[str]) -> str:
@@ -523,16 +533,15 @@ def markdown_name(value: Any) -> str:
 def markdown_text(value: Any) -> str:
     r"""Return a value as text that Markdown shows literally.
 
-    Numbers get four digits; None and NaN become empty. Words that Markdown would turn into links or
-    mentions become code.
+    Numbers get four digits; None and NaN become empty; what would be a link or mention is code.
 
     >>> print(markdown_text("*is* like @team"))
     \*is\* like `@team`
     """
-    if value is None or value is pd.NA or value != value:
+    if pd.isna(value) is True:
         return ""
     if isinstance(value, bool | np.bool_):
-        return "yes" if value else "no"
+        return ("no", "yes")[int(value)]
     if isinstance(value, int | float | np.number):
         return f"{value:.4g}"
     words = plain(str(value)).split(" ")

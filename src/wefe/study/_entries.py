@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
@@ -19,10 +19,11 @@ from pydantic import (
 )
 
 from wefe.datasets._opened import open_query_set
-from wefe.datasets._queries import shipped_word_set
+from wefe.datasets._queries import QUERY_SETS, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._parameters import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_names
+from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 from wefe.models.formats._registry import without_suffixes
 from wefe.query import Query
 from wefe.study._schema import (
@@ -34,9 +35,11 @@ from wefe.study._schema import (
     check_params,
     existing_file,
     no_such,
+    one_of,
     plain_name,
     refuse,
     repeated,
+    source_file,
 )
 from wefe.words import check_preprocessors
 
@@ -55,6 +58,9 @@ class _OpenedEntry(Part):
     revision: str | None = None
 
     is_encoder: ClassVar[bool]
+    #: Names of models that are built in, and of others that are no repositories.
+    built_in: ClassVar[Collection[str]] = ()
+    downloads: ClassVar[Collection[str]] = ()
     #: The keys that are names of files, the first one of the model itself.
     paths: ClassVar[tuple[str, ...]]
 
@@ -98,19 +104,49 @@ class _OpenedEntry(Part):
 
     def is_name(self, key: str, text: str, base: str | os.PathLike[str]) -> bool:
         """Return whether a text is a model name rather than a path."""
-        from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
-
         if key != self.paths[0]:
             return False
-        if (text == "demo" and not self.is_encoder) or text.startswith("hf://"):
+        if text in self.built_in or text.startswith("hf://"):
             return True
-        path = Path(beside(text, base))
-        # A file in a zip archive is named as if the archive were a folder.
-        if path.exists() or any(parent.is_file() for parent in path.parents):
+        if source_file(beside(text, base)) is not None:
             return False
         # If a folder 'vectors' exists, 'vectors/glove' is a missing file.
         is_repo = looks_like_repo_id(text) and not Path(base, text.split("/")[0]).is_dir()
-        return is_repo or (text in GENSIM_DATA_NAMES and not self.is_encoder)
+        return is_repo or text in self.downloads
+
+    def identity(self) -> Any:
+        """Identify the files by size and time, without reading them; None if there are none."""
+        from wefe import __version__
+
+        if self.place in self.built_in:
+            return [self.place, __version__]
+        path = source_file(self.place)
+        # A Hugging Face name may refer to a new version, so its cached files must be opened.
+        if path is None:
+            return None
+        files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))
+        files += (Path(other) for key in self.paths[:0:-1] if (other := getattr(self, key)))
+        found = [(file, os.stat(file)) for file in files if file.is_file()]
+        return [[str(file), at.st_size, at.st_mtime_ns, at.st_ino] for file, at in found]
+
+
+# Files that belong to the matrix in their folder, whatever its name.
+_OF_SAFETENSORS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
+_OF_NPY = (".txt", ".vocab", ".json", ".tsv", ".csv")
+
+
+def _with_siblings(path: Path) -> Iterator[Path]:
+    """Yield a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
+    # Look up names, because a folder may contain thousands of models.
+    for name in sorted(os.listdir(path.parent)):
+        stem, suffix = os.path.splitext(name)
+        of_npy = path.suffix in (".npy", ".npz") and suffix in _OF_NPY
+        if (
+            f"{name}.".startswith(f"{path.name}.")
+            or (path.suffix == ".safetensors" and name in _OF_SAFETENSORS)
+            or (of_npy and stem in (path.stem, "vocab", "vocabulary", "words"))
+        ):
+            yield path.parent / name
 
 
 class TableEntry(_OpenedEntry):
@@ -140,7 +176,8 @@ class TableEntry(_OpenedEntry):
     on_error: Literal["raise", "skip"] = "raise"
 
     is_encoder = False
-    called = "models with a 'source'"
+    built_in, downloads = ("demo",), GENSIM_DATA_NAMES
+    called = " to models with a 'source'"
     paths = ("source", "counts", "vocabulary")
 
     def _short(self) -> str:
@@ -179,7 +216,7 @@ class EncoderEntry(_OpenedEntry):
     dim: int | None = Field(default=None, ge=1)
 
     is_encoder = True
-    called = "models with an 'encoder'"
+    called = " to models with an 'encoder'"
     paths = ("encoder",)
 
     def _short(self) -> str:
@@ -230,11 +267,16 @@ class InlineQuery(Part):
         )
 
 
-def _check_published(name: str) -> str:
-    from wefe.datasets._queries import QUERY_SETS
-
-    check_name(name, list(QUERY_SETS), "no published query set")
-    return name
+def _check_names(queries: list[InlineQuery]) -> list[InlineQuery]:
+    titles = [query.to_query().query_name for query in queries]
+    refuse(
+        (
+            (position,),
+            f"number {first + 1} is also called {titles[first]!r}; rename a set of words",
+        )
+        for position, first in repeated(titles)
+    )
+    return queries
 
 
 class QuerySetEntry(Part):
@@ -243,11 +285,13 @@ class QuerySetEntry(Part):
     #: Name in tables and plots; default: the set or the file.
     name: Name | None = Field(default=None, min_length=1)
     #: A published query set; 'wefe datasets' lists them.
-    set: Annotated[str, AfterValidator(_check_published)] | None = None
+    set: Annotated[str, one_of(lambda: QUERY_SETS, "no published query set")] | None = None
     #: A JSON file of queries, in the format of Query.dict().
     file: Name | None = Field(default=None, min_length=1)
     #: Queries written in the study file: [[queries.query]].
-    query: list[InlineQuery] | None = Field(default=None, min_length=1)
+    query: Annotated[list[InlineQuery], AfterValidator(_check_names)] | None = Field(
+        default=None, min_length=1
+    )
     #: Its weight in the overall score; default: its number of queries.
     weight: float | None = Field(default=None, ge=0)
     #: Names of queries to leave out.
@@ -263,15 +307,6 @@ class QuerySetEntry(Part):
             )
         if self.query is not None and self.name is None:
             refuse([(("name",), "missing. Queries that are written in the study file need a name")])
-        titles = [query.to_query().query_name for query in self.query or ()]
-        refuse(
-            (
-                ("query", position),
-                f"number {first + 1} is also called {titles[first]!r}; give a set of words another "
-                "name",
-            )
-            for position, first in repeated(titles)
-        )
         return self
 
     @property
@@ -282,17 +317,9 @@ class QuerySetEntry(Part):
         self, base: str | os.PathLike[str], offline: bool = False, *, several_words: bool = False
     ) -> tuple[list[Query], list[tuple[str, str]]]:
         """Return the queries, and those left out with the reason."""
-        queries = [query.to_query() for query in self.query or ()]
-        lost: dict[str, str] = {}
-        if self.query is None:
-            with blaming("queries", self.label, "set" if self.file is None else "file"):
-                source = self.set or existing_file(str(self.file), base)
-                opened = open_query_set(source, offline, several_words=several_words)
-                queries = opened.queries
-                _check_titles(queries)
-            lost = dict.fromkeys(opened.left_out, f"its words are a download ({opened.why})")
+        queries, lost = self._open(base, offline, several_words)
+        names = [*(query.query_name for query in queries), *lost]
         with blaming("queries", self.label, "leave_out"):
-            names = [*(query.query_name for query in queries), *lost]
             for name in self.leave_out:
                 check_name(name, names, f"no query of {self.label!r}")
             lost |= dict.fromkeys(self.leave_out, "the study leaves it out")
@@ -300,6 +327,19 @@ class QuerySetEntry(Part):
             if not asked:
                 raise ValueError("every query is left out")
         return asked, list(lost.items())
+
+    def _open(
+        self, base: str | os.PathLike[str], offline: bool, several_words: bool
+    ) -> tuple[list[Query], dict[str, str]]:
+        """Return the queries, and those whose words cannot be downloaded with the reason."""
+        if self.query is not None:
+            return [query.to_query() for query in self.query], {}
+        with blaming("queries", self.label, "set" if self.file is None else "file"):
+            source = self.set or existing_file(str(self.file), base)
+            opened = open_query_set(source, offline, several_words=several_words)
+            _check_titles(opened.queries)
+        why = f"its words are a download ({opened.why})"
+        return opened.queries, dict.fromkeys(opened.left_out, why)
 
 
 def metric_name(value: str) -> str:

@@ -9,41 +9,41 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Executor, Future, wait
-from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from typing import Any
 
 from wefe._checks import import_library
-from wefe.study._tasks import close_units
+from wefe.study._tasks import close_unit
 
 
-class Call(NamedTuple):
-    """A function call, and a callback for its result."""
+def completed(
+    calls: deque[tuple[Any, ...]], executors: Callable[[], Iterable[Executor]]
+) -> Iterator[tuple[Any, Future[Any]]]:
+    """Run calls (a label, a function, its arguments) and yield the labels of finished ones.
 
-    # Function and arguments are picklable.
-    function: Callable[..., Any]
-    arguments: tuple[Any, ...]
-    # Takes the finished future; returns the next call for the same executor, if any.
-    done: Callable[[Future[Any]], Call | None]
-
-
-def run_calls(calls: Iterable[Call], executors: Iterable[Executor]) -> None:
-    """Run calls, one at a time on each executor."""
-    waiting, free = deque(calls), list(executors)
-    running: dict[Future[Any], tuple[Call, Executor]] = {}
-
-    def start(call: Call, executor: Executor) -> None:
-        running[executor.submit(call.function, *call.arguments)] = call, executor
-
-    while waiting or running:
-        while waiting and free:
-            start(waiting.popleft(), free.pop())
+    Each executor runs one call at a time. What you add to the left of `calls` for a finished call
+    goes to the same executor. Executors are started only if there are calls.
+    """
+    free = list(executors()) if calls else []
+    running: dict[Future[Any], tuple[Any, Executor]] = {}
+    while calls or running:
+        while calls and free:
+            label, *call = calls.popleft()
+            executor = free.pop()
+            running[executor.submit(*call)] = label, executor
         for future in wait(running, return_when=FIRST_COMPLETED).done:
-            call, executor = running.pop(future)
-            following = call.done(future)
-            if following is None:
-                free.append(executor)
-            else:
-                start(following, executor)
+            label, executor = running.pop(future)
+            free.append(executor)
+            yield label, future
+
+
+def executors_of(
+    engine: str, scheduler: str | None, n_jobs: int | None
+) -> AbstractContextManager[list[Executor]]:
+    """Return the executors of a study: a cluster's, this process, or worker processes."""
+    if engine == "dask":
+        return cluster(scheduler)
+    return here() if n_jobs is None else processes(n_jobs)
 
 
 @contextmanager
@@ -51,7 +51,7 @@ def here() -> Iterator[list[Executor]]:
     try:
         yield [_Here()]
     finally:
-        close_units()
+        close_unit()
 
 
 class _Here(Executor):
@@ -67,12 +67,8 @@ class _Here(Executor):
 @contextmanager
 def processes(n: int) -> Iterator[list[Executor]]:
     """Return executors with one process each, so that a crash affects only one of them."""
-    executors = [_OneProcess() for _ in range(n)]
-    try:
-        yield list(executors)
-    finally:
-        for executor in executors:
-            executor.kill()
+    with ExitStack() as stack:
+        yield [stack.enter_context(_OneProcess()) for _ in range(n)]
 
 
 class _OneProcess(Executor):
@@ -89,13 +85,13 @@ class _OneProcess(Executor):
             if self._pool is not None:
                 return self._pool.submit(function, *args)  # type: ignore[no-any-return]
         except process_executor.BrokenProcessPool:
-            self.kill()
+            self.shutdown()
         self._pool = ProcessPoolExecutor(1, initializer=_begin, initargs=(os.getpid(),))
         return self._pool.submit(function, *args)  # type: ignore[no-any-return]
 
-    def kill(self) -> None:
+    def shutdown(self, wait: bool = True, **_: bool) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool.shutdown(wait=wait, kill_workers=True)
 
 
 def _begin(caller: int) -> None:

@@ -19,10 +19,10 @@ class Explored(NamedTuple):
     Attributes
     ----------
     models : DataFrame
-        One row per model and criterion: 'n_sets' and 'n_sets_lost' (definitional sets that are
-        complete in the model, and others), 'explained_variance' (share of the variance along the
-        first principal direction), 'n_words_lost' (out-of-vocabulary words of `distribution`), then
-        'nan_reason', 'status', 'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
+        One row per model and criterion: 'n_sets' and 'n_sets_lost' (complete and incomplete
+        definitional sets), 'explained_variance' (share along the first principal direction),
+        'n_words_lost' (out-of-vocabulary words of `distribution`), then 'nan_reason', 'status',
+        'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
     distribution : DataFrame
         One row per word set: 'set', 'group' (None if there are two groups; positive projections are
         then on the side of the first), 'n', 'mean', 'std', 'mean_abs', and quantiles '1 %' to '99
@@ -32,10 +32,9 @@ class Explored(NamedTuple):
     words : DataFrame
         One row per requested word and group: 'word', 'group', 'projection' onto it,
         'neighbor_share' (neighbours on its side), 'chance_low' and 'chance_high' (interval of that
-        share for random words of similar frequency). These columns are the same for all groups:
-        'leans_to' (a group, or 'no clear direction'), 'direct_bias', 'percentile',
-        'proximity_bias', 'n_neighbors', 'nan_reason' (why numbers are missing), 'status' and so on.
-        A word without results has one row, without a group.
+        share for random words of similar frequency); then, equal for all groups, 'leans_to' (a
+        group, or 'no clear direction'), 'direct_bias', 'percentile', 'proximity_bias',
+        'n_neighbors', 'nan_reason', 'status' and so on. A word without results has one row.
     neighbors : DataFrame
         One row per neighbour: 'word', 'rank', 'neighbor', 'cosine', 'leans_to', 'projection',
         'indirect_bias', 'biased'.
@@ -72,29 +71,36 @@ _TYPES: dict[str, Any] = {**dict.fromkeys(_WHOLE, "Int64"), "biased": "boolean"}
 
 
 def explored(tasks: Sequence[tuple[Task, Outcome]]) -> Explored | None:
-    if not tasks:
-        return None
-    rows: dict[str, list[dict[str, Any]]] = {name: [] for name in _COLUMNS}
-    for task, outcome in tasks:
-        value = outcome.value or {}
-        page = value.get("page") or {}
-        place = {"model_name": task.model, **task.place}
-        state = {"nan_reason": value.get("nan_reason") or page.get("nan_reason")}
-        state |= provenance(outcome)
-        if "word" in place:
-            # A word without a page has one row, without a group.
-            groups = _of_groups(page) if page else [{}]
-            rows["words"] += ({**page, **place, **row, **state} for row in groups)
-        else:
-            ratio = page.get("explained_variance_ratio") or [None]
-            rows["models"].append({**page, **place, "explained_variance": ratio[0], **state})
-        for name in ("distribution", "extremes", "neighbors"):
-            rows[name] += ({**place, **row} for row in page.get(name, ()))
-    return Explored(**{name: _table(rows[name], columns) for name, columns in _COLUMNS.items()})
+    rows = [row for pair in tasks for row in _rows(*pair)]
+    tables = {
+        name: _table([row for of, row in rows if of == name], columns)
+        for name, columns in _COLUMNS.items()
+    }
+    return Explored(**tables) if tasks else None
+
+
+def _rows(task: Task, outcome: Outcome) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows of a page, each with the name of its table."""
+    value = outcome.value or {"page": None}
+    page = value["page"] or {}
+    place = {"model_name": task.model, **task.place}
+    reason = value.get("nan_reason") or page.get("nan_reason")
+    state = {**place, "nan_reason": reason, **provenance(outcome)}
+    if "word" in place:
+        for row in _of_groups(page):
+            yield "words", {**page, **row, **state}
+    else:
+        ratio = page.get("explained_variance_ratio", [None])
+        yield "models", {**page, "explained_variance": ratio[0], **state}
+    for name in ("distribution", "extremes", "neighbors"):
+        yield from ((name, {**place, **row}) for row in page.get(name, ()))
 
 
 def _of_groups(page: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for row in page["shares"]:
+    """Yield a row per group; a word without a page has one row, without a group."""
+    if not page:
+        yield {}
+    for row in page.get("shares", ()):
         if row["group"] in page["projection"]:
             numbers = {name: row[of] for of, name in _OF_SHARES.items()}
             projection = page["projection"][row["group"]]

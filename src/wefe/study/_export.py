@@ -60,15 +60,14 @@ def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
     """Remove outdated tables of an earlier export."""
     try:
         before = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["files"]
+        # Do not trust the file: anybody may have written it.
+        names = list(filter(_TABLE.fullmatch, before))
     except (OSError, ValueError, LookupError, TypeError, RecursionError):
         return
-    # Do not trust the file: anybody may have written it.
     kept = {name.casefold() for name in written}
-    for name in before if isinstance(before, dict) else ():
-        path = folder / name
-        is_outdated = _TABLE.fullmatch(name) and name.casefold() not in kept
-        if is_outdated and (path.is_file() or path.is_symlink()):
-            path.unlink()
+    for name in names:
+        if name.casefold() not in kept and not (folder / name).is_dir():
+            (folder / name).unlink(missing_ok=True)
 
 
 def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002

@@ -10,11 +10,15 @@ import os
 import re
 import typing
 from collections.abc import Callable, Sequence
+from itertools import chain
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
+from wefe import datasets
+from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
 from wefe.study._entries import MetricName, check_metric_params
@@ -27,10 +31,10 @@ from wefe.study._schema import (
     check_params,
     existing_file,
     no_such,
+    one_of,
     plain_name,
     refuse,
     shown,
-    unknown,
 )
 
 if TYPE_CHECKING:
@@ -41,15 +45,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-def _are_criteria(names: list[str]) -> list[str]:
-    from wefe.datasets import list_criteria
-
-    refuse(unknown((), names, list_criteria(), "no criterion"))
-    return check_once(names)
-
-
 #: Names of criteria that ship with the package: gender, ...
-Criteria: TypeAlias = Annotated[list[str], AfterValidator(_are_criteria)]
+Criteria: TypeAlias = Annotated[
+    list[Annotated[str, one_of(list_criteria, "no criterion")]], AfterValidator(check_once)
+]
 
 
 class AuditEntry(Part):
@@ -124,18 +123,15 @@ class MitigationEntry(Part):
         from wefe.debias._registry import debias_method_name
 
         known = {plain_name(m.__name__): debias_method_name(m) for m in list_debias_methods()}
-        if plain_name(value) not in known:
-            raise ValueError(no_such(value, list(known.values()), "no mitigation method"))
-        return known[plain_name(value)]
+        return check_name(
+            known.get(plain_name(value), value), known.values(), "no mitigation method"
+        )
 
     @field_validator("criterion")
     @classmethod
     def _is_criterion(cls, value: str) -> str:
-        from wefe.datasets import list_criteria
-
-        if not value.endswith(".json"):
-            check_name(value, [*list_criteria(), "FILE.json"], "no criterion")
-        return value
+        known = [*list_criteria(), "FILE.json"]
+        return value if value.endswith(".json") else check_name(value, known, "no criterion")
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
@@ -183,17 +179,15 @@ class MitigationEntry(Part):
 
     def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
         """Return the word sets of the criterion; offline, only those that ship with the package."""
-        from wefe.datasets import list_criteria, load_criterion
-
         with blaming("mitigations", self.label, "criterion"):
             if self.criterion not in list_criteria():
-                return load_criterion(existing_file(self.criterion, base))
+                return datasets.load_criterion(existing_file(self.criterion, base))
             try:
-                return load_criterion(self.criterion, offline=offline)
+                return datasets.load_criterion(self.criterion, offline=offline)
             except ConnectionError as error:
                 why = getattr(error, "short", error)
                 logger.warning("%s: fewer words keep their vectors (%s)", self.criterion, why)
-                return load_criterion(self.criterion, offline=True)
+                return datasets.load_criterion(self.criterion, offline=True)
 
     def ignored(self, criterion: Criterion) -> list[str]:
         """Return the words that keep their vectors."""
@@ -247,18 +241,18 @@ class SilhouetteEntry(Part):
 
     def pick(self, queries: Sequence[Query]) -> list[Query]:
         """Return the selected queries of a query set, in the template of the metric."""
-        metric = metric_names()[self.metric]()
-        fitting = list(dict.fromkeys(sub for query in queries for sub in metric.subqueries(query)))
+        subqueries = metric_names()[self.metric]().subqueries
+        fitting = list(dict.fromkeys(chain.from_iterable(map(subqueries, queries))))
         if self.query is None:
             return fitting
         whole = [query for query in queries if query.query_name == self.query]
-        chosen = [sub for query in whole for sub in metric.subqueries(query)]
+        chosen = list(chain.from_iterable(map(subqueries, whole)))
         chosen = chosen or [query for query in fitting if query.query_name == self.query]
         if not chosen:
-            names = [query.query_name for query in (*queries, *fitting)]
+            names = dict.fromkeys(map(attrgetter("query_name"), (*queries, *fitting)))
             what = f"no query of {self.query_set!r} that {self.metric} takes"
             with blaming("silhouettes", self.metric, "query"):
-                raise ValueError(no_such(self.query, list(dict.fromkeys(names)), what))
+                raise ValueError(no_such(self.query, names, what))
         return chosen
 
 
@@ -290,9 +284,8 @@ class RetrievalEntry(Part):
 
     @property
     def label(self) -> str:
-        return self.name or (
-            Path(self.documents).stem if isinstance(self.documents, str) else "retrieval"
-        )
+        file = self.documents if isinstance(self.documents, str) else "retrieval"
+        return self.name or Path(file).stem
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Any]:
         """Return the arguments of :func:`wefe.retrieval.audit_ranking` as plain data."""

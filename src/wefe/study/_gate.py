@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import zip_longest
 from statistics import fmean
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import pandas as pd
 
@@ -17,12 +16,14 @@ from wefe.study._diff import (
     GAP,
     IMPACT,
     KEYS,
+    check_results,
     markdown_table,
     markdown_text,
     measured,
 )
-from wefe.study._plan import Plan
+from wefe.study._plan import Plan, Task
 from wefe.study._results import StudyResults
+from wefe.study._schema import plain_name
 
 On: TypeAlias = Literal["aggregated", "scores"]
 
@@ -34,6 +35,9 @@ _COLUMNS = [
     *("value", "baseline", "most", "margin", "passed", "reason"),
 ]
 _LONGEST_LIST = 40
+# What identifies a checked value; a mean over queries has no query.
+_NAMES = ["metric", "query_set", "model_name", "query_name"]
+_UNIT = [*_NAMES[:3], "unit"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,10 +47,10 @@ class GateReport:
     Attributes
     ----------
     table : DataFrame
-        One row per limit, metric, query set and model (and query, if ``on="scores"``): 'limit'
-        ('max' or 'increase'), 'metric', 'query_set', 'query_name', 'model_name', 'n_scores' (number
-        of scores in 'value'), 'value' (distance from no bias), 'baseline', 'most' (largest value
-        that passes), 'margin' ('most' minus 'value'), 'passed' and 'reason'.
+        One row per limit ('max' or 'increase'), metric, query set, model and, with ``on="scores"``,
+        query: 'limit', 'metric', 'query_set', 'query_name', 'model_name', 'n_scores', 'value' (mean
+        distance from no bias), 'baseline', 'most' (largest value that passes), 'margin' ('most'
+        minus 'value'), 'passed' and 'reason'.
     notes : tuple of str
         Remarks that do not affect the outcome.
 
@@ -150,8 +154,8 @@ def check(
 ) -> GateReport:
     """Check the results of a study against limits.
 
-    Values are distances from the score that means no bias (0 for WEAT, 1 for ECT and MAC), so
-    scores on both sides of it do not cancel out.
+    Values are distances from the score that means no bias, so scores on both sides of it (0 for
+    WEAT, 1 for ECT and MAC) do not cancel out.
 
     Parameters
     ----------
@@ -161,22 +165,20 @@ def check(
         Metric (label or name, in any case) -> largest distance that passes, 0 or more. Default:
         [limits] of the study file, unless `max_increase` is given.
     min_impact_ratio, max_gap : float, optional
-        Limits for each attribute of a ranking audit: the lowest impact ratio of a group (0.8 is the
-        four-fifths rule) and the largest gap between the mean scores of two groups. Default:
-        [limits].
+        In ranking audits, the lowest impact ratio of a group (0.8 is the four-fifths rule) and the
+        largest gap between the mean scores of two groups. Default: [limits].
     max_increase : str or float, optional
         How much a value may exceed the baseline: relative ('10%') or absolute (0.05). An increase
         below 1e-6 counts as rounding. Default: [limits], if no `max_bias` or a `baseline` is given.
     baseline : StudyResults, optional
         Results to compare with, matched by model, query set, query and metric.
     on : {'aggregated', 'scores'}, default='aggregated'
-        Check the mean distance over the queries of each query set, or every score. In ranking
-        audits: the mean gap, or the gap of every query, because opposite gaps cancel in the mean.
+        Check the mean distance over each query set, or every score; in ranking audits the gap of
+        the means, or of every query, because opposite gaps cancel in the mean.
     allow_new, allow_gone : bool, default=False
         Whether scores may be missing from the baseline, or scores of the baseline from the study.
     allow_nan : bool, default=False
-        Whether to ignore NaN scores, as long as some scores remain. Scores that could not be
-        computed always fail.
+        Whether to ignore NaN scores if others remain. Scores that were not computed always fail.
 
     Returns
     -------
@@ -190,17 +192,11 @@ def check(
     >>> check(results, max_bias={"weat-es": 0.1}).messages()
     ['WEAT-ES, Gender, minilm-words: 0.235 is more than 0.1']
     """
-    check_choice("on", on, ("aggregated", "scores"))
+    check_choice("on", on, get_args(On))
     flags = {"allow_new": allow_new, "allow_gone": allow_gone, "allow_nan": allow_nan}
     for name, flag in flags.items():
         check_bool(name, flag)
-    for name, value in (("results", results), ("baseline", baseline)):
-        if not isinstance(value, StudyResults) and not (name == "baseline" and value is None):
-            raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
-    if max_bias is not None and not isinstance(max_bias, Mapping):
-        raise TypeError(
-            f"max_bias must be a dict, for example {{'weat-es': 0.5}}; got {found(max_bias)}."
-        )
+    check_results(results=results, baseline=results if baseline is None else baseline)
     declared = results.plan.settings["limits"]
     if max_increase is None and (not max_bias or baseline is not None):
         max_increase = declared["max_increase"]
@@ -208,16 +204,11 @@ def check(
     limits = limits_by_label(max_bias or {}, results.plan)
     limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = checked_increase(max_increase, limits, baseline)
-    by_query = on == "scores"
-    now = measured(results, by_query=by_query)
-    before = [] if baseline is None else measured(baseline, by_query=by_query)
-    gone = _match(now, before)
+    now, gone = _matched(results, baseline, on)
     rows = [
-        {**dict(zip_longest(_NAMES, place)), **row}
-        for place, unit in _units(_without_nan(now) if allow_nan else now, on).items()
-        for row in _judged(unit, len(place), limits.get(place[0]), increase, allow_new=allow_new)
+        *_judged(_without_nan(now) if allow_nan else now, limits, increase, allow_new),
+        *_gone(gone.dropna(subset="bias"), allow_gone),
     ]
-    rows += _gone(gone, on, allow_gone=allow_gone)
     table = pd.DataFrame(rows, columns=_COLUMNS, dtype=object)
     table["margin"] = table["most"] - table["value"]
     numbers = dict.fromkeys(("value", "baseline", "most", "margin"), float)
@@ -255,20 +246,25 @@ def checked_increase(
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
     limits: dict[str, float] = {}
     names = {name: name for metric in plan.metrics for name in (metric.label, metric.metric)}
+    if not isinstance(max_bias, Mapping):
+        raise TypeError(
+            f"max_bias must be a dict, for example {{'weat-es': 0.5}}; got {found(max_bias)}."
+        )
     for name, limit in max_bias.items():
         most = check_number(f"the limit of {name!r}", limit, 0)
-        # An exact label takes precedence over other spellings.
-        labels = [metric.label for metric in plan.metrics if metric.label == name] or [
+        labels = [
             metric.label
             for metric in plan.metrics
-            if str(name).casefold() in (metric.label.casefold(), metric.metric.casefold())
+            if plain_name(str(name)) in (plain_name(metric.label), plain_name(metric.metric))
         ]
         if not labels:
             known = ", ".join(map(repr, names))
             raise ValueError(
                 f"the study has no metric {name!r}; it has {known}.{nearest(name, names)}"
             )
-        limits |= {label: min(most, limits.get(label, math.inf)) for label in labels}
+        # An exact label takes precedence over other spellings.
+        for label in [name] if name in labels else labels:
+            limits[label] = min(most, limits.get(label, math.inf))
     return limits
 
 
@@ -284,7 +280,7 @@ def limits_of_rankings(
         limits[IMPACT] = 1 - check_share("min_impact_ratio", ratio)
     if gap is not None:
         limits[GAP] = check_number("max_gap", gap, 0)
-    if limits and not any(task.kind == "retrieval" for task in plan.tasks):
+    if limits and not plan.settings.get("retrieval"):
         raise ValueError(
             "min_impact_ratio and max_gap are for audits of rankings, and the study has no "
             "[[retrieval]]."
@@ -294,105 +290,101 @@ def limits_of_rankings(
 
 def check_each(scores: pd.DataFrame, most: float) -> list[str | None]:
     """Return, for each score of a table with 'bias', why it exceeds a limit, or None."""
-    rows = scores.assign(status="done").to_dict("records")
-    judged = [next(_judged([row], len(_NAMES), most, None, allow_new=False)) for row in rows]
-    return [row["reason"] for row in judged]
+    rows = scores.assign(status="done", unit="each")
+    return [_limited(rows.iloc[[at]], most)["reason"] for at in range(len(rows))]
 
 
 # What is checked
 
-_NAMES = ("metric", "query_set", "model_name", "query_name")
-_Row: TypeAlias = dict[Any, Any]
+_Row: TypeAlias = dict[str, Any]
 
 
-def _match(now: list[_Row], before: list[_Row]) -> list[_Row]:
-    """Add the baseline score to each score as 'before'; return scores no longer in the study."""
-    known = {_key(row): row for row in before}
-    for row in now:
-        row["before"] = known.pop(_key(row), None)
-        row["was"] = math.nan if row["before"] is None else row["before"]["bias"]
-    return list(known.values())
+def _matched(
+    results: StudyResults, baseline: StudyResults | None, on: On
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the distances from no bias beside those of the baseline, and what is only there."""
+
+    def rows_of(which: StudyResults) -> pd.DataFrame:
+        rows = measured(which, by_query=on == "scores")
+        # A mean over queries has no name of a query.
+        is_each = rows["metric"].isin((IMPACT, GAP)) | (on == "scores")
+        rows["unit"] = rows["query_name"].where(is_each, "")
+        return rows.set_index(KEYS, drop=False).rename_axis([None] * len(KEYS))
+
+    now = rows_of(results)
+    before = now.iloc[:0] if baseline is None else rows_of(baseline)
+    return now.join(before.add_suffix("_before")), before[~before.index.isin(now.index)]
 
 
-def _key(row: _Row) -> tuple[str, ...]:
-    return tuple(row[name] for name in KEYS)
-
-
-def _units(rows: list[_Row], on: On) -> dict[tuple[str, ...], list[_Row]]:
-    """Group the rows whose mean is checked by metric, query set, model and query."""
-    units: dict[tuple[str, ...], list[_Row]] = {}
-    for row in rows:
-        is_mean = on == "aggregated" and row["metric"] not in (IMPACT, GAP)
-        names = _NAMES[:3] if is_mean else _NAMES
-        units.setdefault(tuple(row[name] for name in names), []).append(row)
-    return units
-
-
-def _without_nan(rows: list[_Row]) -> list[_Row]:
+def _without_nan(rows: pd.DataFrame) -> pd.DataFrame:
     """Leave out NaN scores where others remain, because without any nothing was measured."""
-    kept: list[_Row] = []
-    for unit in _units(rows, "aggregated").values():
-        left = [row for row in unit if row["status"] != "done" or not math.isnan(row["bias"])]
-        kept += left or unit
-    return kept
+    kept = rows["bias"].notna() | (rows["status"] != "done")
+    query = rows["query_name"].where(rows["metric"].isin((IMPACT, GAP)), "")
+    remains = kept.groupby([*(rows[name] for name in _UNIT[:3]), query]).transform("any")
+    return rows[kept | ~remains]
 
 
 def _judged(
-    unit: Sequence[_Row],
-    n_names: int,
-    most: float | None,
+    scores: pd.DataFrame,
+    limits: Mapping[str, float],
     increase: tuple[float, bool] | None,
-    *,
     allow_new: bool,
 ) -> Iterator[_Row]:
     """Yield one row per limit on the mean of some scores."""
-    is_mean = n_names < len(_NAMES)
-    why = _what_is_missing(unit, is_mean=is_mean)
-    value = math.nan if why else fmean(row["bias"] for row in unit)
-    if most is not None:
-        passed = value <= most
-        reason = why if passed or why else "{} is more than {}".format(*_apart(value, most))
-        about = {"limit": "max", "n_scores": len(unit), "value": value, "most": most}
-        yield {**about, "passed": passed, "reason": reason}
-    if increase is None:
-        return
-    share, is_relative = increase
-    known = [row for row in unit if math.isfinite(row["was"])]
-    is_new = len(known) < len(unit)
-    if why or not known or (is_new and not allow_new):
-        about = {"limit": "increase", "n_scores": len(unit if why else known), "value": value}
-        reason = why or _no_baseline(unit, is_mean=is_mean)
-        yield {**about, "passed": not why and allow_new, "reason": reason}
-        return
+    for place, unit in scores.groupby(_UNIT, sort=False):
+        names = _names(place)
+        if names["metric"] in limits:
+            yield names | _limited(unit, limits[names["metric"]])
+        if increase is not None:
+            yield names | _increased(unit, *increase, allow_new)
+
+
+def _names(place: Any) -> _Row:
+    return {name: each or None for name, each in zip(_NAMES, place, strict=True)}
+
+
+def _limited(unit: pd.DataFrame, most: float) -> _Row:
+    value, reason = fmean(unit["bias"]), _what_is_missing(unit)
+    if value > most:
+        reason = "{} is more than {}".format(*_apart(value, most))
+    row = {"limit": "max", "n_scores": len(unit), "value": value, "most": most}
+    return {**row, "passed": reason is None, "reason": reason}
+
+
+def _increased(unit: pd.DataFrame, share: float, is_relative: bool, allow_new: bool) -> _Row:
+    known = unit[unit["bias_before"].notna()]
+    missing, reason = _what_is_missing(unit), _no_baseline(unit)
+    row = {"limit": "increase", "n_scores": len(unit if missing else known)}
+    if missing or known.empty or (reason and not allow_new):
+        row |= {"value": fmean(unit["bias"]), "reason": missing or reason}
+        return {**row, "passed": allow_new and not missing}
     # Compare the same scores: new ones would count as an increase.
-    value, was = fmean(row["bias"] for row in known), fmean(row["was"] for row in known)
+    value, was = fmean(known["bias"]), fmean(known["bias_before"])
     most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
-    reason = _no_baseline(unit, is_mean=is_mean) if is_new else None
     if value > most:
         shown, old, limit = _apart(value, was, most)
-        more = f"{value / was - 1:.1%} more" if was > ROUNDING else f"{value - was:.3g} more"
-        reason = f"{shown} is {more} than the {old} of the baseline; at most {limit} passes"
-    about = {"limit": "increase", "n_scores": len(known), "value": value, "baseline": was}
-    yield {**about, "most": most, "passed": value <= most, "reason": reason}
+        more = f"{value / was - 1:.1%}" if was > ROUNDING else f"{value - was:.3g}"
+        reason = f"{shown} is {more} more than the {old} of the baseline; at most {limit} passes"
+    row |= {"value": value, "baseline": was, "most": most, "passed": value <= most}
+    return {**row, "reason": reason}
 
 
-def _what_is_missing(unit: Sequence[_Row], *, is_mean: bool) -> str | None:
+def _what_is_missing(unit: pd.DataFrame) -> str | None:
     """Return why the scores have no mean; None if all are available."""
-    wrong = [row for row in unit if math.isnan(row["bias"])]
-    if not wrong:
+    lost = unit[unit["bias"].isna()]
+    if lost.empty:
         return None
-    why = wrong[0]["nan_reason"]
-    if is_mean:
-        return f"{len(wrong)} of {len(unit)} scores are missing; {wrong[0]['query_name']}: {why}"
-    return f"{'NaN' if wrong[0]['status'] == 'done' else 'not computed'}: {why}"
+    query, why, status = lost.iloc[0][["query_name", "nan_reason", "status"]]
+    if not unit["unit"].iloc[0]:
+        return f"{len(lost)} of {len(unit)} scores are missing; {query}: {why}"
+    return f"{'NaN' if status == 'done' else 'not computed'}: {why}"
 
 
-def _no_baseline(unit: Sequence[_Row], *, is_mean: bool) -> str:
-    new = [row for row in unit if not math.isfinite(row["was"])]
-    n = f" for {len(new)} of {len(unit)} scores" if is_mean else ""
-    before = new[0]["before"]
-    why = "it is not in there" if before is None else before["nan_reason"]
-    return f"no baseline{n}; {new[0]['query_name']}: {why}"
+def _no_baseline(unit: pd.DataFrame) -> str | None:
+    new = unit[unit["bias_before"].isna()]
+    n = "" if unit["unit"].iloc[0] else f" for {len(new)} of {len(unit)} scores"
+    reasons = new["query_name"] + ": " + new["nan_reason_before"].fillna("it is not in there")
+    return next((f"no baseline{n}; {each}" for each in reasons), None)
 
 
 def _apart(*values: float) -> list[str]:
@@ -402,55 +394,55 @@ def _apart(*values: float) -> list[str]:
     return [f"{value:.{digits}g}" for value in values]
 
 
-def _gone(gone: list[_Row], on: On, *, allow_gone: bool) -> Iterator[_Row]:
+def _gone(scores: pd.DataFrame, allow_gone: bool) -> Iterator[_Row]:
     """Yield a row for scores of the baseline that are no longer part of the study."""
-    for place, rows in _units([row for row in gone if not math.isnan(row["bias"])], on).items():
-        queries = "; ".join(row["query_name"] for row in rows[:3])
-        yield {
-            **dict(zip_longest(_NAMES, place)),
-            "limit": "increase",
-            "n_scores": 0,
-            "baseline": fmean(row["bias"] for row in rows),
-            "passed": allow_gone,
-            "reason": f"{len(rows)} of the baseline no longer in the study: {queries}"
-            + ("; ..." if len(rows) > 3 else ""),
-        }
+    for place, unit in scores.groupby(_UNIT, sort=False):
+        queries = "; ".join([*unit["query_name"][:3], *["..."] * (len(unit) > 3)])
+        reason = f"{len(unit)} of the baseline no longer in the study: {queries}"
+        row = {"limit": "increase", "n_scores": 0, "baseline": fmean(unit["bias"])}
+        yield {**_names(place), **row, "passed": allow_gone, "reason": reason}
 
 
 def _notes_of_study(
     results: StudyResults, baseline: StudyResults | None, limits: Mapping[str, float]
 ) -> Iterator[str]:
+    def is_checked(task: Task) -> bool:
+        measures: dict[str, set[object]] = {
+            "score": {task.place.get("metric")},
+            "retrieval": {IMPACT, GAP},
+        }
+        own = measures.get(task.kind, set())
+        return bool(own if baseline is not None else own & {*limits})
+
     for part in results.plan.query_sets:
         if part.left_out:
             yield f"queries of {part.name!r} that were not asked: {len(part.left_out)}"
-    others = []
-    for task, _ in (*results.failed, *results.missing):
-        measures = {IMPACT, GAP} if task.kind == "retrieval" else {task.place.get("metric")}
-        has_limit = baseline is not None or bool(measures & {*limits})
-        if task.kind not in ("score", "retrieval") or not has_limit:
-            others.append(task.name)
+    others = [task.name for task, _ in (*results.failed, *results.missing) if not is_checked(task)]
     if others:
         yield f"tasks without a limit that were not computed: {len(others)} (first: {others[0]})"
     if baseline is not None and baseline.plan.name != results.plan.name:
         yield f"the baseline comes from another study, {baseline.plan.name!r}"
 
 
-def _notes_of_baseline(now: list[_Row], gone: list[_Row]) -> Iterator[str]:
-    new = [row for row in now if math.isnan(row["was"])]
+def _notes_of_baseline(now: pd.DataFrame, gone: pd.DataFrame) -> Iterator[str]:
     for what, rows in (
         ("scores of the baseline that are no longer in the study", gone),
-        ("scores that the baseline lacks, so they were not compared", new),
+        (
+            "scores that the baseline lacks, so they were not compared",
+            now[now["bias_before"].isna()],
+        ),
     ):
-        if rows:
-            yield f"{what}: {len(rows)} (first: {', '.join(_key(rows[0]))})"
-    shared = [(row["before"], row) for row in now if row["before"] is not None]
-    asked = sum(before["identity"] != row["identity"] for before, row in shared)
+        if len(rows):
+            yield f"{what}: {len(rows)} (first: {', '.join(rows.index[0])})"
+    shared = now[now["status_before"].notna()]
+    asked = int((shared["identity"] != shared["identity_before"]).sum())
     if asked:
         yield (
             f"scores with other words or parameters than in the baseline: {asked}. They may differ "
             "because the question changed"
         )
-    done = [pair for pair in shared if {row["status"] for row in pair} == {"done"}]
-    for old, version in sorted({(a["wefe_version"], b["wefe_version"]) for a, b in done}):
+    done = shared[(shared["status"] == "done") & (shared["status_before"] == "done")]
+    versions = done[["wefe_version_before", "wefe_version"]].drop_duplicates()
+    for old, version in sorted(versions.itertuples(index=False, name=None)):
         if old != version:
             yield f"the baseline was computed with wefe {old}, these results with {version}"

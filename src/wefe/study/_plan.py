@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
@@ -71,18 +71,17 @@ class Task:
     Attributes
     ----------
     kind : str
-        'score', 'interval' (of that score), 'warnings' (of its audit), 'mitigation' (how a model
-        was made), 'words' (lookup of a query), 'direction' (audit of a bias direction),
-        'silhouette', 'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'
-        (a ranking audit).
+        'score', 'interval' and 'warnings' of that score, 'mitigation' (how a model was made),
+        'words' (lookup of a query), 'direction' (audit of a bias direction), 'silhouette',
+        'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'.
     model : str
         Label of the model.
     place : dict of str
         Labels that locate the result, depending on the kind: 'metric', 'query_set', 'query' (or
         subquery), 'criterion', 'word', 'benchmark', 'audit'.
     identity : dict
-        Everything that determines the result, except the vectors. Contains the digest of the query;
-        ``Plan.queries`` has the query itself.
+        Everything that determines the result, except the vectors; the query by its digest in
+        ``Plan.queries``.
 
     Examples
     --------
@@ -125,7 +124,7 @@ class Outcome:
     status : {'done', 'failed', 'missing'}
         'missing' means not computed yet.
     value : dict or None
-        The result as plain data (NaN is None) if done. Its keys depend on the kind of the task.
+        The result as plain data (NaN is None), with keys that depend on the kind of the task.
     reason : str or None
         Why the task failed.
     key : str or None
@@ -153,6 +152,11 @@ class Outcome:
     finished: str | None = None
     version: str | None = None
 
+    @property
+    def why(self) -> str:
+        """The reason why there is no value."""
+        return self.reason or "not computed yet"
+
 
 def provenance(outcome: Outcome) -> dict[str, Any]:
     """Return the table columns that describe the outcome of a task."""
@@ -175,14 +179,14 @@ class Plan:
     name, description : str
         Name and description of the study.
     models : tuple of PlannedModel
-        The models: 'label', 'source' (as in the study file), 'is_encoder', 'base' (label of the
-        original model), 'mitigation' (its name; None for original models).
+        The models: 'label', 'source', 'is_encoder', 'base' (label of the original model),
+        'mitigation' (its name, or None).
     query_sets : tuple of PlannedQuerySet
-        The query sets: 'name', 'queries' (before subqueries are generated), 'weight' in overall
-        scores, and 'left_out' (pairs of a query that is not run and the reason).
+        The query sets: 'name', 'queries' (before subqueries), 'weight' in overall scores, and
+        'left_out' (queries that are not run, with the reasons).
     metrics : tuple of PlannedMetric
         The metrics: 'label', 'metric' (name in the study file), 'title' (full name), 'params',
-        'scale' and 'query_sets' (names of those that it is run on).
+        'scale' and 'query_sets' (names).
     tasks : tuple of Task
         The tasks, grouped by model.
     queries : dict of Query
@@ -250,22 +254,21 @@ class Plan:
             The original plan.
         """
         queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
-        jobs = [Task(model="", **job) for job in data["jobs"]]
+        sets = (
+            {
+                **part,
+                "queries": tuple(map(queries.__getitem__, part["queries"])),
+                "left_out": tuple(map(tuple, part["left_out"])),
+            }
+            for part in data["query_sets"]
+        )
         return cls(
             data["name"],
             data["description"],
             tuple(PlannedModel(**model) for model in data["models"]),
-            tuple(
-                PlannedQuerySet(
-                    part["name"],
-                    tuple(queries[key] for key in part["queries"]),
-                    part["weight"],
-                    tuple(map(tuple, part["left_out"])),
-                )
-                for part in data["query_sets"]
-            ),
-            tuple(_metric_from_data(metric) for metric in data["metrics"]),
-            tuple(replace(jobs[number], model=model) for model, number in data["tasks"]),
+            tuple(PlannedQuerySet(**part) for part in sets),
+            tuple(map(_metric_from_data, data["metrics"])),
+            tuple(Task(model=model, **data["jobs"][number]) for model, number in data["tasks"]),
             queries,
             data["settings"],
         )

@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from wefe.datasets import list_query_sets
 from wefe.metrics._registry import as_metric, metric_names
@@ -18,8 +15,8 @@ from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry
 from wefe.study._extras import SilhouetteEntry
-from wefe.study._fingerprint import source_identity
 from wefe.study._plan import (
+    Kind,
     Plan,
     PlannedMetric,
     PlannedModel,
@@ -28,9 +25,14 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
+from wefe.study._schema import repeated
 from wefe.study._tasks import Mitigation, Unit
 
 logger = logging.getLogger(__name__)
+
+
+#: A kind of task, the labels of its models, its place and its identity.
+_Asked: TypeAlias = tuple[Kind, Collection[str], dict[str, str], dict[str, Any]]
 
 
 class Planned(NamedTuple):
@@ -58,51 +60,46 @@ class Planner:
 
     def plan(self) -> Planned:
         declaration = self._declaration
-        planned: list[PlannedModel] = []
+        asked = [*self._tasks()]
+        models: list[PlannedModel] = []
         tasks: list[Task] = []
         units: list[Unit] = []
         keys: dict[str, str] = {}
         for model in declaration.models:
-            entry = model.resolved(self._base)
+            entry, first = model.resolved(self._base), len(tasks)
             mitigations = {
                 how.label_of(entry.label): Mitigation(how, self._base, declaration.offline)
                 for mitigated, how in declaration.mitigated()
                 if mitigated.label == entry.label
             }
-            first = len(tasks)
-            for label, mitigation in {entry.label: None, **mitigations}.items():
-                name = None if mitigation is None else mitigation.entry.label
-                about = model.place, entry.is_encoder, entry.label, name
-                planned.append(PlannedModel(label, *about))
-                if mitigation is not None:
-                    place = {"mitigation": mitigation.entry.label}
-                    tasks.append(Task("mitigation", label, place, mitigation.identity))
-                for task, models in self._asked:
-                    if models is None or label in models:
-                        tasks.append(replace(task, model=label))
-            identity = source_identity(entry)
-            units.append(
-                Unit(
-                    entry,
-                    identity,
-                    dict(enumerate(tasks[first:], first)),
-                    mitigations,
-                    self._queries,
-                    self._benchmarks,
-                    self._texts,
-                    declaration.lookup.preprocessors,
-                )
+            versions: dict[str, Mitigation | None] = {entry.label: None, **mitigations}
+            for label, how in versions.items():
+                name = None if how is None else how.entry.label
+                models.append(PlannedModel(label, model.place, entry.is_encoder, entry.label, name))
+                if how is not None:
+                    tasks.append(Task("mitigation", label, {"mitigation": str(name)}, how.identity))
+                tasks += [Task(k, label, *what) for k, labels, *what in asked if label in labels]
+            unit = Unit(
+                entry,
+                entry.identity(),
+                dict(enumerate(tasks[first:], first)),
+                mitigations,
+                self._queries,
+                self._benchmarks,
+                self._texts,
+                declaration.lookup.preprocessors,
             )
-            source = identity, entry.is_encoder, entry.place, entry.load_options()
+            units.append(unit)
+            source = unit.identity, entry.is_encoder, entry.place, entry.load_options()
             hows = [None, *(mitigation.digest for mitigation in mitigations.values())]
             keys[entry.label] = digest("model", declaration.name, entry.label, source, hows)
         _check_places(tasks)
         plan = Plan(
             declaration.name,
             declaration.description,
-            tuple(planned),
+            tuple(models),
             self._query_sets,
-            tuple(self._planned_metric(entry) for entry in declaration.metrics),
+            tuple(map(self._planned_metric, declaration.metrics)),
             tuple(tasks),
             self._queries,
             settings_of(declaration),
@@ -133,78 +130,59 @@ class Planner:
             part for part in self._query_sets if entry.queries is None or part.name in entry.queries
         ]
 
-    # Tasks of a model
+    # Tasks
 
-    @cached_property
-    def _asked(self) -> list[tuple[Task, Collection[str] | None]]:
-        """All tasks, with the models that they apply to (None for all)."""
-        return [*self._tasks()]
-
-    def _tasks(self) -> Iterator[tuple[Task, Collection[str] | None]]:
-        declaration = self._declaration
-        encoders = declaration.encoder_labels
-        tables = set(declaration.all_labels()) - {*encoders}
-        for metric in declaration.metrics:
-            yield from ((task, None) for task in self._scores(metric))
+    def _tasks(self) -> Iterator[_Asked]:
+        """Yield all tasks, with the models that they apply to."""
+        declared = self._declaration
+        every, encoders = declared.all_labels(), declared.encoder_labels
+        for metric in declared.metrics:
+            yield from self._scores(metric, every)
         for part in self._query_sets:
             for query in part.queries:
                 identity = {"query": self._known(query), "params": self._lookup, **self._forms}
-                place = {"query_set": part.name, "query": query.query_name}
-                yield Task("words", "", place, identity), None
-        for criterion in declaration.audit.criteria:
-            about = {"criterion": criterion}
-            yield Task("direction", "", about, {**about, **self._forms}), None
-        yield from ((task, tables) for task in self._pages())
-        for audit in declaration.retrieval:
-            what = {**audit.load(self._base), "random_state": declaration.random_state}
-            yield Task("retrieval", "", {"audit": audit.label}, what), audit.models or encoders
-        for entry in declaration.silhouettes:
-            yield from ((task, entry.models) for task in self._silhouettes(entry))
-        is_for_all = declaration.quality is None or declaration.quality.mitigated
-        measured = None if is_for_all else declaration.model_labels
-        for name, benchmark in self._benchmarks.items():
-            identity = {
-                "benchmark": name,
-                "content": digest(benchmark.items, benchmark.scores),
-                "random_state": declaration.random_state,
-                "preprocessors": [{}, {"lowercase": True}],
-            }
-            yield Task("quality", "", {"benchmark": name}, identity), measured
+                yield "words", every, {"query_set": part.name, "query": query.query_name}, identity
+        for name in declared.audit.criteria:
+            place = {"criterion": name}
+            yield "direction", every, place, {**place, **self._forms}
+        yield from self._pages([label for label in every if label not in encoders])
+        for audit in declared.retrieval:
+            identity = {**audit.load(self._base), "random_state": declared.random_state}
+            yield "retrieval", audit.models or encoders, {"audit": audit.label}, identity
+        for entry in declared.silhouettes:
+            yield from self._silhouettes(entry, entry.models or every)
+        yield from self._of_quality()
 
     def _known(self, query: Query) -> str:
         key = query_digest(query)
         self._queries.setdefault(key, query)
         return key
 
-    def _scores(self, entry: MetricEntry) -> Iterator[Task]:
-        instance, seed = entry.metric_class(), self._declaration.random_state
-        intervals = self._declaration.intervals
+    def _scores(self, entry: MetricEntry, labels: list[str]) -> Iterator[_Asked]:
+        metric, declared = entry.metric_class(), self._declaration
         about = {"metric": _registered(entry.metric), **self._forms}
         path = entry.contexts_path(self._base)
         if path is not None:
             about["contexts"] = _content(path)
             self._texts[about["contexts"]] = path
+        drawn = [*declared.intervals.model_dump().values(), declared.random_state]
+        has_intervals = declared.intervals.n_bootstrap and not metric.encodes_texts
         for part in self._query_sets_of(entry):
             # As in run_queries, queries without a score keep their column, as NaN.
-            fitting = [sub for query in part.queries for sub in instance.subqueries(query)]
-            others = [query for query in part.queries if not instance.subqueries(query)]
+            fitting = [sub for query in part.queries for sub in metric.subqueries(query)]
+            others = [query for query in part.queries if not metric.subqueries(query)]
             # A metric of word pairs needs target sets whose i-th words are pairs.
             paired = self._paired.get(part.name)
             unpaired = as_metric(entry.metric).params_for_unpaired(entry.params, part.name, paired)
-            params = {**self._lookup, **unpaired, **entry.run_params(seed)}
+            params = {**self._lookup, **unpaired, **entry.run_params(declared.random_state)}
             for query in unique_queries(fitting) + others:
                 identity = {**about, "query": self._known(query), "params": params}
-                place = {
-                    "metric": entry.label,
-                    "query_set": part.name,
-                    "query": query.query_name,
-                }
-                yield Task("score", "", place, identity)
-                if intervals.n_bootstrap and not instance.encodes_texts:
-                    drawn = [intervals.n_bootstrap, intervals.confidence, seed]
-                    yield Task("interval", "", place, {**identity, "bootstrap": drawn})
-                if self._declaration.audit.scores:
-                    yield Task("warnings", "", place, identity)
+                place = {"metric": entry.label, "query_set": part.name, "query": query.query_name}
+                yield "score", labels, place, identity
+                if has_intervals:
+                    yield "interval", labels, place, {**identity, "bootstrap": drawn}
+                if declared.audit.scores:
+                    yield "warnings", labels, place, identity
 
     @cached_property
     def _paired(self) -> dict[str, bool | None]:
@@ -212,22 +190,22 @@ class Planner:
         published = {part["name"]: part["paired_targets"] for part in list_query_sets()}
         return {part.label: published.get(part.set) for part in self._declaration.queries}
 
-    def _pages(self) -> Iterator[Task]:
+    def _pages(self, labels: list[str]) -> Iterator[_Asked]:
         explore = self._declaration.explore
         for criterion in explore.criteria:
             place = {"criterion": criterion}
             about = {**place, **self._forms}
             of_model = {"n": explore.n_extremes, "among": explore.among}
-            yield Task("explore", "", place, {**about, **of_model})
+            yield "explore", labels, place, {**about, **of_model}
             for word in explore.words:
                 of_word = {"word": word, "k": explore.k, "theta": explore.theta}
-                yield Task("explore", "", {**place, "word": word}, {**about, **of_word})
+                yield "explore", labels, {**place, "word": word}, {**about, **of_word}
 
-    def _silhouettes(self, entry: SilhouetteEntry) -> Iterator[Task]:
+    def _silhouettes(self, entry: SilhouetteEntry, labels: list[str]) -> Iterator[_Asked]:
         part = next(part for part in self._query_sets if part.name == entry.query_set)
         seed = self._declaration.random_state
         options = entry.model_dump(include={"vary", "n_runs", "step", "k_min", "unequal"})
-        scale = metric_names()[entry.metric]().scale(None, **entry.run_params())
+        label = metric_names()[entry.metric]().scale(None, **entry.run_params()).label
         for query in entry.pick(part.queries):
             identity = {
                 "metric": _registered(entry.metric),
@@ -236,31 +214,36 @@ class Planner:
                 "options": {**options, "random_state": seed},
                 **self._forms,
             }
-            place = {
-                "metric": scale.label,
-                "query_set": part.name,
-                "query": query.query_name,
-                "vary": entry.vary,
+            place = {"metric": label, "query_set": part.name, "query": query.query_name}
+            yield "silhouette", labels, {**place, "vary": entry.vary}, identity
+
+    def _of_quality(self) -> Iterator[_Asked]:
+        declared = self._declaration
+        for name, benchmark in self._benchmarks.items():
+            identity = {
+                "benchmark": name,
+                "content": digest(benchmark.items, benchmark.scores),
+                "random_state": declared.random_state,
+                "preprocessors": [{}, {"lowercase": True}],
             }
-            yield Task("silhouette", "", place, identity)
+            is_for_all = declared.quality is None or declared.quality.mitigated
+            labels = declared.all_labels() if is_for_all else declared.model_labels
+            yield "quality", labels, {"benchmark": name}, identity
 
 
 def _check_places(tasks: Sequence[Task]) -> None:
     """Raise an error if two silhouettes have the same place in tables."""
-    silhouettes = [task for task in tasks if task.kind == "silhouette"]
-    places = Counter((task.model, *task.place.values()) for task in silhouettes)
-    for (_, *place), n in places.items():
-        if n > 1:
-            raise ValueError(
-                f"two of [[silhouettes]] are the same: {', '.join(place)}. Remove one, or name "
-                "other models."
-            )
+    places = [(task.model, *task.place.values()) for task in tasks if task.kind == "silhouette"]
+    for position, _ in repeated(places):
+        raise ValueError(
+            f"two of [[silhouettes]] are the same: {', '.join(places[position][1:])}. Remove one, "
+            "or name other models."
+        )
 
 
 def settings_of(declaration: Declaration) -> dict[str, Any]:
     """Return a declaration as plain data, as stored in results files."""
-    data = {**declaration.canonical(), "limits": declaration.limits.model_dump()}
-    return dict(json.loads(json.dumps(data)))
+    return {**declaration.canonical(), "limits": declaration.limits.model_dump(mode="json")}
 
 
 def _registered(metric: str) -> str:

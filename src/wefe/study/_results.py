@@ -28,7 +28,7 @@ from wefe.ranking import (
     ranked,
     score_column,
 )
-from wefe.running import rows_of, scores_matrix, tidy_frame
+from wefe.running import scores_matrix, tidy_frame
 from wefe.study._explored import Explored, explored
 from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
@@ -37,6 +37,7 @@ from wefe.study._plan import (
     Outcome,
     Plan,
     PlannedMetric,
+    PlannedModel,
     PlannedQuerySet,
     Status,
     Task,
@@ -62,8 +63,8 @@ class StudyResults:
     outcomes : tuple of Outcome
         Outcome of each task, in the order of ``plan.tasks``.
     models : dict of dict
-        Model label -> 'n_words_read', 'dim', 'dtype', 'held' and 'fingerprint' of the model; for
-        encoders also 'prompt', for mitigated models 'mitigation'. Empty for a model never opened.
+        Model label -> 'n_words_read', 'dim', 'dtype', 'held', 'fingerprint', 'prompt' (encoders)
+        and 'mitigation'. Empty for a model never opened.
     run : dict
         The last run: 'started', 'finished', 'wefe', 'python', 'platform', 'packages', 'n_computed',
         'seconds'.
@@ -125,30 +126,28 @@ class StudyResults:
             study = store.one("study", study_key(name))
             plan = Plan.from_dict(study["plan"])
             return cls._of(store, plan, study["models"], study["run"])
-        except (LookupError, TypeError, AttributeError, RecursionError) as error:
-            raise ValueError(
-                f"{store.path} is damaged: {type(error).__name__}: {error}."
-            ) from error
-        except sqlite3.Error as error:
-            raise ValueError(f"{store.path} is damaged: {error}.") from error
+        except (LookupError, TypeError, AttributeError, RecursionError, sqlite3.Error) as error:
+            text = f"{store.path} is damaged: {type(error).__name__}: {error}."
+            raise ValueError(text) from error
 
     @classmethod
     def _of(
         cls, store: Store, plan: Plan, model_keys: Mapping[str, str], run: Mapping[str, Any]
     ) -> StudyResults:
         """Return the available results of a plan."""
-        known = {label: store.one("model", key) for label, key in model_keys.items()}
-        abouts = {model.label: known[model.base] or _UNKNOWN for model in plan.models}
+        known = {label: store.one("model", key) or _UNKNOWN for label, key in model_keys.items()}
+        abouts = {model.label: known[model.base] for model in plan.models}
         keys = [abouts[task.model]["keys"].get(task.id) for task in plan.tasks]
-        rows = store.get(key for key in keys if key is not None)
+        rows = store.get(filter(None, keys))
+        outcomes = tuple(
+            _outcome(rows.get(key), abouts[task.model]["failures"].get(task.id), store.path)
+            for task, key in zip(plan.tasks, keys, strict=True)
+        )
         models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
-        outcomes = []
-        for task, key in zip(plan.tasks, keys, strict=True):
-            reason = abouts[task.model]["failures"].get(task.id)
-            outcomes.append(_outcome(rows.get(key), reason, store.path))
-            if task.kind == "mitigation" and outcomes[-1].value is not None:
-                models[task.model]["mitigation"] = outcomes[-1].value
-        return cls(plan, tuple(outcomes), models, run)
+        results = cls(plan, outcomes, models, run)
+        for task, outcome in results.of_kind("mitigation"):
+            models[task.model] |= {"mitigation": outcome.value} if outcome.value else {}
+        return results
 
     # Outcomes
 
@@ -199,9 +198,8 @@ class StudyResults:
     def to_frame(self) -> pd.DataFrame:
         """Return the tidy table: one row per model, query set, query and metric.
 
-        Columns 'query_set', 'model_name', 'base_model', 'mitigation', 'metric', 'query_name',
-        those of :func:`wefe.running.measure`, 'status', 'failure', 'key', 'seconds',
-        'finished', 'wefe_version'.
+        Columns of :func:`wefe.running.measure`, and 'base_model', 'mitigation', 'status',
+        'failure', 'key', 'seconds', 'finished' and 'wefe_version'.
         """
         return self._tidy.drop(columns=["identity", "distances"])
 
@@ -218,9 +216,8 @@ class StudyResults:
         Returns
         -------
         DataFrame of shape (n_models, n_queries + 1)
-            The last column is the aggregate. A query without a score for some model is left out of
-            it; with ``missing = "models"``, that model instead. A model with a failed task has no
-            aggregate.
+            The last column is the aggregate, without queries that some model has no score for
+            (or without such models: ``missing = "models"``) and models with a failed task.
         """
         metric, query_set = self._place(metric, query_set)
         matrix = scores_matrix(self._part(metric, query_set))
@@ -253,8 +250,8 @@ class StudyResults:
         Parameters
         ----------
         query_set : str, optional
-            A query set, or 'Overall' (the default). 'Overall' also ranks the external columns and
-            the quality column, each in its own order.
+            A query set, or 'Overall' (the default), which also ranks the external columns and the
+            quality column, each in its own order.
 
         Returns
         -------
@@ -265,11 +262,11 @@ class StudyResults:
         if query_set in (None, OVERALL):
             tables |= self._external
         if not tables:
-            return pd.DataFrame(index=[model.label for model in self.plan.models])
+            return pd.DataFrame(index=list(self._models))
         ties = self.plan.settings["aggregation"]["ties"]
         ranking = ranked(list(tables.values()), ties)
         ranking.columns = pd.Index(list(tables))
-        return ranking.reindex([model.label for model in self.plan.models])
+        return ranking.reindex(list(self._models))
 
     def correlations(self, query_set: str | None = None) -> pd.DataFrame:
         """Return the rank correlations of the columns of :meth:`rankings`.
@@ -290,8 +287,8 @@ class StudyResults:
     def compare_models(self, one: str, other: str) -> pd.DataFrame:
         """Compare two models by each metric, for each query set and overall.
 
-        All words are resampled, in the same way for both models, as in
-        :func:`wefe.comparison.compare_models`. Queries are weighted as in :meth:`aggregated`.
+        Words are resampled as in :func:`wefe.comparison.compare_models`, queries weighted as in
+        :meth:`aggregated`.
 
         Parameters
         ----------
@@ -302,10 +299,10 @@ class StudyResults:
         -------
         DataFrame
             'query_set', 'metric', 'n_queries', 'difference' (how much farther from no bias the
-            second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty if the
-            study has no bootstrap intervals (``[intervals] n_bootstrap``).
+            second model is, on average), 'lower', 'upper', 'p_value' (two-sided). Empty without
+            ``[intervals] n_bootstrap``.
         """
-        check_known("model", (one, other), [model.label for model in self.plan.models])
+        check_known("model", (one, other), self._models)
         rows = []
         for label, metric in self._metrics.items():
             places = {name: self._pairs(label, name, one, other) for name in metric.query_sets}
@@ -363,10 +360,8 @@ class StudyResults:
         """Return a list of pairs (Task, Silhouette), of those that could be computed."""
         from wefe.silhouette import Silhouette
 
-        return [
-            (task, Silhouette.from_json(json.dumps(value)))
-            for task, value in self._values("silhouette", "silhouette")
-        ]
+        found = self._values("silhouette", "silhouette")
+        return [(task, Silhouette.from_json(json.dumps(value))) for task, value in found]
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return a list of pairs (Task, dict), the data of ``DirectionAudit.to_json``.
@@ -434,11 +429,10 @@ class StudyResults:
         Parameters
         ----------
         folder : path
-            Created if it does not exist. Outdated tables of an earlier export are removed, other
-            files are kept.
+            Created if needed. Tables of an earlier export are replaced, other files kept.
         format : {'csv', 'json', 'parquet'}, default='csv'
-            'json' writes a list of records per file, with null for NaN. 'csv' puts an apostrophe
-            before a text that a spreadsheet would read as a formula.
+            'json' is a list of records, with null for NaN. In 'csv', an apostrophe stands before
+            what a spreadsheet would read as a formula.
 
         Returns
         -------
@@ -478,29 +472,32 @@ class StudyResults:
         return write_tables(self._tables(), provenance, folder, format)
 
     def _tables(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-        yield {"table": "results"}, self.to_frame()
-        yield {"table": "failures"}, self.failures()
+        tables = {"results": self.to_frame(), "failures": self.failures()}
         if self.of_kind("quality"):
-            yield {"table": "quality"}, self._quality_table()
+            tables["quality"] = self._quality_table()
         explored = self.explore()
         for name, table in ({} if explored is None else explored._asdict()).items():
-            yield {"table": f"explore_{name}"}, table
+            tables[f"explore_{name}"] = table
         for name, table in self.retrieval_tables().items():
-            yield {"table": f"retrieval_{name}"}, table
-        asked = [name for metric in self.plan.metrics for name in metric.query_sets]
-        for name in (OVERALL, *(part.name for part in self.plan.query_sets if part.name in asked)):
+            tables[f"retrieval_{name}"] = table
+        yield from (({"table": name}, table) for name, table in tables.items())
+        for about, matrix in self._matrices():
+            if matrix.size:
+                yield about, _with_index(matrix, _INDEX.get(about["table"], "model_name"))
+
+    def _matrices(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+        for name in self._places:
             about = {"query_set": name}
-            if asked:
-                aggregated = self.aggregated(name)
-                yield {"table": "aggregated", **about}, _with_index(aggregated, "model_name")
-            if asked or self._external:
-                yield {"table": "rankings", **about}, _with_index(self.rankings(name), "model_name")
-                correlations = self.correlations(name)
-                yield {"table": "correlations", **about}, _with_index(correlations, "ranking")
-        for metric in self.plan.metrics:
-            for name in metric.query_sets:
-                frame = _with_index(self.scores(metric.label, name), "model_name")
-                yield {"table": "scores", "metric": metric.label, "query_set": name}, frame
+            yield {"table": "aggregated", **about}, self.aggregated(name)
+            ranks = self.rankings(name)
+            yield {"table": "rankings", **about}, ranks
+            if ranks.size:
+                yield {"table": "correlations", **about}, self.correlations(name)
+        for metric, name in self._totals:
+            yield (
+                {"table": "scores", "metric": metric, "query_set": name},
+                self.scores(metric, name),
+            )
 
     def _quality_table(self) -> pd.DataFrame:
         """Return the tidy table of quality: one row per model and benchmark."""
@@ -528,12 +525,21 @@ class StudyResults:
     # Internals
 
     @cached_property
+    def _models(self) -> dict[str, PlannedModel]:
+        return {model.label: model for model in self.plan.models}
+
+    @cached_property
     def _metrics(self) -> dict[str, PlannedMetric]:
         return {metric.label: metric for metric in self.plan.metrics}
 
     @cached_property
     def _query_sets(self) -> dict[str, PlannedQuerySet]:
         return {part.name: part for part in self.plan.query_sets}
+
+    @cached_property
+    def _places(self) -> list[str]:
+        asked = {name for metric in self.plan.metrics for name in metric.query_sets}
+        return [OVERALL, *(name for name in self._query_sets if name in asked)]
 
     def _place(self, metric: str, query_set: str) -> tuple[str, str]:
         of_name = [part.label for part in self.plan.metrics if part.metric == metric]
@@ -546,49 +552,45 @@ class StudyResults:
     @cached_property
     def _tidy(self) -> pd.DataFrame:
         """The tidy table, with the identity of each task and the resamples of its interval."""
-        by_place: dict[tuple[str, str], dict[str, list[tuple[Task, Outcome]]]] = {}
-        for pair in self.of_kind("score"):
-            place = pair[0].place["metric"], pair[0].place["query_set"]
-            by_place.setdefault(place, {}).setdefault(pair[0].model, []).append(pair)
-        rows: list[dict[str, Any]] = []
-        pairs: list[tuple[Task, Outcome]] = []
-        for (metric, query_set), by_model in by_place.items():
-            first = next(iter(by_model.values()))
-            rows += rows_of(
-                [[self._answer(*pair) for pair in row] for row in by_model.values()],
-                list(by_model),
-                unique_labels([task.place["query"] for task, _ in first], "queries"),
-                [self._scale(metric, task) for task, _ in first],
-                query_set=query_set,
-                n_queries=len(self._query_sets[query_set].queries),
-                metric=metric,
-            )
-            pairs += itertools.chain.from_iterable(by_model.values())
-        tidy = tidy_frame(rows)
-        models = {model.label: model for model in self.plan.models}
-        tidy.insert(0, "query_set", tidy.pop("query_set"))
-        tidy.insert(2, "base_model", [models[task.model].base for task, _ in pairs])
-        tidy.insert(3, "mitigation", [models[task.model].mitigation for task, _ in pairs])
-        for column in provenance(Outcome()):
-            tidy[column] = [provenance(outcome)[column] for _, outcome in pairs]
-        tidy["identity"] = pd.Series([task.identity for task, _ in pairs], dtype=object)
-        intervals = [self._beside["interval"].get(_question(task), Outcome()) for task, _ in pairs]
-        tidy["distances"] = [(interval.value or {}).get("distances") for interval in intervals]
-        return tidy.astype({"seconds": float})
+        by_place: dict[tuple[str, ...], list[tuple[Task, Outcome]]] = {}
+        for task, outcome in self.of_kind("score"):
+            place = task.place["metric"], task.place["query_set"]
+            by_place.setdefault(place, []).append((task, outcome))
+        rows = []
+        for pairs in by_place.values():
+            # All models have the same queries.
+            names = [task.place["query"] for task, _ in pairs if task.model == pairs[0][0].model]
+            labels = itertools.cycle(unique_labels(names, "queries"))
+            rows += [self._row(*pair) | {"query_name": next(labels)} for pair in pairs]
+        tidy = tidy_frame(rows).join(pd.DataFrame(rows, columns=[*_OF_MODEL, *_OF_TASK]))
+        columns = ["query_set", "model_name", *_OF_MODEL, *tidy.columns.drop(_OF_MODEL)]
+        return tidy[list(dict.fromkeys(columns))].astype({"seconds": float})
 
-    def _answer(self, task: Task, outcome: Outcome) -> Answer:
-        """Return a score with its interval and the warnings of its audit."""
-        if outcome.value is None:
-            return Answer(math.nan, nan_reason=outcome.reason or "not computed yet")
-        values = {name: outcome.value.get(name) for name in Answer._fields}
+    def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
+        """Return a score with its interval and the warnings of its audit, its scale and place."""
+        scale, model = self._scale(task), self._models[task.model]
+        row = Answer(math.nan, nan_reason=outcome.why)._asdict()
         interval, warnings = (each.get(_question(task)) for each in self._beside.values())
-        if interval is not None:
-            reason = interval.reason or "not computed yet"
-            beside = interval.value or {"interval_nan_reason": reason}
-            values |= {name: beside[name] for name in values if name in beside}
-        if warnings is not None and warnings.value is not None:
-            values["warnings"] = [*(values["warnings"] or ()), *warnings.value["warnings"]]
-        return Answer(**values)  # type: ignore[arg-type]
+        if outcome.value is not None:
+            row |= {"nan_reason": None, **outcome.value}
+            if interval is not None:
+                row |= interval.value or {"interval_nan_reason": interval.why}
+            if warnings is not None and warnings.value is not None:
+                row["warnings"] = [*(row["warnings"] or ()), *warnings.value["warnings"]]
+        return {
+            **row,
+            "model_name": task.model,
+            "base_model": model.base,
+            "mitigation": model.mitigation,
+            "metric": task.place["metric"],
+            "query_set": task.place["query_set"],
+            "n_queries": len(self._query_sets[task.place["query_set"]].queries),
+            "no_bias_value": scale.no_bias_value,
+            "scale_min": scale.value_range[0],
+            "scale_max": scale.value_range[1],
+            **provenance(outcome),
+            "identity": task.identity,
+        }
 
     @cached_property
     def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
@@ -602,7 +604,7 @@ class StudyResults:
         tidy = self._tidy
         return tidy[(tidy["metric"] == metric) & (tidy["query_set"] == query_set)]
 
-    def _scale(self, metric: str, task: Task) -> Scale:
+    def _scale(self, task: Task) -> Scale:
         """Return the scale on which the score of a query is read."""
         what = task.identity
         try:
@@ -610,7 +612,7 @@ class StudyResults:
             return as_metric(what["metric"]).scale(query, **what["params"])
         # A third-party metric may not be installed here.
         except (LookupError, TypeError, ValueError):
-            return self._metrics[metric].scale
+            return self._metrics[task.place["metric"]].scale
 
     @cached_property
     def _totals(self) -> dict[tuple[str, str], pd.DataFrame]:
@@ -673,6 +675,11 @@ class StudyResults:
         return columns
 
 
+# Columns of the tidy table about the model and about the task.
+_OF_MODEL = ["base_model", "mitigation"]
+_OF_TASK = [*provenance(Outcome()), "identity", "distances"]
+# What the rows of a matrix are, if not models.
+_INDEX = {"correlations": "ranking"}
 # Columns of a model that is not open yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 

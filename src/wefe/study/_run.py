@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import CancelledError, Executor, Future
 from typing import TYPE_CHECKING, Any
 
 from wefe._same_words import left_out, tell_left_out
-from wefe.study._executors import Call, run_calls
-from wefe.study._plan import Task, digest
+from wefe.study._executors import completed
+from wefe.study._plan import digest
 from wefe.study._store import Row, Store
 from wefe.study._tasks import Opened, Result, Unit, describe, open_unit, run_tasks
 
@@ -20,108 +21,89 @@ logger = logging.getLogger(__name__)
 
 
 class Run:
-    """Tracks the models of a study and computes missing results."""
+    """Opens the models of a study and computes missing results."""
 
     def __init__(self, planned: Planned, store: Store, only: set[int] | None = None) -> None:
-        self._planned, self._store, self._only = planned, store, only
+        self._planned, self._store = planned, store
+        self._only = set(range(len(planned.plan.tasks))) if only is None else only
         self._opened: dict[str, Opened] = {}
-        # Label of a unit -> id of a task -> why it failed.
-        self._failures: dict[str, dict[str, str]] = {}
-        # Keys being computed, with the tasks that wait for them.
-        self._in_work: dict[str, list[int]] = {}
-        self._without: dict[str, list[str]] = {}
+        # Position of a task -> key of its result.
         self._keys: dict[int, str] = {}
-        self._unit_of = {task.model: unit for unit in planned.units for task in unit.tasks.values()}
+        # Key of a result, or label of a model that could not be opened -> why.
+        self._failures: dict[str, str] = {}
         self.n_computed = 0
-
-    # Open
 
     def to_open(self, *, reopen: bool) -> list[Unit]:
         """Return the models that are new or may have changed since the last run."""
-        rows = self._store.get(self._planned.model_keys.values())
-        units = []
+        keys = self._planned.model_keys
+        rows = {} if reopen else self._store.get(keys.values())
+        known = {key: row.value for key, row in rows.items() if row.value is not None}
         for unit in self._planned.units:
-            row = rows.get(self._planned.model_keys[unit.entry.label])
-            known = None if row is None or reopen or unit.identity is None else row.value
-            if known is None or any(t.id not in known["prints"] for t in unit.tasks.values()):
-                units.append(unit)
-            else:
-                opened = Opened(**{name: known[name] for name in Opened._fields})
+            asked = {task.id for task in unit.tasks.values()}
+            about = known.get(keys[unit.entry.label], {"prints": {}})
+            if unit.identity is not None and asked <= about["prints"].keys():
+                opened = Opened(**{name: about[name] for name in Opened._fields})
                 self._opened[unit.entry.label] = opened
-        return units
+        return [unit for unit in self._planned.units if unit.entry.label not in self._opened]
 
     def open(
-        self, units: Iterable[Unit], executors: Iterable[Executor], advance: Callable[[int], object]
+        self,
+        units: Iterable[Unit],
+        executors: Callable[[], Iterable[Executor]],
+        advance: Callable[[int], object],
     ) -> None:
-        def call(unit: Unit) -> Call:
-            def done(future: Future[Opened]) -> None:
-                advance(1)
-                opened, reason = _result(future)
-                if reason is None:
-                    self._opened[unit.entry.label] = opened
-                else:
-                    self._fail(dict.fromkeys(unit.tasks, reason))
-
-            return Call(open_unit, (unit,), done)
-
-        run_calls(map(call, units), executors)
-
-    # Compute
+        for unit, future in completed(deque((unit, open_unit, unit) for unit in units), executors):
+            advance(1)
+            opened, reason = _result(future)
+            if reason is None:
+                self._opened[unit.entry.label] = opened
+            else:
+                self._fail(unit.entry.label, unit.entry.label, reason)
 
     def missing(self) -> list[tuple[Unit, list[int]]]:
-        """Return the tasks without a result, by model."""
+        """Return the tasks to compute, by model; tasks with the same key are computed once."""
         own_words = self._planned.plan.settings["lookup"]["own_words"]
-        self._without = {} if own_words else self._words_left_out()
+        without = {} if own_words else self._words_left_out()
         opened = [unit for unit in self._planned.units if unit.entry.label in self._opened]
         for unit in opened:
-            own = self._opened[unit.entry.label]
-            for at, task in unit.tasks.items():
-                self._keys[at] = self._key(unit, task, own.prints[task.id])
-        rows = self._store.get(self._keys.values())
-        present = {key for key, row in rows.items() if row.value is not None}
+            self._keys |= self._keys_of(unit, without)
+        present = self._store.get(self._keys.values()).values()
+        settled = {row.key for row in present if row.value is not None}
         missing = []
         for unit in opened:
-            self._keep(unit)
-            wanted = []
-            for at in unit.tasks:
-                key = self._keys[at]
-                if key in present or (self._only is not None and at not in self._only):
-                    continue
-                if key not in self._in_work:
-                    wanted.append(at)
-                self._in_work.setdefault(key, []).append(at)
-            if wanted:
-                missing.append((unit, wanted))
+            wanted = {self._keys[at]: at for at in reversed([*unit.tasks]) if at in self._only}
+            own = sorted(at for key, at in wanted.items() if key not in settled)
+            settled.update(wanted)
+            missing += [(unit, own)] if own else []
+        self._keep()
+        self._without = without
         return missing
-
-    @property
-    def n_waiting(self) -> int:
-        """Number of tasks without a result, those included that share one."""
-        return sum(map(len, self._in_work.values()))
 
     def compute(
         self,
         missing: Iterable[tuple[Unit, list[int]]],
-        executors: Iterable[Executor],
+        executors: Callable[[], Iterable[Executor]],
         advance: Callable[[int], object],
     ) -> None:
         """Compute results and store each of them immediately."""
 
-        def call(unit: Unit, left: list[int]) -> Call:
-            def done(future: Future[Any]) -> Call | None:
+        def call(unit: Unit, left: list[int]) -> tuple[Any, ...]:
+            prints = self._opened[unit.entry.label].prints
+            return (unit, left), run_tasks, unit, left, prints, self._without
+
+        calls = deque(call(*each) for each in missing)
+        try:
+            for (unit, left), future in completed(calls, executors):
                 results, reason = _result(future)
                 if reason is not None:
                     # The call or its process died, so all tasks of the model fail.
-                    advance(self._fail(dict.fromkeys(left, reason)))
-                    return None
-                advance(self._enter(results))
-                others = [at for at in left if at not in results]
-                return call(unit, others) if others else None
-
-            opened = self._opened[unit.entry.label]
-            return Call(run_tasks, (unit, left, opened.prints, self._without), done)
-
-        run_calls((call(*each) for each in missing), executors)
+                    results = dict.fromkeys(left, Result(None, reason=reason))
+                self._enter(results)
+                advance(len(results))
+                if others := [at for at in left if at not in results]:
+                    calls.appendleft(call(unit, others))
+        finally:
+            self._keep()
 
     def _words_left_out(self) -> dict[str, list[str]]:
         """Return, per query, the words that some models lack; no model is measured with them."""
@@ -135,18 +117,21 @@ class Run:
         tell_left_out(sorted(set().union(*found.values())))
         return found
 
-    def _key(self, unit: Unit, task: Task, vectors: str) -> str:
-        """Return the key of a result: a hash of everything that it is computed from."""
+    def _keys_of(self, unit: Unit, without: Mapping[str, list[str]]) -> dict[int, str]:
+        """Return the keys of results: hashes of everything that they are computed from."""
         from wefe import __version__
 
-        mitigation = unit.mitigations.get(task.model)
-        how = None if mitigation is None else mitigation.digest
-        is_compared = task.kind in ("score", "interval", "warnings")
-        without = self._without.get(task.identity["query"]) if is_compared else None
-        return digest(task.digest, __version__, vectors, how, without)
+        prints, keys = self._opened[unit.entry.label].prints, {}
+        for at, task in unit.tasks.items():
+            mitigation = unit.mitigations.get(task.model)
+            how = mitigation and mitigation.digest
+            is_compared = task.kind in ("score", "interval", "warnings")
+            lost = without.get(task.identity["query"]) if is_compared else None
+            keys[at] = digest(task.digest, __version__, prints[task.id], how, lost)
+        return keys
 
-    def _enter(self, results: Mapping[int, Result]) -> int:
-        """Store results; return how many tasks they complete."""
+    def _enter(self, results: Mapping[int, Result]) -> None:
+        """Store results."""
         tasks = self._planned.plan.tasks
         done = {at: result for at, result in results.items() if result.reason is None}
         self._store.put(
@@ -154,40 +139,33 @@ class Run:
             for at, result in done.items()
         )
         self.n_computed += len(done)
-        settled = sum(len(self._in_work.pop(self._keys[at])) for at in done)
-        return settled + self._fail(
-            {at: result.reason for at, result in results.items() if result.reason is not None}
+        for at, result in results.items():
+            if result.reason is not None:
+                self._fail(tasks[at].model, self._keys[at], result.reason)
+
+    def _fail(self, model: str, key: str, reason: str) -> None:
+        if reason not in self._failures.values():
+            logger.info("%s failed: %s", model, reason)
+        self._failures[key] = reason
+
+    def _keep(self) -> None:
+        """Store what is known of the models, unless the file says so already."""
+        rows = []
+        for unit in self._planned.units:
+            label = unit.entry.label
+            opened = self._opened.get(label, Opened({}, {}, {}))
+            keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
+            failures = {
+                task.id: self._failures[key]
+                for task in unit.tasks.values()
+                if (key := keys.get(task.id, label)) in self._failures
+            }
+            value = {**opened._asdict(), "keys": keys, "failures": failures}
+            rows.append(Row(self._planned.model_keys[label], "model", value))
+        known = self._store.get(row.key for row in rows)
+        self._store.put(
+            row for row in rows if row.key not in known or known[row.key].value != row.value
         )
-
-    def _fail(self, reasons: Mapping[int, str]) -> int:
-        """Record why tasks failed, also for tasks that share their key; return their number."""
-        n, changed = 0, {}
-        for at, reason in reasons.items():
-            for other in self._in_work.pop(self._keys.get(at, ""), [at]):
-                task = self._planned.plan.tasks[other]
-                unit = self._unit_of[task.model]
-                self._failures.setdefault(unit.entry.label, {})[task.id] = reason
-                changed[unit.entry.label, reason] = unit
-                n += 1
-        for label, reason in changed:
-            logger.info("%s failed: %s", label, reason)
-        if changed:
-            self._store.put(map(self._row, changed.values()))
-        return n
-
-    def _keep(self, unit: Unit) -> None:
-        row = self._row(unit)
-        known = self._store.get([row.key]).get(row.key)
-        # A second run with nothing to do writes nothing.
-        if known is None or known.value != row.value:
-            self._store.put([row])
-
-    def _row(self, unit: Unit) -> Row:
-        label = unit.entry.label
-        opened = self._opened.get(label, Opened({}, {}, {}))
-        keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
-        value = {**opened._asdict(), "keys": keys, "failures": self._failures.get(label, {})}
-        return Row(self._planned.model_keys[label], "model", value)
 
 
 def _result(future: Future[Any]) -> tuple[Any, str | None]:

@@ -40,7 +40,7 @@ class Part(pydantic.BaseModel):
     model_config = ConfigDict(
         frozen=True, extra="forbid", strict=True, arbitrary_types_allowed=True
     )
-    #: What its keys belong to, if that is not plain from where it stands.
+    #: ' to' what its keys belong, if that is not plain from where it stands.
     called: ClassVar[str] = ""
 
     @model_validator(mode="wrap")
@@ -59,7 +59,7 @@ def check_params(
     """Find parameters that are unknown or have the wrong type."""
     fields: dict[str, Any] = {name: (hint, None) for name, hint in hints.items()}
     kind = pydantic.create_model("Params", __base__=Part, **fields)
-    kind.called = what
+    kind.called = f" to {what}"
     try:
         kind(**params)
     except pydantic.ValidationError as error:
@@ -87,24 +87,23 @@ def _below(data: Any, key: Any) -> Any:
         return None
 
 
+# Texts of kinds of errors; '' for the error's own.
+_PLAIN = {"missing": "missing", "study": "", "value_error": ""}
+
+
 def _text(error: Any, table: type[Part]) -> str:
-    kind, value = error["type"], error["input"]
-    if kind == "study":
-        return str(error["msg"])
-    if kind == "missing":
-        return "missing"
+    kind, value, text = error["type"], error["input"], error["msg"]
+    if kind in _PLAIN:
+        return str(_PLAIN[kind] or text.removeprefix("Value error, "))
     if kind == "extra_forbidden":
         keys = table.model_fields
-        to = f" to {table.called}" if table.called else ""
-        return f"unknown{to}.{nearest(error['loc'][-1], keys)} Allowed: {', '.join(keys)}"
-    raised = error.get("ctx", {}).get("error")
-    if raised is not None:
-        return str(raised)
-    text = re.sub(r"^\w+ should ", "must ", error["msg"])
+        return f"unknown{table.called}.{nearest(error['loc'][-1], keys)} Allowed: {', '.join(keys)}"
+    text = re.sub(r"^\w+ should ", "must ", text)
     if kind == "list_type" and isinstance(value, dict):
         return f"{text}; tables that can occur several times have double brackets: [[...]]"
-    hint = nearest(value, re.findall(r"'([^']*)'", text)) if kind == "literal_error" else ""
-    return f"{text}; got {shown(value)}{'.' if hint else ''}{hint}"
+    choices = {"literal_error": re.findall(r"'([^']*)'", text)}
+    hint = nearest(value, choices.get(kind, []))
+    return f"{text}; got {shown(value)}.{hint}"
 
 
 def shown(value: object) -> str:
@@ -146,9 +145,15 @@ def no_such(name: str, known: Collection[str], what: str) -> str:
     return f"{name!r} is {what}.{nearest(name, known)} Known: {', '.join(map(repr, known))}"
 
 
-def check_name(name: str, known: Collection[str], what: str) -> None:
+def check_name(name: str, known: Collection[str], what: str) -> str:
     if name not in known:
         raise ValueError(no_such(name, known, what))
+    return name
+
+
+def one_of(known: Callable[[], Collection[str]], what: str) -> AfterValidator:
+    """Return a validator of names, which are listed only when they are needed."""
+    return AfterValidator(lambda name: check_name(name, known(), what))
 
 
 def unknown(
@@ -195,6 +200,13 @@ def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] 
     written = [str(Path(text).with_name(name)) for name in others]
     known = f" Known by name: {', '.join(map(repr, names))}." if names else ""
     raise FileNotFoundError(f"there is no file {path}.{nearest(text, [*names, *written])}{known}")
+
+
+def source_file(path: str) -> Path | None:
+    """Return an existing file or folder, or the archive whose member is named; None otherwise."""
+    place = Path(path)
+    found = (parent for parent in (place, *place.parents) if parent.is_file())
+    return place if place.is_dir() else next(found, None)
 
 
 @contextmanager

@@ -43,10 +43,7 @@ class Row(NamedTuple):
 
 
 class Store:
-    """Results by the hash of their inputs; several runs may share the file.
-
-    Writes are atomic. SQLite cannot lock files on network drives.
-    """
+    """Results by the hash of their inputs; runs may share the file, but not on a network drive."""
 
     def __init__(self, path: str | os.PathLike[str], *, create: bool = True) -> None:
         self.path, self._creates = str(path), create
@@ -118,15 +115,9 @@ class Store:
 
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
-        self._db.execute("BEGIN IMMEDIATE")
-        try:
+        with self._naming_errors(), self._db:
+            self._db.execute("BEGIN IMMEDIATE")
             yield
-        except BaseException:
-            # SQLite rolls back by itself if the disk is full.
-            if self._db.in_transaction:
-                self._db.execute("ROLLBACK")
-            raise
-        self._db.execute("COMMIT")
 
     def __enter__(self) -> Store:
         return self
@@ -143,7 +134,7 @@ class Store:
             text = json.dumps(row.value, ensure_ascii=False, allow_nan=False)
             values = (row.key, row.kind, text, float(row.seconds), now(), __version__)
             full.append((*values, digest(*values)))
-        with self._naming_errors(), self._transaction():
+        with self._transaction():
             statement = "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
             self._db.executemany(statement, full)
 

@@ -3,21 +3,27 @@
 from __future__ import annotations
 
 import logging
+import math
 import os
 import platform
 import sys
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, cached_property
 from importlib import metadata
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
-from wefe._checks import check_bool, check_choice, check_n_jobs
+import numpy as np
+import pandas as pd
+
+from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int
 from wefe._progress import progress_bar
-from wefe.study._plan import Plan
+from wefe._visible import count
+from wefe.study._plan import Outcome, Plan
 from wefe.study._results import StudyResults
 from wefe.study._store import Row, Store, now, study_key
 
@@ -50,11 +56,12 @@ _EXAMPLE: Mapping[str, Any] = {
     "metrics": [{"metric": "weat-es"}, {"metric": "ect"}],
     "mitigations": [{"method": "hard-debias", "criterion": "gender"}],
 }
-_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn", "torch", "transformers")
+_PACKAGES = ("numpy", "scipy", "pandas", "scikit-learn")
+_LARGE_PACKAGES = ("torch", "transformers")
 
 
 class Study:
-    """Models, queries and metrics, declared once. Running a study computes only missing results.
+    """Models, queries and metrics, declared once; running a study computes missing results.
 
     Parameters
     ----------
@@ -162,16 +169,16 @@ class Study:
         Parameters
         ----------
         results : path, optional
-            The results file, by default `results_path`; ':memory:' for none. Its results are reused
-            where vectors, query, metric, parameters and the version of wefe are the same.
+            The results file, by default `results_path`; ':memory:' for none. Results of the same
+            vectors, query, metric, parameters and version of wefe are reused.
         n_jobs : int, optional
             Number of worker processes; -1 for one per core, None for this process. If a process
             dies, only its model fails.
         engine : {'local', 'dask'}, default='local'
             Compute on this machine or on a Dask cluster (``wefe[dask]``).
         scheduler : str, optional
-            Address of the Dask scheduler, 'tcp://host:8786'. Its workers need wefe and the same
-            paths to the models. Default: the Dask client of this process, or a new local cluster.
+            Address of the Dask scheduler, 'tcp://host:8786', whose workers find the models at the
+            same paths. Default: the Dask client of this process, or a new local cluster.
         reopen : bool, default=False
             Open every model again, even if size and time of its files are unchanged.
         progress : bool, default=True
@@ -198,7 +205,7 @@ class Study:
         check_bool("progress", progress)
         if scheduler is not None and engine != "dask":
             raise ValueError("scheduler is for engine='dask'.")
-        n_jobs = _n_processes(n_jobs)
+        check_n_jobs(n_jobs)
         # Plan again, because files may have changed.
         planned = self._make_plan()
         start = time.perf_counter()
@@ -207,7 +214,7 @@ class Study:
         with Store(self.results_path if results is None else results) as store:
             before = store.one("study", study_key(planned.plan.name)) or {"run": {}}
             other = before["run"].get("study_file")
-            if other is not None and other != file:
+            if other not in (None, file):
                 logger.warning(
                     "%s had a study called %r of %s; it now shows that of %s",
                     *(store.path, planned.plan.name, other, file),
@@ -234,13 +241,13 @@ class Study:
         without: Collection[str] = (),
     ) -> StudyResults:
         """Compute some tasks, by position or without some kinds, and store nothing."""
+        check_n_jobs(n_jobs)
         planned = self._make_plan()
         if only is None:
             tasks = enumerate(planned.plan.tasks)
             only = {at for at, task in tasks if task.kind not in without}
         with Store(":memory:") as store:
-            n_processes = _n_processes(n_jobs)
-            _compute(planned, store, n_processes, "local", None, progress=progress, only=only)
+            _compute(planned, store, n_jobs, "local", None, progress=progress, only=only)
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
 
     def results(self, results: str | os.PathLike[str] | None = None) -> StudyResults:
@@ -277,14 +284,119 @@ class Study:
 
     def __repr__(self) -> str:
         plan = self.plan
-        counts = {
-            "model": len(plan.models),
-            "query set": len(plan.query_sets),
-            "metric": len(plan.metrics),
-            "task": len(plan.tasks),
-        }
-        listed = ", ".join(f"{n} {what}{'' if n == 1 else 's'}" for what, n in counts.items())
-        return f"<{type(self).__name__} {plan.name!r}: {listed}>"
+        parts = [
+            count(len(plan.models), "model"),
+            count(len(plan.query_sets), "query set"),
+            count(len(plan.metrics), "metric"),
+            count(len(plan.tasks), "task"),
+        ]
+        return f"<{type(self).__name__} {plan.name!r}: {', '.join(parts)}>"
+
+
+def verify(
+    study: Study,
+    results: StudyResults,
+    n: int = 20,
+    *,
+    tolerance: float = 1e-9,
+    random_state: int | None = None,
+    n_jobs: int | None = None,
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Recompute a random sample of results and compare them.
+
+    Parameters
+    ----------
+    study : Study
+        The study, with its models.
+    results : StudyResults
+        The results to verify.
+    n : int, default=20
+        Number of results to draw; all of them if there are fewer.
+    tolerance : float, default=1e-9
+        Largest difference of two numbers that counts as equal. On one machine they agree exactly.
+    random_state : int, optional
+        Seed of the draw; None for a new sample each time.
+    n_jobs, progress : optional
+        As in :meth:`Study.run`.
+
+    Returns
+    -------
+    DataFrame
+        One row per result: 'kind', 'model_name', 'place', 'largest_difference' (infinite if more
+        than numbers differ), 'passed' and 'reason'.
+
+    Raises
+    ------
+    ValueError
+        If `n` is less than 1, no result is available, or the study file changed since the run.
+
+    Examples
+    --------
+    >>> from wefe.study import Study, verify
+    >>> study = Study.example()
+    >>> results = study.run(":memory:", progress=False)
+    >>> bool(verify(study, results, n=3, progress=False)["passed"].all())
+    True
+    """
+    check_positive_int("n", n)
+    done = [at for at, outcome in enumerate(results.outcomes) if outcome.status == "done"]
+    if not done:
+        raise ValueError("there are no results to verify yet. Run the study first.")
+    asked, was_asked = (list(map(attrgetter("id"), each.plan.tasks)) for each in (study, results))
+    if asked != was_asked:
+        raise ValueError(
+            "the study file has changed since the study was run. Run it again, or verify with the "
+            "old file."
+        )
+    generator = np.random.default_rng(random_state)
+    drawn = sorted(generator.choice(done, min(n, len(done)), replace=False).tolist())
+    again = study._again(set(drawn), n_jobs, progress)
+    rows = []
+    for at in drawn:
+        task, before, after = results.plan.tasks[at], results.outcomes[at], again.outcomes[at]
+        difference = _difference(_shown(before.value), _shown(after.value))
+        passed = difference <= tolerance
+        reason = None if passed else _why(before, after)
+        place = ", ".join(task.place.values())
+        rows.append((task.kind, task.model, place, difference, passed, reason))
+    columns = ["kind", "model_name", "place", "largest_difference", "passed", "reason"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def _why(before: Outcome, after: Outcome) -> str:
+    if after.status == "done" and before.key != after.key:
+        return "the vectors of the model or the version of wefe have changed"
+    return after.reason or "the numbers, texts or words differ"
+
+
+def _shown(value: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return a result without the encoded resamples of its interval."""
+    return {key: part for key, part in (value or {}).items() if key != "distances"}
+
+
+def _difference(one: Any, other: Any) -> float:
+    """Return the largest difference of the numbers in plain data; infinite if more differs."""
+    leaves, others = dict(_leaves(one)), dict(_leaves(other))
+    if list(leaves) != list(others):
+        return math.inf
+    return max((_apart(leaf, others[place]) for place, leaf in leaves.items()), default=0.0)
+
+
+def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
+    """Yield the numbers and texts in plain data with their places."""
+    if not isinstance(value, Mapping | list):
+        yield place, value
+        return
+    for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
+        yield from _leaves(part, (*place, key))
+
+
+def _apart(one: Any, other: Any) -> float:
+    # A bool is no number here.
+    if {type(one), type(other)} <= {int, float}:
+        return float(abs(one - other))
+    return 0.0 if one == other and type(one) is type(other) else math.inf
 
 
 def _compute(
@@ -299,30 +411,27 @@ def _compute(
     only: set[int] | None = None,
 ) -> int:
     from wefe.models.formats._source import available_cores
-    from wefe.study import _executors
+    from wefe.study._executors import executors_of
     from wefe.study._run import Run
 
-    n_processes = min(n_jobs or 1, len(planned.units))
-    if n_processes > 1:
-        # Share the cores among the processes.
-        n_threads = max(1, available_cores() // n_processes)
+    n_cores = available_cores()
+    if engine == "local" and n_jobs is not None:
+        n_jobs = min(n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs), len(planned.units))
+        # Processes share the cores.
+        n_threads = max(1, n_cores // n_jobs)
         units = [replace(unit, n_threads=n_threads) for unit in planned.units]
         planned = planned._replace(units=units)
-    if engine == "dask":
-        opened = _executors.cluster(scheduler)
-    else:
-        opened = _executors.here() if n_jobs is None else _executors.processes(n_processes)
-    name = planned.plan.name
     run = Run(planned, store, only)
+    opened = executors_of(engine, scheduler, n_jobs)
+    name = planned.plan.name
     with ExitStack() as stack:
-        # A finished study needs neither processes nor a cluster.
         executors = cache(lambda: stack.enter_context(opened))
         to_open = run.to_open(reopen=reopen)
         with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
-            run.open(to_open, executors() if to_open else [], bar.update)
+            run.open(to_open, executors, bar.update)
         missing = run.missing()
-        with progress_bar(run.n_waiting, name, "task", progress) as bar:
-            run.compute(missing, executors() if missing else [], bar.update)
+        with progress_bar(sum(len(own) for _, own in missing), name, "task", progress) as bar:
+            run.compute(missing, executors, bar.update)
     return run.n_computed
 
 
@@ -332,28 +441,14 @@ def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
     store.put([Row(study_key(planned.plan.name), "study", value)])
 
 
-def _n_processes(n_jobs: int | None) -> int | None:
-    n_jobs = check_n_jobs(n_jobs)
-    if n_jobs is None or n_jobs > 0:
-        return n_jobs
-    import joblib  # quicker to start without it
-
-    # Ignore joblib.parallel_config, which is for other backends.
-    return int(joblib.effective_n_jobs(n_jobs))
-
-
 def _environment() -> dict[str, Any]:
     from wefe import __version__
 
-    packages = {}
-    for name in _PACKAGES:
-        # Only packages in use, not all that are installed.
-        module = {"scikit-learn": "sklearn"}.get(name, name)
-        if module in sys.modules or name in ("numpy", "scipy", "pandas", "scikit-learn"):
-            packages[name] = metadata.version(name)
+    # Of large packages, only those in use.
+    used = [*_PACKAGES, *(name for name in _LARGE_PACKAGES if name in sys.modules)]
     return {
         "wefe": __version__,
         "python": platform.python_version(),
         "platform": platform.platform(),
-        "packages": packages,
+        "packages": {name: metadata.version(name) for name in used},
     }

@@ -1,19 +1,18 @@
-"""Tasks: open a model, find what its results depend on, and compute missing results.
+"""Tasks: open a model, find what its results depend on, and compute missing results."""
 
-Everything that goes to another process is plain data or picklable.
-"""
+# Everything that goes to another process is plain data or picklable.
 
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
@@ -31,7 +30,6 @@ from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.study._fingerprint import source_identity
 from wefe.study._plan import Task, digest
 from wefe.words import check_preprocessors, variants
 
@@ -169,8 +167,9 @@ def run_tasks(
         opened = _model_of(unit)
         if opened.opened.prints != prints:
             raise RuntimeError(_changed(unit.entry))
+        opened.without = without
         for position in positions:
-            results[position] = opened.run(position, without)
+            results[position] = opened.run(position)
             if time.perf_counter() > end:
                 break
     return results
@@ -181,27 +180,23 @@ def _one_thread() -> threadpool_limits:
     return threadpool_limits(1, "blas")
 
 
-# Models open in this process, one per thread that runs tasks.
-_open: dict[int, tuple[Unit, OpenedUnit]] = {}
+# Each thread keeps its last model open.
+_last = threading.local()
 
 
 def _model_of(unit: Unit) -> OpenedUnit:
-    """Return the opened model of a unit; each thread keeps its last model open."""
-    place = threading.get_ident()
-    known = _open.get(place)
-    if known is None or (known[0] is not unit and _token(known[0]) != _token(unit)):
-        _open.pop(place, None)
-        known = _open[place] = unit, OpenedUnit(unit)
-    return known[1]
+    """Return the opened model of a unit."""
+    token = unit.entry, unit.identity, [task.digest for task in unit.tasks.values()]
+    if getattr(_last, "token", None) != token:
+        close_unit()
+        _last.opened, _last.token = OpenedUnit(unit), token
+    opened: OpenedUnit = _last.opened
+    return opened
 
 
-def _token(unit: Unit) -> Any:
-    return unit.entry, unit.identity, [task.digest for task in unit.tasks.values()]
-
-
-def close_units() -> None:
-    """Close the models that this process has open."""
-    _open.clear()
+def close_unit() -> None:
+    """Close the model that this thread has open."""
+    vars(_last).clear()
 
 
 def _changed(entry: TableEntry | EncoderEntry) -> str:
@@ -235,27 +230,28 @@ class OpenedUnit:
         self.opened = _what_results_depend_on(unit, self.base)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
-        self._metric = cache(as_metric)
+        self.metric = cache(as_metric)
         self._place_of = cache(self._make_place)
+        # Digest of a query -> its words that other models lack.
+        self.without: Mapping[str, Sequence[str]] = {}
 
     def _check_files(self) -> None:
         """Raise an error if the files changed, because tasks read vectors from them at any time."""
-        if source_identity(self.unit.entry) != self.unit.identity:
+        if self.unit.entry.identity() != self.unit.identity:
             raise RuntimeError(_changed(self.unit.entry))
 
     def _make_place(self, label: str) -> Place:
-        mitigation = self.unit.mitigations.get(label)
-        if mitigation is None:
-            return Place(self.unit, self._metric, self.base)
-        model, made = mitigation.apply(self.base)
+        if label not in self.unit.mitigations:
+            return Place(self, self.base)
+        model, made = self.unit.mitigations[label].apply(self.base)
         model.name = label
-        return Place(self.unit, self._metric, model, self.base, made)
+        return Place(self, model, self.base, made)
 
-    def run(self, position: int, without: Mapping[str, Sequence[str]]) -> Result:
+    def run(self, position: int) -> Result:
         task = self.unit.tasks[position]
         start = time.perf_counter()
         try:
-            place = replace(self._place_of(task.model), without=without)
+            place = self._place_of(task.model)
             # Log messages about words and NaN are part of every result.
             with noted([]):
                 value = plain(_RUN[task.kind](place, task.identity))
@@ -270,52 +266,53 @@ class OpenedUnit:
 def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
     fingerprint = cache(Fingerprints(base).of)
     prints = {task: fingerprint(words) for task, words in _needed(unit).items()}
+    # An encoder has a vector for every word.
+    n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
     about = {
-        "n_words_read": None if unit.entry.is_encoder else len(base),
+        "n_words_read": n_words,
         "dim": base.dim,
         "held": base.held,
         "dtype": str(base.dtype),
         "prompt": getattr(base, "prompt", None),
     }
-    info = {}
-    for label in dict.fromkeys(task.model for task in unit.tasks.values()):
-        own = {prints[task.id] for task in unit.tasks.values() if task.model == label}
-        info[label] = {**about, "fingerprint": digest(sorted(own))}
-    # An encoder has a vector for every word.
-    queries = {} if unit.entry.is_encoder else unit.queries
+    used: dict[str, set[str]] = {}
+    for task in unit.tasks.values():
+        used.setdefault(task.model, set()).add(prints[task.id])
+    info = {label: {**about, "fingerprint": digest(sorted(own))} for label, own in used.items()}
     lost = {key: lacking(base, query, unit.preprocessors) for key, query in queries.items()}
-    return Opened(prints, {key: words for key, words in lost.items() if words}, info)
+    return Opened(prints, lost, info)
 
 
 @dataclass(frozen=True)
 class Place:
     """The environment of a task: a model, original or mitigated, and shared data of the study."""
 
-    unit: Unit
-    metric: Callable[[str], BaseMetric]
+    opened: OpenedUnit
     model: WordEmbeddingModel
     #: The model before its mitigation, for what compares with it.
     original: WordEmbeddingModel | None = None
     #: How it was mitigated.
     made: Mapping[str, Any] = field(default_factory=dict)
-    #: Digest of a query -> its words that other models lack.
-    without: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    @property
+    def unit(self) -> Unit:
+        return self.opened.unit
 
     def asked(self, what: Mapping[str, Any]) -> tuple[BaseMetric, Query, Any, dict[str, Any]]:
-        metric, query = self.metric(what["metric"]), self.unit.queries[what["query"]]
+        metric, query = self.opened.metric(what["metric"]), self.unit.queries[what["query"]]
         params, model = dict(what["params"]), self.model
         if what.get("contexts") is not None:
             from wefe.contextual import find_contexts
 
             # Look up only this query: the sentences found depend on all requested words.
             with self.unit.texts[what["contexts"]].open(encoding="utf-8") as lines:
-                params["contexts"] = find_contexts([query], (line.strip() for line in lines))
+                params["contexts"] = find_contexts([query], map(str.strip, lines))
         if metric.takes_original and self.original is not None:
             params["original"] = self.original
         if not metric.encodes_texts:
             forms = check_preprocessors(params.get("preprocessors"))
             model.prepare([query], forms)
-            lost = self.without.get(what["query"])
+            lost = self.opened.without.get(what["query"])
             if lost:
                 model = hiding(model, [query], lost, forms)
         return metric, query, model, params
@@ -331,41 +328,32 @@ def _needed(unit: Unit) -> dict[str, frozenset[str] | None]:
     needed: dict[str, frozenset[str] | None] = {}
     for task in unit.tasks.values():
         fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix)
-        if fitted is None or asked is None:
-            needed[task.id] = None
-        else:
-            needed[task.id] = asked | {(prefix or "") + word for word in fitted}
+        needed[task.id] = None
+        if fitted is not None and asked is not None:
+            needed[task.id] = asked.union((prefix or "") + word for word in fitted)
     return needed
-
-
-def _needs_vocabulary(task: Task) -> bool:
-    """Return whether a task uses more words than those of its query or criterion."""
-    if task.kind in ("score", "interval", "warnings"):
-        return get_metric(task.identity["metric"]).needs_vocabulary
-    return task.kind == "explore"
 
 
 def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | None:
     """Return the words that a task may look up; None for the whole vocabulary."""
-    identity = task.identity
-    forms = identity.get("preprocessors")
+    what = task.identity
     words: Iterable[str] = ()
-    if _needs_vocabulary(task):
+    if task.kind == "explore" or ("metric" in what and get_metric(what["metric"]).needs_vocabulary):
         return None
-    if "query" in identity:
-        return _forms_of_query(unit.queries[identity["query"]], prefix, json.dumps(forms))
-    if task.kind == "quality":
-        benchmark = unit.benchmarks[identity["benchmark"]]
-        if benchmark.kind == "analogy":
-            return None
-        words = benchmark.words
-    elif task.kind == "direction":
+    if "query" in what:
+        forms = json.dumps(what.get("preprocessors"))
+        return _forms_of_query(unit.queries[what["query"]], prefix, forms)
+    if task.kind == "direction":
         from wefe.datasets import load_criterion
 
         # Definitional sets ship with the package.
-        criterion = load_criterion(identity["criterion"], offline=True)
-        words = itertools.chain.from_iterable(criterion.definitional_sets)
-    checked = check_preprocessors(forms)
+        words = chain(*load_criterion(what["criterion"], offline=True).definitional_sets)
+    if task.kind == "quality":
+        benchmark = unit.benchmarks[what["benchmark"]]
+        if benchmark.kind == "analogy":
+            return None
+        words = benchmark.words
+    checked = check_preprocessors(what.get("preprocessors"))
     return frozenset(form for word in words for form in variants(word, checked, prefix))
 
 
@@ -442,24 +430,25 @@ def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_direction
     from wefe.datasets import load_criterion
 
-    criterion = load_criterion(what["criterion"], offline=True)
-    try:
-        audit = audit_direction(criterion, place.model, preprocessors=what["preprocessors"])
-    except ValueError as error:  # no set is complete
-        return {"audit": None, "nan_reason": str(error)}
-    return {"audit": _nameless(audit.to_json()), "nan_reason": None}
+    criterion, forms = load_criterion(what["criterion"], offline=True), what["preprocessors"]
+
+    def audit() -> dict[str, Any]:
+        return _nameless(audit_direction(criterion, place.model, preprocessors=forms).to_json())
+
+    return _or_reason("audit", audit, ValueError)  # no set is complete
 
 
 def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.silhouette import bias_silhouette
 
-    query, params = place.unit.queries[what["query"]], {"metric_params": what["params"]}
-    options = {**params, **what["options"], "progress": False}
-    try:
-        silhouette = bias_silhouette(what["metric"], query, place.model, **options)
-    except UnanswerableError as error:
-        return {"silhouette": None, "nan_reason": str(error)}
-    return {"silhouette": _nameless(silhouette.to_json()), "nan_reason": None}
+    query, options = place.unit.queries[what["query"]], {**what["options"], "progress": False}
+    options["metric_params"] = what["params"]
+
+    def silhouette() -> dict[str, Any]:
+        found = bias_silhouette(what["metric"], query, place.model, **options)
+        return _nameless(found.to_json())
+
+    return _or_reason("silhouette", silhouette, UnanswerableError)
 
 
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -470,33 +459,34 @@ def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
+    # No set is complete, or the word is lacking or has no direction.
+    return _or_reason("page", lambda: _page(place, **what), KeyError, ValueError)
+
+
+def _page(
+    place: Place,
+    criterion: str,
+    preprocessors: Sequence[Mapping[str, Any]],
+    word: str | None = None,
+    **options: Any,
+) -> dict[str, Any]:
     from wefe.embeddings import get_embeddings_from_set
     from wefe.explore import bias_directions, model_page, word_page
 
-    model, forms = place.model, what["preprocessors"]
-    before = model if place.original is None else place.original
-    word = what.get("word")
-    try:
-        if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
-            return {"page": None, "nan_reason": f"the model lacks the word {word!r}"}
-        # Directions of the original model show what a mitigation left.
-        directions = bias_directions(before, what["criterion"], preprocessors=forms)
-        options: dict[str, Any] = {"preprocessors": forms}
-        if word is None:
-            options |= {name: what[name] for name in ("n", "among")}
-            page = model_page(model, directions, **options).to_dict()
-        else:
-            options |= {"k": what["k"], "theta": what["theta"], "original": place.original}
-            page = word_page(model, word, directions, **options).to_dict()
-    except (KeyError, ValueError) as error:  # no set is complete, or the word has no direction
-        return {"page": None, "nan_reason": str(error.args[0])}
+    forms, model = preprocessors, place.model
+    if word is not None and not get_embeddings_from_set(model, [word], forms)[1]:
+        raise ValueError(f"the model lacks the word {word!r}")
+    # Directions of the original model show what a mitigation left.
+    directions = bias_directions(place.original or model, criterion, preprocessors=forms)
+    options["preprocessors"] = forms
+    if word is None:
+        page = model_page(model, directions, **options).to_dict()
+    else:
+        page = word_page(model, word, directions, original=place.original, **options).to_dict()
     # Store no model name, because models with equal vectors share the page.
-    left_out = ("model", "caveat", "map", "map_method")
-    kept = {key: part for key, part in page.items() if key not in left_out}
-    for rows in ("distribution", "extremes"):
-        for row in kept.get(rows, ()):
-            del row["model"]
-    return {"page": kept, "nan_reason": None}
+    for row in (page, *page.get("distribution", ()), *page.get("extremes", ())):
+        row.pop("model", None)
+    return {key: part for key, part in page.items() if key not in ("caveat", "map", "map_method")}
 
 
 def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -507,6 +497,16 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     options = {**what, "names": names, "frequency": known_frequencies(names)}
     encoder: Any = place.model
     return {"audit": audit_ranking(encoder, **options).to_dict()}
+
+
+def _or_reason(
+    key: str, compute: Callable[[], dict[str, Any]], *errors: type[Exception]
+) -> dict[str, Any]:
+    """Return a result, or the reason why there is none."""
+    try:
+        return {key: compute(), "nan_reason": None}
+    except errors as error:
+        return {key: None, "nan_reason": str(error.args[0])}
 
 
 def _nameless(text: str) -> dict[str, Any]:
