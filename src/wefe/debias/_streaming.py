@@ -17,8 +17,7 @@ from wefe._checks import found
 from wefe._files import check_writable
 from wefe.debias._base import BaseDebias
 from wefe.debias._fitted import check_is_fitted
-from wefe.models._convert import convert
-from wefe.models._load import check_reading, open_vectors
+from wefe.models._load import check_reading, convert, open_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel

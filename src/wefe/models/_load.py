@@ -1,12 +1,15 @@
-"""Open any embedding as a model."""
+"""Open any embedding as a model, and convert it to the native format."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,12 +20,14 @@ from wefe._checks import check_bool, check_choice, check_positive_int, found
 from wefe.models._tables import ArrayVectors, VectorTable
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import (
     Reading,
     TableSource,
     VectorSource,
     Vocabulary,
+    Writing,
     available_cores,
 )
 from wefe.query import Query
@@ -165,7 +170,7 @@ def load(
         check_choice("hold", hold, ("selected", "mapped", "memory"))
     if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
         vocab_prefix = source.vocab_prefix
-    opened, cut, reading = open_cut(
+    opened = open_cut(
         *(source, limit, lowercase, keep, min_count, counts, revision, token),
         subwords=subwords,
         vocabulary=vocabulary,
@@ -175,24 +180,160 @@ def load(
         progress=progress,
     )
     requested = None if words is None else words_of(words, vocab_prefix)
-    if hold == "selected" and requested is None:
-        raise ValueError("hold='selected' needs the words to read: words=[...].")
-    table = _take(opened, cut, requested, hold, reading.lenient)
-    model = WordEmbeddingModel(
-        table,
-        opened.name if name is None else name,
-        vocab_prefix,
-        use_subwords=opened.use_subwords and table is opened.table,
-    )
-    if opened.use_subwords and not model.use_subwords:
+    table, source = _take(opened, requested, hold), opened.source
+    has_subwords = source.use_subwords and table is source.table
+    if source.use_subwords and not has_subwords:
         logger.warning(
             "%s: no vectors are built from subwords if the vocabulary is changed or "
             "hold='selected'; words of several subwords count as lost",
-            opened.label,
+            source.label,
         )
-    log_skipped(opened)
-    logger.info("%s: %r (%.1f MB)", opened.label, model, model.nbytes / 1e6)
+    name = source.name if name is None else name
+    model = WordEmbeddingModel(table, name, vocab_prefix, use_subwords=has_subwords)
+    source.log_skipped()
+    logger.info("%s: %r (%.1f MB)", source.label, model, model.nbytes / 1e6)
     return model
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike[str],
+    dtype: StoredDtype = "float32",
+    *,
+    name: str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> WordEmbeddingModel:
+    """Write an embedding in the native format, and open the result.
+
+    The source is read once, in bounded memory (except with ``lowercase='mean'`` and formats that
+    other libraries read). `path` is replaced only when the new file is complete. Vectors built from
+    subwords are not written; ``subwords='refuse'`` silences the warning.
+
+    Parameters
+    ----------
+    source : path, str or object
+        Any source that :func:`load` accepts.
+    path : path
+        The file to write, 'NAME.safetensors'.
+    dtype : {'float32', 'float16', 'int8'}, default='float32'
+        How the numbers are stored. float16 halves the size and keeps 11 significant bits. int8
+        takes a quarter: vectors are rounded to multiples of 1/127 of their largest absolute number.
+    name : str, optional
+        Name of the new model; by default that of the source.
+    progress : bool, default=True
+        Whether to show a progress bar on a terminal.
+    **options
+        Other options of :func:`load`: `limit`, `lowercase`, `keep`, `min_count`, `counts`,
+        `subwords`, `vocabulary`, `on_error`, `trust_pickle`, `revision`, `token` and `n_jobs`.
+
+    Returns
+    -------
+    WordEmbeddingModel
+        The new model, memory-mapped from the file.
+
+    Raises
+    ------
+    FileNotFoundError, ImportError, TypeError, ValueError
+        As in :func:`load`. Also if `path` has another suffix or a number does not fit `dtype`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = convert("demo", Path(folder) / "demo.safetensors", dtype="int8")
+    ...     print(model, f"{model.nbytes / 1e6:.1f} MB")
+    <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims, mapped> 2.7 MB
+    """
+    check_choice("dtype", dtype, ("float32", "float16", "int8"))
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise ValueError(
+            f"path must end with '.safetensors'; got {found(str(path))}. To write another format, "
+            "load the model and call its save()."
+        )
+    opened = open_cut(source, progress=progress, **options)
+    kept, n_words = opened.source, opened.source.n_words
+    blocks = opened.blocks()
+    if opened.lowercase == "mean":
+        table = opened.collect()
+        blocks, n_words = table.blocks(), len(table)
+    name = kept.name if name is None else name
+    # Readers of rows show a bar of their own, in bytes.
+    shown = progress and kept.table is not None
+    write_native(target, Writing(blocks, n_words, kept.dim, "native", dtype, name, shown))
+    kept.log_skipped()
+    if kept.use_subwords:
+        logger.warning(
+            "%s contains only the words of the vocabulary; vectors of other words, which %s builds "
+            "from subwords, cannot be kept",
+            *(target, kept.label),
+        )
+    return load(target)
+
+
+def load_test_model() -> WordEmbeddingModel:
+    """Load the small, real embedding that ships with the package, without a network.
+
+    It has all words of the packaged word sets. Do not draw conclusions about other models from it.
+
+    Returns
+    -------
+    WordEmbeddingModel
+        A new model 'minilm-words' on each call: 10,569 words, 256 dimensions, float32.
+
+    Notes
+    -----
+    The vectors come from the sentence encoder all-MiniLM-L6-v2 (Apache-2.0), which encoded each
+    word as a sentence. A centred PCA kept 256 of 384 dimensions (95 % of the variance), rounded to
+    float16. The words are the 10,000 most frequent English words of `wordfreq`, by falling
+    frequency, then the other words of the packaged word sets, sorted. The encoder ignores case:
+    ``Adam`` and ``adam`` have the same vector. Older releases had a word2vec subset with other
+    scores.
+
+    Examples
+    --------
+    >>> model = load_test_model()
+    >>> she_he = model["she"] - model["he"]
+    >>> bool(she_he @ model["nurse"] > she_he @ model["engineer"])
+    True
+    """
+    shipped = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
+    with resources.as_file(shipped) as path:
+        source = open_safetensors(path, Reading())
+        [(words, vectors)] = source.blocks()
+    # Computed with in float32, kept in float16.
+    return WordEmbeddingModel(ArrayVectors(words, vectors.astype(np.float32)), name=source.name)
+
+
+def load_weat_w2v() -> ArrayVectors:
+    """Load the vectors of :func:`load_test_model` under the name used by the oldest releases.
+
+    Returns
+    -------
+    ArrayVectors
+        The vectors, to be wrapped in a model.
+
+    Warns
+    -----
+    UserWarning
+        Always: despite the name, these are not word2vec vectors.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore")
+    ...     WordEmbeddingModel(load_weat_w2v(), "as before")
+    <WordEmbeddingModel named 'as before' with 10569 word embeddings of 256 dims>
+    """
+    warnings.warn(
+        "load_weat_w2v() returns the vectors of load_test_model(), not the word2vec subset of "
+        "older releases. Call load_test_model() instead.",
+        stacklevel=2,
+    )
+    vectors: ArrayVectors = load_test_model().wv
+    return vectors
 
 
 def open_vectors(
@@ -200,8 +341,6 @@ def open_vectors(
 ) -> VectorSource:
     """Open any source of `load`, including models and 'demo'."""
     if isinstance(source, str) and source == "demo":
-        from wefe.models._packaged import load_test_model
-
         source = load_test_model()
     if isinstance(source, WordEmbeddingModel):
         return TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
@@ -261,27 +400,97 @@ def check_reading(
     )
 
 
-@dataclass(frozen=True)
-class VocabularyCut:
-    """Which words to keep, and in which form; see `load`."""
+@dataclass
+class Opened:
+    """A source, and which of its words to keep, in which form; see `load`."""
 
+    source: VectorSource
     limit: int | None = None
     keep: Callable[[str], bool] | None = None
     lowercase: Lowercase | None = None
 
-    def apply(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Drop words and convert their case, block by block; repeated words stay."""
-        left = self.limit
-        for words, vectors in blocks:
-            if left is not None:
-                words, vectors = words[:left], vectors[:left]
-                left -= len(words)
+    @property
+    def is_whole(self) -> bool:
+        return not (self.limit or self.keep or self.lowercase)
+
+    @property
+    def table(self) -> VectorTable | None:
+        """The table of the source, if its vocabulary stays as it is."""
+        return self.source.table if self.is_whole else None
+
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Yield the words to keep, or those among `words`; repeated words stay."""
+        left = self.limit or sys.maxsize
+        for names, vectors in self.source.blocks(words if self.is_whole else None):
+            names, vectors = names[:left], vectors[:left]
+            left -= len(names)
             if self.keep is not None:
-                rows = [row for row, word in enumerate(words) if self.keep(word)]
-                words, vectors = [words[row] for row in rows], vectors[rows]
-            yield [word.lower() for word in words] if self.lowercase else words, vectors
+                names, vectors = _kept(map(self.keep, names), names, vectors)
+            if self.lowercase is not None:
+                names = [name.lower() for name in names]
+            if words is not None:
+                names, vectors = _kept(map(words.__contains__, names), names, vectors)
+            yield self._finite(names, vectors)
             if left == 0:
                 return
+
+    def _finite(self, words: list[str], vectors: FloatArray) -> Block:
+        """Refuse vectors with NaN or infinity, or (lenient) leave them out and count them."""
+        good: npt.NDArray[np.bool_] = np.isfinite(vectors).all(axis=1)
+        if good.all():
+            return words, vectors
+        what = f"the vector of {words[good.argmin()]!r} has NaN or infinity"
+        hint = "to leave such words out, use on_error='skip'."
+        self.source.skip_or_raise(what, hint, int((~good).sum()))
+        return _kept(good, words, vectors)
+
+    def collect(self, requested: frozenset[str] | None = None) -> ArrayVectors:
+        """Read everything, or the words requested, into one table.
+
+        A repeated word gets its first vector or the mean.
+        """
+        index: dict[str, int] = {}
+        every: FloatArray = np.empty((0, self.source.dim), dtype=np.float32)
+        every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+        for words, vectors in self.blocks(requested):
+            start = len(index)
+            places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
+            every_place.append(places)
+            if start == 0:
+                every = every.astype(vectors.dtype)
+            if len(index) > len(every):
+                # Grows in place (nobody else holds the array): there are never two copies.
+                n_rows = max(len(index), int(len(every) * _GROWTH))
+                every.resize((n_rows, self.source.dim), refcheck=False)
+            if self.lowercase == "mean":
+                np.add.at(every, places, vectors)
+            else:
+                new, first = np.unique(places, return_index=True)
+                every[start : len(index)] = vectors[first[new >= start]]
+        every.resize((len(index), self.source.dim), refcheck=False)
+        n_times = np.bincount(np.concatenate(every_place))
+        if self.lowercase == "mean":
+            every /= n_times[:, None]
+        self._log_repeated(int(n_times.sum()) - len(index))
+        if requested is not None:
+            return ArrayVectors(list(index), every, requested, self.source.label)
+        if not index:
+            raise ValueError(f"{self.source.label}: no word is left; expected at least one.")
+        return ArrayVectors.unchecked(index, every)
+
+    def _log_repeated(self, n_repeated: int) -> None:
+        label = self.source.label
+        if n_repeated and self.lowercase == "mean":
+            logger.info("%s: %d words merged into the mean of their forms", label, n_repeated)
+        elif n_repeated:
+            logger.warning(
+                "%s has %d words twice; the first vector of each is kept", label, n_repeated
+            )
+
+
+def _kept(chosen: Iterable[object], words: list[str], vectors: FloatArray) -> Block:
+    rows = list(itertools.compress(range(len(words)), chosen))
+    return [words[row] for row in rows], vectors[rows]
 
 
 def open_cut(
@@ -294,10 +503,11 @@ def open_cut(
     revision: str | None = None,
     token: str | bool | None = None,
     **how: Any,
-) -> tuple[VectorSource, VocabularyCut, Reading]:
+) -> Opened:
     """Open a source and check all options; `how` holds those of `check_reading`."""
     reading = check_reading(**how)
     opened = open_vectors(source, reading, revision, token)
+    opened.reading = reading
     if reading.subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
             f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
@@ -313,7 +523,7 @@ def open_cut(
         frequent = _frequent_words(opened, check_positive_int("min_count", min_count), counts)
         among = keep
         keep = lambda word: word in frequent and (among is None or among(word))  # noqa: E731
-    return opened, VocabularyCut(limit, keep, lowercase), reading
+    return Opened(opened, limit, keep, lowercase)
 
 
 def _frequent_words(
@@ -344,107 +554,20 @@ def _read_counts(path: Path) -> dict[str, int]:
     return counts
 
 
-def _take(
-    opened: VectorSource,
-    cut: VocabularyCut,
-    requested: frozenset[str] | None,
-    hold: Held | None,
-    lenient: bool,
-) -> VectorTable:
+def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
     """Return the table of vectors of a model, stored as `hold` says."""
-    table = opened.table if cut == VocabularyCut() else None
+    table, label = opened.table, opened.source.label
     if hold == "mapped" and (table is None or table.held != "mapped"):
         raise ValueError(
-            f"{opened.label} cannot be mapped, or not with another vocabulary. Convert it once: "
+            f"{label} cannot be mapped, or not with another vocabulary. Convert it once: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if hold == "selected" or (hold is None and table is None and requested is not None):
-        return _select(opened, cut, requested or frozenset(), lenient)
-    if table is not None and hold == "memory":
+    if hold == "selected" and requested is None:
+        raise ValueError("hold='selected' needs the words to read: words=[...].")
+    if table is None or hold == "selected":
+        return opened.collect(None if hold == "memory" else requested)
+    if hold == "memory":
         table.load()
         if not all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
-            table = None
-    return collect(opened, cut, lenient) if table is None else table
-
-
-def _select(
-    opened: VectorSource, cut: VocabularyCut, requested: frozenset[str], lenient: bool
-) -> ArrayVectors:
-    if cut == VocabularyCut() and not lenient:
-        blocks: Iterator[Block] = iter([opened.select(requested)])
-    else:
-        # A word that is left out may come again with another vector: all are looked at.
-        blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
-    found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
-    return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
-
-
-def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
-    table = _collect(opened, finite(opened, cut.apply(opened.blocks()), lenient), cut.lowercase)
-    if len(table) == 0:
-        raise ValueError(f"{opened.label}: no word is left; expected at least one.")
+            return opened.collect()
     return table
-
-
-def _collect(
-    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None
-) -> ArrayVectors:
-    """Gather blocks into one table; a repeated word gets its first vector or the mean."""
-    index: dict[str, int] = {}
-    every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
-    every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
-    for words, vectors in blocks:
-        start = len(index)
-        places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
-        every_place.append(places)
-        if start == 0:
-            every = np.empty((0, opened.dim), dtype=vectors.dtype)
-        if len(index) > len(every):
-            # Grows in place (nobody else holds the array), so that there are never two copies.
-            n_rows = max(len(index), int(len(every) * _GROWTH))
-            every.resize((n_rows, opened.dim), refcheck=False)
-        if lowercase == "mean":
-            np.add.at(every, places, vectors)
-        else:
-            new, first = np.unique(places, return_index=True)
-            every[start : len(index)] = vectors[first[new >= start]]
-    every.resize((len(index), opened.dim), refcheck=False)
-    n_times = np.bincount(np.concatenate(every_place))
-    n_repeated = int(n_times.sum()) - len(index)
-    if n_repeated and lowercase == "mean":
-        every /= n_times[:, None]
-        logger.info("%s: %d words merged into the mean of their forms", opened.label, n_repeated)
-    elif n_repeated:
-        logger.warning(
-            "%s has %d words twice; the first vector of each is kept", opened.label, n_repeated
-        )
-    return ArrayVectors.unchecked(index, every)
-
-
-def finite(
-    opened: VectorSource,
-    blocks: Iterable[Block],
-    lenient: bool,
-    hint: str = "To leave such words out, use on_error='skip'.",
-) -> Iterator[Block]:
-    """Refuse vectors with NaN or infinity, or (lenient) leave them out and count them."""
-    for words, vectors in blocks:
-        good = np.isfinite(vectors).all(axis=1)
-        if good.all():
-            yield words, vectors
-            continue
-        bad = [words[row] for row in np.flatnonzero(~good)]
-        if not lenient:
-            raise ValueError(
-                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity. {hint}"
-            )
-        opened.n_skipped += len(bad)
-        rows = np.flatnonzero(good)
-        yield [words[row] for row in rows], vectors[rows]
-
-
-def log_skipped(opened: VectorSource) -> None:
-    if opened.n_skipped:
-        logger.warning(
-            "%s: %d damaged words were left out (on_error='skip')", opened.label, opened.n_skipped
-        )

@@ -6,7 +6,7 @@ import codecs
 import contextlib
 import csv
 from array import array
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +16,7 @@ from wefe.models._types import Block, FloatArray
 from wefe.models.formats._bytes import HEAD_BYTES, MAX_WORD_BYTES, line_blocks
 from wefe.models.formats._frame import OTHER_NAMES, WORD_NAMES, log_left_out
 from wefe.models.formats._sniff import is_number
-from wefe.models.formats._source import Reading, VectorSource, select
+from wefe.models.formats._source import Reading, VectorSource
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 18
@@ -51,28 +51,22 @@ class CsvSource(VectorSource):
         self.dim = len(self._numbers)
         log_left_out(self.label, fields, {self._word, *self._numbers})
 
-    def blocks(self) -> Iterator[Block]:
-        return self._blocks(None)
-
-    def select(self, words: frozenset[str]) -> Block:
-        return select(self._blocks(words), words, self.dim)
-
-    def _blocks(self, wanted: Set[str] | None) -> Iterator[Block]:
-        words, numbers = list[str](), array("d")
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        names, numbers = list[str](), array("d")
         for number, line in self._lines():
             try:
                 word, texts = self._split(line)
-                if wanted is None or word in wanted:
+                if words is None or word in words:
                     numbers.extend(list(map(float, texts)))
-                    words.append(word)
+                    names.append(word)
             except ValueError as error:
                 what = f"expected a word and {self.dim} numbers, {self._n_fields} fields in all"
                 message = f"{what}; found {line[:60]!r} of {len(line):,} bytes ({error})."
-                self.skip_or_raise(f"line {number}", message, self.reading.lenient)
+                self.skip_or_raise(f"line {number}", message)
             if len(numbers) >= _BLOCK_NUMBERS:
-                yield words, self._matrix(numbers)
-                words, numbers = [], array("d")
-        yield words, self._matrix(numbers)
+                yield names, self._matrix(numbers)
+                names, numbers = [], array("d")
+        yield names, self._matrix(numbers)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield lines that are not blank, and their numbers, without the names of columns."""

@@ -73,19 +73,25 @@ class VectorSource(ABC):
     counts: Callable[[], Mapping[str, int]] | None = None
     use_subwords: bool = False
 
+    reading: Reading = Reading()
+
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """Read everything, in order, in blocks of bounded size; words may occur twice."""
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Read everything, in order, in blocks of bounded size; words may occur twice.
 
-    def select(self, words: frozenset[str]) -> Block:
-        """Return the first vector of each of `words` that exists, in the order of the source."""
-        return select(self.blocks(), words, self.dim)
+        With `words`, other words may be left out.
+        """
 
-    def skip_or_raise(self, where: str, message: str, lenient: bool) -> None:
-        """Count a damaged word, or raise an error for it."""
-        if not lenient:
+    def skip_or_raise(self, where: str, message: str, n_words: int = 1) -> None:
+        """Count damaged words, or raise an error for them."""
+        if not self.reading.lenient:
             raise ValueError(f"{self.label}, {where}: {message}")
-        self.n_skipped += 1
+        self.n_skipped += n_words
+
+    def log_skipped(self) -> None:
+        if self.n_skipped:
+            what = "%s: %d damaged words were left out (on_error='skip')"
+            logger.warning(what, self.label, self.n_skipped)
 
 
 class TableSource(VectorSource):
@@ -105,11 +111,8 @@ class TableSource(VectorSource):
         self.label, self.name, self.counts, self.use_subwords = label, name, counts, subwords
         self.dim, self.n_words = self.table.vector_size, len(self.table)
 
-    def blocks(self) -> Iterator[Block]:
-        return self.table.blocks()
-
-    def select(self, words: frozenset[str]) -> Block:
-        return self.table.select(words)
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        return self.table.blocks() if words is None else iter([self.table.select(words)])
 
 
 def table_source(
@@ -135,17 +138,6 @@ def table_source(
         return TableSource(ArrayVectors(words, vectors), label, name, counts)
     except (TypeError, ValueError) as error:
         raise ValueError(f"{label}: {error}") from error
-
-
-def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
-    """Return the first vector of each of `words` in the blocks, in order."""
-    found: dict[str, FloatArray] = {}
-    for block_words, vectors in blocks:
-        for row, word in enumerate(block_words):
-            if word in words and word not in found:
-                found[word] = vectors[row].copy()
-    none: FloatArray = np.empty((0, dim), dtype=np.float32)
-    return list(found), np.array(list(found.values())) if found else none
 
 
 def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:

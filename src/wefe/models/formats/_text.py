@@ -17,7 +17,7 @@ from wefe.models._types import Block
 from wefe.models.formats._bytes import PackedFile, check_promise, line_blocks
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
-from wefe.models.formats._source import Reading, VectorSource, select
+from wefe.models.formats._source import Reading, VectorSource
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
@@ -35,7 +35,7 @@ class TextSource(VectorSource):
     """
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
-        self._file, self._reading = file, reading
+        self._file, self.reading = file, reading
         self.label, self.name = file.label, file.name
         head = file.head()
         self._start = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
@@ -55,27 +55,23 @@ class TextSource(VectorSource):
                 f"{self.label}, line 1: expected a word and its numbers, found {shown(head)}."
             )
 
-    def blocks(self) -> Iterator[Block]:
-        """Parse the whole file with several threads."""
-        return self._blocks(_parse_block, _PARSE_BYTES)
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Parse the file with several threads.
 
-    def select(self, words: frozenset[str]) -> Block:
-        """Parse the lines of `words`, lines too short for their numbers, and the last of a block.
-
-        The last line of the file tells whether it was cut short.
+        With `words`, parse their lines, lines too short for their numbers, and the last of a block,
+        because the last line of the file tells whether it was cut short.
         """
-        # A word may contain spaces; the line tells where it ends only when it is parsed.
-        firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
-        # Large pieces: handing one over takes the threads some 50 microseconds.
-        blocks = self._blocks(functools.partial(_parse_some, firsts), 8 * _PARSE_BYTES)
-        return select(blocks, words, self.dim)
-
-    def _blocks(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[Block]:
+        parse, n_bytes = _parse_block, _PARSE_BYTES
+        if words is not None:
+            # A word may contain spaces; the line tells where it ends only when it is parsed.
+            firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
+            # Large pieces: handing one over takes the threads some 50 microseconds.
+            parse, n_bytes = functools.partial(_parse_some, firsts), 8 * _PARSE_BYTES
         keep_freed_memory()
         line, n_words = self._first_line, 0
         for parsed in self._parse_in_threads(parse, n_bytes):
             for offset, message in parsed.problems:
-                self.skip_or_raise(f"line {line + offset}", message, self._reading.lenient)
+                self.skip_or_raise(f"line {line + offset}", message)
             line += parsed.n_lines
             n_words += len(parsed.words) + parsed.n_unread
             yield parsed.words, parsed.vectors
@@ -83,10 +79,10 @@ class TextSource(VectorSource):
 
     def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
         coming: deque[Future[_Parsed]] = deque()
-        n_threads, lenient = self._reading.n_jobs, self._reading.lenient
+        n_threads, lenient = self.reading.n_jobs, self.reading.lenient
         with (
             self._file.open() as file,
-            progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
+            progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
             ThreadPoolExecutor(n_threads, "wefe-parse") as pool,
         ):
             file.read(self._start)
@@ -104,7 +100,7 @@ class TextSource(VectorSource):
                 f"{self.label}: the header promises {self.n_words} words, the file has "
                 f"{n_words + self.n_skipped}."
             )
-            if not self._reading.lenient:
+            if not self.reading.lenient:
                 raise ValueError(f"{message} It may be cut short.")
             self.n_skipped = max(self.n_skipped, self.n_words - n_words)
 
