@@ -1,4 +1,3 @@
-from ._flair import flair_to_gensim as flair_to_gensim
 from ._load import convert as convert
 from ._load import load as load
 from ._load import load_test_model as load_test_model
@@ -8,3 +7,4 @@ from ._search import nearest_neighbors as nearest_neighbors
 from ._tables import ArrayVectors as ArrayVectors
 from ._tables import UnreadWordError as UnreadWordError
 from ._word_embedding_model import WordEmbeddingModel as WordEmbeddingModel
+from .formats._open import flair_to_gensim as flair_to_gensim

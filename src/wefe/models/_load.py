@@ -436,12 +436,15 @@ class Opened:
 
     def _finite(self, words: list[str], vectors: FloatArray) -> Block:
         """Refuse vectors with NaN or infinity, or (lenient) leave them out and count them."""
-        good: npt.NDArray[np.bool_] = np.isfinite(vectors).all(axis=1)
+        good: Any = np.isfinite(vectors).all(axis=1)
         if good.all():
             return words, vectors
-        what = f"the vector of {words[good.argmin()]!r} has NaN or infinity"
-        hint = "to leave such words out, use on_error='skip'."
-        self.source.skip_or_raise(what, hint, int((~good).sum()))
+        self.source.skip_or_raise(
+            "",
+            f"the vector of {words[good.argmin()]!r} has NaN or infinity. To leave such words out, "
+            "use on_error='skip'.",
+            int((~good).sum()),
+        )
         return _kept(good, words, vectors)
 
     def collect(self, requested: frozenset[str] | None = None) -> ArrayVectors:

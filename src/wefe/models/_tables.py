@@ -267,7 +267,7 @@ class ArrayVectors(VectorTable):
         requested: Iterable[str] | None = None,
         label: str = "",
     ) -> None:
-        self.vectors = check_vectors(vectors)
+        self.vectors = check_vectors("vectors", vectors)
         if len(check_sequence("vocabulary", vocabulary)) != len(self.vectors):
             raise ValueError(
                 f"every row needs a word; got {len(vocabulary)} words and {len(self.vectors)} rows."
@@ -554,7 +554,7 @@ def table_of(name: str, value: Any) -> VectorTable:
             f"{name} must be vectors, as gensim 4 KeyedVectors or a pair (words, 2-d array); got "
             f"{found(value)}."
         )
-    check_vectors(value.vectors)
+    check_vectors("vectors", value.vectors)
     return ForeignVectors(value)
 
 
@@ -576,13 +576,13 @@ def chunks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
-def check_vectors(vectors: npt.ArrayLike) -> FloatArray:
+def check_vectors(name: str, vectors: npt.ArrayLike, shape: str = "(n_words, dim)") -> FloatArray:
     """Return a 2-d array of floating-point numbers; refuse anything else."""
     array = np.asarray(vectors)
     if array.ndim != 2:
-        raise ValueError(f"vectors must be 2-d, one row per word; got shape {array.shape}.")
+        raise ValueError(f"{name} must be 2-d, of shape {shape}; got {array.shape}.")
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
-            f"vectors must hold floating-point numbers; got {array.dtype}. Use .astype('float32')."
+            f"{name} must hold floating-point numbers; got {array.dtype}. Use .astype('float32')."
         )
     return array

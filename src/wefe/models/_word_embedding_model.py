@@ -15,7 +15,6 @@ from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
 from wefe.models._tables import (
     ArrayVectors,
-    ForeignVectors,
     RowsLike,
     VectorTable,
     as_table,
@@ -85,7 +84,7 @@ class WordEmbeddingModel:
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
         if check_bool("use_subwords", use_subwords) and not table.knows_subwords:
             raise TypeError("use_subwords=True needs vectors of subwords, such as fastText's.")
-        self.wv: Any = table.wv if isinstance(table, ForeignVectors) else table
+        self.wv: Any = getattr(table, "wv", table)
         self.name = "Unnamed model" if name is None else name
         self.vocab_prefix = vocab_prefix
         self.use_subwords = use_subwords
@@ -460,8 +459,7 @@ class WordEmbeddingModel:
             raise ValueError(
                 "positive and negative are empty or cancel each other out; give a word or vector."
             )
-        words = [word for word, _ in weighted if isinstance(word, str)]
-        given = [row for word in words if (row := self.vocab.get(word, n_words)) < n_words]
+        given = [row for row, _ in weighted]
         topn = min(check_positive_int("topn", topn), n_words)
         rows, cosines = search(table, query[None], topn, [given], n_words=n_words)
         near = rows[0][rows[0] >= 0]
@@ -469,16 +467,20 @@ class WordEmbeddingModel:
 
     def _weighted(
         self, name: str, items: Any, sign: float
-    ) -> Iterator[tuple[Any, npt.NDArray[np.float64]]]:
-        """Yield words or vectors with their weighted vectors; words are scaled to unit length."""
-        if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
+    ) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
+        """Yield rows (-1 without one) and weighted vectors; words are scaled to unit length."""
+        if items is None:
+            return
+        if isinstance(items, str) or getattr(items, "ndim", 0) == 1:
             items = [items]
-        for position, item in enumerate(() if items is None else check_sequence(name, items)):
+        for position, item in enumerate(check_sequence(name, items)):
             word, weight = item if isinstance(item, tuple) and len(item) == 2 else (item, sign)
-            vector = self[word] if isinstance(word, str) else word
             what = f"{name}: element {position} ({found(word)})"
-            unit = self._unit(what, vector)
-            yield word, weight * (unit if isinstance(word, str) else vector.astype(np.float64))
+            if isinstance(word, str):
+                yield self.vocab.get(word, -1), weight * self._unit(what, self[word])
+            else:
+                self._unit(what, word)
+                yield -1, weight * word.astype(np.float64)
 
     def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
         """Scale a vector to unit length; an error names it as `what`."""

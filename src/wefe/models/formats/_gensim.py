@@ -132,7 +132,7 @@ def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
         index = dict(zip(index, range(len(index)), strict=True))
     if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
         return RowVectors(index, vectors), counts
-    return ArrayVectors.unchecked(index, check_vectors(vectors[:])), counts
+    return ArrayVectors.unchecked(index, check_vectors("vectors", vectors[:])), counts
 
 
 def _array(part: _Part) -> npt.NDArray[Any]:
@@ -170,7 +170,7 @@ def class_names(value: object) -> list[str]:
 def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
     """Check gensim's `KeyedVectors` and make a source of them."""
     try:
-        check_index(table.key_to_index, len(check_vectors(table.vectors)))
+        check_index(table.key_to_index, len(check_vectors("vectors", table.vectors)))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{label}: expected words, each with a vector; found {error}.") from error
     has_ngrams = getattr(table, "vectors_ngrams", None) is not None

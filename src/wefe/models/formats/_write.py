@@ -33,6 +33,7 @@ logger = logging.getLogger(__name__)
 
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
+_BY_SUFFIX = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
 
 _PACKERS: dict[str, Callable[[Any], Any]] = {
     # No name and time, so that the same model gives the same bytes.
@@ -168,10 +169,9 @@ def format_of(path: Path, format: str | None) -> str:  # noqa: A002
     """Return the requested format, or the format of a suffix."""
     packed = path.suffix.lower() in _PACKERS
     if format is None:
-        by_suffix = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
         suffix = Path(path.stem if packed else path).suffix.lower()
         what = f"the suffix of {path.name!r}, unless format is given,"
-        format = by_suffix[check_choice(what, suffix, by_suffix)]  # noqa: A001
+        format = _BY_SUFFIX[check_choice(what, suffix, _BY_SUFFIX)]  # noqa: A001
     check_choice("format", format, WRITTEN)
     if packed and not BY_NAME[format].packed:
         raise ValueError(
