@@ -166,10 +166,6 @@ def load(
     >>> load({"she": [0.0, 1.0], "he": [1.0, 0.0]}, name="toy")
     <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     """
-    if hold is not None:
-        check_choice("hold", hold, ("selected", "mapped", "memory"))
-    if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
-        vocab_prefix = source.vocab_prefix
     opened = open_cut(
         *(source, limit, lowercase, keep, min_count, counts, revision, token),
         subwords=subwords,
@@ -179,17 +175,19 @@ def load(
         n_jobs=n_jobs,
         progress=progress,
     )
-    requested = None if words is None else words_of(words, vocab_prefix)
-    table, source = _take(opened, requested, hold), opened.source
+    source = opened.source
+    prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
+    requested = None if words is None else words_of(words, prefix)
+    table = _take(opened, requested, hold)
     has_subwords = source.use_subwords and table is source.table
-    if source.use_subwords and not has_subwords:
+    if has_subwords != source.use_subwords:
         logger.warning(
             "%s: no vectors are built from subwords if the vocabulary is changed or "
             "hold='selected'; words of several subwords count as lost",
             source.label,
         )
     name = source.name if name is None else name
-    model = WordEmbeddingModel(table, name, vocab_prefix, use_subwords=has_subwords)
+    model = WordEmbeddingModel(table, name, prefix, use_subwords=has_subwords)
     source.log_skipped()
     logger.info("%s: %r (%.1f MB)", source.label, model, model.nbytes / 1e6)
     return model
@@ -343,7 +341,9 @@ def open_vectors(
     if isinstance(source, str) and source == "demo":
         source = load_test_model()
     if isinstance(source, WordEmbeddingModel):
-        return TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
+        opened = TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
+        opened.vocab_prefix = source.vocab_prefix
+        return opened
     return open_source(source, reading, revision, token)
 
 
@@ -379,6 +379,10 @@ def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
     return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
 
 
+def _optional(check: Callable[..., Any], name: str, value: Any, *options: Any) -> Any:
+    return None if value is None else check(name, value, *options)
+
+
 def check_reading(
     subwords: object = None,
     vocabulary: Vocabulary | None = None,
@@ -388,14 +392,13 @@ def check_reading(
     progress: object = True,
 ) -> Reading:
     """Check the options for reading and collect them."""
-    if subwords is not None:
-        check_choice("subwords", subwords, ("mean", "first", "refuse"))
+    _optional(check_choice, "subwords", subwords, ("mean", "first", "refuse"))
     return Reading(
         lenient=check_choice("on_error", on_error, ("raise", "skip")) == "skip",
         trust_pickle=check_bool("trust_pickle", trust_pickle),
         subwords=subwords,  # type: ignore[arg-type]
         vocabulary=vocabulary,
-        n_jobs=available_cores() if n_jobs is None else check_positive_int("n_jobs", n_jobs),
+        n_jobs=_optional(check_positive_int, "n_jobs", n_jobs) or available_cores(),
         progress=check_bool("progress", progress),
     )
 
@@ -516,22 +519,22 @@ def open_cut(
             f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
             "way. Leave subwords out: words that it lacks count as lost."
         )
-    if lowercase is not None:
-        check_choice("lowercase", lowercase, ("first", "mean"))
+    _optional(check_choice, "lowercase", lowercase, ("first", "mean"))
+    _optional(check_positive_int, "limit", limit)
     if keep is not None and not callable(keep):
         raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
-    if limit is not None:
-        check_positive_int("limit", limit)
     if min_count is not None:
-        frequent = _frequent_words(opened, check_positive_int("min_count", min_count), counts)
-        among = keep
-        keep = lambda word: word in frequent and (among is None or among(word))  # noqa: E731
+        least = check_positive_int("min_count", min_count)
+        keep = _keep_frequent(opened, least, counts, keep)
     return Opened(opened, limit, keep, lowercase)
 
 
-def _frequent_words(
-    opened: VectorSource, least: int, counts: Mapping[str, int] | str | os.PathLike[str] | None
-) -> set[str]:
+def _keep_frequent(
+    opened: VectorSource,
+    least: int,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None,
+    keep: Callable[[str], bool] | None,
+) -> Callable[[str], bool]:
     if isinstance(counts, str | os.PathLike):
         counts = _read_counts(Path(counts))
     elif counts is None and opened.counts is not None:
@@ -540,7 +543,8 @@ def _frequent_words(
         raise ValueError(
             f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
-    return {word for word, n in counts.items() if n >= least}
+    frequent = {word for word, n in counts.items() if n >= least}
+    return frequent.__contains__ if keep is None else lambda word: word in frequent and keep(word)
 
 
 def _read_counts(path: Path) -> dict[str, int]:
@@ -559,8 +563,9 @@ def _read_counts(path: Path) -> dict[str, int]:
 
 def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
     """Return the table of vectors of a model, stored as `hold` says."""
+    _optional(check_choice, "hold", hold, ("selected", "mapped", "memory"))
     table, label = opened.table, opened.source.label
-    if hold == "mapped" and (table is None or table.held != "mapped"):
+    if hold == "mapped" and getattr(table, "held", None) != "mapped":
         raise ValueError(
             f"{label} cannot be mapped, or not with another vocabulary. Convert it once: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."

@@ -314,22 +314,23 @@ class WordEmbeddingModel:
             raise ValueError(
                 f"every word needs a vector; got {len(words)} words, {len(embeddings)} embeddings."
             )
+        rows = []
         for word, embedding in zip(words, embeddings, strict=True):
+            if word not in self.vocab:
+                raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
+            rows.append(self.vocab[word])
             if not isinstance(embedding, np.ndarray):
                 raise TypeError(
                     f"the embedding of {word!r} must be an array; got {found(embedding)}."
                 )
-            if word not in self.vocab:
-                raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
             if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):
                 raise ValueError(
                     f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as "
                     f"the model has them; got {embedding.dtype} of shape {embedding.shape}."
                 )
-        if len(words):
-            self._check_writeable()
-            # A copy: the vectors may be rows of this model.
-            self._write([self.vocab[word] for word in words], np.array(embeddings))
+        self._check_writeable()
+        # A copy: the vectors may be rows of this model.
+        self._write(rows, np.array(embeddings).reshape(-1, self.dim))
 
     def save(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import re
 from array import array
 from collections.abc import Iterator
 from pathlib import Path
@@ -94,8 +95,7 @@ class CsvSource(VectorSource):
             raise ValueError(f"it has {len(fields)} fields")
         numbers = [fields[column] for column in self._numbers]
         # Python reads 1_0 as 10, and digits of every script; no file of vectors means that.
-        text = "".join(numbers)
-        if "_" in text or not text.isascii():
+        if re.search(r"[^\0-\x7f]|_", "".join(numbers)):
             raise ValueError("a number has other characters")
         return fields[self._word], numbers
 

@@ -47,7 +47,7 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
     if row is None:
         raise ValueError(
             f"{file.label} is empty or in no known format; expected one of "
-            f"{', '.join(row.name for row in _registry.FORMATS)}, found {head[:16]!r}."
+            f"{', '.join(BY_NAME)}, found {head[:16]!r}."
         )
     if row.packed:
         return function(row.reader)(file, reading)  # type: ignore[no-any-return]

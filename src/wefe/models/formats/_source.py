@@ -72,7 +72,7 @@ class VectorSource(ABC):
     n_skipped: int = 0
     counts: Callable[[], Mapping[str, int]] | None = None
     use_subwords: bool = False
-
+    vocab_prefix: str | None = None
     reading: Reading = Reading()
 
     @abstractmethod

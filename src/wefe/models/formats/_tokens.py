@@ -17,7 +17,7 @@ from wefe._checks import check_choice, import_library
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
-from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
+from wefe.models.formats._safetensors import Tensor, bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource
 from wefe.models.formats._token_folder import choose_table, find_local_files
 
@@ -69,6 +69,7 @@ class _Words:
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         } - {self._unknown}
         self._space = "" if static or not marks_spaces(tokenizer) else " "
+        self._unspaced = re.compile(r"(?!)") if static else UNSPACED
         self._lone_spaces = {self.vocabulary.get(mark) for mark in SPACES}
 
     def of_one_token(self) -> dict[str, int]:
@@ -99,8 +100,8 @@ class _Words:
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
         """Return the tokens of each word."""
-        bare = [not self._static and UNSPACED.match(word) is not None for word in words]
-        texts = [word if b else self._space + word for word, b in zip(words, bare, strict=True)]
+        bare = [self._unspaced.match(word) is not None for word in words]
+        texts = [self._space * (not b) + word for word, b in zip(words, bare, strict=True)]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         ids = [each.ids for each in encoded]
         # Some tokenizers put a space before every text. Inside a sentence it is not there.
@@ -236,27 +237,16 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
     name = choose_table(str(weights), tables)
     static = name in ("embeddings", "embedding.weight")
     # model2vec rounds to int8 and reads the integers as numbers.
-    dtypes = ["F64", "F32", "F16", "BF16"] + ["I8"] * static
-    if tensors[name].dtype not in dtypes:
-        raise ValueError(
-            f"{weights}: expected numbers of {', '.join(dtypes)} in the table {name!r}; found "
-            f"{tensors[name].dtype}. Use the model in another precision."
-        )
-    parts = {key: tensors[key] for key in {*_EXTRAS} & {*tensors} if name == "embeddings"}
-    for key, tensor in parts.items():
-        if not str(tensor.dtype).startswith(_EXTRAS[key]) or len(tensor.shape) != 1:
-            raise ValueError(
-                f"{weights}: expected {key!r} to be of one dimension and of "
-                f"{' or '.join(_EXTRAS[key])}; found {tensor.dtype} of shape {tensor.shape}."
-            )
+    table = _array(weights, tensors[name], 2, ["F64", "F32", "F16", "BF16"] + ["I8"] * static)
+    extras = {*_EXTRAS} & {*tensors} if name == "embeddings" else ()
     tokens = TokenVectors(
-        tensors[name].array,
+        table,
         _read_tokenizer(tokenizer),
         reading.subwords or ("mean" if static else "refuse"),
         static=static,
         normalize=static and "Normalize" in steps,
         label=str(path),
-        **{key: tensor.array[:] for key, tensor in parts.items()},
+        **{key: _array(weights, tensors[key], 1, _EXTRAS[key])[:] for key in extras},
     )
     layers = ["the layers of a language model (wefe.contextual.load_encoder runs them)"]
     left_out = sorted({*steps} - {"Normalize"}) if static else layers
@@ -266,6 +256,16 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         *(path, len(tokens), name, tokens.policy, ", ".join(left_out) or "nothing"),
     )
     return TableSource(tokens, str(path), _name_of(path, root), subwords=tokens.policy != "refuse")
+
+
+def _array(path: Path, tensor: Tensor, n_dims: int, dtypes: Sequence[str]) -> FileArray:
+    if not str(tensor.dtype).startswith(tuple(dtypes)) or len(tensor.shape) != n_dims:
+        raise ValueError(
+            f"{path}: expected numbers of {', '.join(dtypes)} in {n_dims} dimensions in the tensor "
+            f"{tensor.name!r}; found {tensor.dtype} of shape {tensor.shape}. Use the model in "
+            "another precision."
+        )
+    return tensor.array
 
 
 def _name_of(path: Path, root: Path) -> str:

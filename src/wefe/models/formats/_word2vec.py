@@ -49,9 +49,7 @@ class Word2VecBinarySource(VectorSource):
         # A line end may stand before each word, as the original tool writes them.
         wanted |= {b"\n" + word for word in wanted}
         for first, data, here in self._records():
-            rows: Sequence[int] = range(len(here))
-            if words is not None:
-                rows = [] if wanted.isdisjoint(here) else [n for n in rows if here[n] in wanted]
+            rows = [n for n, word in enumerate(here) if words is None or word in wanted]
             yield self._block(first, data, here, rows)
 
     def _block(self, first: int, data: bytes, words: list[bytes], rows: Sequence[int]) -> Block:
