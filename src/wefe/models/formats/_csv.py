@@ -130,14 +130,14 @@ def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
 def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
     """Tell whether a first line names columns, and which columns have the word and the numbers."""
     names = [field.strip().lower() for field in fields]
-    telling = [names.index(name) for name in WORD_NAMES if name in names]
-    word = telling[0] if telling else 0
+    named = next((names.index(name) for name in WORD_NAMES if name in names), None)
+    word = named or 0
     numbers = [c for c, name in enumerate(names) if c != word and name not in OTHER_NAMES]
     headings = [names[c] for c in numbers]
     has_header = bool(headings) and not any(map(is_number, headings))
     # pandas numbers its columns from 0; so might be a vector, if it is short.
     if headings == list(map(str, range(len(headings)))):
-        has_header = bool(telling) or names[word] in OTHER_NAMES or len(headings) > 3
+        has_header = named is not None or names[word] in OTHER_NAMES or len(headings) > 3
     return (True, word, numbers) if has_header else (False, 0, list(range(1, len(fields))))
 
 

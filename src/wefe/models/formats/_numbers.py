@@ -21,9 +21,9 @@ _U64 = np.uint64
 # Stands before the text, as eight digits are loaded from their end backwards.
 PAD = b"\n" * 16
 # What numbers are made of; anything else (letters of nan and inf, too) is left to the caller.
-_OF_NUMBERS = b"0123456789.+-eE \r\n"
+_OF_NUMBERS = b"0123456789.+-eE \n"
 
-_POINT, _MINUS, _SPACE, _NEWLINE, _RETURN = 46, 45, 32, 10, 13
+_POINT, _MINUS, _SPACE, _NEWLINE = 46, 45, 32, 10
 # Integers of so many digits are exact in float64.
 _MAX_DIGITS = 15
 # The last k bytes of a (little-endian) load of eight.
@@ -43,7 +43,7 @@ def keep_freed_memory() -> None:
 def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None:
     """Parse lines of `dim` times a space and a number; None if a line is anything else.
 
-    Numbers become ``np.float32(float(text))``. A space or carriage return may end a line.
+    Numbers become ``np.float32(float(text))``.
     """
     parsed = parse_rows(b"".join([PAD, *rows]), len(rows), dim)
     if parsed is None:
@@ -66,22 +66,16 @@ def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None
 def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
     """Parse lines of plain decimals after `PAD`, and tell which lines are such.
 
-    Returns None if a line has other blanks than `parse_numbers` accepts.
+    Returns None if a line has other blanks than `dim` single spaces and a line end.
     """
     raw = np.frombuffer(text, dtype=np.uint8)
     blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)
     blanks += len(PAD)
-    n_blanks, odd = divmod(len(blanks), n_rows)
-    if odd or n_blanks not in (dim + 1, dim + 2):
+    expected = np.tile(np.array([_SPACE] * dim + [_NEWLINE], np.uint8), n_rows)
+    if not np.array_equal(raw[blanks], expected):
         return None
-    ends = blanks.reshape(n_rows, n_blanks)
-    if (raw[ends[:, -1]] != _NEWLINE).any() or (raw[ends[:, :dim]] != _SPACE).any():
-        return None
-    # A blank may stand right before the line end; between the numbers it would make an empty one.
-    before, gaps = raw[ends[:, dim]], ends[:, -1] - ends[:, dim]
-    if ((before != _SPACE) & (before != _RETURN) & (gaps > 0)).any() or (gaps > 1).any():
-        return None
-    starts, ends = ends[:, :dim] + 1, ends[:, 1 : dim + 1]
+    blanks = blanks.reshape(n_rows, dim + 1)
+    starts, ends = blanks[:, :-1] + 1, blanks[:, 1:]
     points: Any = np.flatnonzero(raw == _POINT)
     regular = np.ones(n_rows, dtype=bool)
     vectors = np.empty((n_rows, dim), dtype=np.float32)

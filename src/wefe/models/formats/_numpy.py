@@ -85,10 +85,10 @@ def _choose(
 ) -> str | None:
     """Return the name of the only array that fits, or of the one with a preferred name."""
     fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
-    names = [name for name in preferred if name in fit] or fit
-    if len(fit) > 1 and names[0] not in preferred:
+    name = next((name for name in (*preferred, *fit) if name in fit), None)
+    if len(fit) > 1 and name not in preferred:
         raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
-    return next(iter(names), None)
+    return name
 
 
 def _headers(path: Path) -> _Headers:

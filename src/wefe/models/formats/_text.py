@@ -37,9 +37,9 @@ class TextSource(VectorSource):
     def __init__(self, file: PackedFile, reading: Reading) -> None:
         self._file, self.reading = file, reading
         self.label, self.name = file.label, file.name
-        head = file.head()
-        self._start = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
-        head = head[self._start :]
+        first_bytes = file.head()
+        head = first_bytes.removeprefix(codecs.BOM_UTF8)
+        self._start = len(first_bytes) - len(head)
         header = parse_header(head)
         if header is not None:
             self.n_words, self.dim = header
@@ -141,17 +141,12 @@ def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Pa
 
 def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
     """Parse lines of a word without spaces and finite numbers; None if a line is different."""
-    words: list[bytes] = []
-    rows: list[bytes] = []
-    for line in lines:
-        space = line.find(b" ")
-        if space <= 0:
-            return None
-        # Before the first space there is the word, if the line has as many numbers as expected.
-        words.append(line[:space])
-        rows.append(line[space:] + b"\n")
+    parts = [line.rstrip(b" \r").partition(b" ") for line in lines]
+    # Before the first space there is the word, if the line has as many numbers as expected.
+    words = [word for word, _, _ in parts]
+    rows = [b" %b\n" % numbers for _, _, numbers in parts]
     vectors, letters = parse_numbers(rows, dim), b"\n".join(words)
-    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters:
+    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters or not all(words):
         return None
     try:
         return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(lines))

@@ -59,9 +59,7 @@ def save_table(
     name: str = "",
     progress: bool = True,
 ) -> None:
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a path; got {found(path)}.")
-    chosen, wv = format_of(Path(path), format), getattr(table, "wv", table)
+    chosen, wv = format_of(path, format), getattr(table, "wv", table)
     if table.requested is not None:
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
@@ -165,8 +163,11 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
         pickle.dump(whole, file, protocol=5)
 
 
-def format_of(path: Path, format: str | None) -> str:  # noqa: A002
+def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa: A002
     """Return the requested format, or the format of a suffix."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a path; got {found(path)}.")
+    path = Path(path)
     packed = path.suffix.lower() in _PACKERS
     if format is None:
         suffix = Path(path.stem if packed else path).suffix.lower()
