@@ -148,9 +148,9 @@ def load(
     ------
     FileNotFoundError
         If the file does not exist.
-    TypeError, ValueError
-        If an option has the wrong type or value, or if the source is damaged or in no known format.
-        The message names the file and the line, word or byte.
+    ValueError
+        If the source is damaged or in no known format. The message names the file and the line,
+        word or byte.
     ImportError
         If the format needs a library that is not installed; the message names the extra.
 

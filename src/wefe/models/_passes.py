@@ -150,9 +150,9 @@ def neighbors_of(
     ------
     KeyError
         If the model lacks a word.
-    TypeError, ValueError
-        If an argument has the wrong type, the model was opened for some words only, `words` is
-        empty, a vector has no direction, or the model has fewer than `k` neighbours for a word.
+    ValueError
+        If the model was opened for some words only, `words` is empty, a vector has no direction, or
+        the model has fewer than `k` neighbours for a word.
 
     Examples
     --------

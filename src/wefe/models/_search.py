@@ -68,9 +68,8 @@ def nearest_neighbors(
 
     Raises
     ------
-    TypeError, ValueError
-        If an argument has the wrong type or shape, a query has no direction (zero, NaN or
-        infinity), or fewer than `k` neighbours.
+    ValueError
+        If a query has no direction (zero, NaN or infinity), or fewer than `k` neighbours.
     ImportError
         If an approximate search needs faiss, which is not installed.
 

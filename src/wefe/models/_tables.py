@@ -111,10 +111,7 @@ class VectorTable(ABC):
 
         joblib sends only the file name of a memory-mapped array, without its changes.
 
-        Returns
-        -------
-        object
-            A table, or gensim vectors.
+        A table, or gensim vectors.
         """
         return self.copied() if self.held == "mapped" else self
 
@@ -245,11 +242,6 @@ class ArrayVectors(VectorTable):
         because the file may contain it.
     label : str, default=''
         Name of the file in messages.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a word is not a string or occurs twice, or if `vectors` has the wrong type or shape.
 
     Examples
     --------

@@ -51,11 +51,6 @@ class WordEmbeddingModel:
     wv : gensim KeyedVectors or ArrayVectors
         The table of vectors.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If `wv` is not a table of floating-point vectors, or another argument has the wrong type.
-
     See Also
     --------
     load : Open any embedding, from a file or a hub.
@@ -112,11 +107,6 @@ class WordEmbeddingModel:
         -------
         WordEmbeddingModel
             The model.
-
-        Raises
-        ------
-        TypeError, ValueError
-            If a word is not a string or occurs twice, or an argument has the wrong type or shape.
         """
         return cls(ArrayVectors(vocabulary, embeddings), name, vocab_prefix)
 
@@ -283,11 +273,6 @@ class WordEmbeddingModel:
             The word.
         embedding : ndarray of shape (dim,)
             The new vector, in the dtype of the model.
-
-        Raises
-        ------
-        TypeError, ValueError
-            As in :meth:`batch_update`; the model does not change then.
         """
         self.batch_update([word], [embedding])
 
@@ -305,8 +290,8 @@ class WordEmbeddingModel:
 
         Raises
         ------
-        TypeError, ValueError
-            If an argument has the wrong type or shape, a word is missing, or vectors are read-only.
+        ValueError
+            If a word is missing, or vectors are read-only.
         """
         check_sequence("words", words)
         check_sequence("embeddings", embeddings)
@@ -353,8 +338,8 @@ class WordEmbeddingModel:
 
         Raises
         ------
-        TypeError, ValueError
-            If an argument is wrong, or the format cannot store a word or number of the model.
+        ValueError
+            If the format cannot store a word or number of the model.
         ImportError
             If the format is 'gensim' and gensim is not installed.
 
@@ -435,9 +420,8 @@ class WordEmbeddingModel:
         ------
         KeyError
             If the model lacks a word.
-        TypeError, ValueError
-            If an argument has the wrong type or value, the model was opened for some words only, or
-            a vector or the sum has no direction.
+        ValueError
+            If the model was opened for some words only, or a vector or the sum has no direction.
 
         Examples
         --------
