@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_bool, check_choice, check_positive_int, found
-from wefe.models._tables import ArrayVectors, VectorTable
+from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
@@ -79,7 +79,7 @@ def load(
     Parameters
     ----------
     source : path, str or object
-        A file. Its content determines the format, whatever its name:
+        A file, whose content determines the format:
 
         - GloVe or word2vec text, with or without a header, or word2vec binary, perhaps compressed
           (gzip, bzip2, xz, zip, or zstd with ``wefe[zstd]``). Members of zip archives:
@@ -101,14 +101,15 @@ def load(
     vocab_prefix : str, optional
         Prefix of every word that is looked up ('/c/en/' for ConceptNet).
     words : iterable of str or Query, or Query, optional
-        The only words that you need. Text, word2vec, parquet and CSV files are then read once, and
-        only these words are parsed and kept. Queries stand for their words in every form that a
-        preprocessor can produce; strings are exact. Looking up another word raises
-        `UnreadWordError`. Formats that open without being read ignore this option.
+        The only words that you need. Of text, word2vec, parquet and CSV files, only these are
+        parsed and kept; the other lines of text are only checked for a plausible length. Queries
+        stand for their words in every form that a preprocessor can produce; strings are exact.
+        Looking up another word raises `UnreadWordError`.
     hold : {'selected', 'mapped', 'memory'}, optional
         Where to keep the vectors: only those of `words` in memory; in the file, reading rows when
         they are used; or all in memory. By default 'mapped' if the format allows it, otherwise
-        'selected' with `words` and 'memory' without.
+        'selected' with `words` and 'memory' without. A query that finds NaN or infinity in a
+        mapped file reports it.
     limit : int, optional
         Read only so many rows from the start; most files are sorted by falling frequency.
     lowercase : {'first', 'mean'}, optional
@@ -119,11 +120,10 @@ def load(
         Drop words with fewer occurrences, according to `counts` or the source (gensim, fastText
         .bin).
     counts : mapping from str to int, or path, optional
-        Occurrences of each word: a mapping, or a file with a word and its count per line.
+        Occurrences of each word; in a file, a word and its count per line.
     subwords : {'mean', 'first', 'refuse'}, optional
         The vector of a word outside the vocabulary: the mean of its subwords, the first of them, or
-        none, so that the word is out of vocabulary. By default 'mean' for model2vec and
-        StaticEmbedding, otherwise 'refuse'.
+        none. By default 'mean' for model2vec and StaticEmbedding, otherwise 'refuse'.
     vocabulary : sequence of str or path, optional
         The words of a .npy or .npz matrix, unless they are stored beside it.
     on_error : {'raise', 'skip'}, default='raise'
@@ -133,9 +133,9 @@ def load(
     revision : str, optional
         Branch, tag or commit of a Hugging Face repository.
     token : str or bool, optional
-        Access token for a private Hugging Face repository, passed to huggingface_hub.
+        Access token for a private Hugging Face repository.
     n_jobs : int, optional
-        Threads that parse text; by default one per core. The result does not depend on it.
+        Threads that parse text; by default one per core.
     progress : bool, default=True
         Whether to show a progress bar on a terminal.
 
@@ -153,11 +153,6 @@ def load(
         word or byte.
     ImportError
         If the format needs a library that is not installed; the message names the extra.
-
-    Notes
-    -----
-    With `words`, the other lines of a text file are only checked for a plausible length. The values
-    of a mapped file are checked when they are used: a query that finds NaN or infinity reports it.
 
     Examples
     --------
@@ -204,8 +199,8 @@ def convert(
 ) -> WordEmbeddingModel:
     """Write an embedding in the native format, and open the result.
 
-    The source is read once, in bounded memory (except with ``lowercase='mean'`` and formats that
-    other libraries read). `path` is replaced only when the new file is complete. Vectors built from
+    The source is read in bounded memory (except with ``lowercase='mean'`` and formats that other
+    libraries read). `path` is replaced only when the new file is complete. Vectors built from
     subwords are not written; ``subwords='refuse'`` silences the warning.
 
     Parameters
@@ -215,8 +210,8 @@ def convert(
     path : path
         The file to write, 'NAME.safetensors'.
     dtype : {'float32', 'float16', 'int8'}, default='float32'
-        How the numbers are stored. float16 halves the size and keeps 11 significant bits. int8
-        takes a quarter: vectors are rounded to multiples of 1/127 of their largest absolute number.
+        float16 halves the size and keeps 11 significant bits. int8 takes a quarter: vectors are
+        rounded to multiples of 1/127 of their largest absolute number.
     name : str, optional
         Name of the new model; by default that of the source.
     progress : bool, default=True
@@ -273,7 +268,7 @@ def convert(
 def load_test_model() -> WordEmbeddingModel:
     """Load the small, real embedding that ships with the package, without a network.
 
-    It has all words of the packaged word sets. Do not draw conclusions about other models from it.
+    It has all words of the packaged word sets. Draw no conclusions about other models from it.
 
     Returns
     -------
@@ -282,12 +277,11 @@ def load_test_model() -> WordEmbeddingModel:
 
     Notes
     -----
-    The vectors come from the sentence encoder all-MiniLM-L6-v2 (Apache-2.0), which encoded each
-    word as a sentence. A centred PCA kept 256 of 384 dimensions (95 % of the variance), rounded to
-    float16. The words are the 10,000 most frequent English words of `wordfreq`, by falling
-    frequency, then the other words of the packaged word sets, sorted. The encoder ignores case:
-    ``Adam`` and ``adam`` have the same vector. Older releases had a word2vec subset with other
-    scores.
+    The sentence encoder all-MiniLM-L6-v2 (Apache-2.0) encoded each word as a sentence. A centred
+    PCA kept 256 of 384 dimensions (95 % of the variance), rounded to float16. The words are the
+    10,000 most frequent English words of `wordfreq`, by falling frequency, then the other words of
+    the packaged word sets, sorted. The encoder ignores case. Older releases had a word2vec subset
+    with other scores.
 
     Examples
     --------
@@ -355,7 +349,7 @@ def words_of(
     """Return every string to look up for words (as they are) and queries (in many forms).
 
     The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
-    that a preprocessor can produce. The form as written and its lower case are always included.
+    that a preprocessor can produce, and always the form as written and its lower case.
     """
     entries = [words] if isinstance(words, Query) else words
     if isinstance(entries, str) or not isinstance(entries, Iterable):
@@ -438,7 +432,6 @@ class Opened:
                 return
 
     def _finite(self, words: list[str], vectors: FloatArray) -> Block:
-        """Refuse vectors with NaN or infinity, or (lenient) leave them out and count them."""
         good: Any = np.isfinite(vectors).all(axis=1)
         if good.all():
             return words, vectors
@@ -451,10 +444,7 @@ class Opened:
         return _kept(good, words, vectors)
 
     def collect(self, requested: frozenset[str] | None = None) -> ArrayVectors:
-        """Read everything, or the words requested, into one table.
-
-        A repeated word gets its first vector or the mean.
-        """
+        """Read everything, or `requested`; a repeated word gets its first vector or the mean."""
         index: dict[str, int] = {}
         every: FloatArray = np.empty((0, self.source.dim), dtype=np.float32)
         every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
@@ -482,7 +472,7 @@ class Opened:
             return ArrayVectors(list(index), every, requested, self.source.label)
         if not index:
             raise ValueError(f"{self.source.label}: no word is left; expected at least one.")
-        return ArrayVectors.unchecked(index, every)
+        return unchecked_table(index, every)
 
     def _log_repeated(self, n_repeated: int) -> None:
         label = self.source.label
@@ -537,9 +527,9 @@ def _keep_frequent(
 ) -> Callable[[str], bool]:
     if isinstance(counts, str | os.PathLike):
         counts = _read_counts(Path(counts))
-    elif counts is None and opened.counts is not None:
+    elif counts is None:
         counts = opened.counts()
-    if counts is None:
+    if not counts:
         raise ValueError(
             f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
@@ -562,7 +552,6 @@ def _read_counts(path: Path) -> dict[str, int]:
 
 
 def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
-    """Return the table of vectors of a model, stored as `hold` says."""
     _optional(check_choice, "hold", hold, ("selected", "mapped", "memory"))
     table, label = opened.table, opened.source.label
     if hold == "mapped" and getattr(table, "held", None) != "mapped":

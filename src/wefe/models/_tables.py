@@ -80,13 +80,7 @@ class VectorTable(ABC):
         """Read all vectors into memory."""
 
     def copied(self) -> Any:
-        """Copy the table, with its vectors if they are in memory.
-
-        Returns
-        -------
-        object
-            A table, or gensim vectors.
-        """
+        """Return a copy of the table, with its vectors if they are in memory."""
         return self.with_vectors(np.array(self.vectors))
 
     def with_vectors(self, vectors: FloatArray) -> Any:
@@ -110,8 +104,6 @@ class VectorTable(ABC):
         """Return a table that another process can use, even if the file changes.
 
         joblib sends only the file name of a memory-mapped array, without its changes.
-
-        A table, or gensim vectors.
         """
         return self.copied() if self.held == "mapped" else self
 
@@ -163,26 +155,6 @@ class VectorTable(ABC):
         words, rows = list(index), np.fromiter(index.values(), dtype=np.intp, count=len(index))
         for part in chunks(len(words), CHUNK_ROWS):
             yield words[part], self.rows(rows[part])
-
-    def select(self, words: Iterable[str]) -> Block:
-        """Read the vectors of some words.
-
-        Parameters
-        ----------
-        words : iterable of str
-            Words; those that the table lacks are left out.
-
-        Returns
-        -------
-        words : list of str
-            Words of the table, in the order of their rows.
-        vectors : ndarray of shape (len(words), dim)
-            Their vectors.
-        """
-        index = self.key_to_index
-        rows = sorted((index[word], word) for word in words if word in index)
-        chosen = np.array([row for row, _ in rows], dtype=np.intp)
-        return [word for _, word in rows], self.rows(chosen)
 
     def words_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str]:
         """Return the words of some rows.
@@ -278,28 +250,15 @@ class ArrayVectors(VectorTable):
             self.requested = frozenset(requested)
             self.key_to_index = PartialIndex(index, self.requested, label)
 
-    @classmethod
-    def unchecked(cls, key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
-        """Make a table from an index and an array that are known to fit.
-
-        Parameters
-        ----------
-        key_to_index : mapping from str to int
-            The row of each word.
-        vectors : ndarray of shape (n_words, dim)
-            The vectors.
-
-        Returns
-        -------
-        ArrayVectors
-            The table.
-        """
-        table = cls.__new__(cls)
-        table.key_to_index, table.vectors = key_to_index, vectors
-        return table
-
     def __getitem__(self, word: str) -> FloatArray:
         return self.vectors[self.key_to_index[word]]  # type: ignore[no-any-return]
+
+
+def unchecked_table(key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
+    """Make a table of an index and an array that are known to fit."""
+    table = ArrayVectors.__new__(ArrayVectors)
+    table.key_to_index, table.vectors = key_to_index, vectors
+    return table
 
 
 class UnreadWordError(KeyError, ValueError):
@@ -489,7 +448,7 @@ class ForeignVectors(VectorTable):
 
     def with_vectors(self, vectors: FloatArray) -> Any:
         if not hasattr(self.wv, "index_to_key"):
-            return ArrayVectors.unchecked(self.key_to_index, vectors)
+            return unchecked_table(self.key_to_index, vectors)
         # Dictionaries and lists of its own, as words may be added to it later.
         wv = copy.copy(self.wv)
         for attribute, value in vars(self.wv).items():

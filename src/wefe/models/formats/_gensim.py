@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import import_library
 from wefe.models._file_array import FileArray
-from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, check_vectors
+from wefe.models._tables import RowVectors, VectorTable, check_vectors, unchecked_table
 from wefe.models.formats._bytes import naming_errors
 from wefe.models.formats._numpy import open_array
 from wefe.models.formats._source import Reading, TableSource
@@ -110,14 +110,14 @@ class _PlainUnpickler(pickle._Unpickler):
         return _PARTS[name]
 
 
-def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
+def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any]]:
     with path.open("rb") as file:
         loaded = _PlainUnpickler(file).load()
     if not isinstance(loaded, _PARTS["KeyedVectors"]):
         raise TypeError(f"it holds no KeyedVectors, but a {type(loaded).__name__}")
     state = loaded.state
     index, expandos = state["key_to_index"], state.get("expandos", {})
-    counts = _counts(index, _array(expandos["count"])) if "count" in expandos else None
+    counts: Any = _counts(index, _array(expandos["count"])) if "count" in expandos else dict
     if "vectors" in state:
         vectors = np.array(_array(state["vectors"]))
     elif "vectors" in state["__numpys"]:
@@ -132,7 +132,7 @@ def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
         index = dict(zip(index, range(len(index)), strict=True))
     if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
         return RowVectors(index, vectors), counts
-    return ArrayVectors.unchecked(index, check_vectors("vectors", vectors[:])), counts
+    return unchecked_table(index, check_vectors("vectors", vectors[:])), counts
 
 
 def _array(part: _Part) -> npt.NDArray[Any]:
@@ -189,10 +189,10 @@ def check_index(index: Mapping[str, int], n_vectors: int) -> None:
         raise ValueError(f"{len(rows):,} words that do not fit {n_vectors:,} vectors")
 
 
-def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any] | None:
-    """Return a function that makes the dict of word counts, or None if they are unknown."""
+def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any]:
+    """Return a function that makes the dict of word counts, empty if they are unknown."""
     there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
     # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
     if not there or np.all(np.diff(kept) == -1):
-        return None
+        return dict
     return lambda: {word: int(kept[row]) for word, row in index.items()}

@@ -71,10 +71,11 @@ def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float
     raw = np.frombuffer(text, dtype=np.uint8)
     blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)
     blanks += len(PAD)
-    expected = np.tile(np.array([_SPACE] * dim + [_NEWLINE], np.uint8), n_rows)
-    if not np.array_equal(raw[blanks], expected):
+    if len(blanks) != n_rows * (dim + 1):
         return None
     blanks = blanks.reshape(n_rows, dim + 1)
+    if (raw[blanks[:, :-1]] != _SPACE).any() or (raw[blanks[:, -1]] != _NEWLINE).any():
+        return None
     starts, ends = blanks[:, :-1] + 1, blanks[:, 1:]
     points: Any = np.flatnonzero(raw == _POINT)
     regular = np.ones(n_rows, dtype=bool)

@@ -177,7 +177,7 @@ def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | N
         raise ValueError(
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
-    return table_source(words, vectors, label, path.stem, counts.copy if counts else None)
+    return table_source(words, vectors, label, path.stem, counts.copy)
 
 
 def _find_vocabulary(path: Path) -> Path:

@@ -70,7 +70,7 @@ class VectorSource(ABC):
     table: VectorTable | None = None
     n_words: int | None = None
     n_skipped: int = 0
-    counts: Callable[[], Mapping[str, int]] | None = None
+    counts: Callable[[], Mapping[str, int]] = dict
     use_subwords: bool = False
     vocab_prefix: str | None = None
     reading: Reading = Reading()
@@ -104,7 +104,7 @@ class TableSource(VectorSource):
         table: Any,
         label: str,
         name: str,
-        counts: Callable[[], Mapping[str, int]] | None = None,
+        counts: Callable[[], Mapping[str, int]] = dict,
         subwords: bool = False,
     ) -> None:
         self.table = as_table(table)
@@ -112,7 +112,13 @@ class TableSource(VectorSource):
         self.dim, self.n_words = self.table.vector_size, len(self.table)
 
     def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
-        return self.table.blocks() if words is None else iter([self.table.select(words)])
+        if words is None:
+            yield from self.table.blocks()
+            return
+        index = self.table.key_to_index
+        there = sorted((index[word], word) for word in words if word in index)
+        rows = np.array([row for row, _ in there], dtype=np.intp)
+        yield [word for _, word in there], self.table.rows(rows)
 
 
 def table_source(
@@ -120,7 +126,7 @@ def table_source(
     vectors: FloatArray | FileArray,
     label: str,
     name: str,
-    counts: Callable[[], Mapping[str, int]] | None = None,
+    counts: Callable[[], Mapping[str, int]] = dict,
 ) -> TableSource:
     """Make a source of words and rows; a repeated word keeps its first row."""
     first: dict[str, int] = {}

@@ -55,7 +55,7 @@ class _Words:
     """
 
     def __init__(self, tokenizer: Tokenizer, static: bool) -> None:
-        self._tokenizer, self._static = tokenizer, static
+        self._tokenizer = tokenizer
         tokenizer.no_padding()
         tokenizer.no_truncation()
         if getattr(tokenizer.model, "dropout", None):
@@ -68,6 +68,8 @@ class _Words:
             for token, entry in self._added.items()
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         } - {self._unknown}
+        # What no other word is built from.
+        self._refused = self._special if static else self._special | {self._unknown}
         self._space = "" if static or not marks_spaces(tokenizer) else " "
         self._unspaced = re.compile(r"(?!)") if static else UNSPACED
         self._lone_spaces = {self.vocabulary.get(mark) for mark in SPACES}
@@ -116,9 +118,9 @@ class _Words:
         if not word.strip() or re.search("[\ud800-\udfff]", word):
             return []
         tokens = self._encode([word])[0]
-        known = [token for token in tokens if token != self._unknown]
-        is_built = self._static or len(known) == len(tokens)
-        return known if is_built and self._special.isdisjoint(known) else []
+        if not self._refused.isdisjoint(tokens):
+            return []
+        return [token for token in tokens if token != self._unknown]
 
 
 class TokenVectors(StoredVectors):
