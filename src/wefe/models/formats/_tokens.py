@@ -148,11 +148,11 @@ class TokenVectors(StoredVectors):
         check_choice("subwords", policy, get_args(Subwords))
         self._words = _Words(tokenizer, static)
         n_tokens = max(self._words.vocabulary.values(), default=-1) + 1
-        rows = np.arange(n_tokens) if mapping is None else mapping
-        factors = np.ones(n_tokens) if weights is None else weights
-        if min(len(rows), len(factors)) < n_tokens or not 0 <= rows.min() <= rows.max() < len(
-            table
-        ):
+        numbered = table if mapping is None else mapping
+        # No array is made for as many tokens as a damaged tokenizer may have.
+        sizes = [len(part) for part in (numbered, weights) if part is not None]
+        rows = np.array([0] if mapping is None else mapping)
+        if min(sizes) < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
             raise ValueError(
                 f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
                 f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
