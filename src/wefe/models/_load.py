@@ -156,8 +156,6 @@ def load(
 
     Examples
     --------
-    >>> load("demo")
-    <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
     >>> load({"she": [0.0, 1.0], "he": [1.0, 0.0]}, name="toy")
     <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     """
@@ -313,9 +311,7 @@ def load_weat_w2v() -> ArrayVectors:
 
     Examples
     --------
-    >>> import warnings
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore")
+    >>> with warnings.catch_warnings(action="ignore"):
     ...     WordEmbeddingModel(load_weat_w2v(), "as before")
     <WordEmbeddingModel named 'as before' with 10569 word embeddings of 256 dims>
     """

@@ -30,10 +30,7 @@ Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
-    """Yield rows of a whole vocabulary with their vectors, except those without a direction.
-
-    float16 becomes float32. A model opened for some words only raises a ValueError.
-    """
+    """Yield rows of a vocabulary and their vectors (at least float32) that have a direction."""
     model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
         rows = np.arange(part.start, part.stop)
@@ -52,8 +49,8 @@ def vocabulary_cosines(
 ) -> FloatArray:
     """Return the cosines of the first `n_words` words with directions of shape (n_directions, dim).
 
-    The result has shape (n_words, n_directions) and is NaN for words without a direction. Its dtype
-    is that of the vectors, at least float32; in float32 the error is below dim * 2**-24.
+    Words without a direction get NaN. The dtype is that of the vectors, at least float32; in
+    float32 the error is below dim * 2**-24.
     """
     model.whole_table("a pass over all vectors")
     axes = np.atleast_2d(np.asarray(directions, dtype=np.float64))

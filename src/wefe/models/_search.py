@@ -76,8 +76,8 @@ def nearest_neighbors(
     Notes
     -----
     Vectors without a direction are never neighbours. A search in float32 finds `k` + 8 candidates,
-    whose cosines are then computed in float64. If more than 8 other vectors are as near as the k-th
-    neighbour in float32, such as copies of one vector, any of them may be returned.
+    which cosines in float64 rank. If more than 8 other vectors are as near as the k-th neighbour in
+    float32, such as copies of one vector, any of them may be returned.
 
     Examples
     --------

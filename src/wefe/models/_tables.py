@@ -25,7 +25,7 @@ RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]
 class VectorTable(ABC):
     """The vocabulary and the vectors of a model.
 
-    `key_to_index` maps words to rows. `requested` holds the words for which a file was opened.
+    `requested` holds the words for which a file was opened.
     """
 
     key_to_index: Mapping[str, int]
@@ -89,7 +89,7 @@ class VectorTable(ABC):
         Parameters
         ----------
         vectors : ndarray of shape (n_words, dim)
-            The vectors, not copied.
+            Not copied.
 
         Returns
         -------
@@ -275,10 +275,7 @@ _OPEN_AGAIN = (
 
 
 class PartialIndex(dict[str, int]):
-    """Rows of the words that were searched for; looking up any other word is an error.
-
-    `requested` are the words searched for, `label` is the file, and `hint` ends the message.
-    """
+    """Rows of the words `requested` from the file `label`; looking up another is an error."""
 
     def __init__(
         self,
@@ -331,8 +328,7 @@ class StoredVectors(VectorTable):
 
     @property
     @abstractmethod
-    def stored_nbytes(self) -> int:
-        """Size of what is stored, in bytes."""
+    def stored_nbytes(self) -> int: ...
 
     def get_vector(self, word: str) -> FloatArray:
         """Return the vector of a word, built from subwords if necessary."""
@@ -372,7 +368,6 @@ class StoredVectors(VectorTable):
         return self._all
 
     def load(self) -> None:
-        """Read all vectors, and the index of their words, into memory."""
         self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
 
     def copied(self) -> Any:

@@ -142,12 +142,7 @@ class WordEmbeddingModel:
 
     @property
     def held(self) -> Held:
-        """Where the vectors are.
-
-        - 'selected': in memory, only those of the words for which the file was opened.
-        - 'mapped': in the file; rows are read when they are used.
-        - 'memory': all in memory.
-        """
+        """Where the vectors are: 'selected', 'mapped' or 'memory', as in :func:`load`."""
         return self.table.held
 
     @property
@@ -345,8 +340,8 @@ class WordEmbeddingModel:
 
         Notes
         -----
-        All formats keep float32 numbers exactly. 'word2vec-binary' and 'native' round float64 to
-        float32, and so does :func:`wefe.models.load` when it reads text.
+        float32 numbers are kept exactly. 'word2vec-binary' and 'native' round float64 to float32,
+        as :func:`wefe.models.load` does when it reads text.
 
         Examples
         --------
@@ -468,7 +463,6 @@ class WordEmbeddingModel:
                 yield -1, weight * word.astype(np.float64)
 
     def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
-        """Scale a vector to unit length; an error names it as `what`."""
         if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
             raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
         if vector.shape != (self.dim,):

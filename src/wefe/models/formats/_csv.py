@@ -29,9 +29,8 @@ _MAX_NUMBER_BYTES = 64
 class CsvSource(VectorSource):
     """Float32 vectors in a CSV or TSV file, read in parts.
 
-    The content decides whether the separator is a comma, tab or semicolon, and whether the first
-    line names columns. The word is in the first column, or in one named 'word', 'token' or similar.
-    Columns named 'count', 'index' or similar are ignored.
+    The separator is a comma, tab or semicolon; the first line may name columns. The word is in the
+    first column or in one named 'word' or similar; columns named 'count' or similar are ignored.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:

@@ -39,8 +39,8 @@ _Ints = npt.NDArray[np.intp]
 class FastTextVectors(StoredVectors):
     """The words of a fastText model, whose vectors are computed from the file when they are used.
 
-    A vector is the mean of the word's row and the rows of its n-grams. They are added in float32 in
-    the order of the official library, so the numbers are identical to its own.
+    A vector is the mean of the word's row and the rows of its n-grams. Adding them in float32 in
+    the order of the official library gives identical numbers.
     """
 
     def __init__(self, path: Path) -> None:

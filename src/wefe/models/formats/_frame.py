@@ -87,7 +87,6 @@ class FrameLayout:
 
 
 def log_left_out(label: str, names: Sequence[str], used: Set[int]) -> None:
-    """Log the names of the columns that are not used."""
     if others := [name for place, name in enumerate(names) if place not in used]:
         logger.info("%s: the columns %s are not used as dimensions", label, others)
 
@@ -100,10 +99,7 @@ def stack(
     rows: Iterable[int],
     skip: bool = False,
 ) -> Block:
-    """Stack vectors to a matrix; an error names the first word whose vector does not fit.
-
-    With `skip`, rows without a word or a vector are left out.
-    """
+    """Stack vectors to a matrix; refuse or `skip` rows without a word or a vector."""
     words = list(words)
     if not isinstance(values, np.ndarray) or values.ndim != 2:
         values = list(map(_as_vector, values))
@@ -135,7 +131,6 @@ def _as_vector(value: Any) -> FloatArray:
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
-    """Return the floating-point dtype for vectors of a dtype."""
     dtype = np.dtype(getattr(dtype, "numpy_dtype", dtype))
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float32)
 

@@ -6,11 +6,9 @@ It holds, in this order:
 - ``scale``: float32 of shape (n_words,), only for int8; a vector is its row times its scale;
 - ``vocabulary``: the words in UTF-8, separated by line ends;
 - ``vocabulary.starts``: the byte where each word starts, and the end of the last one;
-- ``vocabulary.hashes`` and ``vocabulary.rows``: the sorted 64-bit hashes of the words and their
-  rows, to find a word without reading the others.
+- ``vocabulary.hashes`` and ``vocabulary.rows``: sorted 64-bit hashes of the words, and their rows.
 
-One file means that one renaming replaces everything. Every safetensors reader can open it. Files
-with only ``embeddings`` and ``vocabulary`` can be read, too.
+Files with only ``embeddings`` and ``vocabulary`` can be read, too.
 """
 
 from __future__ import annotations
@@ -197,8 +195,7 @@ def write_native(path: str | Path, task: Writing) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
     A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8
-    divides each vector by 1/127 of its largest absolute number and rounds. A number that does not
-    fit is a ValueError; `path` is not replaced then.
+    divides each vector by 1/127 of its largest absolute number and rounds.
     """
     stored, what = np.dtype(task.dtype).name, f"writing {Path(path).name}"
     with atomic_file(path) as file:

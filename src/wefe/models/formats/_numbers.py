@@ -1,9 +1,8 @@
 """Convert many decimal numbers from text and back at once.
 
-Numpy handles whole blocks: a 64-bit integer holds eight digits, which three multiplications add up
-("SIMD within a register"). The result is exact: an integer below 2**53 is divided once by a power
-of ten up to 10**22, which float64 rounds correctly (Clinger 1990). Numpy's own parser reads all
-other numbers, such as exponents and more than 15 digits.
+Three multiplications add up the eight digits in a 64-bit integer ("SIMD within a register"). The
+result is exact: float64 rounds an integer below 2**53, divided once by a power of ten up to 10**22,
+correctly (Clinger 1990). Numpy parses all other numbers, such as those with exponents.
 """
 
 from __future__ import annotations
@@ -231,7 +230,6 @@ def _float32_rows(vectors: npt.NDArray[np.float32]) -> list[bytes]:
 
 
 def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -> Any:
-    """Round to a number of decimals, times 10**12."""
     rounded = np.rint(exact * _POWERS.take(n_decimals))
     rounded *= _POWERS.take(_DECIMALS - n_decimals)
     return rounded
@@ -241,8 +239,8 @@ def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -
 def _cell_parts() -> tuple[Any, Any, Any]:
     """Return the four bytes of each part of a cell, as one integer each.
 
-    The parts are separator, sign, digit and point (ten entries without sign, ten with), the first
-    four decimals (10,000 complete entries, 10,000 without trailing zeros), and the other decimals.
+    These are separator, sign, digit and point (ten entries without sign, ten with), the first four
+    decimals (10,000 complete, 10,000 without trailing zeros), and the other decimals.
     """
     starts = np.zeros((20, 4), dtype=np.uint8)
     starts[:, 0], starts[10:, 1], starts[:, 3] = ord(" "), ord("-"), ord(".")

@@ -27,8 +27,7 @@ class ParquetSource(VectorSource):
     """Vectors in a Parquet file, read in parts.
 
     It has a column (or pandas index) of words, and columns of numbers or one column of lists.
-    Lenient reading skips rows without a word or with a vector of another length. Reading lists
-    takes about 60 MB; reading columns takes about 2 MB per dimension.
+    Reading lists takes about 60 MB; reading columns takes about 2 MB per dimension.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:

@@ -26,10 +26,10 @@ PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 class Format:
     """A file format; its `name` is the one that `save` takes.
 
-    Several formats may share a suffix: `save` uses the first with a writer. `matches` takes the
-    first bytes of a file, decompressed. `reader` and `writer` are 'module:function' of this
-    package, or a function. A reader takes a `PackedFile` (if the file may be `packed`) or a path,
-    and a `Reading`, and returns a `VectorSource`. For writers see `_write`.
+    `save` uses the first format of a suffix with a writer. `matches` takes the first bytes of a
+    file, decompressed. A `reader` ('module:function' of this package, or a function) takes a
+    `PackedFile` (if the file may be `packed`) or a path, and a `Reading`, and returns a
+    `VectorSource`. For writers see `_write`.
     """
 
     name: str
@@ -107,7 +107,6 @@ def without_suffixes(name: str) -> str:
 
 
 def function(name: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Import a function of this package, given as 'module:function'."""
     if callable(name):
         return name
     module, _, attribute = name.partition(":")

@@ -40,10 +40,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class Writing:
-    """What is written to a file: blocks of words and their vectors, and what they are together.
-
-    Formats with several dtypes use `dtype`, and the native one uses `name`.
-    """
+    """What is written to a file; only the native format uses `name`."""
 
     blocks: Iterable[Block]
     n_words: int | None
@@ -59,9 +56,9 @@ class VectorSource(ABC):
 
     `label` is the name in messages, `name` the default name of the model. `table` has the vectors
     if they are available without reading the whole source. `n_words` is None if it is not known
-    before reading. `n_skipped` counts damaged words that lenient reading left out. `counts` returns
-    the occurrences of each word in the training text, if the format has them. `use_subwords` tells
-    whether the table builds the vectors of words outside its vocabulary.
+    before. `n_skipped` counts damaged words that lenient reading left out. `counts` returns how
+    often each word occurred in the training text. With `use_subwords`, the table builds the vectors
+    of words outside its vocabulary.
     """
 
     label: str
@@ -159,7 +156,6 @@ def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike)
 
 
 def available_cores() -> int:
-    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

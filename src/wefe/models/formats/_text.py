@@ -30,8 +30,7 @@ class LineError(ValueError):
 class TextSource(VectorSource):
     """A file with a word and its numbers per line, separated by single spaces.
 
-    A first line 'n_words dim' is a header. Numbers are counted from the right, because words may
-    contain spaces (glove.840B). A space or carriage return may precede the line end.
+    A first line 'n_words dim' is a header. A space or carriage return may precede the line end.
     """
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:

@@ -50,8 +50,8 @@ class _Words:
     """The tokens of words as inside a sentence.
 
     If the tokenizer writes the preceding space into the token, a space is added, so that 'he' is
-    the token of ' he' and not the end of 'the'. Words in scripts without spaces get none. In a
-    `static` table (model2vec), words are tokenized as they are, and unknown tokens are left out.
+    the token of ' he' and not the end of 'the', except in scripts without spaces. In a `static`
+    table (model2vec), words are tokenized as they are, and unknown tokens are left out.
     """
 
     def __init__(self, tokenizer: Tokenizer, static: bool) -> None:
@@ -101,7 +101,6 @@ class _Words:
         return sorted({*times} - unclear - self._special - bytes_ - {self._unknown})
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each word."""
         bare = [self._unspaced.match(word) is not None for word in words]
         texts = [self._space * (not b) + word for word, b in zip(words, bare, strict=True)]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
@@ -127,10 +126,9 @@ class TokenVectors(StoredVectors):
     """Words that are exactly one token, and vectors built from subwords for the others.
 
     `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` decides about words
-    of several tokens, as `Subwords` says. Means ignore unknown tokens in a `static` table
-    (model2vec); otherwise a word with an unknown token has no vector. `mapping` and `weights` have
-    the row of each token and a factor for it. `normalize` scales vectors to unit length after the
-    mean.
+    of several tokens. Means ignore unknown tokens in a `static` table (model2vec); otherwise a word
+    with an unknown token has no vector. `mapping` and `weights` have the row of each token and a
+    factor for it. `normalize` scales vectors to unit length after the mean.
     """
 
     def __init__(

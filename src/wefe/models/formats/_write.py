@@ -77,10 +77,7 @@ def save_table(
 
 
 def write_blocks(path: str | os.PathLike[str], task: Writing) -> None:
-    """Write blocks of different words and their vectors; `path` is replaced only on success.
-
-    The suffixes '.gz', '.bz2' and '.xz' compress text and word2vec binary.
-    """
+    """Write blocks of different words and their vectors; `path` is replaced only on success."""
     function(BY_NAME[task.format].writer or "")(path, task)
 
 
@@ -145,8 +142,7 @@ def _keyed_vectors() -> Any:
 def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
     """Write gensim vectors as their `save` writes to an open file.
 
-    Given a name, `save` puts large arrays into more files, which one renaming cannot replace. It is
-    not called because it stores the name of the (temporary) file in the vectors.
+    Given a name, `save` puts large arrays into more files, which one renaming cannot replace.
     """
     whole = copy.copy(vectors)
     # Lengths that were cached before the vectors were changed from outside would stay wrong.
