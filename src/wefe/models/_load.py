@@ -39,17 +39,19 @@ logger = logging.getLogger(__name__)
 _GROWTH = 1.0625
 
 # Forms in which a query's words may be looked up by any of the options of a preprocessor.
-_ALL_FORMS: tuple[dict[str, Any], ...] = tuple(
-    {"lowercase": lower, "uppercase": upper, "titlecase": title, "strip_accents": accents}
-    for lower, upper, title in itertools.product((False, True), repeat=3)
-    for accents in (False, "unicode", "ascii")
+_CHOICES: dict[str, Any] = {
+    **dict.fromkeys(("lowercase", "uppercase", "titlecase"), (False, True)),
+    "strip_accents": (False, "unicode", "ascii"),
+}
+_ALL_FORMS: tuple[Any, ...] = tuple(
+    dict(zip(_CHOICES, values, strict=True)) for values in itertools.product(*_CHOICES.values())
 )
 # Of a word with other letters than those of ASCII, or an apostrophe, there are more.
-_ALL_FORMS_OF_UNICODE: tuple[dict[str, Any], ...] = tuple(
-    {**options, **form, **apostrophes}
-    for options in _ALL_FORMS
-    for form in ({}, *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")))
-    for apostrophes in ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
+_UNICODE_FORMS: tuple[Any, ...] = ({}, *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")))
+_APOSTROPHES: tuple[Any, ...] = ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
+_ALL_FORMS_OF_UNICODE: tuple[Any, ...] = tuple(
+    {**form, **unicode, **apostrophes}
+    for form, unicode, apostrophes in itertools.product(_ALL_FORMS, _UNICODE_FORMS, _APOSTROPHES)
 )
 
 
@@ -156,8 +158,8 @@ def load(
 
     Examples
     --------
-    >>> load({"she": [0.0, 1.0], "he": [1.0, 0.0]}, name="toy")
-    <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
+    >>> load("demo")
+    <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
     """
     opened = open_cut(
         *(source, limit, lowercase, keep, min_count, counts, revision, token),

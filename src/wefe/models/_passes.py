@@ -71,7 +71,7 @@ def vocabulary_cosines(
 def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
     """Return rows of lower-case short words without digits or punctuation, and True.
 
-    If hardly any word is in lower case, words of any case are returned, and False.
+    If hardly any word is in lower case, return words of any case, and False.
     """
     pattern = re.compile(re.escape(model.vocab_prefix or "") + _PLAIN)
     last = len(model.vocab) if n_words is None else n_words

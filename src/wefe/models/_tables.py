@@ -30,6 +30,8 @@ class VectorTable(ABC):
 
     key_to_index: Mapping[str, int]
     requested: frozenset[str] | None = None
+    #: Whether the table can build vectors from subwords.
+    knows_subwords: bool = False
 
     @property
     def vector_size(self) -> int:
@@ -115,11 +117,6 @@ class VectorTable(ABC):
         rows : sequence of int
             The changed rows.
         """
-
-    @property
-    def knows_subwords(self) -> bool:
-        """Whether the table can build vectors from subwords."""
-        return False
 
     def has_subwords(self, word: str) -> bool:  # noqa: ARG002 - for tables that do
         """Tell whether the table can build the vector of a word outside the vocabulary.
@@ -312,10 +309,7 @@ class PartialIndex(dict[str, int]):
 
 
 class StoredVectors(VectorTable):
-    """Vectors that are not an array in memory, but int8, bfloat16, tokens, or in a file.
-
-    `rows` computes the vectors of some words; `vectors` computes all of them once and keeps them.
-    """
+    """Vectors computed when they are used; `vectors` computes all of them once and keeps them."""
 
     #: Where it is kept.
     stored_held: Held = "mapped"
@@ -392,10 +386,7 @@ class StoredVectors(VectorTable):
 
 
 class RowVectors(StoredVectors):
-    """Vectors computed from the rows of an array in a file or in memory.
-
-    Rows of int8 are multiplied by `scale`. `places` has the row of each word, if words share rows.
-    """
+    """Rows of an array, perhaps times a `scale` (int8); `places` has rows that words share."""
 
     def __init__(
         self, key_to_index: Mapping[str, int], array: Any, scale: Any = None, places: Any = None
@@ -431,6 +422,7 @@ class ForeignVectors(VectorTable):
 
     def __init__(self, wv: Any) -> None:
         self.wv = wv
+        self.knows_subwords = getattr(wv, "vectors_ngrams", None) is not None
 
     @property
     def key_to_index(self) -> Mapping[str, int]:  # type: ignore[override]
@@ -476,10 +468,6 @@ class ForeignVectors(VectorTable):
         for row in rows:
             ngrams = wv.vectors_ngrams[wv.buckets_word[row]]
             wv.vectors_vocab[row] = self.vectors[row] * (len(ngrams) + 1) - ngrams.sum(axis=0)
-
-    @property
-    def knows_subwords(self) -> bool:
-        return getattr(self.wv, "vectors_ngrams", None) is not None
 
     def has_subwords(self, word: str) -> bool:
         """Tell whether a word has n-grams; `in` of gensim's fastText is True for every word."""

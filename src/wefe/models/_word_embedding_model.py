@@ -49,7 +49,7 @@ class WordEmbeddingModel:
     Attributes
     ----------
     wv : gensim KeyedVectors or ArrayVectors
-        The table of vectors.
+        The vectors.
 
     See Also
     --------
@@ -59,8 +59,6 @@ class WordEmbeddingModel:
     --------
     >>> import numpy as np
     >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), name="toy")
-    >>> model
-    <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     >>> "they" in model, model["he"]
     (False, array([0., 1.]))
     """

@@ -24,10 +24,7 @@ OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency"
 
 
 def open_frame(frame: Any) -> TableSource:
-    """Copy the vectors of a pandas DataFrame; floating-point types are kept.
-
-    The words are the index or a column of strings, the vectors columns of numbers or one of lists.
-    """
+    """Copy words (the index or a column) and vectors (columns of numbers or one of lists)."""
     layout = FrameLayout("the DataFrame", frame)
     return table_source(*layout.read(frame), layout.label, "Unnamed model")
 

@@ -24,7 +24,7 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
     """Open `KeyedVectors` or a trained model saved by gensim.
 
     Plain `KeyedVectors` need neither gensim nor `trust_pickle`, because only strings, numbers,
-    lists, dicts and numeric arrays of the pickle are read. Vectors in a separate file are mapped.
+    lists, dicts and numeric arrays of the pickle are read.
     """
     try:
         table, counts = _open_plain(path)
@@ -88,10 +88,7 @@ def _load_list_of(count: int) -> Any:
 
 
 class _PlainUnpickler(pickle._Unpickler):
-    """Reads the few instructions that pickles of plain KeyedVectors need.
-
-    It is in Python because the reader in C allocates a memo of any size that a pickle demands.
-    """
+    """Reads plain KeyedVectors; in Python, as C allocates a memo of any size that is asked for."""
 
     dispatch: ClassVar[dict[int, Any]] = {
         getattr(pickle, op)[0]: pickle._Unpickler.dispatch[getattr(pickle, _READ_AS.get(op, op))[0]]

@@ -1,8 +1,4 @@
-"""Download the necessary files of models on Hugging Face and gensim-data.
-
-An interrupted download leaves no partial file under its name: huggingface_hub renames '.incomplete'
-files, and gensim verifies a checksum before it renames the folder.
-"""
+"""Download the necessary files of models on Hugging Face and gensim-data."""
 
 from __future__ import annotations
 

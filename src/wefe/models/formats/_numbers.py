@@ -40,10 +40,7 @@ def keep_freed_memory() -> None:
 
 
 def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None:
-    """Parse lines of `dim` times a space and a number; None if a line is anything else.
-
-    Numbers become ``np.float32(float(text))``.
-    """
+    """Parse lines of `dim` times a space and a number; None if a line is anything else."""
     parsed = parse_rows(b"".join([PAD, *rows]), len(rows), dim)
     if parsed is None:
         return None
@@ -63,10 +60,7 @@ def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None
 
 
 def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
-    """Parse lines of plain decimals after `PAD`, and tell which lines are such.
-
-    Returns None if a line has other blanks than `dim` single spaces and a line end.
-    """
+    """Parse plain decimals after `PAD`; tell which lines have only such. None if blanks differ."""
     raw = np.frombuffer(text, dtype=np.uint8)
     blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)
     blanks += len(PAD)

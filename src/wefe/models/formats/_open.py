@@ -82,10 +82,7 @@ def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None
 
 
 def open_object(source: Any, reading: Reading) -> VectorSource:
-    """Open an object of gensim, spaCy, flair, pandas or wefe, a dict or a pair.
-
-    The name of its class identifies it, so no library is imported.
-    """
+    """Open an object, known by the name of its class, so that no library is imported."""
     classes = " ".join(class_names(source))
     label, name = f"the {type(source).__name__}", _UNNAMED
     if isinstance(source, Mapping):

@@ -1,7 +1,4 @@
-"""The file formats, one row each: a new format is one module and one row here.
-
-The first bytes of a file, not its name, decide: the first row that matches opens it.
-"""
+"""The file formats, one row each: the first row that matches the first bytes of a file opens it."""
 
 from __future__ import annotations
 

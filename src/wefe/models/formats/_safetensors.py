@@ -51,10 +51,7 @@ class Tensor:
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read the tensors and the metadata of an untrusted safetensors file.
-
-    The tensors that it returns lie within the file and have the size of their shape and dtype.
-    """
+    """Read the tensors and the metadata of a file; check that the file can hold them."""
     file = OpenFile(path)
     with naming_errors(str(path), "safetensors file"):
         length = int.from_bytes(file.read(0, 8), "little")

@@ -25,10 +25,7 @@ Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for reading; see the parameters of `wefe.models.load`.
-
-    `lenient` is ``on_error='skip'``. `subwords=None` means the default of the format.
-    """
+    """Options for reading; see `wefe.models.load`. `lenient` is ``on_error='skip'``."""
 
     lenient: bool = False
     trust_pickle: bool = False

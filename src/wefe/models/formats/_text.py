@@ -78,7 +78,7 @@ class TextSource(VectorSource):
 
     def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
         coming: deque[Future[_Parsed]] = deque()
-        n_threads, lenient = self.reading.n_jobs, self.reading.lenient
+        n_threads = self.reading.n_jobs
         with (
             self._file.open() as file,
             progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
@@ -87,7 +87,7 @@ class TextSource(VectorSource):
             file.read(self._start)
             for data in line_blocks(file, self.label, n_bytes):
                 bar.update(len(data))
-                coming.append(pool.submit(parse, data, self.dim, lenient))
+                coming.append(pool.submit(parse, data, self.dim))
                 if len(coming) > n_threads:
                     yield coming.popleft().result()
             for each in coming:
@@ -115,15 +115,15 @@ class _Parsed:
     n_unread: int = 0
 
 
-def _parse_block(data: bytes, dim: int, lenient: bool) -> _Parsed:
+def _parse_block(data: bytes, dim: int) -> _Parsed:
     """Parse lines: all at once if they are regular, otherwise one by one."""
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return _parse_regular(lines, dim) or _parse_lines(enumerate(lines), len(lines), dim, lenient)
+    return _parse_regular(lines, dim) or _parse_lines(enumerate(lines), len(lines), dim)
 
 
-def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Parsed:
+def _parse_some(firsts: Set[bytes], data: bytes, dim: int) -> _Parsed:
     """Parse lines that start with certain words, are blank or too short, and the last one."""
     lines = data.removesuffix(b"\n").split(b"\n")
     wanted: list[tuple[int, bytes]] = []
@@ -133,7 +133,7 @@ def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Pa
         is_odd = space <= 0 or len(line) <= 2 * dim or number == len(lines)
         if is_odd or line[:space] in firsts:
             wanted.append((number - 1, line))
-    parsed = _parse_lines(wanted, len(lines), dim, lenient)
+    parsed = _parse_lines(wanted, len(lines), dim)
     parsed.n_unread = len(lines) - len(wanted)
     return parsed
 
@@ -153,10 +153,8 @@ def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
         return None
 
 
-def _parse_lines(
-    lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int, lenient: bool
-) -> _Parsed:
-    """Parse lines one by one; the first problem ends it unless `lenient`."""
+def _parse_lines(lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int) -> _Parsed:
+    """Parse lines one by one; blank lines are left out."""
     words, rows, problems = [], [], []
     for number, line in lines:
         if not line.strip():
@@ -165,8 +163,6 @@ def _parse_lines(
             word, vector = parse_line(line, dim)
         except LineError as error:
             problems.append((number, str(error)))
-            if not lenient:
-                break
             continue
         words.append(word.decode("utf-8"))
         rows.append(vector)

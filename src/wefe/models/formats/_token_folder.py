@@ -113,7 +113,6 @@ def _find_weights(
 
 
 def missing(label: str, wanted: str, names: Iterable[str]) -> ValueError:
-    """Say which file a model lacks, and how to get it."""
     return ValueError(
         f"{label}: expected {wanted}; found {_some(names)}. A pickle (pytorch_model.bin) is never "
         "opened, as it can run code. transformers writes what is read here: AutoModel and "

@@ -131,6 +131,8 @@ class TokenVectors(StoredVectors):
     factor for it. `normalize` scales vectors to unit length after the mean.
     """
 
+    knows_subwords = True
+
     def __init__(
         self,
         table: npt.NDArray[Any] | FileArray,
@@ -163,10 +165,6 @@ class TokenVectors(StoredVectors):
         words = self._words.of_one_token()
         self.key_to_index = dict(zip(words, range(len(words)), strict=True))
         self._tokens = np.array(list(words.values()), dtype=np.intp)
-
-    @property
-    def knows_subwords(self) -> bool:
-        return True
 
     def has_subwords(self, word: str) -> bool:
         return self.policy != "refuse" and bool(self._words.tokens_of(word))
@@ -201,10 +199,7 @@ class TokenVectors(StoredVectors):
 
 
 def marks_spaces(tokenizer: Tokenizer) -> bool:
-    """Tell whether a word needs a preceding space to be tokenized as inside a sentence.
-
-    That is not so if the tokenizer adds the space itself or drops spaces.
-    """
+    """Tell whether a tokenizer keeps the space before a word, and does not add it itself."""
 
     def first_letter(text: str) -> str:
         if tokenizer.normalizer is not None:
@@ -228,8 +223,8 @@ def _unknown_id(tokenizer: Tokenizer) -> int | None:
 def open_token_table(path: Path, reading: Reading) -> TableSource:
     """Open a safetensors file with its tokenizer.json beside it, or the folder of a model.
 
-    By default, words of several subwords are means for model2vec and StaticEmbedding, as their own
-    libraries define them, and have no vector for language models.
+    Words of several subwords are means for model2vec and StaticEmbedding, as their own libraries
+    define them, and have no vector for language models.
     """
     root, (weights, tokenizer, steps) = find_local_files(path)
     tensors, _ = read_header(weights)

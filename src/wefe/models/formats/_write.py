@@ -1,7 +1,4 @@
-"""Write word2vec text and binary, GloVe text, and gensim's own files.
-
-Each writer takes blocks, so memory is bounded, and replaces the file only when it is complete.
-"""
+"""Write word2vec text and binary, GloVe text, and gensim's own files, in bounded memory."""
 
 from __future__ import annotations
 
