@@ -47,7 +47,10 @@ _ALL_FORMS: tuple[Any, ...] = tuple(
     dict(zip(_CHOICES, values, strict=True)) for values in itertools.product(*_CHOICES.values())
 )
 # Of a word with other letters than those of ASCII, or an apostrophe, there are more.
-_UNICODE_FORMS: tuple[Any, ...] = ({}, *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")))
+_UNICODE_FORMS: tuple[Any, ...] = (
+    {},
+    *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")),
+)
 _APOSTROPHES: tuple[Any, ...] = ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
 _ALL_FORMS_OF_UNICODE: tuple[Any, ...] = tuple(
     {**form, **unicode, **apostrophes}
