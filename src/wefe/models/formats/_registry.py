@@ -37,7 +37,7 @@ class Format:
     packed: bool = False
 
 
-def _starts_with(*magic: bytes) -> Callable[[bytes], bool]:
+def _starts_with(magic: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(magic)
 
 
@@ -61,12 +61,7 @@ FORMATS = (
     Format(
         "gensim", (".kv", ".model", ".wv"), _is_gensim, "_gensim:open_gensim", "_write:write_gensim"
     ),
-    Format(
-        "fasttext",
-        (".bin",),
-        _starts_with((793712314).to_bytes(4, "little")),
-        "_fasttext:open_fasttext_bin",
-    ),
+    Format("fasttext", (".bin",), _starts_with(b"\xba\x16O/"), "_fasttext:open_fasttext_bin"),
     Format("npy", (".npy",), _starts_with(b"\x93NUMPY"), "_numpy:open_npy"),
     Format("parquet", (".parquet",), _starts_with(b"PAR1"), "_parquet:ParquetSource"),
     Format(
