@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_choice, check_positive_int, found
+from wefe._checks import check_choice, check_positive_int, found
 from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -28,7 +28,6 @@ from wefe.models.formats._source import (
     VectorSource,
     Vocabulary,
     Writing,
-    available_cores,
 )
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -166,9 +165,9 @@ def load(
     """
     opened = open_cut(
         *(source, limit, lowercase, keep, min_count, counts, revision, token),
+        on_error=on_error,
         subwords=subwords,
         vocabulary=vocabulary,
-        on_error=on_error,
         trust_pickle=trust_pickle,
         n_jobs=n_jobs,
         progress=progress,
@@ -378,26 +377,6 @@ def _optional(check: Callable[..., Any], name: str, value: Any, *options: Any) -
     return None if value is None else check(name, value, *options)
 
 
-def check_reading(
-    subwords: object = None,
-    vocabulary: Vocabulary | None = None,
-    on_error: object = "raise",
-    trust_pickle: object = False,
-    n_jobs: object = None,
-    progress: object = True,
-) -> Reading:
-    """Check the options for reading and collect them."""
-    _optional(check_choice, "subwords", subwords, ("mean", "first", "refuse"))
-    return Reading(
-        lenient=check_choice("on_error", on_error, ("raise", "skip")) == "skip",
-        trust_pickle=check_bool("trust_pickle", trust_pickle),
-        subwords=subwords,  # type: ignore[arg-type]
-        vocabulary=vocabulary,
-        n_jobs=_optional(check_positive_int, "n_jobs", n_jobs) or available_cores(),
-        progress=check_bool("progress", progress),
-    )
-
-
 @dataclass
 class Opened:
     """A source, and which of its words to keep, in which form; see `load`."""
@@ -499,10 +478,12 @@ def open_cut(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     revision: str | None = None,
     token: str | bool | None = None,
+    on_error: str = "raise",
     **how: Any,
 ) -> Opened:
-    """Open a source and check all options; `how` holds those of `check_reading`."""
-    reading = check_reading(**how)
+    """Open a source and check all options; `how` holds other options of `Reading`."""
+    lenient = check_choice("on_error", on_error, ("raise", "skip")) == "skip"
+    reading = Reading(lenient, **how)
     opened = open_vectors(source, reading, revision, token)
     opened.reading = reading
     if reading.subwords in ("mean", "first") and not opened.use_subwords:

@@ -7,14 +7,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import found
+from wefe._checks import check_bool, check_choice, check_positive_int, found
 from wefe.models._file_array import FileArray
-from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, as_table
+from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
 from wefe.models._types import Block, FloatArray, Subwords
 
 logger = logging.getLogger(__name__)
@@ -31,8 +31,16 @@ class Reading:
     trust_pickle: bool = False
     subwords: Subwords | None = None
     vocabulary: Vocabulary | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = None
     progress: bool = True
+
+    def __post_init__(self) -> None:
+        check_bool("trust_pickle", self.trust_pickle)
+        check_bool("progress", self.progress)
+        if self.subwords is not None:
+            check_choice("subwords", self.subwords, get_args(Subwords))
+        if self.n_jobs is not None:
+            check_positive_int("n_jobs", self.n_jobs)
 
 
 @dataclass(frozen=True)
@@ -117,7 +125,7 @@ class TableSource(VectorSource):
 
 def table_source(
     words: Sequence[str],
-    vectors: FloatArray | FileArray,
+    vectors: Any,
     label: str,
     name: str,
     counts: Callable[[], Mapping[str, int]] = dict,
@@ -127,17 +135,15 @@ def table_source(
     for row, word in enumerate(words):
         if not isinstance(word, str):
             raise TypeError(f"{label}: the vocabulary must hold strings; got {found(word)}.")
-        first.setdefault(word, row)
-    if len(first) < len(words):
-        n_more = len(words) - len(first)
+        # A plain string, also where an array of words holds numpy's.
+        first.setdefault(str(word), row)
+    if n_more := len(words) - len(first):
         logger.warning("%s has %d words twice; the first vector of each is kept", label, n_more)
-        words, vectors = list(first), vectors[list(first.values())]
-    if isinstance(vectors, FileArray):
-        return TableSource(RowVectors(first, vectors), label, name, counts)
-    try:
-        return TableSource(ArrayVectors(words, vectors), label, name, counts)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{label}: {error}") from error
+        vectors = vectors[list(first.values())]
+        first = dict(zip(first, range(len(first)), strict=True))
+    in_file = isinstance(vectors, FileArray)
+    table = RowVectors(first, vectors) if in_file else unchecked_table(first, vectors)
+    return TableSource(table, label, name, counts)
 
 
 def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:

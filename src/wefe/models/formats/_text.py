@@ -17,7 +17,7 @@ from wefe.models._types import Block
 from wefe.models.formats._bytes import PackedFile, check_promise, line_blocks
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
-from wefe.models.formats._source import Reading, VectorSource
+from wefe.models.formats._source import Reading, VectorSource, available_cores
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
@@ -78,7 +78,7 @@ class TextSource(VectorSource):
 
     def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
         coming: deque[Future[_Parsed]] = deque()
-        n_threads = self.reading.n_jobs
+        n_threads = self.reading.n_jobs or available_cores()
         with (
             self._file.open() as file,
             progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
