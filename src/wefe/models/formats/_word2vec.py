@@ -49,8 +49,11 @@ class Word2VecBinarySource(VectorSource):
         # A line end may stand before each word, as the original tool writes them.
         wanted |= {b"\n" + word for word in wanted}
         for first, data, here in self._records():
-            rows = [n for n, word in enumerate(here) if words is None or word in wanted]
-            yield self._block(first, data, here, rows)
+            if words is None:
+                yield self._block(first, data, here, range(len(here)))
+            elif not wanted.isdisjoint(here):
+                rows = [row for row, word in enumerate(here) if word in wanted]
+                yield self._block(first, data, here, rows)
 
     def _block(self, first: int, data: bytes, words: list[bytes], rows: Sequence[int]) -> Block:
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
