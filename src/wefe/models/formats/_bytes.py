@@ -94,8 +94,8 @@ class PackedFile:
         if member is not None and self.packing != "zip":
             raise FileNotFoundError(f"{self.path} is a file, not a folder or zip archive.")
         self._member = self._choose_member(member) if self.packing == "zip" else ""
-        inner = Path(self._member).name or (self.path.stem if self.packing else self.path.name)
-        self.name = inner.rpartition(".")[0] or inner
+        outer = self.path.stem if self.packing else self.path.name
+        self.name = Path(self._member or outer).stem
 
     def open(self) -> BinaryIO:
         """Open at the start; the caller closes it. Damaged compression is a ValueError."""

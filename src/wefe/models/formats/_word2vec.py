@@ -99,17 +99,18 @@ class Word2VecBinarySource(VectorSource):
                 yield number, data, words
                 number, rest = number + len(words), data[_used(words, size) :]
                 offset += len(data) - len(rest)
-                if number <= n_words and len(rest) >= longest:
+                if number > n_words:
+                    if rest.strip():
+                        raise ValueError(
+                            f"{self.label}: the header promises {n_words} words of {self.dim} "
+                            f"dims, but there is more after byte {offset:,}."
+                        )
+                    rest = b""
+                elif len(rest) >= longest:
                     raise ValueError(
                         f"{self.label}, byte {offset:,}: expected word {number} of {n_words}, a "
                         f"space and {self.dim} numbers, found {rest[:40]!r}."
                     )
-                if number > n_words and rest.strip():
-                    raise ValueError(
-                        f"{self.label}: the header promises {n_words} words of {self.dim} dims, "
-                        f"but there is more after byte {offset:,}."
-                    )
-                rest = rest if number <= n_words else b""
         if number <= n_words and not self.reading.lenient:
             raise ValueError(
                 f"{self.label} is cut short in word {number} of {n_words}, after byte {offset:,}."
