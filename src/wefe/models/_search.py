@@ -76,8 +76,8 @@ def nearest_neighbors(
     Notes
     -----
     Vectors without a direction are never neighbours. A search in float32 finds `k` + 8 candidates,
-    which cosines in float64 rank. If more than 8 other vectors are as near as the k-th neighbour in
-    float32, such as copies of one vector, any of them may be returned.
+    and cosines in float64 rank them. If more than 8 other vectors are as near as the k-th neighbour
+    in float32, such as copies of one vector, any of them may be returned.
 
     Examples
     --------

@@ -214,8 +214,6 @@ class WordEmbeddingModel:
             rows = [row_of[word] for word in words]
         except KeyError:
             return np.array([self[word] for word in words], dtype=self.dtype)
-        if not rows:
-            return np.empty((0, self.dim), dtype=self.dtype)
         return np.asarray(self.rows(rows))
 
     def prepare(
