@@ -27,13 +27,6 @@ class Bomb:
         return open, (str(self.path), "w")
 
 
-def first_of_each(words, vectors):
-    """Drop repeated words in the plainest way: the first vector of each stays."""
-    first = {word: row for row, word in reversed(list(enumerate(words)))}
-    rows = sorted(first.values())
-    return [words[row] for row in rows], vectors[rows]
-
-
 def read_all(source, asked=None):
     """Return all words and vectors of a source, or of those asked for."""
     read = [pair for block in source.blocks(asked) for pair in zip(*block, strict=True)]
