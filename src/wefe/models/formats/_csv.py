@@ -111,10 +111,10 @@ def looks_like_csv(head: bytes) -> str | None:
 
 
 def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
-    rows = [_fields(line, sep) for line in lines]
-    if is_cut and rows:
-        rows[-1].pop()  # it may not be whole
-    first = rows[0] if rows else []
+    rows = [_fields(line, sep) for line in lines] or [[]]
+    if is_cut:
+        del rows[-1][-1:]  # it may not be whole
+    first = rows[0]
     if len(first) < 2:
         return False
     has_header, word, numbers = _columns(first)
