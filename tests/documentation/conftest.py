@@ -105,7 +105,7 @@ def real_word2vec(monkeypatch, downloads, word2vec_subset):
     import gensim.downloader
 
     import wefe.models
-    from wefe.models import WordEmbeddingModel, _packaged
+    from wefe.models import WordEmbeddingModel, _load
 
     stand_in = gensim.downloader.load
 
@@ -117,7 +117,7 @@ def real_word2vec(monkeypatch, downloads, word2vec_subset):
         return keyed_vectors(words, word2vec_subset.vectors[rows])
 
     monkeypatch.setattr(gensim.downloader, "load", load)
-    for module in (wefe.models, _packaged):
+    for module in (wefe.models, _load):
         model = WordEmbeddingModel(word2vec_subset, "word2vec")
         monkeypatch.setattr(module, "load_test_model", lambda model=model: model)
 

@@ -9,7 +9,7 @@ from wefe.models import WordEmbeddingModel
 from wefe.models import _search as module
 from wefe.models._passes import neighbors_of
 from wefe.models._search import nearest_neighbors, search
-from wefe.models._tables import ArrayVectors
+from wefe.models._tables import unchecked_table
 
 
 def random_vectors(n_words, dim=16, seed=0):
@@ -160,7 +160,7 @@ def test_words_built_of_subwords_have_neighbours(gensim_model):
 
 def test_most_similar_gives_all_there_are_whatever_the_order_of_the_words():
     vectors = np.array([[1.0, 0], [1, 1], [0, 0], [0, 1]])
-    table = ArrayVectors.unchecked({"c": 3, "a": 0, "zero": 2, "b": 1}, vectors)
+    table = unchecked_table({"c": 3, "a": 0, "zero": 2, "b": 1}, vectors)
     model = WordEmbeddingModel(table)
     assert [word for word, _ in model.most_similar("a", topn=99)] == ["b", "c"]
     assert model.most_similar("a", topn=5, restrict_vocab=1) == []

@@ -16,7 +16,7 @@ from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, s
 from wefe.contextual._templates import fill_template
 from wefe.datasets import Criterion
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
-from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors
+from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors, unchecked_table
 from wefe.models._types import FloatArray, Held, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.models.formats._tokens import TokenVectors
@@ -400,7 +400,7 @@ class EncodedVectors(StoredVectors):
     # Copies, too, are made by this: a copy never encodes.
     def __reduce__(self) -> Any:
         still = self.still()
-        return ArrayVectors.unchecked, (still.key_to_index, still.vectors)
+        return unchecked_table, (still.key_to_index, still.vectors)
 
 
 class _OpenIndex(dict[str, int]):

@@ -17,11 +17,11 @@ from wefe._checks import found
 from wefe._files import check_writable
 from wefe.debias._base import BaseDebias
 from wefe.debias._fitted import check_is_fitted
-from wefe.models._convert import convert
-from wefe.models._load import check_reading, open_vectors
+from wefe.models._load import convert, open_vectors
 from wefe.models._tables import chunks
 from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models.formats._source import Reading
 from wefe.models.formats._write import SavedFormat, format_of
 
 
@@ -177,7 +177,7 @@ def _opened(
             f"{source} is a pipe, which can be read only once, but debiasing reads its source "
             "several times. Write it to a file first; you need not unpack it."
         )
-    opened = open_vectors(source, check_reading(trust_pickle=trust_pickle, progress=progress))
+    opened = open_vectors(source, Reading(trust_pickle=trust_pickle, progress=progress))
     if opened.table is not None:
         yield WordEmbeddingModel(opened.table, opened.name, vocab_prefix)
         return

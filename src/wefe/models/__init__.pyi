@@ -1,10 +1,10 @@
-from ._convert import convert as convert
-from ._flair import flair_to_gensim as flair_to_gensim
+from ._load import convert as convert
 from ._load import load as load
-from ._packaged import load_test_model as load_test_model
-from ._packaged import load_weat_w2v as load_weat_w2v
+from ._load import load_test_model as load_test_model
+from ._load import load_weat_w2v as load_weat_w2v
 from ._passes import neighbors_of as neighbors_of
 from ._search import nearest_neighbors as nearest_neighbors
 from ._tables import ArrayVectors as ArrayVectors
 from ._tables import UnreadWordError as UnreadWordError
 from ._word_embedding_model import WordEmbeddingModel as WordEmbeddingModel
+from .formats._open import flair_to_gensim as flair_to_gensim

@@ -20,8 +20,8 @@ _SEEKING = threading.Lock()
 class OpenFile:
     """A file open for positioned reads, which fail once it has changed.
 
-    It is not memory-mapped, because reading a map of a truncated file ends the process. `stamp`
-    holds the size, modification time and inode that the file must have.
+    It is not memory-mapped, because reading a map of a truncated file ends the process. `stamp` is
+    the size, modification time and inode that the file must have.
     """
 
     def __init__(
@@ -42,7 +42,6 @@ class OpenFile:
         return status.st_size, status.st_mtime_ns, status.st_ino
 
     def check(self) -> None:
-        """Refuse a file that has changed since it was opened."""
         if self._stamp() != self.stamp:
             raise ValueError(f"{self.path} changed while it was open. Load it again.")
 
@@ -131,6 +130,5 @@ class FileArray:
         return found[place]
 
     def _fill(self, rows: npt.NDArray[Any], start: int) -> None:
-        """Fill `rows` with consecutive rows, from row `start` on."""
         if rows.size:
             self.file.read_into(rows, self.offset + start * self._row_bytes)

@@ -1,29 +1,33 @@
-"""Open any embedding as a model."""
+"""Open any embedding as a model, and convert it to the native format."""
 
 from __future__ import annotations
 
 import itertools
 import logging
 import os
+import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_choice, check_positive_int, found
-from wefe.models._tables import ArrayVectors, VectorTable
+from wefe._checks import check_choice, check_positive_int, found
+from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import (
     Reading,
     TableSource,
     VectorSource,
     Vocabulary,
-    available_cores,
+    Writing,
 )
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
@@ -34,17 +38,22 @@ logger = logging.getLogger(__name__)
 _GROWTH = 1.0625
 
 # Forms in which a query's words may be looked up by any of the options of a preprocessor.
-_ALL_FORMS: tuple[dict[str, Any], ...] = tuple(
-    {"lowercase": lower, "uppercase": upper, "titlecase": title, "strip_accents": accents}
-    for lower, upper, title in itertools.product((False, True), repeat=3)
-    for accents in (False, "unicode", "ascii")
+_CHOICES: dict[str, Any] = {
+    **dict.fromkeys(("lowercase", "uppercase", "titlecase"), (False, True)),
+    "strip_accents": (False, "unicode", "ascii"),
+}
+_ALL_FORMS: tuple[Any, ...] = tuple(
+    dict(zip(_CHOICES, values, strict=True)) for values in itertools.product(*_CHOICES.values())
 )
 # Of a word with other letters than those of ASCII, or an apostrophe, there are more.
-_ALL_FORMS_OF_UNICODE: tuple[dict[str, Any], ...] = tuple(
-    {**options, **form, **apostrophes}
-    for options in _ALL_FORMS
-    for form in ({}, *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")))
-    for apostrophes in ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
+_UNICODE_FORMS: tuple[Any, ...] = (
+    {},
+    *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")),
+)
+_APOSTROPHES: tuple[Any, ...] = ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
+_ALL_FORMS_OF_UNICODE: tuple[Any, ...] = tuple(
+    {**form, **unicode, **apostrophes}
+    for form, unicode, apostrophes in itertools.product(_ALL_FORMS, _UNICODE_FORMS, _APOSTROPHES)
 )
 
 
@@ -74,7 +83,7 @@ def load(
     Parameters
     ----------
     source : path, str or object
-        A file. Its content determines the format, whatever its name:
+        A file, whose content determines the format:
 
         - GloVe or word2vec text, with or without a header, or word2vec binary, perhaps compressed
           (gzip, bzip2, xz, zip, or zstd with ``wefe[zstd]``). Members of zip archives:
@@ -96,14 +105,15 @@ def load(
     vocab_prefix : str, optional
         Prefix of every word that is looked up ('/c/en/' for ConceptNet).
     words : iterable of str or Query, or Query, optional
-        The only words that you need. Text, word2vec, parquet and CSV files are then read once, and
-        only these words are parsed and kept. Queries stand for their words in every form that a
-        preprocessor can produce; strings are exact. Looking up another word raises
-        `UnreadWordError`. Formats that open without being read ignore this option.
+        The only words that you need. Of text, word2vec, parquet and CSV files, only these are
+        parsed and kept; the other lines of text are only checked for a plausible length. Queries
+        stand for their words in every form that a preprocessor can produce; strings are exact.
+        Looking up another word raises `UnreadWordError`.
     hold : {'selected', 'mapped', 'memory'}, optional
         Where to keep the vectors: only those of `words` in memory; in the file, reading rows when
         they are used; or all in memory. By default 'mapped' if the format allows it, otherwise
-        'selected' with `words` and 'memory' without.
+        'selected' with `words` and 'memory' without. A query that finds NaN or infinity in a
+        mapped file reports it.
     limit : int, optional
         Read only so many rows from the start; most files are sorted by falling frequency.
     lowercase : {'first', 'mean'}, optional
@@ -114,11 +124,10 @@ def load(
         Drop words with fewer occurrences, according to `counts` or the source (gensim, fastText
         .bin).
     counts : mapping from str to int, or path, optional
-        Occurrences of each word: a mapping, or a file with a word and its count per line.
+        Occurrences of each word; in a file, a word and its count per line.
     subwords : {'mean', 'first', 'refuse'}, optional
         The vector of a word outside the vocabulary: the mean of its subwords, the first of them, or
-        none, so that the word is out of vocabulary. By default 'mean' for model2vec and
-        StaticEmbedding, otherwise 'refuse'.
+        none. By default 'mean' for model2vec and StaticEmbedding, otherwise 'refuse'.
     vocabulary : sequence of str or path, optional
         The words of a .npy or .npz matrix, unless they are stored beside it.
     on_error : {'raise', 'skip'}, default='raise'
@@ -128,9 +137,9 @@ def load(
     revision : str, optional
         Branch, tag or commit of a Hugging Face repository.
     token : str or bool, optional
-        Access token for a private Hugging Face repository, passed to huggingface_hub.
+        Access token for a private Hugging Face repository.
     n_jobs : int, optional
-        Threads that parse text; by default one per core. The result does not depend on it.
+        Threads that parse text; by default one per core.
     progress : bool, default=True
         Whether to show a progress bar on a terminal.
 
@@ -149,50 +158,174 @@ def load(
     ImportError
         If the format needs a library that is not installed; the message names the extra.
 
-    Notes
-    -----
-    With `words`, the other lines of a text file are only checked for a plausible length. The values
-    of a mapped file are checked when they are used: a query that finds NaN or infinity reports it.
-
     Examples
     --------
     >>> load("demo")
     <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
-    >>> load({"she": [0.0, 1.0], "he": [1.0, 0.0]}, name="toy")
-    <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     """
-    if hold is not None:
-        check_choice("hold", hold, ("selected", "mapped", "memory"))
-    if isinstance(source, WordEmbeddingModel) and vocab_prefix is None:
-        vocab_prefix = source.vocab_prefix
-    opened, cut, reading = open_cut(
+    opened = open_cut(
         *(source, limit, lowercase, keep, min_count, counts, revision, token),
+        on_error=on_error,
         subwords=subwords,
         vocabulary=vocabulary,
-        on_error=on_error,
         trust_pickle=trust_pickle,
         n_jobs=n_jobs,
         progress=progress,
     )
-    requested = None if words is None else words_of(words, vocab_prefix)
-    if hold == "selected" and requested is None:
-        raise ValueError("hold='selected' needs the words to read: words=[...].")
-    table = _take(opened, cut, requested, hold, reading.lenient)
-    model = WordEmbeddingModel(
-        table,
-        opened.name if name is None else name,
-        vocab_prefix,
-        use_subwords=opened.use_subwords and table is opened.table,
-    )
-    if opened.use_subwords and not model.use_subwords:
+    source = opened.source
+    prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
+    requested = None if words is None else words_of(words, prefix)
+    table = _take(opened, requested, hold)
+    has_subwords = source.use_subwords and table is source.table
+    if has_subwords != source.use_subwords:
         logger.warning(
             "%s: no vectors are built from subwords if the vocabulary is changed or "
             "hold='selected'; words of several subwords count as lost",
-            opened.label,
+            source.label,
         )
-    log_skipped(opened)
-    logger.info("%s: %r (%.1f MB)", opened.label, model, model.nbytes / 1e6)
+    name = source.name if name is None else name
+    model = WordEmbeddingModel(table, name, prefix, use_subwords=has_subwords)
+    source.log_skipped()
+    logger.info("%s: %r (%.1f MB)", source.label, model, model.nbytes / 1e6)
     return model
+
+
+def convert(
+    source: Any,
+    path: str | os.PathLike[str],
+    dtype: StoredDtype = "float32",
+    *,
+    name: str | None = None,
+    progress: bool = True,
+    **options: Any,
+) -> WordEmbeddingModel:
+    """Write an embedding in the native format, and open the result.
+
+    The source is read in bounded memory (except with ``lowercase='mean'`` and formats that other
+    libraries read). `path` is replaced only when the new file is complete. Vectors built from
+    subwords are not written; ``subwords='refuse'`` silences the warning.
+
+    Parameters
+    ----------
+    source : path, str or object
+        Any source that :func:`load` accepts.
+    path : path
+        The file to write, 'NAME.safetensors'.
+    dtype : {'float32', 'float16', 'int8'}, default='float32'
+        float16 halves the size and keeps 11 significant bits. int8 takes a quarter: vectors are
+        rounded to multiples of 1/127 of their largest absolute number.
+    name : str, optional
+        Name of the new model; by default that of the source.
+    progress : bool, default=True
+        Whether to show a progress bar on a terminal.
+    **options
+        Other options of :func:`load`: `limit`, `lowercase`, `keep`, `min_count`, `counts`,
+        `subwords`, `vocabulary`, `on_error`, `trust_pickle`, `revision`, `token` and `n_jobs`.
+
+    Returns
+    -------
+    WordEmbeddingModel
+        The new model, memory-mapped from the file.
+
+    Raises
+    ------
+    FileNotFoundError, ImportError, TypeError, ValueError
+        As in :func:`load`. Also if `path` has another suffix or a number does not fit `dtype`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     model = convert("demo", Path(folder) / "demo.safetensors", dtype="int8")
+    ...     print(model, f"{model.nbytes / 1e6:.1f} MB")
+    <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims, mapped> 2.7 MB
+    """
+    check_choice("dtype", dtype, ("float32", "float16", "int8"))
+    target = Path(path)
+    if target.suffix != ".safetensors":
+        raise ValueError(
+            f"path must end with '.safetensors'; got {found(str(path))}. To write another format, "
+            "load the model and call its save()."
+        )
+    opened = open_cut(source, progress=progress, **options)
+    kept, n_words = opened.source, opened.source.n_words
+    blocks = opened.blocks()
+    if opened.lowercase == "mean":
+        table = opened.collect()
+        blocks, n_words = table.blocks(), len(table)
+    name = kept.name if name is None else name
+    # Readers of rows show a bar of their own, in bytes.
+    shown = progress and kept.table is not None
+    write_native(target, Writing(blocks, n_words, kept.dim, "native", dtype, name, shown))
+    kept.log_skipped()
+    if kept.use_subwords:
+        logger.warning(
+            "%s contains only the words of the vocabulary; vectors of other words, which %s builds "
+            "from subwords, cannot be kept",
+            *(target, kept.label),
+        )
+    return load(target)
+
+
+def load_test_model() -> WordEmbeddingModel:
+    """Load the small, real embedding that ships with the package, without a network.
+
+    It has all words of the packaged word sets. Draw no conclusions about other models from it.
+
+    Returns
+    -------
+    WordEmbeddingModel
+        A new model 'minilm-words' on each call: 10,569 words, 256 dimensions, float32.
+
+    Notes
+    -----
+    The sentence encoder all-MiniLM-L6-v2 (Apache-2.0) encoded each word as a sentence. A centred
+    PCA kept 256 of 384 dimensions (95 % of the variance), rounded to float16. The words are the
+    10,000 most frequent English words of `wordfreq`, by falling frequency, then the other words of
+    the packaged word sets, sorted. The encoder ignores case. Older releases had a word2vec subset
+    with other scores.
+
+    Examples
+    --------
+    >>> model = load_test_model()
+    >>> she_he = model["she"] - model["he"]
+    >>> bool(she_he @ model["nurse"] > she_he @ model["engineer"])
+    True
+    """
+    shipped = resources.files("wefe.models").joinpath("data", "minilm-words.safetensors")
+    with resources.as_file(shipped) as path:
+        source = open_safetensors(path, Reading())
+        [(words, vectors)] = source.blocks()
+    # Computed with in float32, kept in float16.
+    return WordEmbeddingModel(ArrayVectors(words, vectors.astype(np.float32)), name=source.name)
+
+
+def load_weat_w2v() -> ArrayVectors:
+    """Load the vectors of :func:`load_test_model` under the name used by the oldest releases.
+
+    Returns
+    -------
+    ArrayVectors
+        The vectors, to be wrapped in a model.
+
+    Warns
+    -----
+    UserWarning
+        Always: despite the name, these are not word2vec vectors.
+
+    Examples
+    --------
+    >>> with warnings.catch_warnings(action="ignore"):
+    ...     WordEmbeddingModel(load_weat_w2v(), "as before")
+    <WordEmbeddingModel named 'as before' with 10569 word embeddings of 256 dims>
+    """
+    warnings.warn(
+        "load_weat_w2v() returns the vectors of load_test_model(), not the word2vec subset of "
+        "older releases. Call load_test_model() instead.",
+        stacklevel=2,
+    )
+    vectors: ArrayVectors = load_test_model().wv
+    return vectors
 
 
 def open_vectors(
@@ -200,11 +333,11 @@ def open_vectors(
 ) -> VectorSource:
     """Open any source of `load`, including models and 'demo'."""
     if isinstance(source, str) and source == "demo":
-        from wefe.models._packaged import load_test_model
-
         source = load_test_model()
     if isinstance(source, WordEmbeddingModel):
-        return TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
+        opened = TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
+        opened.vocab_prefix = source.vocab_prefix
+        return opened
     return open_source(source, reading, revision, token)
 
 
@@ -216,7 +349,7 @@ def words_of(
     """Return every string to look up for words (as they are) and queries (in many forms).
 
     The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
-    that a preprocessor can produce. The form as written and its lower case are always included.
+    that a preprocessor can produce, and always the form as written and its lower case.
     """
     entries = [words] if isinstance(words, Query) else words
     if isinstance(entries, str) or not isinstance(entries, Iterable):
@@ -240,48 +373,100 @@ def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
     return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
 
 
-def check_reading(
-    subwords: object = None,
-    vocabulary: Vocabulary | None = None,
-    on_error: object = "raise",
-    trust_pickle: object = False,
-    n_jobs: object = None,
-    progress: object = True,
-) -> Reading:
-    """Check the options for reading and collect them."""
-    if subwords is not None:
-        check_choice("subwords", subwords, ("mean", "first", "refuse"))
-    return Reading(
-        lenient=check_choice("on_error", on_error, ("raise", "skip")) == "skip",
-        trust_pickle=check_bool("trust_pickle", trust_pickle),
-        subwords=subwords,  # type: ignore[arg-type]
-        vocabulary=vocabulary,
-        n_jobs=available_cores() if n_jobs is None else check_positive_int("n_jobs", n_jobs),
-        progress=check_bool("progress", progress),
-    )
+def _optional(check: Callable[..., Any], name: str, value: Any, *options: Any) -> Any:
+    return None if value is None else check(name, value, *options)
 
 
-@dataclass(frozen=True)
-class VocabularyCut:
-    """Which words to keep, and in which form; see `load`."""
+@dataclass
+class Opened:
+    """A source, and which of its words to keep, in which form; see `load`."""
 
+    source: VectorSource
     limit: int | None = None
     keep: Callable[[str], bool] | None = None
     lowercase: Lowercase | None = None
 
-    def apply(self, blocks: Iterable[Block]) -> Iterator[Block]:
-        """Drop words and convert their case, block by block; repeated words stay."""
-        left = self.limit
-        for words, vectors in blocks:
-            if left is not None:
-                words, vectors = words[:left], vectors[:left]
-                left -= len(words)
+    @property
+    def is_whole(self) -> bool:
+        return not (self.limit or self.keep or self.lowercase)
+
+    @property
+    def table(self) -> VectorTable | None:
+        """The table of the source, if its vocabulary stays as it is."""
+        return self.source.table if self.is_whole else None
+
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Yield the words to keep, or those among `words`; repeated words stay."""
+        left = self.limit or sys.maxsize
+        for names, vectors in self.source.blocks(words if self.is_whole else None):
+            names, vectors = names[:left], vectors[:left]
+            left -= len(names)
             if self.keep is not None:
-                rows = [row for row, word in enumerate(words) if self.keep(word)]
-                words, vectors = [words[row] for row in rows], vectors[rows]
-            yield [word.lower() for word in words] if self.lowercase else words, vectors
+                names, vectors = _kept(map(self.keep, names), names, vectors)
+            if self.lowercase is not None:
+                names = [name.lower() for name in names]
+            if words is not None:
+                names, vectors = _kept(map(words.__contains__, names), names, vectors)
+            yield self._finite(names, vectors)
             if left == 0:
                 return
+
+    def _finite(self, words: list[str], vectors: FloatArray) -> Block:
+        good: Any = np.isfinite(vectors).all(axis=1)
+        if good.all():
+            return words, vectors
+        self.source.skip_or_raise(
+            "",
+            f"the vector of {words[good.argmin()]!r} has NaN or infinity. To leave such words out, "
+            "use on_error='skip'.",
+            int((~good).sum()),
+        )
+        return _kept(good, words, vectors)
+
+    def collect(self, requested: frozenset[str] | None = None) -> ArrayVectors:
+        """Read everything, or `requested`; a repeated word gets its first vector or the mean."""
+        index: dict[str, int] = {}
+        every: FloatArray = np.empty((0, self.source.dim), dtype=np.float32)
+        every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
+        for words, vectors in self.blocks(requested):
+            start = len(index)
+            places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
+            every_place.append(places)
+            if start == 0:
+                every = every.astype(vectors.dtype)
+            if len(index) > len(every):
+                # Grows in place (nobody else holds the array): there are never two copies.
+                n_rows = max(len(index), int(len(every) * _GROWTH))
+                every.resize((n_rows, self.source.dim), refcheck=False)
+            if self.lowercase == "mean":
+                np.add.at(every, places, vectors)
+            else:
+                new, first = np.unique(places, return_index=True)
+                every[start : len(index)] = vectors[first[new >= start]]
+        every.resize((len(index), self.source.dim), refcheck=False)
+        n_times = np.bincount(np.concatenate(every_place))
+        if self.lowercase == "mean":
+            every /= n_times[:, None]
+        self._log_repeated(int(n_times.sum()) - len(index))
+        if requested is not None:
+            return ArrayVectors(list(index), every, requested, self.source.label)
+        if not index:
+            raise ValueError(f"{self.source.label}: no word is left; expected at least one.")
+        return unchecked_table(index, every)
+
+    def _log_repeated(self, n_repeated: int) -> None:
+        label = self.source.label
+        if n_repeated and self.lowercase == "mean":
+            logger.info("%s: %d words merged into the mean of their forms", label, n_repeated)
+        elif n_repeated:
+            logger.warning(
+                "%s has %d words twice; the first vector of each is kept", label, n_repeated
+            )
+
+
+def _kept(chosen: Iterable[object], words: list[str], vectors: FloatArray) -> Block:
+    rows = list(itertools.compress(range(len(words)), chosen))
+    return [words[row] for row in rows], vectors[rows]
 
 
 def open_cut(
@@ -293,41 +478,45 @@ def open_cut(
     counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
     revision: str | None = None,
     token: str | bool | None = None,
+    on_error: str = "raise",
     **how: Any,
-) -> tuple[VectorSource, VocabularyCut, Reading]:
-    """Open a source and check all options; `how` holds those of `check_reading`."""
-    reading = check_reading(**how)
+) -> Opened:
+    """Open a source and check all options; `how` holds other options of `Reading`."""
+    lenient = check_choice("on_error", on_error, ("raise", "skip")) == "skip"
+    reading = Reading(lenient, **how)
     opened = open_vectors(source, reading, revision, token)
+    opened.reading = reading
     if reading.subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
             f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
             "way. Leave subwords out: words that it lacks count as lost."
         )
-    if lowercase is not None:
-        check_choice("lowercase", lowercase, ("first", "mean"))
+    _optional(check_choice, "lowercase", lowercase, ("first", "mean"))
+    _optional(check_positive_int, "limit", limit)
     if keep is not None and not callable(keep):
         raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
-    if limit is not None:
-        check_positive_int("limit", limit)
     if min_count is not None:
-        frequent = _frequent_words(opened, check_positive_int("min_count", min_count), counts)
-        among = keep
-        keep = lambda word: word in frequent and (among is None or among(word))  # noqa: E731
-    return opened, VocabularyCut(limit, keep, lowercase), reading
+        least = check_positive_int("min_count", min_count)
+        keep = _keep_frequent(opened, least, counts, keep)
+    return Opened(opened, limit, keep, lowercase)
 
 
-def _frequent_words(
-    opened: VectorSource, least: int, counts: Mapping[str, int] | str | os.PathLike[str] | None
-) -> set[str]:
+def _keep_frequent(
+    opened: VectorSource,
+    least: int,
+    counts: Mapping[str, int] | str | os.PathLike[str] | None,
+    keep: Callable[[str], bool] | None,
+) -> Callable[[str], bool]:
     if isinstance(counts, str | os.PathLike):
         counts = _read_counts(Path(counts))
-    elif counts is None and opened.counts is not None:
+    elif counts is None:
         counts = opened.counts()
-    if counts is None:
+    if not counts:
         raise ValueError(
             f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
-    return {word for word, n in counts.items() if n >= least}
+    frequent = {word for word, n in counts.items() if n >= least}
+    return frequent.__contains__ if keep is None else lambda word: word in frequent and keep(word)
 
 
 def _read_counts(path: Path) -> dict[str, int]:
@@ -344,107 +533,20 @@ def _read_counts(path: Path) -> dict[str, int]:
     return counts
 
 
-def _take(
-    opened: VectorSource,
-    cut: VocabularyCut,
-    requested: frozenset[str] | None,
-    hold: Held | None,
-    lenient: bool,
-) -> VectorTable:
-    """Return the table of vectors of a model, stored as `hold` says."""
-    table = opened.table if cut == VocabularyCut() else None
-    if hold == "mapped" and (table is None or table.held != "mapped"):
+def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
+    _optional(check_choice, "hold", hold, ("selected", "mapped", "memory"))
+    table, label = opened.table, opened.source.label
+    if hold == "mapped" and getattr(table, "held", None) != "mapped":
         raise ValueError(
-            f"{opened.label} cannot be mapped, or not with another vocabulary. Convert it once: "
+            f"{label} cannot be mapped, or not with another vocabulary. Convert it once: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if hold == "selected" or (hold is None and table is None and requested is not None):
-        return _select(opened, cut, requested or frozenset(), lenient)
-    if table is not None and hold == "memory":
+    if hold == "selected" and requested is None:
+        raise ValueError("hold='selected' needs the words to read: words=[...].")
+    if table is None or hold == "selected":
+        return opened.collect(None if hold == "memory" else requested)
+    if hold == "memory":
         table.load()
         if not all(np.isfinite(vectors).all() for _, vectors in table.blocks()):
-            table = None
-    return collect(opened, cut, lenient) if table is None else table
-
-
-def _select(
-    opened: VectorSource, cut: VocabularyCut, requested: frozenset[str], lenient: bool
-) -> ArrayVectors:
-    if cut == VocabularyCut() and not lenient:
-        blocks: Iterator[Block] = iter([opened.select(requested)])
-    else:
-        # A word that is left out may come again with another vector: all are looked at.
-        blocks = VocabularyCut(keep=requested.__contains__).apply(cut.apply(opened.blocks()))
-    found = _collect(opened, finite(opened, blocks, lenient), cut.lowercase)
-    return ArrayVectors(list(found.key_to_index), found.vectors, requested, opened.label)
-
-
-def collect(opened: VectorSource, cut: VocabularyCut, lenient: bool) -> ArrayVectors:
-    table = _collect(opened, finite(opened, cut.apply(opened.blocks()), lenient), cut.lowercase)
-    if len(table) == 0:
-        raise ValueError(f"{opened.label}: no word is left; expected at least one.")
+            return opened.collect()
     return table
-
-
-def _collect(
-    opened: VectorSource, blocks: Iterable[Block], lowercase: Lowercase | None
-) -> ArrayVectors:
-    """Gather blocks into one table; a repeated word gets its first vector or the mean."""
-    index: dict[str, int] = {}
-    every: FloatArray = np.empty((0, opened.dim), dtype=np.float32)
-    every_place: list[npt.NDArray[np.intp]] = [np.empty(0, dtype=np.intp)]
-    for words, vectors in blocks:
-        start = len(index)
-        places = np.array([index.setdefault(word, len(index)) for word in words], dtype=np.intp)
-        every_place.append(places)
-        if start == 0:
-            every = np.empty((0, opened.dim), dtype=vectors.dtype)
-        if len(index) > len(every):
-            # Grows in place (nobody else holds the array), so that there are never two copies.
-            n_rows = max(len(index), int(len(every) * _GROWTH))
-            every.resize((n_rows, opened.dim), refcheck=False)
-        if lowercase == "mean":
-            np.add.at(every, places, vectors)
-        else:
-            new, first = np.unique(places, return_index=True)
-            every[start : len(index)] = vectors[first[new >= start]]
-    every.resize((len(index), opened.dim), refcheck=False)
-    n_times = np.bincount(np.concatenate(every_place))
-    n_repeated = int(n_times.sum()) - len(index)
-    if n_repeated and lowercase == "mean":
-        every /= n_times[:, None]
-        logger.info("%s: %d words merged into the mean of their forms", opened.label, n_repeated)
-    elif n_repeated:
-        logger.warning(
-            "%s has %d words twice; the first vector of each is kept", opened.label, n_repeated
-        )
-    return ArrayVectors.unchecked(index, every)
-
-
-def finite(
-    opened: VectorSource,
-    blocks: Iterable[Block],
-    lenient: bool,
-    hint: str = "To leave such words out, use on_error='skip'.",
-) -> Iterator[Block]:
-    """Refuse vectors with NaN or infinity, or (lenient) leave them out and count them."""
-    for words, vectors in blocks:
-        good = np.isfinite(vectors).all(axis=1)
-        if good.all():
-            yield words, vectors
-            continue
-        bad = [words[row] for row in np.flatnonzero(~good)]
-        if not lenient:
-            raise ValueError(
-                f"{opened.label}: the vector of {bad[0]!r} has NaN or infinity. {hint}"
-            )
-        opened.n_skipped += len(bad)
-        rows = np.flatnonzero(good)
-        yield [words[row] for row in rows], vectors[rows]
-
-
-def log_skipped(opened: VectorSource) -> None:
-    if opened.n_skipped:
-        logger.warning(
-            "%s: %d damaged words were left out (on_error='skip')", opened.label, opened.n_skipped
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import string
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -22,18 +23,14 @@ if TYPE_CHECKING:
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 20
 # What looks like a word, for Gonen and Goldberg (2019).
-_LONGEST_WORD = 20
-_NO_WORDS = set(string.digits + string.punctuation)
+_PLAIN = rf"([^0-9{re.escape(string.punctuation)}]{{1,19}})"
 
 Rows: TypeAlias = npt.NDArray[np.intp]
 Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
-    """Yield rows of a whole vocabulary with their vectors, except those without a direction.
-
-    float16 becomes float32. A model opened for some words only raises a ValueError.
-    """
+    """Yield rows of a vocabulary and their vectors (at least float32) that have a direction."""
     model.whole_table("a pass over all vectors")
     for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
         rows = np.arange(part.start, part.stop)
@@ -52,8 +49,8 @@ def vocabulary_cosines(
 ) -> FloatArray:
     """Return the cosines of the first `n_words` words with directions of shape (n_directions, dim).
 
-    The result has shape (n_words, n_directions) and is NaN for words without a direction. Its dtype
-    is that of the vectors, at least float32; in float32 the error is below dim * 2**-24.
+    Words without a direction get NaN. The dtype is that of the vectors, at least float32; in
+    float32 the error is below dim * 2**-24.
     """
     model.whole_table("a pass over all vectors")
     axes = np.atleast_2d(np.asarray(directions, dtype=np.float64))
@@ -74,24 +71,17 @@ def vocabulary_cosines(
 def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[Rows, bool]:
     """Return rows of lower-case short words without digits or punctuation, and True.
 
-    If hardly any word is in lower case, words of any case are returned, and False.
+    If hardly any word is in lower case, return words of any case, and False.
     """
-    prefix = model.vocab_prefix or ""
-    n_words = len(model.vocab) if n_words is None else n_words
-    bare = {
-        row: word.removeprefix(prefix)
-        for word, row in model.vocab.items()
-        if row < n_words and word.startswith(prefix)
-    }
-    plain = [
-        row
-        for row, word in bare.items()
-        if 0 < len(word) < _LONGEST_WORD and _NO_WORDS.isdisjoint(word)
-    ]
-    lower = [row for row in plain if bare[row] == bare[row].lower()]
+    pattern = re.compile(re.escape(model.vocab_prefix or "") + _PLAIN)
+    last = len(model.vocab) if n_words is None else n_words
+    vocab = model.vocab.items()
+    found = {row: pattern.fullmatch(word) for word, row in vocab if row < last}
+    plain = {row: match[1] for row, match in found.items() if match}
+    lower = [row for row, word in plain.items() if word == word.lower()]
     # A vocabulary in upper case has no lower-case words to prefer.
     enough = len(lower) * 10 >= len(plain)
-    return np.sort(np.array(lower if enough else plain, dtype=np.intp)), enough
+    return np.sort(np.array(lower if enough else list(plain), dtype=np.intp)), enough
 
 
 def most_associated(

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, found, import_library
+from wefe._checks import check_bool, check_positive_int, check_sequence, found, import_library
 from wefe.models._tables import VectorTable, check_vectors, chunks
 from wefe.models._types import FloatArray
 
@@ -75,8 +76,8 @@ def nearest_neighbors(
     Notes
     -----
     Vectors without a direction are never neighbours. A search in float32 finds `k` + 8 candidates,
-    whose cosines are then computed in float64. If more than 8 other vectors are as near as the k-th
-    neighbour in float32, such as copies of one vector, any of them may be returned.
+    and cosines in float64 rank them. If more than 8 other vectors are as near as the k-th neighbour
+    in float32, such as copies of one vector, any of them may be returned.
 
     Examples
     --------
@@ -86,18 +87,16 @@ def nearest_neighbors(
     >>> rows, cosines
     (array([[1, 3]]), array([[0.6, 0. ]]))
     """
-    table = vectors if isinstance(vectors, VectorTable) else check_vectors(vectors)
+    table = vectors if isinstance(vectors, VectorTable) else check_vectors("vectors", vectors)
     dim = table.vector_size if isinstance(table, VectorTable) else table.shape[1]
-    array = np.asarray(queries)
-    if array.ndim != 2 or array.shape[1] != dim:
+    array = check_vectors("queries", queries, f"(n_queries, {dim})")
+    if array.shape[1] != dim:
         raise ValueError(f"queries must have shape (n_queries, {dim}); got {array.shape}.")
-    if not np.issubdtype(array.dtype, np.floating):
-        raise TypeError(f"queries must hold floating-point numbers; got {array.dtype}.")
     directed = directions(array)[1]
     if not directed.all():
         raise ValueError(no_direction(f"queries: row {directed.argmin()}"))
     k, approximate = check_positive_int("k", k), check_bool("approximate", approximate)
-    banned = None if exclude is None else _check_exclude(exclude, len(array), len(table))
+    banned = () if exclude is None else _check_exclude(exclude, len(array), len(table))
     rows, cosines = search(table, array, k, banned, approximate=approximate)
     return complete(rows), cosines
 
@@ -106,7 +105,7 @@ def search(
     table: Table,
     queries: FloatArray,
     k: int,
-    exclude: Sequence[Sequence[int]] | None = None,
+    exclude: Sequence[Sequence[int]] = (),
     *,
     n_words: int | None = None,
     approximate: bool = False,
@@ -115,19 +114,18 @@ def search(
 
     `n_words` restricts the search to the first rows. Missing neighbours get row -1 and cosine -inf.
     """
-    n_words = len(table) if n_words is None else min(n_words, len(table))
+    n_words = min(n_words or len(table), len(table))
     rows = np.full((len(queries), k), -1, dtype=np.int64)
     cosines = np.full((len(queries), k), -np.inf)
-    index = None
+    find: Callable[..., Rows] = _scan
     if approximate and n_words >= APPROXIMATE_FROM:
-        index = _faiss_index(table, n_words, queries.shape[1])
+        find = functools.partial(_look_up, _faiss_index(table, n_words, queries.shape[1]))
     for batch in chunks(len(queries) if n_words else 0, QUERIES):
         units = directions(queries[batch])[0].astype(np.float32)
-        banned = [()] * len(units) if exclude is None else exclude[batch]
-        of_query = np.repeat(np.arange(len(units)), [len(some) for some in banned])
-        task = units, k + MARGIN, of_query, np.concatenate([[], *banned]).astype(np.int64)
-        near = None if index is None else _look_up(index, *task)
-        near = _scan(table, n_words, *task) if near is None else near
+        banned = exclude[batch]
+        of_query = np.repeat(np.arange(len(banned)), np.fromiter(map(len, banned), np.intp))
+        banned_rows = np.concatenate([[], *banned]).astype(np.int64)
+        near = find(table, n_words, units, k + MARGIN, of_query, banned_rows)
         rows[batch], cosines[batch] = _ranked(table, queries[batch], near, k)
     return rows, cosines
 
@@ -241,17 +239,26 @@ def _faiss_index(table: Table, n_words: int, dim: int) -> Any:
     return index
 
 
-def _look_up(index: Any, units: Approximate, k: int, of_query: Rows, banned: Rows) -> Rows | None:
-    """Return candidates from the index; None if a query has too few."""
+def _look_up(
+    index: Any,
+    table: Table,
+    n_words: int,
+    units: Approximate,
+    k: int,
+    of_query: Rows,
+    banned: Rows,
+) -> Rows:
+    """Return candidates from the index; if a query has too few, search everything."""
     rows: Rows = index.search(units, k + int(np.bincount(of_query).max(initial=0)))[1]
     pair, place = np.nonzero(rows[of_query] == banned[:, None])
     rows[of_query[pair], place] = -1
-    return rows if ((rows >= 0).sum(axis=1) >= k).all() else None
+    if ((rows >= 0).sum(axis=1) < k).any():
+        return _scan(table, n_words, units, k, of_query, banned)
+    return rows
 
 
 def _check_exclude(exclude: Exclude, n_queries: int, n_words: int) -> list[Any]:
-    entries = list(exclude) if isinstance(exclude, Iterable) else [exclude]
-    rows = [np.atleast_1d(np.asarray(entry)) for entry in entries]
+    rows = [np.atleast_1d(entry) for entry in check_sequence("exclude", exclude)]
     flat = np.concatenate([np.empty(0, dtype=np.int64), *(row for row in rows if row.size)])
     outside = flat.dtype.kind != "i" or ((flat < 0) | (flat >= n_words)).any()
     if outside or len(rows) != n_queries:

@@ -25,11 +25,13 @@ RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]
 class VectorTable(ABC):
     """The vocabulary and the vectors of a model.
 
-    `key_to_index` maps words to rows. `requested` holds the words for which a file was opened.
+    `requested` holds the words for which a file was opened.
     """
 
     key_to_index: Mapping[str, int]
     requested: frozenset[str] | None = None
+    #: Whether the table can build vectors from subwords.
+    knows_subwords: bool = False
 
     @property
     def vector_size(self) -> int:
@@ -80,13 +82,7 @@ class VectorTable(ABC):
         """Read all vectors into memory."""
 
     def copied(self) -> Any:
-        """Copy the table, with its vectors if they are in memory.
-
-        Returns
-        -------
-        object
-            A table, or gensim vectors.
-        """
+        """Return a copy of the table, with its vectors if they are in memory."""
         return self.with_vectors(np.array(self.vectors))
 
     def with_vectors(self, vectors: FloatArray) -> Any:
@@ -95,7 +91,7 @@ class VectorTable(ABC):
         Parameters
         ----------
         vectors : ndarray of shape (n_words, dim)
-            The vectors, not copied.
+            Not copied.
 
         Returns
         -------
@@ -110,8 +106,6 @@ class VectorTable(ABC):
         """Return a table that another process can use, even if the file changes.
 
         joblib sends only the file name of a memory-mapped array, without its changes.
-
-        A table, or gensim vectors.
         """
         return self.copied() if self.held == "mapped" else self
 
@@ -123,11 +117,6 @@ class VectorTable(ABC):
         rows : sequence of int
             The changed rows.
         """
-
-    @property
-    def knows_subwords(self) -> bool:
-        """Whether the table can build vectors from subwords."""
-        return False
 
     def has_subwords(self, word: str) -> bool:  # noqa: ARG002 - for tables that do
         """Tell whether the table can build the vector of a word outside the vocabulary.
@@ -163,26 +152,6 @@ class VectorTable(ABC):
         words, rows = list(index), np.fromiter(index.values(), dtype=np.intp, count=len(index))
         for part in chunks(len(words), CHUNK_ROWS):
             yield words[part], self.rows(rows[part])
-
-    def select(self, words: Iterable[str]) -> Block:
-        """Read the vectors of some words.
-
-        Parameters
-        ----------
-        words : iterable of str
-            Words; those that the table lacks are left out.
-
-        Returns
-        -------
-        words : list of str
-            Words of the table, in the order of their rows.
-        vectors : ndarray of shape (len(words), dim)
-            Their vectors.
-        """
-        index = self.key_to_index
-        rows = sorted((index[word], word) for word in words if word in index)
-        chosen = np.array([row for row, _ in rows], dtype=np.intp)
-        return [word for _, word in rows], self.rows(chosen)
 
     def words_at(self, rows: npt.NDArray[np.integer[Any]]) -> list[str]:
         """Return the words of some rows.
@@ -259,7 +228,7 @@ class ArrayVectors(VectorTable):
         requested: Iterable[str] | None = None,
         label: str = "",
     ) -> None:
-        self.vectors = check_vectors(vectors)
+        self.vectors = check_vectors("vectors", vectors)
         if len(check_sequence("vocabulary", vocabulary)) != len(self.vectors):
             raise ValueError(
                 f"every row needs a word; got {len(vocabulary)} words and {len(self.vectors)} rows."
@@ -278,28 +247,15 @@ class ArrayVectors(VectorTable):
             self.requested = frozenset(requested)
             self.key_to_index = PartialIndex(index, self.requested, label)
 
-    @classmethod
-    def unchecked(cls, key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
-        """Make a table from an index and an array that are known to fit.
-
-        Parameters
-        ----------
-        key_to_index : mapping from str to int
-            The row of each word.
-        vectors : ndarray of shape (n_words, dim)
-            The vectors.
-
-        Returns
-        -------
-        ArrayVectors
-            The table.
-        """
-        table = cls.__new__(cls)
-        table.key_to_index, table.vectors = key_to_index, vectors
-        return table
-
     def __getitem__(self, word: str) -> FloatArray:
         return self.vectors[self.key_to_index[word]]  # type: ignore[no-any-return]
+
+
+def unchecked_table(key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
+    """Make a table of an index and an array that are known to fit."""
+    table = ArrayVectors.__new__(ArrayVectors)
+    table.key_to_index, table.vectors = key_to_index, vectors
+    return table
 
 
 class UnreadWordError(KeyError, ValueError):
@@ -316,10 +272,7 @@ _OPEN_AGAIN = (
 
 
 class PartialIndex(dict[str, int]):
-    """Rows of the words that were searched for; looking up any other word is an error.
-
-    `requested` are the words searched for, `label` is the file, and `hint` ends the message.
-    """
+    """Rows of the words `requested` from the file `label`; looking up another is an error."""
 
     def __init__(
         self,
@@ -356,10 +309,7 @@ class PartialIndex(dict[str, int]):
 
 
 class StoredVectors(VectorTable):
-    """Vectors that are not an array in memory, but int8, bfloat16, tokens, or in a file.
-
-    `rows` computes the vectors of some words; `vectors` computes all of them once and keeps them.
-    """
+    """Vectors computed when they are used; `vectors` computes all of them once and keeps them."""
 
     #: Where it is kept.
     stored_held: Held = "mapped"
@@ -372,8 +322,7 @@ class StoredVectors(VectorTable):
 
     @property
     @abstractmethod
-    def stored_nbytes(self) -> int:
-        """Size of what is stored, in bytes."""
+    def stored_nbytes(self) -> int: ...
 
     def get_vector(self, word: str) -> FloatArray:
         """Return the vector of a word, built from subwords if necessary."""
@@ -413,7 +362,6 @@ class StoredVectors(VectorTable):
         return self._all
 
     def load(self) -> None:
-        """Read all vectors, and the index of their words, into memory."""
         self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
 
     def copied(self) -> Any:
@@ -438,10 +386,7 @@ class StoredVectors(VectorTable):
 
 
 class RowVectors(StoredVectors):
-    """Vectors computed from the rows of an array in a file or in memory.
-
-    Rows of int8 are multiplied by `scale`. `places` has the row of each word, if words share rows.
-    """
+    """Rows of an array, perhaps times a `scale` (int8); `places` has rows that words share."""
 
     def __init__(
         self, key_to_index: Mapping[str, int], array: Any, scale: Any = None, places: Any = None
@@ -477,6 +422,7 @@ class ForeignVectors(VectorTable):
 
     def __init__(self, wv: Any) -> None:
         self.wv = wv
+        self.knows_subwords = getattr(wv, "vectors_ngrams", None) is not None
 
     @property
     def key_to_index(self) -> Mapping[str, int]:  # type: ignore[override]
@@ -489,7 +435,7 @@ class ForeignVectors(VectorTable):
 
     def with_vectors(self, vectors: FloatArray) -> Any:
         if not hasattr(self.wv, "index_to_key"):
-            return ArrayVectors.unchecked(self.key_to_index, vectors)
+            return unchecked_table(self.key_to_index, vectors)
         # Dictionaries and lists of its own, as words may be added to it later.
         wv = copy.copy(self.wv)
         for attribute, value in vars(self.wv).items():
@@ -523,10 +469,6 @@ class ForeignVectors(VectorTable):
             ngrams = wv.vectors_ngrams[wv.buckets_word[row]]
             wv.vectors_vocab[row] = self.vectors[row] * (len(ngrams) + 1) - ngrams.sum(axis=0)
 
-    @property
-    def knows_subwords(self) -> bool:
-        return getattr(self.wv, "vectors_ngrams", None) is not None
-
     def has_subwords(self, word: str) -> bool:
         """Tell whether a word has n-grams; `in` of gensim's fastText is True for every word."""
         # Of a word too short for n-grams it makes a zero vector. It delimits words with < and >,
@@ -546,7 +488,7 @@ def table_of(name: str, value: Any) -> VectorTable:
             f"{name} must be vectors, as gensim 4 KeyedVectors or a pair (words, 2-d array); got "
             f"{found(value)}."
         )
-    check_vectors(value.vectors)
+    check_vectors("vectors", value.vectors)
     return ForeignVectors(value)
 
 
@@ -568,13 +510,13 @@ def chunks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
-def check_vectors(vectors: npt.ArrayLike) -> FloatArray:
+def check_vectors(name: str, vectors: npt.ArrayLike, shape: str = "(n_words, dim)") -> FloatArray:
     """Return a 2-d array of floating-point numbers; refuse anything else."""
     array = np.asarray(vectors)
     if array.ndim != 2:
-        raise ValueError(f"vectors must be 2-d, one row per word; got shape {array.shape}.")
+        raise ValueError(f"{name} must be 2-d, of shape {shape}; got {array.shape}.")
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
-            f"vectors must hold floating-point numbers; got {array.dtype}. Use .astype('float32')."
+            f"{name} must hold floating-point numbers; got {array.dtype}. Use .astype('float32')."
         )
     return array

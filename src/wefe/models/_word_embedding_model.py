@@ -15,7 +15,6 @@ from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
 from wefe.models._tables import (
     ArrayVectors,
-    ForeignVectors,
     RowsLike,
     VectorTable,
     as_table,
@@ -50,7 +49,7 @@ class WordEmbeddingModel:
     Attributes
     ----------
     wv : gensim KeyedVectors or ArrayVectors
-        The table of vectors.
+        The vectors.
 
     See Also
     --------
@@ -60,8 +59,6 @@ class WordEmbeddingModel:
     --------
     >>> import numpy as np
     >>> model = WordEmbeddingModel((["she", "he"], np.eye(2)), name="toy")
-    >>> model
-    <WordEmbeddingModel named 'toy' with 2 word embeddings of 2 dims>
     >>> "they" in model, model["he"]
     (False, array([0., 1.]))
     """
@@ -80,7 +77,7 @@ class WordEmbeddingModel:
                 raise TypeError(f"{what} must be a string or None; got {found(text)}.")
         if check_bool("use_subwords", use_subwords) and not table.knows_subwords:
             raise TypeError("use_subwords=True needs vectors of subwords, such as fastText's.")
-        self.wv: Any = table.wv if isinstance(table, ForeignVectors) else table
+        self.wv: Any = getattr(table, "wv", table)
         self.name = "Unnamed model" if name is None else name
         self.vocab_prefix = vocab_prefix
         self.use_subwords = use_subwords
@@ -143,12 +140,7 @@ class WordEmbeddingModel:
 
     @property
     def held(self) -> Held:
-        """Where the vectors are.
-
-        - 'selected': in memory, only those of the words for which the file was opened.
-        - 'mapped': in the file; rows are read when they are used.
-        - 'memory': all in memory.
-        """
+        """Where the vectors are: 'selected', 'mapped' or 'memory', as in :func:`load`."""
         return self.table.held
 
     @property
@@ -222,8 +214,6 @@ class WordEmbeddingModel:
             rows = [row_of[word] for word in words]
         except KeyError:
             return np.array([self[word] for word in words], dtype=self.dtype)
-        if not rows:
-            return np.empty((0, self.dim), dtype=self.dtype)
         return np.asarray(self.rows(rows))
 
     def prepare(
@@ -300,22 +290,23 @@ class WordEmbeddingModel:
             raise ValueError(
                 f"every word needs a vector; got {len(words)} words, {len(embeddings)} embeddings."
             )
+        rows = []
         for word, embedding in zip(words, embeddings, strict=True):
+            if word not in self.vocab:
+                raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
+            rows.append(self.vocab[word])
             if not isinstance(embedding, np.ndarray):
                 raise TypeError(
                     f"the embedding of {word!r} must be an array; got {found(embedding)}."
                 )
-            if word not in self.vocab:
-                raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
             if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):
                 raise ValueError(
                     f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as "
                     f"the model has them; got {embedding.dtype} of shape {embedding.shape}."
                 )
-        if len(words):
-            self._check_writeable()
-            # A copy: the vectors may be rows of this model.
-            self._write([self.vocab[word] for word in words], np.array(embeddings))
+        self._check_writeable()
+        # A copy: the vectors may be rows of this model.
+        self._write(rows, np.array(embeddings).reshape(-1, self.dim))
 
     def save(
         self,
@@ -345,8 +336,8 @@ class WordEmbeddingModel:
 
         Notes
         -----
-        All formats keep float32 numbers exactly. 'word2vec-binary' and 'native' round float64 to
-        float32, and so does :func:`wefe.models.load` when it reads text.
+        float32 numbers are kept exactly. 'word2vec-binary' and 'native' round float64 to float32,
+        as :func:`wefe.models.load` does when it reads text.
 
         Examples
         --------
@@ -444,8 +435,7 @@ class WordEmbeddingModel:
             raise ValueError(
                 "positive and negative are empty or cancel each other out; give a word or vector."
             )
-        words = [word for word, _ in weighted if isinstance(word, str)]
-        given = [row for word in words if (row := self.vocab.get(word, n_words)) < n_words]
+        given = [row for row, _ in weighted]
         topn = min(check_positive_int("topn", topn), n_words)
         rows, cosines = search(table, query[None], topn, [given], n_words=n_words)
         near = rows[0][rows[0] >= 0]
@@ -453,19 +443,22 @@ class WordEmbeddingModel:
 
     def _weighted(
         self, name: str, items: Any, sign: float
-    ) -> Iterator[tuple[Any, npt.NDArray[np.float64]]]:
-        """Yield words or vectors with their weighted vectors; words are scaled to unit length."""
-        if isinstance(items, str) or (isinstance(items, np.ndarray) and items.ndim == 1):
+    ) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
+        """Yield rows (-1 without one) and weighted vectors; words are scaled to unit length."""
+        if items is None:
+            return
+        if isinstance(items, str) or getattr(items, "ndim", 0) == 1:
             items = [items]
-        for position, item in enumerate(() if items is None else check_sequence(name, items)):
+        for position, item in enumerate(check_sequence(name, items)):
             word, weight = item if isinstance(item, tuple) and len(item) == 2 else (item, sign)
-            vector = self[word] if isinstance(word, str) else word
             what = f"{name}: element {position} ({found(word)})"
-            unit = self._unit(what, vector)
-            yield word, weight * (unit if isinstance(word, str) else vector.astype(np.float64))
+            if isinstance(word, str):
+                yield self.vocab.get(word, -1), weight * self._unit(what, self[word])
+            else:
+                self._unit(what, word)
+                yield -1, weight * word.astype(np.float64)
 
     def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
-        """Scale a vector to unit length; an error names it as `what`."""
         if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
             raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
         if vector.shape != (self.dim,):

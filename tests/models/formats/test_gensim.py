@@ -214,4 +214,4 @@ def test_counts_are_those_of_training_and_not_made_up(path, write, gensim_model)
     assert type(counts["she"]) is int
     text = write(b"4 2\nshe 1 2\nhe 3 4\nart 5 6\nmath 7 8\n", "m.txt")
     gensim_models.KeyedVectors.load_word2vec_format(str(text)).save(str(path))
-    assert open_gensim(path, PLAIN).counts is None
+    assert not open_gensim(path, PLAIN).counts()

@@ -10,7 +10,7 @@ from model_files import check_source
 
 from wefe import load
 from wefe.models import ArrayVectors, WordEmbeddingModel, flair_to_gensim
-from wefe.models.formats._objects import open_object
+from wefe.models.formats._open import open_object
 from wefe.models.formats._source import Reading
 
 PLAIN = Reading()
@@ -113,7 +113,7 @@ def test_hashes_without_a_word_are_refused_or_left_out(vocab, caplog):
         open_object(vectors, PLAIN)
     source = open_object(vectors, Reading(lenient=True))
     check_source(source, WORDS[:3], VECTORS[:3])
-    assert source.n_skipped == 1
+    source.log_skipped()
     assert "the Vectors: 1 " in caplog.text
 
 

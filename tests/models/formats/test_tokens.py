@@ -188,6 +188,10 @@ def test_a_table_and_a_tokenizer_of_different_models_are_refused(n_rows, mapping
     table = np.ones((n_rows, DIM), np.float32)
     with pytest.raises(ValueError, match=r"toy: .*15 tokens"):
         TokenVectors(table, word_piece(), "mean", mapping=mapping, weights=weights, label="toy")
+    # No array is made for as many tokens.
+    huge = Tokenizer(models.WordLevel({"a": 1 << 31}, "a"))
+    with pytest.raises(ValueError, match="fit a"):
+        TokenVectors(table, huge, "mean")
 
 
 # model2vec

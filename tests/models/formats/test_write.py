@@ -11,7 +11,7 @@ from model_files import at_most
 
 from wefe import load
 from wefe.models import WordEmbeddingModel
-from wefe.models._tables import ArrayVectors
+from wefe.models._tables import ArrayVectors, unchecked_table
 from wefe.models.formats._source import Writing
 from wefe.models.formats._write import WRITTEN, write_blocks
 
@@ -88,7 +88,7 @@ def test_bytes_are_those_of_gensim(tmp_path, packaged_model, kind):
 
 def test_a_row_goes_with_its_word_whatever_the_order_of_the_index(tmp_path, kind):
     index = {"he": 1, "she": 0}
-    WordEmbeddingModel(ArrayVectors.unchecked(index, VECTORS)).save(tmp_path / "m", kind)
+    WordEmbeddingModel(unchecked_table(index, VECTORS)).save(tmp_path / "m", kind)
     check_loaded(tmp_path / "m", list(index), VECTORS[list(index.values())])
 
 

@@ -80,8 +80,7 @@ def naming_errors(label: str, what: str) -> Iterator[None]:
 class PackedFile:
     """A file, or member of a zip archive ('archive.zip/member'), decompressed as it is read.
 
-    `label` is its name in messages, and `name` its name without suffixes. `size` is the number of
-    decompressed bytes if it is known beforehand.
+    `name` has no suffixes; `size` is None for packed files.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -95,8 +94,8 @@ class PackedFile:
         if member is not None and self.packing != "zip":
             raise FileNotFoundError(f"{self.path} is a file, not a folder or zip archive.")
         self._member = self._choose_member(member) if self.packing == "zip" else ""
-        inner = Path(self._member).name or (self.path.stem if self.packing else self.path.name)
-        self.name = inner.rpartition(".")[0] or inner
+        outer = self.path.stem if self.packing else self.path.name
+        self.name = Path(self._member or outer).stem
 
     def open(self) -> BinaryIO:
         """Open at the start; the caller closes it. Damaged compression is a ValueError."""
@@ -155,8 +154,7 @@ def _split_member(path: Path) -> tuple[Path, str | None]:
 def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[bytes]:
     """Decompress consecutive streams to the last byte of a file.
 
-    The libraries' own readers stop silently at a truncated file (zstandard) or a damaged second
-    stream (bz2), so part of a model would pass for all of it.
+    The libraries' own readers stop silently at a truncated file or a damaged second stream.
     """
     stream, data = None, b""
     with path.open("rb") as file:

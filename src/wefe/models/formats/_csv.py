@@ -5,8 +5,9 @@ from __future__ import annotations
 import codecs
 import contextlib
 import csv
+import re
 from array import array
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ from wefe.models._types import Block, FloatArray
 from wefe.models.formats._bytes import HEAD_BYTES, MAX_WORD_BYTES, line_blocks
 from wefe.models.formats._frame import OTHER_NAMES, WORD_NAMES, log_left_out
 from wefe.models.formats._sniff import is_number
-from wefe.models.formats._source import Reading, VectorSource, select
+from wefe.models.formats._source import Reading, VectorSource
 
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 18
@@ -28,9 +29,8 @@ _MAX_NUMBER_BYTES = 64
 class CsvSource(VectorSource):
     """Float32 vectors in a CSV or TSV file, read in parts.
 
-    The content decides whether the separator is a comma, tab or semicolon, and whether the first
-    line names columns. The word is in the first column, or in one named 'word', 'token' or similar.
-    Columns named 'count', 'index' or similar are ignored.
+    The separator is a comma, tab or semicolon; the first line may name columns. The word is in the
+    first column or in one named 'word' or similar; columns named 'count' or similar are ignored.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:
@@ -51,28 +51,22 @@ class CsvSource(VectorSource):
         self.dim = len(self._numbers)
         log_left_out(self.label, fields, {self._word, *self._numbers})
 
-    def blocks(self) -> Iterator[Block]:
-        return self._blocks(None)
-
-    def select(self, words: frozenset[str]) -> Block:
-        return select(self._blocks(words), words, self.dim)
-
-    def _blocks(self, wanted: Set[str] | None) -> Iterator[Block]:
-        words, numbers = list[str](), array("d")
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        names, numbers = list[str](), array("d")
         for number, line in self._lines():
             try:
                 word, texts = self._split(line)
-                if wanted is None or word in wanted:
+                if words is None or word in words:
                     numbers.extend(list(map(float, texts)))
-                    words.append(word)
+                    names.append(word)
             except ValueError as error:
                 what = f"expected a word and {self.dim} numbers, {self._n_fields} fields in all"
                 message = f"{what}; found {line[:60]!r} of {len(line):,} bytes ({error})."
-                self.skip_or_raise(f"line {number}", message, self.reading.lenient)
+                self.skip_or_raise(f"line {number}", message)
             if len(numbers) >= _BLOCK_NUMBERS:
-                yield words, self._matrix(numbers)
-                words, numbers = [], array("d")
-        yield words, self._matrix(numbers)
+                yield names, self._matrix(numbers)
+                names, numbers = [], array("d")
+        yield names, self._matrix(numbers)
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         """Yield lines that are not blank, and their numbers, without the names of columns."""
@@ -100,8 +94,7 @@ class CsvSource(VectorSource):
             raise ValueError(f"it has {len(fields)} fields")
         numbers = [fields[column] for column in self._numbers]
         # Python reads 1_0 as 10, and digits of every script; no file of vectors means that.
-        text = "".join(numbers)
-        if "_" in text or not text.isascii():
+        if re.search(r"[^\0-\x7f]|_", "".join(numbers)):
             raise ValueError("a number has other characters")
         return fields[self._word], numbers
 
@@ -118,10 +111,10 @@ def looks_like_csv(head: bytes) -> str | None:
 
 
 def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
-    rows = [_fields(line, sep) for line in lines]
-    if is_cut and rows:
-        rows[-1].pop()  # it may not be whole
-    first = rows[0] if rows else []
+    rows = [_fields(line, sep) for line in lines] or [[]]
+    if is_cut:
+        del rows[-1][-1:]  # it may not be whole
+    first = rows[0]
     if len(first) < 2:
         return False
     has_header, word, numbers = _columns(first)
@@ -136,14 +129,14 @@ def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
 def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
     """Tell whether a first line names columns, and which columns have the word and the numbers."""
     names = [field.strip().lower() for field in fields]
-    telling = [names.index(name) for name in WORD_NAMES if name in names]
-    word = telling[0] if telling else 0
+    named = next((names.index(name) for name in WORD_NAMES if name in names), None)
+    word = named or 0
     numbers = [c for c, name in enumerate(names) if c != word and name not in OTHER_NAMES]
     headings = [names[c] for c in numbers]
     has_header = bool(headings) and not any(map(is_number, headings))
     # pandas numbers its columns from 0; so might be a vector, if it is short.
     if headings == list(map(str, range(len(headings)))):
-        has_header = bool(telling) or names[word] in OTHER_NAMES or len(headings) > 3
+        has_header = named is not None or names[word] in OTHER_NAMES or len(headings) > 3
     return (True, word, numbers) if has_header else (False, 0, list(range(1, len(fields))))
 
 

@@ -39,8 +39,8 @@ _Ints = npt.NDArray[np.intp]
 class FastTextVectors(StoredVectors):
     """The words of a fastText model, whose vectors are computed from the file when they are used.
 
-    A vector is the mean of the word's row and the rows of its n-grams. They are added in float32 in
-    the order of the official library, so the numbers are identical to its own.
+    A vector is the mean of the word's row and the rows of its n-grams. Adding them in float32 in
+    the order of the official library gives identical numbers.
     """
 
     def __init__(self, path: Path) -> None:
@@ -79,16 +79,13 @@ class FastTextVectors(StoredVectors):
                 "or from floret: write the vectors as text with the tool's save_vectors."
             )
         self.key_to_index, self._text, self._bounds = index, text, np.append(-10, ends)
-        self.counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
+        self._counts = sliding_window_view(letters, 8)[ends + 1].view("<i8")[:, 0]
         self.vector_size, self._n_words, self._bucket = dim, n_words, bucket
         self._matrix = FileArray(file, start + _MATRIX.size, (n_words + bucket, dim), "<f4")
         # Classifiers of version 11 were trained without n-grams, whatever they say.
         self._max_n = 0 if not bucket or (supervised and version == 11) else max_n
         self._min_n = max(min_n, 1)
-
-    @property
-    def knows_subwords(self) -> bool:
-        return bool(self._max_n >= self._min_n)
+        self.knows_subwords = self._max_n >= self._min_n
 
     def has_subwords(self, word: str) -> bool:
         return self._ngrams([word.encode("utf-8", "surrogatepass")])[0].size > 0
@@ -152,6 +149,9 @@ class FastTextVectors(StoredVectors):
         )
         return np.asarray(sums * (1 / counts).astype(np.float32)[:, np.newaxis])
 
+    def word_counts(self) -> dict[str, int]:
+        return dict(zip(self.key_to_index, self._counts.tolist(), strict=True))
+
     @property
     def stored_nbytes(self) -> int:
         return self._matrix.nbytes
@@ -166,8 +166,4 @@ def open_fasttext_bin(path: Path, reading: Reading) -> TableSource:
     """Open a model or classifier that fastText wrote; ``subwords='mean'`` builds unseen words."""
     table = FastTextVectors(path)
     subwords = table.knows_subwords and reading.subwords == "mean"
-
-    def counts() -> dict[str, int]:
-        return dict(zip(table.key_to_index, table.counts.tolist(), strict=True))
-
-    return TableSource(table, str(path), path.stem, counts, subwords)
+    return TableSource(table, str(path), path.stem, table.word_counts, subwords)

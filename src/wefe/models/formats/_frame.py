@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import numpy as np
 
-from wefe._checks import found
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._source import TableSource, table_source
 
@@ -24,10 +24,7 @@ OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency"
 
 
 def open_frame(frame: Any) -> TableSource:
-    """Copy the vectors of a pandas DataFrame; floating-point types are kept.
-
-    The words are the index or a column of strings, the vectors columns of numbers or one of lists.
-    """
+    """Copy words (the index or a column) and vectors (columns of numbers or one of lists)."""
     layout = FrameLayout("the DataFrame", frame)
     return table_source(*layout.read(frame), layout.label, "Unnamed model")
 
@@ -60,9 +57,8 @@ class FrameLayout:
         elif len(words) > 1:
             words = [place for place in words if names[place].lower() in WORD_NAMES]
         self.vectors = lists or floats or integers
-        self.is_list, self.dim = bool(lists), len(self.vectors)
-        if lists:
-            self.dim = len(_as_vector(frame.iloc[0, lists[0]]))
+        self.is_list = bool(lists)
+        self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if lists else len(self.vectors)
         # A count must not become a dimension.
         n_kinds = len(lists) or bool(floats) + bool(integers)
         if (len(words), n_kinds) != (1, 1) or self.dim == 0:
@@ -88,7 +84,6 @@ class FrameLayout:
 
 
 def log_left_out(label: str, names: Sequence[str], used: Set[int]) -> None:
-    """Log the names of the columns that are not used."""
     if others := [name for place, name in enumerate(names) if place not in used]:
         logger.info("%s: the columns %s are not used as dimensions", label, others)
 
@@ -101,37 +96,26 @@ def stack(
     rows: Iterable[int],
     skip: bool = False,
 ) -> Block:
-    """Stack vectors to a matrix; an error names the first word whose vector does not fit.
-
-    With `skip`, rows without a word or a vector are left out.
-    """
+    """Stack vectors to a matrix; refuse or `skip` rows without a word or a vector."""
     words = list(words)
-    if (
-        isinstance(values, np.ndarray)
-        and values.shape == (len(words), dim)
-        and all(isinstance(word, str) for word in words)
-    ):
-        return words, np.array(values, dtype=_floating(values.dtype))
-    kept: list[str] = []
-    vectors: list[FloatArray] = []
-    for row, word, value in zip(rows, words, values, strict=True):
-        vector = _as_vector(value)
-        if isinstance(word, str) and len(vector) == dim > 0:
-            kept.append(str(word))
-            vectors.append(vector)
-            continue
-        message = (
-            f"{label}, row {row}: expected a word, and a list or array of {dim or 'some'} numbers "
-            f"for {word!r}; found {found(value)}. (Of a CSV, pandas takes the words 'null' and "
-            "'nan' for missing ones, unless keep_default_na=False.)"
-        )
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        values = list(map(_as_vector, values))
+    good = [
+        isinstance(word, str) and len(vector) == dim > 0
+        for word, vector in zip(words, values, strict=True)
+    ]
+    if not all(good):
+        place = good.index(False)
         if not skip:
-            raise ValueError(message)
-        logger.warning("%s The row is skipped.", message)
-    dtype = np.result_type(
-        *map(_floating, {each.dtype for each in vectors} or {np.dtype(np.float32)})
-    )
-    return kept, np.array(vectors, dtype=dtype).reshape(-1, dim)
+            raise ValueError(
+                f"{label}, row {list(rows)[place]}: expected a word, and a list or array of "
+                f"{dim or 'some'} numbers for {words[place]!r}. (Of a CSV, pandas takes the words "
+                "'null' and 'nan' for missing ones, unless keep_default_na=False.)"
+            )
+        words, values = (list(itertools.compress(each, good)) for each in (words, values))
+    dtypes = {vector.dtype for vector in values} or {np.dtype(np.float32)}
+    dtype = np.result_type(*map(_floating, dtypes))
+    return words, np.array(values, dtype=dtype).reshape(-1, dim)
 
 
 def _as_vector(value: Any) -> FloatArray:
@@ -144,7 +128,6 @@ def _as_vector(value: Any) -> FloatArray:
 
 
 def _floating(dtype: Any) -> np.dtype[Any]:
-    """Return the floating-point dtype for vectors of a dtype."""
     dtype = np.dtype(getattr(dtype, "numpy_dtype", dtype))
     return dtype if dtype.kind == "f" else np.result_type(dtype, np.float32)
 

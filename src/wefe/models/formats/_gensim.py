@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import import_library
 from wefe.models._file_array import FileArray
-from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, check_vectors
+from wefe.models._tables import RowVectors, VectorTable, check_vectors, unchecked_table
 from wefe.models.formats._bytes import naming_errors
 from wefe.models.formats._numpy import open_array
 from wefe.models.formats._source import Reading, TableSource
@@ -24,7 +24,7 @@ def open_gensim(path: Path, reading: Reading) -> TableSource:
     """Open `KeyedVectors` or a trained model saved by gensim.
 
     Plain `KeyedVectors` need neither gensim nor `trust_pickle`, because only strings, numbers,
-    lists, dicts and numeric arrays of the pickle are read. Vectors in a separate file are mapped.
+    lists, dicts and numeric arrays of the pickle are read.
     """
     try:
         table, counts = _open_plain(path)
@@ -88,10 +88,7 @@ def _load_list_of(count: int) -> Any:
 
 
 class _PlainUnpickler(pickle._Unpickler):
-    """Reads the few instructions that pickles of plain KeyedVectors need.
-
-    It is in Python because the reader in C allocates a memo of any size that a pickle demands.
-    """
+    """Reads plain KeyedVectors; in Python, as C allocates a memo of any size that is asked for."""
 
     dispatch: ClassVar[dict[int, Any]] = {
         getattr(pickle, op)[0]: pickle._Unpickler.dispatch[getattr(pickle, _READ_AS.get(op, op))[0]]
@@ -110,14 +107,14 @@ class _PlainUnpickler(pickle._Unpickler):
         return _PARTS[name]
 
 
-def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
+def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any]]:
     with path.open("rb") as file:
         loaded = _PlainUnpickler(file).load()
     if not isinstance(loaded, _PARTS["KeyedVectors"]):
         raise TypeError(f"it holds no KeyedVectors, but a {type(loaded).__name__}")
     state = loaded.state
     index, expandos = state["key_to_index"], state.get("expandos", {})
-    counts = _counts(index, _array(expandos["count"])) if "count" in expandos else None
+    counts: Any = _counts(index, _array(expandos["count"])) if "count" in expandos else dict
     if "vectors" in state:
         vectors = np.array(_array(state["vectors"]))
     elif "vectors" in state["__numpys"]:
@@ -132,7 +129,7 @@ def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any] | None]:
         index = dict(zip(index, range(len(index)), strict=True))
     if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
         return RowVectors(index, vectors), counts
-    return ArrayVectors.unchecked(index, check_vectors(vectors[:])), counts
+    return unchecked_table(index, check_vectors("vectors", vectors[:])), counts
 
 
 def _array(part: _Part) -> npt.NDArray[Any]:
@@ -170,7 +167,7 @@ def class_names(value: object) -> list[str]:
 def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
     """Check gensim's `KeyedVectors` and make a source of them."""
     try:
-        check_index(table.key_to_index, len(check_vectors(table.vectors)))
+        check_index(table.key_to_index, len(check_vectors("vectors", table.vectors)))
     except (AttributeError, TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"{label}: expected words, each with a vector; found {error}.") from error
     has_ngrams = getattr(table, "vectors_ngrams", None) is not None
@@ -189,10 +186,10 @@ def check_index(index: Mapping[str, int], n_vectors: int) -> None:
         raise ValueError(f"{len(rows):,} words that do not fit {n_vectors:,} vectors")
 
 
-def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any] | None:
-    """Return a function that makes the dict of word counts, or None if they are unknown."""
+def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any]:
+    """Return a function that makes the dict of word counts, empty if they are unknown."""
     there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
     # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
     if not there or np.all(np.diff(kept) == -1):
-        return None
+        return dict
     return lambda: {word: int(kept[row]) for word, row in index.items()}

@@ -1,8 +1,4 @@
-"""Download the necessary files of models on Hugging Face and gensim-data.
-
-An interrupted download leaves no partial file under its name: huggingface_hub renames '.incomplete'
-files, and gensim verifies a checksum before it renames the folder.
-"""
+"""Download the necessary files of models on Hugging Face and gensim-data."""
 
 from __future__ import annotations
 
@@ -87,8 +83,8 @@ def fetch_from_hugging_face(
     """
     repository = Repository(*split_repo_id(repo_id, revision), token)
     names = repository.names
-    is_token_model = any(PurePosixPath(name).name == "tokenizer.json" for name in names)
-    if is_token_model and any(name.endswith(".safetensors") for name in names):
+    listing = "\n".join(["", *names, ""])
+    if re.search(r"[\n/]tokenizer\.json\n", listing) and ".safetensors\n" in listing:
         find_files(repository.label, names, repository.fetch)
         return repository.folder
     files = [name for name in names if _VECTORS.fullmatch(name)]

@@ -6,11 +6,9 @@ It holds, in this order:
 - ``scale``: float32 of shape (n_words,), only for int8; a vector is its row times its scale;
 - ``vocabulary``: the words in UTF-8, separated by line ends;
 - ``vocabulary.starts``: the byte where each word starts, and the end of the last one;
-- ``vocabulary.hashes`` and ``vocabulary.rows``: the sorted 64-bit hashes of the words and their
-  rows, to find a word without reading the others.
+- ``vocabulary.hashes`` and ``vocabulary.rows``: sorted 64-bit hashes of the words, and their rows.
 
-One file means that one renaming replaces everything. Every safetensors reader can open it. Files
-with only ``embeddings`` and ``vocabulary`` can be read, too.
+Files with only ``embeddings`` and ``vocabulary`` can be read, too.
 """
 
 from __future__ import annotations
@@ -18,7 +16,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import json
 import logging
 from array import array
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
@@ -30,10 +27,11 @@ import numpy.typing as npt
 
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
+from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import FloatArray
 from wefe.models.formats._bytes import naming_errors
-from wefe.models.formats._safetensors import DTYPES, Tensor, read_header
+from wefe.models.formats._safetensors import Tensor, header_of, read_header
 from wefe.models.formats._source import (
     Reading,
     TableSource,
@@ -74,7 +72,8 @@ class FileVocabulary(Mapping[str, int]):
         encoded = word.encode("utf-8", "surrogatepass")
         wanted = _hash(encoded)
         key = np.uint64(wanted)
-        start, stop = (np.searchsorted(self._sorted, key, side) for side in ("left", "right"))
+        start = np.searchsorted(self._sorted, key)
+        stop = np.searchsorted(self._sorted, key, side="right")
         for row in self._rows[start:stop].tolist():
             there = self._bytes(row, row + 1)
             if there == encoded:
@@ -137,7 +136,7 @@ def open_safetensors(path: Path, reading: Reading) -> VectorSource:
     """Open a native file, or the table of a model with a tokenizer, without reading vectors."""
     tensors, metadata = read_header(path)
     if {"embeddings", "vocabulary"} <= set(tensors):
-        return _open_native(path, _check_layout(path, tensors), metadata)
+        return _open_native(path, tensors, metadata)
     from wefe.models.formats._tokens import open_token_table
 
     return open_token_table(path, reading)
@@ -146,10 +145,10 @@ def open_safetensors(path: Path, reading: Reading) -> VectorSource:
 def _open_native(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str]
 ) -> TableSource:
-    arrays = {name: tensor.array for name, tensor in tensors.items()}
+    arrays = _arrays(path, tensors)
     numbers = arrays["embeddings"]
     index: Mapping[str, int]
-    if "vocabulary.hashes" in tensors:
+    if "vocabulary.hashes" in arrays:
         parts: Any = (arrays[f"vocabulary{part}"] for part in ("", ".starts", ".hashes", ".rows"))
         index = FileVocabulary(str(path), *parts)
         n_rows = len(index)
@@ -168,10 +167,10 @@ def _open_native(
     return TableSource(table, str(path), metadata.get("name") or path.stem)
 
 
-def _check_layout(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    """Return the tensors of the format; others are ignored."""
+def _arrays(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, FileArray]:
+    """Check the tensors of the format; others are ignored."""
     matrix, letters = tensors["embeddings"], tensors["vocabulary"]
-    n_words, dim = matrix.shape if len(matrix.shape) == 2 else (-1, -1)
+    n_words, dim = (*matrix.shape, -1, -1)[:2]
     expected = {
         "vocabulary": ("U8", (letters.nbytes,)),
         "embeddings": (matrix.dtype, (n_words, dim)),
@@ -182,21 +181,21 @@ def _check_layout(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, Tensor
         expected["vocabulary.starts"] = "U64", (n_words + 1,)
         expected["vocabulary.hashes"] = "U64", (n_words,)
         expected["vocabulary.rows"] = "U32", (n_words,)
-    found = {name: (t.dtype, t.shape) for name, t in tensors.items() if name in expected}
+    used = {name: tensor for name, tensor in tensors.items() if name in expected}
+    found = {name: (tensor.dtype, tensor.shape) for name, tensor in used.items()}
     if found != expected or matrix.dtype not in ("F32", "F16", "F64", "I8"):
         raise ValueError(
             f"{path}: expected the tensors {expected}, 'embeddings' of two dimensions and of "
             f"floating-point numbers or int8; found {found}."
         )
-    return {name: tensors[name] for name in expected}
+    return {name: tensor.array for name, tensor in used.items()}
 
 
 def write_native(path: str | Path, task: Writing) -> int:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
     A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8
-    divides each vector by 1/127 of its largest absolute number and rounds. A number that does not
-    fit is a ValueError; `path` is not replaced then.
+    divides each vector by 1/127 of its largest absolute number and rounds.
     """
     stored, what = np.dtype(task.dtype).name, f"writing {Path(path).name}"
     with atomic_file(path) as file:
@@ -226,26 +225,21 @@ class _NativeWriter:
                 encoded = word.encode("utf-8")
             except UnicodeEncodeError:
                 raise ValueError(f"the word {word!r} cannot be written in UTF-8.") from None
-            if encoded in self._seen:
-                continue
-            self._seen.add(encoded)
-            new.append(row)
-            self._letters += encoded + b"\n"
-            self._starts.append(len(self._letters))
-            self._hashes.append(_hash(encoded))
-        if len(new) < len(words):
-            self._n_repeated += len(words) - len(new)
-            words, vectors = [words[row] for row in new], vectors[new]
-        is_int8 = self._dtype == np.int8
-        packed: npt.NDArray[Any]
-        packed = cast_finite(words, vectors, np.float32 if is_int8 else self._dtype)
-        if is_int8:
-            packed = self._quantized(vectors, np.abs(packed).max(axis=1, initial=0))
-        self._file.write(packed.tobytes())
+            if encoded not in self._seen:
+                self._seen.add(encoded)
+                new.append(row)
+                self._letters += encoded + b"\n"
+                self._starts.append(len(self._letters))
+                self._hashes.append(_hash(encoded))
+        self._n_repeated += len(words) - len(new)
+        pack = self._quantized if self._dtype == np.int8 else self._as_floats
+        self._file.write(pack([words[row] for row in new], vectors[new]).tobytes())
 
-    def _quantized(
-        self, vectors: FloatArray, largest: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.int8]:
+    def _as_floats(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
+        return cast_finite(words, vectors, self._dtype)
+
+    def _quantized(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
+        largest = np.abs(cast_finite(words, vectors, np.float32)).max(axis=1, initial=0)
         scale = largest / np.float32(127)
         # At both ends of float32 rounding matters: 127 steps must reach the largest number, and
         # must not exceed what float32 can hold.
@@ -257,7 +251,8 @@ class _NativeWriter:
         self._scale.extend(scale.tolist())
         # A vector of zeros stays one.
         scale[scale == 0] = np.inf
-        return np.rint(vectors / scale[:, None]).clip(-127, 127).astype(np.int8)
+        quotients: npt.NDArray[Any] = np.rint(vectors / scale[:, None])
+        return quotients.clip(-127, 127).astype(np.int8)
 
     def finish(self, metadata: dict[str, str]) -> int:
         """Write the vocabulary and the header; return the number of words."""
@@ -275,21 +270,11 @@ class _NativeWriter:
             "vocabulary.hashes": hashes[order],
             "vocabulary.rows": order.astype("<u4"),
         }
-        offset, header = 0, dict[str, Any](__metadata__=metadata)
-        for name, part in tensors.items():
-            dtype = next(key for key, code in DTYPES.items() if np.dtype(code) == part.dtype)
-            offsets = [offset, offset := offset + part.nbytes]
-            header[name] = {"dtype": dtype, "shape": part.shape, "data_offsets": offsets}
+        header = header_of(tensors, metadata, _HEADER_BYTES)
         self._file.seek(_HEADER_BYTES + tensors.pop("embeddings").nbytes)
         for part in tensors.values():
             self._file.write(part.tobytes())
-        self._file.truncate(_HEADER_BYTES + offset)
-        # A file name that is no UTF-8 comes with halves of surrogate pairs.
-        text = json.dumps(header, ensure_ascii=False).encode("utf-8", "replace")
-        if len(text) > _HEADER_BYTES - 8:
-            raise ValueError(f"the name {metadata['name'][:60]!r}... is too long.")
+        self._file.truncate()
         self._file.seek(0)
-        # The format allows spaces after the header.
-        self._file.write((_HEADER_BYTES - 8).to_bytes(8, "little"))
-        self._file.write(text.ljust(_HEADER_BYTES - 8))
+        self._file.write(header)
         return len(order)

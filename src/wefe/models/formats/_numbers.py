@@ -1,9 +1,8 @@
 """Convert many decimal numbers from text and back at once.
 
-Numpy handles whole blocks: a 64-bit integer holds eight digits, which three multiplications add up
-("SIMD within a register"). The result is exact: an integer below 2**53 is divided once by a power
-of ten up to 10**22, which float64 rounds correctly (Clinger 1990). Numpy's own parser reads all
-other numbers, such as exponents and more than 15 digits.
+Three multiplications add up the eight digits in a 64-bit integer ("SIMD within a register"). The
+result is exact: float64 rounds an integer below 2**53, divided once by a power of ten up to 10**22,
+correctly (Clinger 1990). Numpy parses all other numbers, such as those with exponents.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ _U64 = np.uint64
 # Stands before the text, as eight digits are loaded from their end backwards.
 PAD = b"\n" * 16
 # What numbers are made of; anything else (letters of nan and inf, too) is left to the caller.
-_OF_NUMBERS = b"0123456789.+-eE \r\n"
+_OF_NUMBERS = b"0123456789.+-eE \n"
 
-_POINT, _MINUS, _SPACE, _NEWLINE, _RETURN = 46, 45, 32, 10, 13
+_POINT, _MINUS, _SPACE, _NEWLINE = 46, 45, 32, 10
 # Integers of so many digits are exact in float64.
 _MAX_DIGITS = 15
 # The last k bytes of a (little-endian) load of eight.
@@ -41,10 +40,7 @@ def keep_freed_memory() -> None:
 
 
 def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None:
-    """Parse lines of `dim` times a space and a number; None if a line is anything else.
-
-    Numbers become ``np.float32(float(text))``. A space or carriage return may end a line.
-    """
+    """Parse lines of `dim` times a space and a number; None if a line is anything else."""
     parsed = parse_rows(b"".join([PAD, *rows]), len(rows), dim)
     if parsed is None:
         return None
@@ -64,24 +60,16 @@ def parse_numbers(rows: list[bytes], dim: int) -> npt.NDArray[np.float32] | None
 
 
 def parse_rows(text: bytes, n_rows: int, dim: int) -> tuple[npt.NDArray[np.float32], Any] | None:
-    """Parse lines of plain decimals after `PAD`, and tell which lines are such.
-
-    Returns None if a line has other blanks than `parse_numbers` accepts.
-    """
+    """Parse plain decimals after `PAD`; tell which lines have only such. None if blanks differ."""
     raw = np.frombuffer(text, dtype=np.uint8)
     blanks: Any = np.flatnonzero(raw[len(PAD) :] <= _SPACE)
     blanks += len(PAD)
-    n_blanks, odd = divmod(len(blanks), n_rows)
-    if odd or n_blanks not in (dim + 1, dim + 2):
+    if len(blanks) != n_rows * (dim + 1):
         return None
-    ends = blanks.reshape(n_rows, n_blanks)
-    if (raw[ends[:, -1]] != _NEWLINE).any() or (raw[ends[:, :dim]] != _SPACE).any():
+    blanks = blanks.reshape(n_rows, dim + 1)
+    if (raw[blanks[:, :-1]] != _SPACE).any() or (raw[blanks[:, -1]] != _NEWLINE).any():
         return None
-    # A blank may stand right before the line end; between the numbers it would make an empty one.
-    before, gaps = raw[ends[:, dim]], ends[:, -1] - ends[:, dim]
-    if ((before != _SPACE) & (before != _RETURN) & (gaps > 0)).any() or (gaps > 1).any():
-        return None
-    starts, ends = ends[:, :dim] + 1, ends[:, 1 : dim + 1]
+    starts, ends = blanks[:, :-1] + 1, blanks[:, 1:]
     points: Any = np.flatnonzero(raw == _POINT)
     regular = np.ones(n_rows, dtype=bool)
     vectors = np.empty((n_rows, dim), dtype=np.float32)
@@ -236,7 +224,6 @@ def _float32_rows(vectors: npt.NDArray[np.float32]) -> list[bytes]:
 
 
 def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -> Any:
-    """Round to a number of decimals, times 10**12."""
     rounded = np.rint(exact * _POWERS.take(n_decimals))
     rounded *= _POWERS.take(_DECIMALS - n_decimals)
     return rounded
@@ -246,8 +233,8 @@ def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -
 def _cell_parts() -> tuple[Any, Any, Any]:
     """Return the four bytes of each part of a cell, as one integer each.
 
-    The parts are separator, sign, digit and point (ten entries without sign, ten with), the first
-    four decimals (10,000 complete entries, 10,000 without trailing zeros), and the other decimals.
+    These are separator, sign, digit and point (ten entries without sign, ten with), the first four
+    decimals (10,000 complete, 10,000 without trailing zeros), and the other decimals.
     """
     starts = np.zeros((20, 4), dtype=np.uint8)
     starts[:, 0], starts[10:, 1], starts[:, 3] = ord(" "), ord("-"), ord(".")

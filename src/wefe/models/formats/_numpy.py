@@ -10,7 +10,7 @@ import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import numpy as np
 
@@ -31,6 +31,9 @@ _OWN = (
 # numpy refuses longer headers as well.
 _MAX_HEADER_BYTES = 1 << 14
 _SHARED = ("vocab.txt", "vocab.json")
+
+# The shape and dtype of each array of an archive.
+_Headers: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 
 
 def open_npy(path: Path, reading: Reading) -> TableSource:
@@ -64,28 +67,31 @@ def open_npz(path: Path, reading: Reading) -> TableSource:
     """Read an archive of a 2-d floating-point array and a 1-d array of words, of any names."""
     label, headers = str(path), _headers(path)
 
-    def read(n_dims: int, kinds: str, preferred: Sequence[str]) -> Any:
-        """Read the only array that fits, or the one with a preferred name."""
-        fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
-        names = [name for name in preferred if name in fit] or fit
-        if len(fit) > 1 and names[0] not in preferred:
-            raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
-        if not names:
-            return None
-        return _load(path, f"{label}, array {names[0]!r}", reading, headers[names[0]][1], names[0])
+    def read(name: str) -> Any:
+        return _load(path, f"{label}, array {name!r}", reading, headers[name][1], name)
 
-    vectors = read(2, "f", ("vectors", "embeddings", "matrix", "W"))
-    if vectors is None:
+    matrix = _choose(label, headers, 2, "f", ("vectors", "embeddings", "matrix", "W"))
+    if matrix is None:
         raise ValueError(f"{label}: expected a 2-d array of floats, found {headers}.")
-    vocabulary = reading.vocabulary
+    vectors, vocabulary = read(matrix), reading.vocabulary
     if vocabulary is None:
-        words = read(1, "USO", ("vocabulary", "vocab", "words", "tokens"))
-        vocabulary = None if words is None else _strings(words, f"{label}, the array of words")
+        words = _choose(label, headers, 1, "USO", ("vocabulary", "vocab", "words", "tokens"))
+        vocabulary = words and _strings(read(words), f"{label}, the array of words")
     return _join(path, reading, vectors, vocabulary)
 
 
-def _headers(path: Path) -> dict[str, tuple[tuple[int, ...], np.dtype[Any]]]:
-    """Return the shape and dtype of each array of an archive."""
+def _choose(
+    label: str, headers: _Headers, n_dims: int, kinds: str, preferred: Sequence[str]
+) -> str | None:
+    """Return the name of the only array that fits, or of the one with a preferred name."""
+    fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
+    name = next((name for name in (*preferred, *fit) if name in fit), None)
+    if len(fit) > 1 and name not in preferred:
+        raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
+    return name
+
+
+def _headers(path: Path) -> _Headers:
     label, headers = str(path), {}
     with naming_errors(label, "archive"), zipfile.ZipFile(path) as archive:
         members = archive.infolist()
@@ -154,23 +160,24 @@ def _strings(array: Any, label: str) -> list[str]:
 
 
 def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | None) -> TableSource:
-    label, where, counts = str(path), "the vocabulary", None
+    label, where, counts = str(path), "the vocabulary", dict[str, int]()
     if vectors.ndim != 2 or vectors.dtype.kind != "f" or 0 in vectors.shape:
         raise ValueError(
             f"{label}: expected a 2-d array of floating-point numbers that is not empty, found one "
             f"of shape {vectors.shape} of {vectors.dtype}."
         )
-    if vocabulary is None or isinstance(vocabulary, str | os.PathLike):
-        file = _find_vocabulary(path) if vocabulary is None else Path(vocabulary)
-        where = str(file)
-        words, counts = _read_words(file, reading)
+    if vocabulary is None:
+        vocabulary = _find_vocabulary(path)
+    if isinstance(vocabulary, str | os.PathLike):
+        where = str(vocabulary)
+        words, counts = _read_words(Path(vocabulary), reading)
     else:
         words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
     if len(words) != len(vectors):
         raise ValueError(
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
-    return table_source(words, vectors, label, path.stem, None if counts is None else counts.copy)
+    return table_source(words, vectors, label, path.stem, counts.copy)
 
 
 def _find_vocabulary(path: Path) -> Path:
@@ -184,25 +191,25 @@ def _find_vocabulary(path: Path) -> Path:
     return path.parent / there[0]
 
 
-def _read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int] | None]:
+def _read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int]]:
     """Read the words of a vocabulary file, and their counts if it has them."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no vocabulary file {str(file)!r}.")
     if file.suffix == ".npy":
-        return _strings(open_array(file, reading)[:], str(file)), None
+        return _strings(open_array(file, reading)[:], str(file)), {}
     if file.suffix == ".json":
-        return _json_words(file), None
+        return _json_words(file), {}
     with naming_errors(str(file), "vocabulary"):
         text = file.read_bytes().decode("utf-8-sig")
     # Not splitlines, which also ends lines at characters that stand within words.
-    words = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
+    words = re.split("\r?\n", text.removesuffix("\n").removesuffix("\r"))
     # As GloVe and word2vec write their vocabularies.
     fields = [re.fullmatch(r"(\S+)[ \t](\d+)", word, re.ASCII) for word in words]
     if not all(fields):
-        return words, None
+        return words, {}
     logger.info("%s has a count after each word", file)
-    counts = {field[1]: int(field[2]) for field in fields if field}
-    return [field[1] for field in fields if field], counts
+    pairs = [field.groups() for field in fields if field]
+    return [word for word, _ in pairs], {word: int(count) for word, count in pairs}
 
 
 def _json_words(file: Path) -> list[str]:

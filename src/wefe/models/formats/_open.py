@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 import os
+import re
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from wefe._checks import nearest
+import numpy as np
+
+from wefe._checks import found, nearest
+from wefe.models._tables import ArrayVectors, RowVectors, table_of
 from wefe.models.formats import _hub, _registry
 from wefe.models.formats._bytes import PackedFile
-from wefe.models.formats._objects import open_object
-from wefe.models.formats._registry import BY_NAME, SUFFIXES, function
-from wefe.models.formats._source import Reading, VectorSource
+from wefe.models.formats._frame import open_dict, open_frame
+from wefe.models.formats._gensim import class_names, gensim_source, gensim_table
+from wefe.models.formats._registry import BY_NAME, function
+from wefe.models.formats._source import Reading, TableSource, VectorSource
+
+_UNNAMED = "Unnamed model"
 
 
 def open_source(
@@ -25,7 +33,7 @@ def open_source(
     # An empty name would be the current folder.
     if os.fspath(source) and path.is_dir():
         return function("_tokens:open_token_table")(path, reading)  # type: ignore[no-any-return]
-    if path.is_file() or any(parent.is_file() for parent in path.parents):
+    if any(each.is_file() for each in (path, *path.parents)):
         return open_file(path, reading)
     return open_source(_fetch(os.fspath(source), path, revision, token), reading)
 
@@ -35,19 +43,19 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
         return function(BY_NAME["npz"].reader)(path, reading)  # type: ignore[no-any-return]
     file = PackedFile(path)
     head = file.head()
-    if not head:
-        raise ValueError(f"{file.label} is empty.")
-    for row in _registry.FORMATS:
-        if row.matches(head):
-            if not row.packed and file.packing is not None:
-                raise ValueError(
-                    f"{file.label} is packed ({file.packing}); unpack it to read {row.name!r}."
-                )
-            return function(row.reader)(file if row.packed else path, reading)  # type: ignore[no-any-return]
-    known = ", ".join(row.name for row in _registry.FORMATS)
-    raise ValueError(
-        f"{file.label} is in no known format; expected one of {known}, found {head[:16]!r}."
-    )
+    row = next((row for row in _registry.FORMATS if row.matches(head)), None)
+    if row is None:
+        raise ValueError(
+            f"{file.label} is empty or in no known format; expected one of "
+            f"{', '.join(BY_NAME)}, found {head[:16]!r}."
+        )
+    if row.packed:
+        return function(row.reader)(file, reading)  # type: ignore[no-any-return]
+    if file.packing is not None:
+        raise ValueError(
+            f"{file.label} is packed ({file.packing}); unpack it to read {row.name!r}."
+        )
+    return function(row.reader)(path, reading)  # type: ignore[no-any-return]
 
 
 def _is_npz(path: Path) -> bool:
@@ -63,11 +71,106 @@ def _is_npz(path: Path) -> bool:
 def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None) -> Path:
     if text in _hub.GENSIM_DATA_NAMES:
         return _hub.fetch_from_gensim_data(text)
-    # 'vectors/glove.txt' is far more often a file that is missing than a repository.
-    local = path.suffix in SUFFIXES or (len(path.parts) > 1 and path.parent.is_dir())
-    if text.startswith("hf://") or (not local and _hub.looks_like_repo_id(text)):
+    # In a folder that exists, a name is far more often a file that is missing than a repository.
+    is_repository = _hub.looks_like_repo_id(text) and not path.parent.is_dir()
+    if is_repository or text.startswith("hf://"):
         return _hub.fetch_from_hugging_face(text, revision, token)
     raise FileNotFoundError(
         f"there is no file {text!r}. Give a file of vectors, a name of gensim-data, a repository "
         f"of Hugging Face ('org/name'), or 'demo'.{nearest(text, _hub.GENSIM_DATA_NAMES)}"
     )
+
+
+def open_object(source: Any, reading: Reading) -> VectorSource:
+    """Open an object, known by the name of its class, so that no library is imported."""
+    classes = " ".join(class_names(source))
+    label, name = f"the {type(source).__name__}", _UNNAMED
+    if isinstance(source, Mapping):
+        return open_dict(source)
+    if re.search(r"\bpandas\.\S*DataFrame\b", classes):
+        return open_frame(source)
+    if re.search(r"\bspacy\.(language\.Language|vocab\.Vocab|vectors\.Vectors)\b", classes):
+        return _open_spacy(source, label, reading)
+    if re.search(r"\bflair\.embeddings\.", classes):
+        # flair calls them by the path of their file, if that was given.
+        name = Path(getattr(source, "name", _UNNAMED)).stem
+        source = flair_to_gensim(source)
+    table = gensim_table(source)
+    if table is not None:
+        return gensim_source(table, label, name, reading)
+    return TableSource(table_of("source", source), label, name)
+
+
+def _open_spacy(source: Any, label: str, reading: Reading) -> TableSource:
+    vocabulary = getattr(source, "vocab", source)
+    vectors = getattr(vocabulary, "vectors", vocabulary)
+    # Row -1 is spaCy's mark of a word that lost its vector.
+    rows = {key: row for key, row in vectors.key2row.items() if row >= 0}
+    strings = vocabulary.strings
+    known = {strings[key]: row for key, row in rows.items() if key in strings}
+    # On a GPU it is an array of cupy.
+    data = np.asarray(getattr(vectors.data, "get", lambda: vectors.data)())
+    places = np.array(list(known.values()), dtype=np.intp)
+    table = RowVectors({word: n for n, word in enumerate(known)}, data, places=places)
+    opened = TableSource(table, label, str(getattr(vectors, "name", None) or _UNNAMED))
+    opened.reading = reading
+    if unnamed := len(rows) - len(known):
+        opened.skip_or_raise(
+            "",
+            f"{unnamed:,} of its {len(rows):,} vectors have no word in its StringStore. Pass the "
+            "pipeline or its vocab, or leave them out with on_error='skip'.",
+            unnamed,
+        )
+    if not known:
+        raise ValueError(
+            f"{label} lists no words with vectors, as small pipelines (..._sm) and floret do not. "
+            "For floret, give a dict: {word: nlp.vocab[word].vector for word in words}."
+        )
+    return opened
+
+
+def flair_to_gensim(flair_embedding: Any) -> Any:
+    """Return the vectors of a flair `WordEmbeddings` object.
+
+    Parameters
+    ----------
+    flair_embedding : flair.embeddings.WordEmbeddings
+        One of flair's classic (static) word embeddings.
+
+    Returns
+    -------
+    gensim.models.KeyedVectors or ArrayVectors
+        Vectors for `WordEmbeddingModel`.
+
+    Raises
+    ------
+    TypeError
+        If the object has no static vectors, like flair's contextual embeddings.
+
+    Examples
+    --------
+    >>> class OldFlairEmbedding:
+    ...     precomputed_word_embeddings = ArrayVectors(["she"], [[1.0]])
+    >>> flair_to_gensim(OldFlairEmbedding())["she"]
+    array([1.])
+    """
+    kept = getattr(flair_embedding, "precomputed_word_embeddings", None)
+    if kept is not None:
+        return kept
+    # flair 0.12 and newer: a word-to-row table beside a torch embedding layer.
+    vocabulary = getattr(flair_embedding, "vocab", None)
+    layer: Any = getattr(flair_embedding, "embedding", None)
+    if not isinstance(vocabulary, dict) or not hasattr(layer, "weight"):
+        raise TypeError(
+            "flair_to_gensim takes flair's classic WordEmbeddings (static vectors); "
+            f"got {found(flair_embedding)}."
+        )
+    words = sorted(vocabulary, key=vocabulary.__getitem__)
+    vectors = layer.weight.detach().cpu().numpy()[[vocabulary[word] for word in words]]
+    try:
+        from gensim.models import KeyedVectors
+    except ImportError:
+        return ArrayVectors(words, vectors)
+    table = KeyedVectors(vector_size=vectors.shape[1], dtype=vectors.dtype)
+    table.add_vectors(words, vectors)
+    return table

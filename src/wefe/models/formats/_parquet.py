@@ -13,7 +13,7 @@ from wefe._progress import progress_bar
 from wefe.models._types import CHUNK_ROWS, Block
 from wefe.models.formats._bytes import MAX_WORD_BYTES, check_budget, naming_errors
 from wefe.models.formats._frame import FrameLayout, stack
-from wefe.models.formats._source import Reading, VectorSource, select
+from wefe.models.formats._source import Reading, VectorSource
 
 # Numbers that are worked on at once.
 _CHUNK_NUMBERS = 1 << 19
@@ -27,8 +27,7 @@ class ParquetSource(VectorSource):
     """Vectors in a Parquet file, read in parts.
 
     It has a column (or pandas index) of words, and columns of numbers or one column of lists.
-    Lenient reading skips rows without a word or with a vector of another length. Reading lists
-    takes about 60 MB; reading columns takes about 2 MB per dimension.
+    Reading lists takes about 60 MB; reading columns takes about 2 MB per dimension.
     """
 
     def __init__(self, path: Path, reading: Reading) -> None:
@@ -65,13 +64,7 @@ class ParquetSource(VectorSource):
             page_checksum_verification=True,
         )
 
-    def blocks(self) -> Iterator[Block]:
-        return self._blocks(None)
-
-    def select(self, words: frozenset[str]) -> Block:
-        return select(self._blocks(words), words, self.dim)
-
-    def _blocks(self, wanted: frozenset[str] | None) -> Iterator[Block]:
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
         n_rows = min(CHUNK_ROWS, max(1, _CHUNK_NUMBERS // self.dim))
         start = 0
         with (
@@ -79,7 +72,7 @@ class ParquetSource(VectorSource):
             naming_errors(self.label, "Parquet file"),
         ):
             for batch in self._open().iter_batches(n_rows):
-                block = self._read(batch, start, wanted)
+                block = self._read(batch, start, words)
                 start += batch.num_rows
                 bar.update(batch.num_rows)
                 yield block
@@ -89,24 +82,26 @@ class ParquetSource(VectorSource):
     def _read(self, batch: Any, start: int, wanted: frozenset[str] | None) -> Block:
         import pyarrow.compute as pc
 
-        rows: Any = range(batch.num_rows)
         column = batch.column(self._word)
         # A long word that many rows have is held once until here.
         if (pc.max(pc.binary_length(column.dictionary)).as_py() or 0) > MAX_WORD_BYTES:
             raise ValueError(f"a word has more than {MAX_WORD_BYTES:,} bytes")
-        words = column.to_numpy(zero_copy_only=False).tolist()
+        words = column.to_numpy(zero_copy_only=False)
+        rows = np.arange(len(words))
         if wanted is not None:
-            rows = [row for row in rows if words[row] in wanted]
-            batch, words = batch.take(np.array(rows, np.int64)), [words[row] for row in rows]
+            rows = np.flatnonzero([word in wanted for word in words])
+            batch = batch.take(rows)
         columns = [batch.column(name) for name in self._numbers]
+        values: Any = columns[0]
         if not self._is_list:
             values = np.column_stack([each.to_numpy(zero_copy_only=False) for each in columns])
-        elif pc.list_value_length(columns[0]).unique().to_pylist() == [self.dim]:
-            values = columns[0].flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
+        elif pc.list_value_length(values).unique().to_pylist() == [self.dim]:
+            values = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
         else:
-            values = columns[0].to_numpy(zero_copy_only=False)
+            values = values.to_numpy(zero_copy_only=False)
         block = stack(
-            self.label, words, values, self.dim, (start + row for row in rows), self.reading.lenient
+            *(self.label, words[rows].tolist(), values, self.dim, start + rows),
+            skip=self.reading.lenient,
         )
         self.n_skipped += len(rows) - len(block[0])
         return block

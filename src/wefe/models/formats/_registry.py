@@ -1,7 +1,4 @@
-"""The file formats, one row each: a new format is one module and one row here.
-
-The first bytes of a file, not its name, decide: the first row that matches opens it.
-"""
+"""The file formats, one row each: the first row that matches the first bytes of a file opens it."""
 
 from __future__ import annotations
 
@@ -26,10 +23,10 @@ PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
 class Format:
     """A file format; its `name` is the one that `save` takes.
 
-    Several formats may share a suffix: `save` uses the first with a writer. `matches` takes the
-    first bytes of a file, decompressed. `reader` and `writer` are 'module:function' of this
-    package, or a function. A reader takes a `PackedFile` (if the file may be `packed`) or a path,
-    and a `Reading`, and returns a `VectorSource`. For writers see `_write`.
+    `save` uses the first format of a suffix with a writer. `matches` takes the first bytes of a
+    file, decompressed. A `reader` ('module:function' of this package, or a function) takes a
+    `PackedFile` (if the file may be `packed`) or a path, and a `Reading`, and returns a
+    `VectorSource`. For writers see `_write`.
     """
 
     name: str
@@ -40,7 +37,7 @@ class Format:
     packed: bool = False
 
 
-def _starts_with(*magic: bytes) -> Callable[[bytes], bool]:
+def _starts_with(magic: bytes) -> Callable[[bytes], bool]:
     return lambda head: head.startswith(magic)
 
 
@@ -64,12 +61,7 @@ FORMATS = (
     Format(
         "gensim", (".kv", ".model", ".wv"), _is_gensim, "_gensim:open_gensim", "_write:write_gensim"
     ),
-    Format(
-        "fasttext",
-        (".bin",),
-        _starts_with((793712314).to_bytes(4, "little")),
-        "_fasttext:open_fasttext_bin",
-    ),
+    Format("fasttext", (".bin",), _starts_with(b"\xba\x16O/"), "_fasttext:open_fasttext_bin"),
     Format("npy", (".npy",), _starts_with(b"\x93NUMPY"), "_numpy:open_npy"),
     Format("parquet", (".parquet",), _starts_with(b"PAR1"), "_parquet:ParquetSource"),
     Format(
@@ -107,7 +99,6 @@ def without_suffixes(name: str) -> str:
 
 
 def function(name: str | Callable[..., Any]) -> Callable[..., Any]:
-    """Import a function of this package, given as 'module:function'."""
     if callable(name):
         return name
     module, _, attribute = name.partition(":")

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import reprlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,10 +51,7 @@ class Tensor:
 
 
 def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read the tensors and the metadata of an untrusted safetensors file.
-
-    The tensors that it returns lie within the file and have the size of their shape and dtype.
-    """
+    """Read the tensors and the metadata of a file; check that the file can hold them."""
     file = OpenFile(path)
     with naming_errors(str(path), "safetensors file"):
         length = int.from_bytes(file.read(0, 8), "little")
@@ -68,6 +66,23 @@ def read_header(path: str | os.PathLike[str]) -> tuple[dict[str, Tensor], dict[s
             raise ValueError(f"expected strings in '__metadata__'; found {reprlib.repr(metadata)}")
         tensors = {name: _tensor(file, name, entry, 8 + length) for name, entry in header.items()}
     return tensors, metadata
+
+
+def header_of(
+    tensors: Mapping[str, npt.NDArray[Any]], metadata: Mapping[str, str], n_bytes: int
+) -> bytes:
+    """Return a header of a given length for tensors that follow each other."""
+    offset, header = 0, dict[str, Any](__metadata__=metadata)
+    for name, part in tensors.items():
+        dtype = next(key for key, code in DTYPES.items() if np.dtype(code) == part.dtype)
+        offsets = [offset, offset := offset + part.nbytes]
+        header[name] = {"dtype": dtype, "shape": part.shape, "data_offsets": offsets}
+    # A file name that is no UTF-8 comes with halves of surrogate pairs.
+    text = json.dumps(header, ensure_ascii=False).encode("utf-8", "replace")
+    if len(text) > n_bytes - 8:
+        raise ValueError(f"the name {metadata['name'][:60]!r}... is too long.")
+    # The format allows spaces after the header.
+    return (n_bytes - 8).to_bytes(8, "little") + text.ljust(n_bytes - 8)
 
 
 def bfloat16_to_float32(array: npt.NDArray[np.uint16]) -> npt.NDArray[np.float32]:

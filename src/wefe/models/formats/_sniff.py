@@ -40,10 +40,7 @@ def numbers_at_end(line: bytes) -> int:
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether a file has lines of a word and numbers, with or without a header.
-
-    At least half of the first lines must fit, because some may be damaged.
-    """
+    """Tell whether at least half of the first lines, behind a header, are a word and numbers."""
     header = parse_header(head)
     if header is None:
         return _is_regular(_counts(head, head))
@@ -68,7 +65,6 @@ def is_text(head: bytes) -> bool:
 
 
 def _counts(body: bytes, head: bytes) -> list[int]:
-    """Count the numbers at the end of each of the first lines."""
     lines = body.removeprefix(codecs.BOM_UTF8).split(b"\n")
     if len(head) >= HEAD_BYTES:
         # The last line is cut, within its last number.

@@ -7,14 +7,14 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import found
+from wefe._checks import check_bool, check_choice, check_positive_int, found
 from wefe.models._file_array import FileArray
-from wefe.models._tables import ArrayVectors, RowVectors, VectorTable, as_table
+from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
 from wefe.models._types import Block, FloatArray, Subwords
 
 logger = logging.getLogger(__name__)
@@ -25,25 +25,27 @@ Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for reading; see the parameters of `wefe.models.load`.
-
-    `lenient` is ``on_error='skip'``. `subwords=None` means the default of the format.
-    """
+    """Options for reading; see `wefe.models.load`. `lenient` is ``on_error='skip'``."""
 
     lenient: bool = False
     trust_pickle: bool = False
     subwords: Subwords | None = None
     vocabulary: Vocabulary | None = None
-    n_jobs: int = 1
+    n_jobs: int | None = None
     progress: bool = True
+
+    def __post_init__(self) -> None:
+        check_bool("trust_pickle", self.trust_pickle)
+        check_bool("progress", self.progress)
+        if self.subwords is not None:
+            check_choice("subwords", self.subwords, get_args(Subwords))
+        if self.n_jobs is not None:
+            check_positive_int("n_jobs", self.n_jobs)
 
 
 @dataclass(frozen=True)
 class Writing:
-    """What is written to a file: blocks of words and their vectors, and what they are together.
-
-    Formats with several dtypes use `dtype`, and the native one uses `name`.
-    """
+    """What is written to a file; only the native format uses `name`."""
 
     blocks: Iterable[Block]
     n_words: int | None
@@ -59,9 +61,9 @@ class VectorSource(ABC):
 
     `label` is the name in messages, `name` the default name of the model. `table` has the vectors
     if they are available without reading the whole source. `n_words` is None if it is not known
-    before reading. `n_skipped` counts damaged words that lenient reading left out. `counts` returns
-    the occurrences of each word in the training text, if the format has them. `use_subwords` tells
-    whether the table builds the vectors of words outside its vocabulary.
+    before. `n_skipped` counts damaged words that lenient reading left out. `counts` returns how
+    often each word occurred in the training text. With `use_subwords`, the table builds the vectors
+    of words outside its vocabulary.
     """
 
     label: str
@@ -70,22 +72,28 @@ class VectorSource(ABC):
     table: VectorTable | None = None
     n_words: int | None = None
     n_skipped: int = 0
-    counts: Callable[[], Mapping[str, int]] | None = None
+    counts: Callable[[], Mapping[str, int]] = dict
     use_subwords: bool = False
+    vocab_prefix: str | None = None
+    reading: Reading = Reading()
 
     @abstractmethod
-    def blocks(self) -> Iterator[Block]:
-        """Read everything, in order, in blocks of bounded size; words may occur twice."""
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Read everything, in order, in blocks of bounded size; words may occur twice.
 
-    def select(self, words: frozenset[str]) -> Block:
-        """Return the first vector of each of `words` that exists, in the order of the source."""
-        return select(self.blocks(), words, self.dim)
+        With `words`, other words may be left out.
+        """
 
-    def skip_or_raise(self, where: str, message: str, lenient: bool) -> None:
-        """Count a damaged word, or raise an error for it."""
-        if not lenient:
-            raise ValueError(f"{self.label}, {where}: {message}")
-        self.n_skipped += 1
+    def skip_or_raise(self, where: str, message: str, n_words: int = 1) -> None:
+        """Count damaged words, or raise an error for them."""
+        if not self.reading.lenient:
+            raise ValueError(f"{self.label}{where and ', '}{where}: {message}")
+        self.n_skipped += n_words
+
+    def log_skipped(self) -> None:
+        if self.n_skipped:
+            what = "%s: %d damaged words were left out (on_error='skip')"
+            logger.warning(what, self.label, self.n_skipped)
 
 
 class TableSource(VectorSource):
@@ -98,54 +106,44 @@ class TableSource(VectorSource):
         table: Any,
         label: str,
         name: str,
-        counts: Callable[[], Mapping[str, int]] | None = None,
+        counts: Callable[[], Mapping[str, int]] = dict,
         subwords: bool = False,
     ) -> None:
         self.table = as_table(table)
         self.label, self.name, self.counts, self.use_subwords = label, name, counts, subwords
         self.dim, self.n_words = self.table.vector_size, len(self.table)
 
-    def blocks(self) -> Iterator[Block]:
-        return self.table.blocks()
-
-    def select(self, words: frozenset[str]) -> Block:
-        return self.table.select(words)
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        if words is None:
+            yield from self.table.blocks()
+            return
+        index = self.table.key_to_index
+        there = sorted((index[word], word) for word in words if word in index)
+        rows = np.array([row for row, _ in there], dtype=np.intp)
+        yield [word for _, word in there], self.table.rows(rows)
 
 
 def table_source(
     words: Sequence[str],
-    vectors: FloatArray | FileArray,
+    vectors: Any,
     label: str,
     name: str,
-    counts: Callable[[], Mapping[str, int]] | None = None,
+    counts: Callable[[], Mapping[str, int]] = dict,
 ) -> TableSource:
     """Make a source of words and rows; a repeated word keeps its first row."""
     first: dict[str, int] = {}
     for row, word in enumerate(words):
         if not isinstance(word, str):
             raise TypeError(f"{label}: the vocabulary must hold strings; got {found(word)}.")
-        first.setdefault(word, row)
-    if len(first) < len(words):
-        n_more = len(words) - len(first)
+        # A plain string, also where an array of words holds numpy's.
+        first.setdefault(str(word), row)
+    if n_more := len(words) - len(first):
         logger.warning("%s has %d words twice; the first vector of each is kept", label, n_more)
-        words, vectors = list(first), vectors[list(first.values())]
-    if isinstance(vectors, FileArray):
-        return TableSource(RowVectors(first, vectors), label, name, counts)
-    try:
-        return TableSource(ArrayVectors(words, vectors), label, name, counts)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"{label}: {error}") from error
-
-
-def select(blocks: Iterable[Block], words: frozenset[str], dim: int) -> Block:
-    """Return the first vector of each of `words` in the blocks, in order."""
-    found: dict[str, FloatArray] = {}
-    for block_words, vectors in blocks:
-        for row, word in enumerate(block_words):
-            if word in words and word not in found:
-                found[word] = vectors[row].copy()
-    none: FloatArray = np.empty((0, dim), dtype=np.float32)
-    return list(found), np.array(list(found.values())) if found else none
+        vectors = vectors[list(first.values())]
+        first = dict(zip(first, range(len(first)), strict=True))
+    in_file = isinstance(vectors, FileArray)
+    table = RowVectors(first, vectors) if in_file else unchecked_table(first, vectors)
+    return TableSource(table, label, name, counts)
 
 
 def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
@@ -161,7 +159,6 @@ def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike)
 
 
 def available_cores() -> int:
-    """Number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1

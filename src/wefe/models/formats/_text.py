@@ -17,7 +17,7 @@ from wefe.models._types import Block
 from wefe.models.formats._bytes import PackedFile, check_promise, line_blocks
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
-from wefe.models.formats._source import Reading, VectorSource, select
+from wefe.models.formats._source import Reading, VectorSource, available_cores
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
@@ -30,16 +30,15 @@ class LineError(ValueError):
 class TextSource(VectorSource):
     """A file with a word and its numbers per line, separated by single spaces.
 
-    A first line 'n_words dim' is a header. Numbers are counted from the right, because words may
-    contain spaces (glove.840B). A space or carriage return may precede the line end.
+    A first line 'n_words dim' is a header. A space or carriage return may precede the line end.
     """
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
-        self._file, self._reading = file, reading
+        self._file, self.reading = file, reading
         self.label, self.name = file.label, file.name
-        head = file.head()
-        self._start = len(codecs.BOM_UTF8) if head.startswith(codecs.BOM_UTF8) else 0
-        head = head[self._start :]
+        first_bytes = file.head()
+        head = first_bytes.removeprefix(codecs.BOM_UTF8)
+        self._start = len(first_bytes) - len(head)
         header = parse_header(head)
         if header is not None:
             self.n_words, self.dim = header
@@ -55,27 +54,23 @@ class TextSource(VectorSource):
                 f"{self.label}, line 1: expected a word and its numbers, found {shown(head)}."
             )
 
-    def blocks(self) -> Iterator[Block]:
-        """Parse the whole file with several threads."""
-        return self._blocks(_parse_block, _PARSE_BYTES)
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Parse the file with several threads.
 
-    def select(self, words: frozenset[str]) -> Block:
-        """Parse the lines of `words`, lines too short for their numbers, and the last of a block.
-
-        The last line of the file tells whether it was cut short.
+        With `words`, parse their lines, lines too short for their numbers, and the last of a block,
+        because the last line of the file tells whether it was cut short.
         """
-        # A word may contain spaces; the line tells where it ends only when it is parsed.
-        firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
-        # Large pieces: handing one over takes the threads some 50 microseconds.
-        blocks = self._blocks(functools.partial(_parse_some, firsts), 8 * _PARSE_BYTES)
-        return select(blocks, words, self.dim)
-
-    def _blocks(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[Block]:
+        parse, n_bytes = _parse_block, _PARSE_BYTES
+        if words is not None:
+            # A word may contain spaces; the line tells where it ends only when it is parsed.
+            firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
+            # Large pieces: handing one over takes the threads some 50 microseconds.
+            parse, n_bytes = functools.partial(_parse_some, firsts), 8 * _PARSE_BYTES
         keep_freed_memory()
         line, n_words = self._first_line, 0
         for parsed in self._parse_in_threads(parse, n_bytes):
             for offset, message in parsed.problems:
-                self.skip_or_raise(f"line {line + offset}", message, self._reading.lenient)
+                self.skip_or_raise(f"line {line + offset}", message)
             line += parsed.n_lines
             n_words += len(parsed.words) + parsed.n_unread
             yield parsed.words, parsed.vectors
@@ -83,16 +78,16 @@ class TextSource(VectorSource):
 
     def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
         coming: deque[Future[_Parsed]] = deque()
-        n_threads, lenient = self._reading.n_jobs, self._reading.lenient
+        n_threads = self.reading.n_jobs or available_cores()
         with (
             self._file.open() as file,
-            progress_bar(self._file.size, self._file.path.name, "B", self._reading.progress) as bar,
+            progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
             ThreadPoolExecutor(n_threads, "wefe-parse") as pool,
         ):
             file.read(self._start)
             for data in line_blocks(file, self.label, n_bytes):
                 bar.update(len(data))
-                coming.append(pool.submit(parse, data, self.dim, lenient))
+                coming.append(pool.submit(parse, data, self.dim))
                 if len(coming) > n_threads:
                     yield coming.popleft().result()
             for each in coming:
@@ -104,7 +99,7 @@ class TextSource(VectorSource):
                 f"{self.label}: the header promises {self.n_words} words, the file has "
                 f"{n_words + self.n_skipped}."
             )
-            if not self._reading.lenient:
+            if not self.reading.lenient:
                 raise ValueError(f"{message} It may be cut short.")
             self.n_skipped = max(self.n_skipped, self.n_words - n_words)
 
@@ -120,15 +115,15 @@ class _Parsed:
     n_unread: int = 0
 
 
-def _parse_block(data: bytes, dim: int, lenient: bool) -> _Parsed:
+def _parse_block(data: bytes, dim: int) -> _Parsed:
     """Parse lines: all at once if they are regular, otherwise one by one."""
     lines = data.split(b"\n")
     if not lines[-1]:
         lines.pop()
-    return _parse_regular(lines, dim) or _parse_lines(enumerate(lines), len(lines), dim, lenient)
+    return _parse_regular(lines, dim) or _parse_lines(enumerate(lines), len(lines), dim)
 
 
-def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Parsed:
+def _parse_some(firsts: Set[bytes], data: bytes, dim: int) -> _Parsed:
     """Parse lines that start with certain words, are blank or too short, and the last one."""
     lines = data.removesuffix(b"\n").split(b"\n")
     wanted: list[tuple[int, bytes]] = []
@@ -138,24 +133,19 @@ def _parse_some(firsts: Set[bytes], data: bytes, dim: int, lenient: bool) -> _Pa
         is_odd = space <= 0 or len(line) <= 2 * dim or number == len(lines)
         if is_odd or line[:space] in firsts:
             wanted.append((number - 1, line))
-    parsed = _parse_lines(wanted, len(lines), dim, lenient)
+    parsed = _parse_lines(wanted, len(lines), dim)
     parsed.n_unread = len(lines) - len(wanted)
     return parsed
 
 
 def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
     """Parse lines of a word without spaces and finite numbers; None if a line is different."""
-    words: list[bytes] = []
-    rows: list[bytes] = []
-    for line in lines:
-        space = line.find(b" ")
-        if space <= 0:
-            return None
-        # Before the first space there is the word, if the line has as many numbers as expected.
-        words.append(line[:space])
-        rows.append(line[space:] + b"\n")
+    parts = [line.rstrip(b" \r").partition(b" ") for line in lines]
+    # Before the first space there is the word, if the line has as many numbers as expected.
+    words = [word for word, _, _ in parts]
+    rows = [b" %b\n" % numbers for _, _, numbers in parts]
     vectors, letters = parse_numbers(rows, dim), b"\n".join(words)
-    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters:
+    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters or not all(words):
         return None
     try:
         return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(lines))
@@ -163,10 +153,8 @@ def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
         return None
 
 
-def _parse_lines(
-    lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int, lenient: bool
-) -> _Parsed:
-    """Parse lines one by one; the first problem ends it unless `lenient`."""
+def _parse_lines(lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int) -> _Parsed:
+    """Parse lines one by one; blank lines are left out."""
     words, rows, problems = [], [], []
     for number, line in lines:
         if not line.strip():
@@ -175,8 +163,6 @@ def _parse_lines(
             word, vector = parse_line(line, dim)
         except LineError as error:
             problems.append((number, str(error)))
-            if not lenient:
-                break
             continue
         words.append(word.decode("utf-8"))
         rows.append(vector)

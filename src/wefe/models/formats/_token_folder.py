@@ -22,7 +22,7 @@ _TABLE = re.compile(
 
 # One table that the encoder and the decoder share is often stored under several names. Where they
 # do not share, the words of the input are those of the encoder.
-_TIED_TABLES = (".shared.weight", ".encoder.embed_tokens.weight", ".decoder.embed_tokens.weight")
+_TIED = re.compile(r"\.(shared|(en|de)coder\.embed_tokens)\.weight\Z")
 
 
 @dataclass(frozen=True)
@@ -75,20 +75,20 @@ def find_files(
 ) -> tuple[Path, Path, list[str]]:
     """Find and fetch the table (safetensors), the tokenizer.json and the pooling steps of a model.
 
-    `names` are the files of the model, relative to its folder; no other file is opened, whatever
-    the model's configuration says. `fetch` returns the path of a file, given its name.
+    `names` are the files of the model, relative to its folder; no other is opened, whatever the
+    configuration says. `fetch` returns the path of a file.
     """
     modules = read_json(fetch("modules.json"), list[Module]) if "modules.json" in names else []
-    first = PurePosixPath(modules[0].path if modules else "")
-    weights = weights or _find_weights(label, names, fetch, first)
-    tokenizer, config = (
-        str(PurePosixPath(weights).with_name(name)) for name in ("tokenizer.json", "config.json")
-    )
-    if tokenizer not in names and first.name:
-        tokenizer = "tokenizer.json"
-    if tokenizer not in names:
-        raise missing(label, tokenizer, names)
+    folder = PurePosixPath(modules[0].path if modules else "")
+    weights = weights or _find_weights(label, names, fetch, folder)
+    beside = PurePosixPath(weights).with_name
+    # The tokenizer of sentence-transformers may also be in the folder of the whole model.
+    places = [str(beside("tokenizer.json")), "tokenizer.json"]
+    tokenizer = next((name for name in places if name in names), None)
+    if tokenizer is None:
+        raise missing(label, places[0], names)
     steps = [module.type.rpartition(".")[2] for module in modules[1:]]
+    config = str(beside("config.json"))
     if config in names and read_json(fetch(config), dict[str, Any]).get("normalize") is True:
         steps.append("Normalize")  # as model2vec says it
     return fetch(weights), fetch(tokenizer), steps
@@ -97,21 +97,22 @@ def find_files(
 def _find_weights(
     label: str, names: Collection[str], fetch: Callable[[str], Path], folder: PurePosixPath
 ) -> str:
-    weights, index = (str(folder / f"model.safetensors{end}") for end in ("", ".index.json"))
-    if weights not in names and index in names:
+    weights = str(folder / "model.safetensors")
+    if weights in names:
+        return weights
+    paths = map(PurePosixPath, names)
+    others = [str(each) for each in paths if each == folder / f"{each.stem}.safetensors"]
+    if (index := f"{weights}.index.json") in names:
         shards = read_json(fetch(index), _Index).weight_map
         weights = str(folder / shards[choose_table(f"{label}: {index}", shards)])
-    elif weights not in names:
-        here = [each for each in map(PurePosixPath, names) if each.parent == folder]
-        others = [str(each) for each in here if each.suffix == ".safetensors"]
-        weights = others[0] if len(others) == 1 else weights
+    elif len(others) == 1:
+        weights = others[0]
     if weights not in names:
         raise missing(label, weights, names)
     return weights
 
 
 def missing(label: str, wanted: str, names: Iterable[str]) -> ValueError:
-    """Say which file a model lacks, and how to get it."""
     return ValueError(
         f"{label}: expected {wanted}; found {_some(names)}. A pickle (pytorch_model.bin) is never "
         "opened, as it can run code. transformers writes what is read here: AutoModel and "
@@ -124,14 +125,9 @@ def choose_table(label: str, names: Iterable[str]) -> str:
     """Return the name of the tensor with a vector per token; refuse an ambiguous model."""
     names = list(names)
     candidates = [name for name in names if _TABLE.fullmatch(name)]
-    if len(candidates) == 1:
-        return candidates[0]
-    for table in _TIED_TABLES:
-        for name in candidates:
-            stem = f".{name}".removesuffix(table)
-            tied = {(stem + other)[1:] for other in _TIED_TABLES}
-            if f".{name}".endswith(table) and tied.issuperset(candidates):
-                return name
+    if len({_TIED.sub("", f".{name}") for name in candidates}) == 1:
+        # By the alphabet, 'shared' comes after 'encoder', and that after 'decoder'.
+        return max(candidates)
     raise ValueError(
         f"{label}: expected one table with a name like {_TABLE.pattern}; found "
         f"{_some(candidates or names)}. Save the table that you mean in a file of its own."

@@ -17,7 +17,7 @@ from wefe._checks import check_choice, import_library
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
-from wefe.models.formats._safetensors import bfloat16_to_float32, read_header
+from wefe.models.formats._safetensors import Tensor, bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource
 from wefe.models.formats._token_folder import choose_table, find_local_files
 
@@ -50,12 +50,12 @@ class _Words:
     """The tokens of words as inside a sentence.
 
     If the tokenizer writes the preceding space into the token, a space is added, so that 'he' is
-    the token of ' he' and not the end of 'the'. Words in scripts without spaces get none. In a
-    `static` table (model2vec), words are tokenized as they are, and unknown tokens are left out.
+    the token of ' he' and not the end of 'the', except in scripts without spaces. In a `static`
+    table (model2vec), words are tokenized as they are, and unknown tokens are left out.
     """
 
     def __init__(self, tokenizer: Tokenizer, static: bool) -> None:
-        self._tokenizer, self._static = tokenizer, static
+        self._tokenizer = tokenizer
         tokenizer.no_padding()
         tokenizer.no_truncation()
         if getattr(tokenizer.model, "dropout", None):
@@ -68,7 +68,10 @@ class _Words:
             for token, entry in self._added.items()
             if entry.special or _PLACEHOLDER.fullmatch(entry.content)
         } - {self._unknown}
+        # What no other word is built from.
+        self._refused = self._special if static else self._special | {self._unknown}
         self._space = "" if static or not marks_spaces(tokenizer) else " "
+        self._unspaced = re.compile(r"(?!)") if static else UNSPACED
         self._lone_spaces = {self.vocabulary.get(mark) for mark in SPACES}
 
     def of_one_token(self) -> dict[str, int]:
@@ -98,9 +101,8 @@ class _Words:
         return sorted({*times} - unclear - self._special - bytes_ - {self._unknown})
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
-        """Return the tokens of each word."""
-        bare = [not self._static and UNSPACED.match(word) is not None for word in words]
-        texts = [word if b else self._space + word for word, b in zip(words, bare, strict=True)]
+        bare = [self._unspaced.match(word) is not None for word in words]
+        texts = [self._space * (not b) + word for word, b in zip(words, bare, strict=True)]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         ids = [each.ids for each in encoded]
         # Some tokenizers put a space before every text. Inside a sentence it is not there.
@@ -115,20 +117,21 @@ class _Words:
         if not word.strip() or re.search("[\ud800-\udfff]", word):
             return []
         tokens = self._encode([word])[0]
-        known = [token for token in tokens if token != self._unknown]
-        is_built = self._static or len(known) == len(tokens)
-        return known if is_built and self._special.isdisjoint(known) else []
+        if not self._refused.isdisjoint(tokens):
+            return []
+        return [token for token in tokens if token != self._unknown]
 
 
 class TokenVectors(StoredVectors):
     """Words that are exactly one token, and vectors built from subwords for the others.
 
     `table` has floating-point numbers, int8, or raw bfloat16 (uint16). `policy` decides about words
-    of several tokens, as `Subwords` says. Means ignore unknown tokens in a `static` table
-    (model2vec); otherwise a word with an unknown token has no vector. `mapping` and `weights` have
-    the row of each token and a factor for it. `normalize` scales vectors to unit length after the
-    mean.
+    of several tokens. Means ignore unknown tokens in a `static` table (model2vec); otherwise a word
+    with an unknown token has no vector. `mapping` and `weights` have the row of each token and a
+    factor for it. `normalize` scales vectors to unit length after the mean.
     """
+
+    knows_subwords = True
 
     def __init__(
         self,
@@ -145,11 +148,11 @@ class TokenVectors(StoredVectors):
         check_choice("subwords", policy, get_args(Subwords))
         self._words = _Words(tokenizer, static)
         n_tokens = max(self._words.vocabulary.values(), default=-1) + 1
-        rows = np.arange(n_tokens) if mapping is None else mapping
-        factors = np.ones(n_tokens) if weights is None else weights
-        if min(len(rows), len(factors)) < n_tokens or not 0 <= rows.min() <= rows.max() < len(
-            table
-        ):
+        numbered = table if mapping is None else mapping
+        # No array is made for as many tokens as a damaged tokenizer may have.
+        sizes = [len(part) for part in (numbered, weights) if part is not None]
+        rows = np.array([0] if mapping is None else mapping)
+        if min(sizes) < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
             raise ValueError(
                 f"{label}: the table, of shape {table.shape}, its mapping and weights do not fit a "
                 f"tokenizer of {n_tokens:,} tokens. Use the one that was saved with the table."
@@ -162,10 +165,6 @@ class TokenVectors(StoredVectors):
         words = self._words.of_one_token()
         self.key_to_index = dict(zip(words, range(len(words)), strict=True))
         self._tokens = np.array(list(words.values()), dtype=np.intp)
-
-    @property
-    def knows_subwords(self) -> bool:
-        return True
 
     def has_subwords(self, word: str) -> bool:
         return self.policy != "refuse" and bool(self._words.tokens_of(word))
@@ -200,10 +199,7 @@ class TokenVectors(StoredVectors):
 
 
 def marks_spaces(tokenizer: Tokenizer) -> bool:
-    """Tell whether a word needs a preceding space to be tokenized as inside a sentence.
-
-    That is not so if the tokenizer adds the space itself or drops spaces.
-    """
+    """Tell whether a tokenizer keeps the space before a word, and does not add it itself."""
 
     def first_letter(text: str) -> str:
         if tokenizer.normalizer is not None:
@@ -227,8 +223,8 @@ def _unknown_id(tokenizer: Tokenizer) -> int | None:
 def open_token_table(path: Path, reading: Reading) -> TableSource:
     """Open a safetensors file with its tokenizer.json beside it, or the folder of a model.
 
-    By default, words of several subwords are means for model2vec and StaticEmbedding, as their own
-    libraries define them, and have no vector for language models.
+    Words of several subwords are means for model2vec and StaticEmbedding, as their own libraries
+    define them, and have no vector for language models.
     """
     root, (weights, tokenizer, steps) = find_local_files(path)
     tensors, _ = read_header(weights)
@@ -236,27 +232,16 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
     name = choose_table(str(weights), tables)
     static = name in ("embeddings", "embedding.weight")
     # model2vec rounds to int8 and reads the integers as numbers.
-    dtypes = ["F64", "F32", "F16", "BF16"] + ["I8"] * static
-    if tensors[name].dtype not in dtypes:
-        raise ValueError(
-            f"{weights}: expected numbers of {', '.join(dtypes)} in the table {name!r}; found "
-            f"{tensors[name].dtype}. Use the model in another precision."
-        )
-    parts = {key: tensors[key] for key in {*_EXTRAS} & {*tensors} if name == "embeddings"}
-    for key, tensor in parts.items():
-        if not str(tensor.dtype).startswith(_EXTRAS[key]) or len(tensor.shape) != 1:
-            raise ValueError(
-                f"{weights}: expected {key!r} to be of one dimension and of "
-                f"{' or '.join(_EXTRAS[key])}; found {tensor.dtype} of shape {tensor.shape}."
-            )
+    table = _array(weights, tensors[name], 2, ["F64", "F32", "F16", "BF16"] + ["I8"] * static)
+    extras = {*_EXTRAS} & {*tensors} if name == "embeddings" else ()
     tokens = TokenVectors(
-        tensors[name].array,
+        table,
         _read_tokenizer(tokenizer),
         reading.subwords or ("mean" if static else "refuse"),
         static=static,
         normalize=static and "Normalize" in steps,
         label=str(path),
-        **{key: tensor.array[:] for key, tensor in parts.items()},
+        **{key: _array(weights, tensors[key], 1, _EXTRAS[key])[:] for key in extras},
     )
     layers = ["the layers of a language model (wefe.contextual.load_encoder runs them)"]
     left_out = sorted({*steps} - {"Normalize"}) if static else layers
@@ -266,6 +251,16 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
         *(path, len(tokens), name, tokens.policy, ", ".join(left_out) or "nothing"),
     )
     return TableSource(tokens, str(path), _name_of(path, root), subwords=tokens.policy != "refuse")
+
+
+def _array(path: Path, tensor: Tensor, n_dims: int, dtypes: Sequence[str]) -> FileArray:
+    if not str(tensor.dtype).startswith(tuple(dtypes)) or len(tensor.shape) != n_dims:
+        raise ValueError(
+            f"{path}: expected numbers of {', '.join(dtypes)} in {n_dims} dimensions in the tensor "
+            f"{tensor.name!r}; found {tensor.dtype} of shape {tensor.shape}. Use the model in "
+            "another precision."
+        )
+    return tensor.array
 
 
 def _name_of(path: Path, root: Path) -> str:

@@ -19,7 +19,7 @@ from wefe.models.formats._bytes import (
     check_promise,
 )
 from wefe.models.formats._sniff import parse_header
-from wefe.models.formats._source import Reading, VectorSource, select
+from wefe.models.formats._source import Reading, VectorSource
 
 _SPACE = ord(" ")
 
@@ -28,7 +28,7 @@ class Word2VecBinarySource(VectorSource):
     """A word2vec binary file; its header must not promise more than the file can hold."""
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
-        self._file, self._reading = file, reading
+        self._file, self.reading = file, reading
         self.label, self.name = file.label, file.name
         head = file.head()
         header = parse_header(head)
@@ -43,21 +43,17 @@ class Word2VecBinarySource(VectorSource):
         if self._size > MAX_RECORD_BYTES:
             raise ValueError(f"{self.label}: the header promises {self.dim} dims, too many.")
 
-    def blocks(self) -> Iterator[Block]:
-        for first, data, words in self._records():
-            yield self._block(first, data, words, range(len(words)))
-
-    def select(self, words: frozenset[str]) -> Block:
-        """Jump from word to word and read only the vectors of `words`."""
-        wanted = {word.encode("utf-8", "surrogatepass") for word in words}
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Jump from word to word; with `words`, read only their vectors."""
+        wanted = {word.encode("utf-8", "surrogatepass") for word in words or ()}
         # A line end may stand before each word, as the original tool writes them.
         wanted |= {b"\n" + word for word in wanted}
-        blocks = (
-            self._block(first, data, here, [n for n, word in enumerate(here) if word in wanted])
-            for first, data, here in self._records()
-            if not wanted.isdisjoint(here)
-        )
-        return select(blocks, words, self.dim)
+        for first, data, here in self._records():
+            if words is None:
+                yield self._block(first, data, here, range(len(here)))
+            elif not wanted.isdisjoint(here):
+                rows = [row for row, word in enumerate(here) if word in wanted]
+                yield self._block(first, data, here, rows)
 
     def _block(self, first: int, data: bytes, words: list[bytes], rows: Sequence[int]) -> Block:
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
@@ -72,7 +68,7 @@ class Word2VecBinarySource(VectorSource):
         good = []
         for place, (row, word) in enumerate(zip(rows, chosen, strict=True)):
             if problem := _problem(word, finite[place]):
-                self.skip_or_raise(f"word {first + row}", problem, self._reading.lenient)
+                self.skip_or_raise(f"word {first + row}", problem)
             else:
                 good.append(place)
         return [chosen[place].decode("utf-8") for place in good], vectors[good]
@@ -88,7 +84,7 @@ class Word2VecBinarySource(VectorSource):
         record = re.compile(rb"([^ ]{0,%d}) .{%d}|.+" % (MAX_WORD_BYTES, size), re.DOTALL)
         longest = MAX_WORD_BYTES + 1 + size
         number, offset, rest = 1, self._start, b""
-        file, show = self._file, self._reading.progress
+        file, show = self._file, self.reading.progress
         with file.open() as opened, progress_bar(file.size, file.path.name, "B", show) as bar:
             opened.read(self._start)
             while piece := opened.read(READ_BYTES):
@@ -103,18 +99,19 @@ class Word2VecBinarySource(VectorSource):
                 yield number, data, words
                 number, rest = number + len(words), data[_used(words, size) :]
                 offset += len(data) - len(rest)
-                if number <= n_words and len(rest) >= longest:
+                if number > n_words:
+                    if rest.strip():
+                        raise ValueError(
+                            f"{self.label}: the header promises {n_words} words of {self.dim} "
+                            f"dims, but there is more after byte {offset:,}."
+                        )
+                    rest = b""
+                elif len(rest) >= longest:
                     raise ValueError(
                         f"{self.label}, byte {offset:,}: expected word {number} of {n_words}, a "
                         f"space and {self.dim} numbers, found {rest[:40]!r}."
                     )
-                if number > n_words and rest.strip():
-                    raise ValueError(
-                        f"{self.label}: the header promises {n_words} words of {self.dim} dims, "
-                        f"but there is more after byte {offset:,}."
-                    )
-                rest = rest if number <= n_words else b""
-        if number <= n_words and not self._reading.lenient:
+        if number <= n_words and not self.reading.lenient:
             raise ValueError(
                 f"{self.label} is cut short in word {number} of {n_words}, after byte {offset:,}."
             )

@@ -1,7 +1,4 @@
-"""Write word2vec text and binary, GloVe text, and gensim's own files.
-
-Each writer takes blocks, so memory is bounded, and replaces the file only when it is complete.
-"""
+"""Write word2vec text and binary, GloVe text, and gensim's own files, in bounded memory."""
 
 from __future__ import annotations
 
@@ -33,6 +30,7 @@ logger = logging.getLogger(__name__)
 
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
+_BY_SUFFIX = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
 
 _PACKERS: dict[str, Callable[[Any], Any]] = {
     # No name and time, so that the same model gives the same bytes.
@@ -58,9 +56,7 @@ def save_table(
     name: str = "",
     progress: bool = True,
 ) -> None:
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a path; got {found(path)}.")
-    chosen, wv = format_of(Path(path), format), getattr(table, "wv", table)
+    chosen, wv = format_of(path, format), getattr(table, "wv", table)
     if table.requested is not None:
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
@@ -78,10 +74,7 @@ def save_table(
 
 
 def write_blocks(path: str | os.PathLike[str], task: Writing) -> None:
-    """Write blocks of different words and their vectors; `path` is replaced only on success.
-
-    The suffixes '.gz', '.bz2' and '.xz' compress text and word2vec binary.
-    """
+    """Write blocks of different words and their vectors; `path` is replaced only on success."""
     function(BY_NAME[task.format].writer or "")(path, task)
 
 
@@ -146,8 +139,7 @@ def _keyed_vectors() -> Any:
 def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
     """Write gensim vectors as their `save` writes to an open file.
 
-    Given a name, `save` puts large arrays into more files, which one renaming cannot replace. It is
-    not called because it stores the name of the (temporary) file in the vectors.
+    Given a name, `save` puts large arrays into more files, which one renaming cannot replace.
     """
     whole = copy.copy(vectors)
     # Lengths that were cached before the vectors were changed from outside would stay wrong.
@@ -164,14 +156,16 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
         pickle.dump(whole, file, protocol=5)
 
 
-def format_of(path: Path, format: str | None) -> str:  # noqa: A002
+def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa: A002
     """Return the requested format, or the format of a suffix."""
+    if not isinstance(path, str | os.PathLike):
+        raise TypeError(f"path must be a path; got {found(path)}.")
+    path = Path(path)
     packed = path.suffix.lower() in _PACKERS
     if format is None:
-        by_suffix = {s: row.name for row in reversed(FORMATS) if row.writer for s in row.suffixes}
         suffix = Path(path.stem if packed else path).suffix.lower()
         what = f"the suffix of {path.name!r}, unless format is given,"
-        format = by_suffix[check_choice(what, suffix, by_suffix)]  # noqa: A001
+        format = _BY_SUFFIX[check_choice(what, suffix, _BY_SUFFIX)]  # noqa: A001
     check_choice("format", format, WRITTEN)
     if packed and not BY_NAME[format].packed:
         raise ValueError(
