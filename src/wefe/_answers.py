@@ -186,7 +186,7 @@ def _at_once(
     for each in every:
         # Not inherited, because a subclass may have another formula.
         if vars(type(each.metric)).get("scores_many_models") and each.metric.accepts(query):
-            own, lookup = each.metric.with_params(**each.options[0])
+            own, lookup = each.metric._with_params(**each.options[0])
             if not own._asks_more():
                 plain.append((each.number, own))
     for members, embedded in embed_models(models, query, lookup) if plain else ():

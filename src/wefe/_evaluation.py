@@ -47,7 +47,7 @@ class Evaluation:
         self.prefix = model.vocab_prefix or ""
         self.can_repeat = not has_own_run_query(metric)
         if self.can_repeat:
-            own, lookup = metric.with_params(**self.params)
+            own, lookup = metric._with_params(**self.params)
             prepared = own._prepare(query, model, lookup)
             self.metric, embedded, self.targets, self.attributes, reason = prepared
             self.paired = bool(self.metric.pairs_targets)

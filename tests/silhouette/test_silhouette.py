@@ -159,7 +159,7 @@ def literal_curves(metric, query, model, vary, n_runs, per_list, seed, params):
     embedded = embed_query(model, query, lost_vocabulary_threshold=1.0)
     sets = {"targets": embedded.targets, "attributes": embedded.attributes}
     growing = [list(part.words) for part in sets[vary]]
-    paired = vary == "targets" and metric.with_params(**params)[0].pairs_targets
+    paired = vary == "targets" and metric._with_params(**params)[0].pairs_targets
     curves = []
     for run in range(n_runs):
         shuffled = [

@@ -380,7 +380,7 @@ def audit_query(
         )
     epsilon = check_share("epsilon", epsilon)
     significance = check_share("significance", significance)
-    weat, lookup = WEAT().with_params(**{**_TEST, **params})
+    weat, lookup = WEAT()._with_params(**{**_TEST, **params})
     embedded = embed_query(model, query, **lookup)
     if embedded.nan_reason is not None:
         raise UnanswerableError(

@@ -72,7 +72,7 @@ def _found(
     metric: BaseMetric, query: Query, model: WordEmbeddingModel, params: Mapping[str, Any]
 ) -> Iterator[AuditWarning]:
     lookup = without_log({key: params[key] for key in Lookup.__annotations__ if key in params})
-    relevant = metric.with_params(**params)[0].audit_findings
+    relevant = metric._with_params(**params)[0].audit_findings
     own: dict[str, Any] = {"calculate_p_value": False, "p_value_method": "approximate"}
     if isinstance(metric, WEAT):
         own |= {key: value for key, value in params.items() if hasattr(WEAT, key)}

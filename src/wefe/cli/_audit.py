@@ -359,7 +359,7 @@ def _study_sets(
         new = {query.query_name: query for query in each.queries if query.query_name not in known}
         known.update(new)
         own = {
-            name: {**given, **as_metric(name).params_for_unpaired(given, each.name, each.paired)}
+            name: {**given, **as_metric(name)._params_for_unpaired(given, each.name, each.paired)}
             for name, given in params.items()
         }
         # Another query set may be measurable.

@@ -195,7 +195,7 @@ class CEAT(BaseMetric):
     def _tested(self, measured: Measurement, *sides: Sequence[WordSet]) -> Measurement:  # noqa: ARG002
         return measured  # it has the p-value of its random-effects model
 
-    def report_params(
+    def _report_params(
         self,
         own: Mapping[str, Any],  # noqa: ARG002
         random_state: int,

@@ -85,7 +85,7 @@ def assert_bias(
     opened = _open(model, asked.queries)
     instance = as_metric(metric)
     lookup = {"preprocessors": [{}, {"lowercase": True}]}
-    params = lookup | instance.report_params(params, 0, "two-sided") | params
+    params = lookup | instance._report_params(params, 0, "two-sided") | params
     if least_p and not params.get("calculate_p_value"):
         name = instance.metric_short_name
         raise ValueError(f"{name} computes no p-value by default; pass calculate_p_value=True.")

@@ -307,7 +307,7 @@ class BaseMetric:
         return result
 
     def _result(self, query: Query, model: WordEmbeddingModel, **params: Any) -> MetricResult:
-        own, lookup = self.with_params(**params)
+        own, lookup = self._with_params(**params)
         metric, embedded, targets, attributes, reason = own._prepare(query, model, lookup)
         sides = targets, attributes
         measured = metric._undefined(reason) if reason else metric._measure(*sides)
@@ -324,19 +324,8 @@ class BaseMetric:
             measured.warnings,
         )
 
-    def with_params(self, **params: Any) -> tuple[Self, Lookup]:
-        """Split parameters of `run_query` into those of the metric and those of the look-up.
-
-        Parameters
-        ----------
-        **params
-            Keyword arguments as for `run_query`.
-
-        Returns
-        -------
-        (BaseMetric, dict)
-            The metric with these parameters, a copy if there are any, and the look-up options.
-        """
+    def _with_params(self, **params: Any) -> tuple[Self, Lookup]:
+        """Split parameters of `run_query`: a metric that has its own ones, and look-up options."""
         known = hints_of(type(self))
         lookup = {name: params.pop(name) for name in Lookup.__annotations__ if name in params}
         if unknown := [name for name in params if name not in known]:
@@ -386,7 +375,7 @@ class BaseMetric:
             check_query(query)
         known = (*hints_of(type(self)), *Lookup.__annotations__)
         own = {name: value for name, value in params.items() if name in known}
-        metric, lookup = self.with_params(**own)
+        metric, lookup = self._with_params(**own)
         return metric._scale(query, lookup)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
@@ -443,24 +432,12 @@ class BaseMetric:
             f"{type(self).__name__} exchanges the words of pairs, so it must define _pair_values."
         )
 
-    def report_params(
+    def _report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
     ) -> dict[str, Any]:
         """Return the default parameters of `wefe measure` and of studies for this metric.
 
-        Parameters
-        ----------
-        own : mapping
-            The user's parameters, which take precedence.
-        random_state : int
-            Seed.
-        p_value_test_type : str
-            Side of the permutation test.
-
-        Returns
-        -------
-        dict
-            Parameters of `run_query`.
+        `own` are the user's parameters, which take precedence.
         """
         if self.null_exchange is None or self.needs_vocabulary:
             return {}
@@ -471,24 +448,12 @@ class BaseMetric:
             "random_state": random_state,  # for sets so large that random splits are drawn
         }
 
-    def params_for_unpaired(
+    def _params_for_unpaired(
         self, own: Mapping[str, Any], queries: str, paired: bool | None
     ) -> dict[str, Any]:
         """Return, and log, the parameters that a metric of pairs needs for unpaired target words.
 
-        Parameters
-        ----------
-        own : mapping
-            The user's parameters.
-        queries : str
-            Name of the queries in messages.
-        paired : bool or None
-            Whether words at the same position form pairs; None if unknown.
-
-        Returns
-        -------
-        dict
-            Parameters of `run_query`; empty if none are needed or none help.
+        `own` are the user's parameters. `paired` is None if it is unknown whether words form pairs.
         """
         if self.if_unpaired is None or paired is not False:
             return {}

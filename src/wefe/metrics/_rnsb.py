@@ -199,7 +199,7 @@ class RNSB(BaseMetric):
         sizes = distinct_sizes(None if query is None else query.target_sets, lookup)
         return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
 
-    def report_params(
+    def _report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: str
     ) -> dict[str, Any]:
         # With a single training, a random hold-out only adds noise.

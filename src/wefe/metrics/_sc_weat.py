@@ -120,12 +120,12 @@ class SCWEAT(BaseMetric):
     reduce: Literal["mean", "mean_abs"] = "mean"
     ddof: Ddof = 0
 
-    def report_params(
+    def _report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
     ) -> dict[str, Any]:
         # Every word is tested, which takes long.
         asked = own.get("calculate_p_value", False)
-        return super().report_params(own, random_state, p_value_test_type) if asked else {}
+        return super()._report_params(own, random_state, p_value_test_type) if asked else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = largest_effect_size(

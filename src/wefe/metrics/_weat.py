@@ -208,10 +208,10 @@ class WEAT(BaseMetric):
         # An effect size is a share of the deviation; it does not grow with the attribute sets.
         return frozenset(of_both | _FINDINGS_OF_EFFECT_SIZES)
 
-    def report_params(
+    def _report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: TestType
     ) -> dict[str, Any]:
-        params = super().report_params(own, random_state, p_value_test_type)
+        params = super()._report_params(own, random_state, p_value_test_type)
         return {"return_effect_size": self.return_effect_size, **params}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:

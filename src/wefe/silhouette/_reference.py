@@ -407,7 +407,7 @@ def _steady(metric: AnyMetric) -> BaseMetric:
     """Return a metric; RNSB without its random hold-out, unless it is an instance."""
     instance = as_metric(metric)
     if instance is not metric and "holdout" in instance.subset_params:
-        return instance.with_params(holdout=False)[0]
+        return instance._with_params(holdout=False)[0]
     return instance
 
 

@@ -481,7 +481,7 @@ def _checked_metrics(metrics: object, metric_params: object, scales: object) -> 
     for metric in instances:
         own, scale = params.get(type(metric), {}), ranges.get(type(metric), {})
         if not has_own_run_query(metric):
-            metric.with_params(**own)
+            metric._with_params(**own)
         declared = metric.scale(**{**metric.subset_params, **own})
         check_known("scales", scale, ("value_range", "no_bias_value"))
         scale_with(declared, **scale)

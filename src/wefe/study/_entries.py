@@ -389,7 +389,7 @@ class MetricEntry(Part):
         """Return the parameters for `run_query`, including those that a study sets."""
         # P-values are exact, and random methods are seeded.
         metric = as_metric(self.metric)
-        return {**metric.report_params(self.params, random_state, "two-sided"), **self.params}
+        return {**metric._report_params(self.params, random_state, "two-sided"), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
         """Return the path of the sentences; None for metrics that need none."""

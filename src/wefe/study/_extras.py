@@ -236,7 +236,7 @@ class SilhouetteEntry(Part):
         if self.metric == "weat-es":
             defaults = {"return_effect_size": True}
         elif self.metric == "rnsb":
-            defaults = as_metric("rnsb").report_params(self.params, random_state, "two-sided")
+            defaults = as_metric("rnsb")._report_params(self.params, random_state, "two-sided")
         return {**defaults, **self.params}
 
     def pick(self, queries: Sequence[Query]) -> list[Query]:

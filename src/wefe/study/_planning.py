@@ -173,7 +173,7 @@ class Planner:
             others = [query for query in part.queries if not metric.subqueries(query)]
             # A metric of word pairs needs target sets whose i-th words are pairs.
             paired = self._paired.get(part.name)
-            unpaired = as_metric(entry.metric).params_for_unpaired(entry.params, part.name, paired)
+            unpaired = as_metric(entry.metric)._params_for_unpaired(entry.params, part.name, paired)
             params = {**self._lookup, **unpaired, **entry.run_params(declared.random_state)}
             for query in unique_queries(fitting) + others:
                 identity = {**about, "query": self._known(query), "params": params}
