@@ -140,7 +140,7 @@ class WordEmbeddingModel:
 
     @property
     def held(self) -> Held:
-        """Where the vectors are: 'selected', 'mapped' or 'memory', as in :func:`load`."""
+        """Storage: 'selected', 'mapped' or 'memory', as in :func:`wefe.models.load`."""
         return self.table.held
 
     @property
