@@ -163,6 +163,7 @@ def load(
     >>> load("demo")
     <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
     """
+    _check_hold(hold, words)
     opened = open_cut(
         *(source, limit, lowercase, keep, min_count, counts, revision, token),
         on_error=on_error,
@@ -533,16 +534,19 @@ def _read_counts(path: Path) -> dict[str, int]:
     return counts
 
 
-def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
+def _check_hold(hold: object, words: object) -> None:
     _optional(check_choice, "hold", hold, ("selected", "mapped", "memory"))
+    if hold == "selected" and words is None:
+        raise ValueError("hold='selected' needs the words to read: words=[...].")
+
+
+def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:
     table, label = opened.table, opened.source.label
     if hold == "mapped" and getattr(table, "held", None) != "mapped":
         raise ValueError(
             f"{label} cannot be mapped, or not with another vocabulary. Convert it once: "
             "wefe.convert(source, 'vectors.safetensors'), or 'wefe convert'."
         )
-    if hold == "selected" and requested is None:
-        raise ValueError("hold='selected' needs the words to read: words=[...].")
     if table is None or hold == "selected":
         return opened.collect(None if hold == "memory" else requested)
     if hold == "memory":

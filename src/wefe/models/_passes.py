@@ -76,8 +76,8 @@ def plain_rows(model: WordEmbeddingModel, n_words: int | None = None) -> tuple[R
     pattern = re.compile(re.escape(model.vocab_prefix or "") + _PLAIN)
     last = len(model.vocab) if n_words is None else n_words
     vocab = model.vocab.items()
-    found = {row: pattern.fullmatch(word) for word, row in vocab if row < last}
-    plain = {row: match[1] for row, match in found.items() if match}
+    matches = ((row, pattern.fullmatch(word)) for word, row in vocab if row < last)
+    plain = {row: match[1] for row, match in matches if match}
     lower = [row for row, word in plain.items() if word == word.lower()]
     # A vocabulary in upper case has no lower-case words to prefer.
     enough = len(lower) * 10 >= len(plain)

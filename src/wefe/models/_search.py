@@ -114,7 +114,7 @@ def search(
 
     `n_words` restricts the search to the first rows. Missing neighbours get row -1 and cosine -inf.
     """
-    n_words = min(n_words or len(table), len(table))
+    n_words = len(table) if n_words is None else min(n_words, len(table))
     rows = np.full((len(queries), k), -1, dtype=np.int64)
     cosines = np.full((len(queries), k), -np.inf)
     find: Callable[..., Rows] = _scan

@@ -304,9 +304,10 @@ class WordEmbeddingModel:
                     f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as "
                     f"the model has them; got {embedding.dtype} of shape {embedding.shape}."
                 )
-        self._check_writeable()
-        # A copy: the vectors may be rows of this model.
-        self._write(rows, np.array(embeddings).reshape(-1, self.dim))
+        if rows:
+            self._check_writeable()
+            # A copy: the vectors may be rows of this model.
+            self._write(rows, np.array(embeddings))
 
     def save(
         self,

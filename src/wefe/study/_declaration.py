@@ -314,7 +314,7 @@ def _without_weight(study: Declaration) -> Iterator[Problem]:
         asked = {
             position: entry.weight
             for position, entry in enumerate(study.queries)
-            if entry.label in (metric.queries or [entry.label])
+            if metric.queries is None or entry.label in metric.queries
         }
         if set(asked.values()) == {0}:
             text = f"is 0 for every query set of {metric.label}; give at least one a weight above 0"

@@ -314,11 +314,8 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
             bias = (totals["score"] - totals["best"]).abs()
             tables.append(totals.assign(table="aggregated", query_set=place, bias=bias))
         ranks = results.rankings(place).loc[models].rank(method=ties).rename_axis("model_name")
-        tables.append(
-            ranks.melt(var_name="metric", value_name="score", ignore_index=False)
-            .reset_index()
-            .assign(table="ranks", query_set=place)
-        )
+        ranked: Any = ranks.rename_axis(columns="metric").unstack()
+        tables.append(ranked.rename("score").reset_index().assign(table="ranks", query_set=place))
     rows = measured(results).to_dict("records")
     rows += [
         row for table in tables for row in table.to_dict("records") if row["model_name"] in models
@@ -469,7 +466,11 @@ def _settings_of(results: StudyResults, shared: Collection[str]) -> dict[str, st
     parts = {f"aggregation: {name}": value for name, value in settings["aggregation"].items()}
     parts |= {f"external: {column['name']}": column for column in settings["external"]}
     parts |= {f"weight: {part.name}": part.weight for part in sets if part.name in shared}
-    return {name: json.dumps(value, ensure_ascii=False) for name, value in parts.items()}
+    return {
+        name: json.dumps(value, ensure_ascii=False, sort_keys=True)
+        for name, value in parts.items()
+        if value is not None
+    }
 
 
 # Readable tables
@@ -541,7 +542,7 @@ def markdown_text(value: Any) -> str:
     if pd.isna(value) is True:
         return ""
     if isinstance(value, bool | np.bool_):
-        return ("no", "yes")[int(value)]
+        return {True: "yes", False: "no"}[bool(value)]
     if isinstance(value, int | float | np.number):
         return f"{value:.4g}"
     words = plain(str(value)).split(" ")

@@ -125,7 +125,8 @@ class _OpenedEntry(Part):
         if path is None:
             return None
         files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))
-        files += (Path(other) for key in self.paths[:0:-1] if (other := getattr(self, key)))
+        others = (getattr(self, key, None) for key in ("vocabulary", "counts"))
+        files += [Path(other) for other in others if other]
         found = [(file, os.stat(file)) for file in files if file.is_file()]
         return [[str(file), at.st_size, at.st_mtime_ns, at.st_ino] for file, at in found]
 
@@ -142,7 +143,8 @@ def _with_siblings(path: Path) -> Iterator[Path]:
         stem, suffix = os.path.splitext(name)
         of_npy = path.suffix in (".npy", ".npz") and suffix in _OF_NPY
         if (
-            f"{name}.".startswith(f"{path.name}.")
+            name == path.name
+            or name.startswith(f"{path.name}.")
             or (path.suffix == ".safetensors" and name in _OF_SAFETENSORS)
             or (of_npy and stem in (path.stem, "vocab", "vocabulary", "words"))
         ):

@@ -26,15 +26,22 @@ def completed(
     """
     free = list(executors()) if calls else []
     running: dict[Future[Any], tuple[Any, Executor]] = {}
+
+    def start(executor: Executor) -> None:
+        label, *call = calls.popleft()
+        running[executor.submit(*call)] = label, executor
+
     while calls or running:
         while calls and free:
-            label, *call = calls.popleft()
-            executor = free.pop()
-            running[executor.submit(*call)] = label, executor
+            start(free.pop())
         for future in wait(running, return_when=FIRST_COMPLETED).done:
             label, executor = running.pop(future)
-            free.append(executor)
+            n_calls = len(calls)
             yield label, future
+            if len(calls) > n_calls:
+                start(executor)
+            else:
+                free.append(executor)
 
 
 def executors_of(

@@ -196,7 +196,13 @@ def check(
     flags = {"allow_new": allow_new, "allow_gone": allow_gone, "allow_nan": allow_nan}
     for name, flag in flags.items():
         check_bool(name, flag)
-    check_results(results=results, baseline=results if baseline is None else baseline)
+    check_results(results=results)
+    if baseline is not None:
+        check_results(baseline=baseline)
+    if max_bias is not None and not isinstance(max_bias, Mapping):
+        raise TypeError(
+            f"max_bias must be a dict, for example {{'weat-es': 0.5}}; got {found(max_bias)}."
+        )
     declared = results.plan.settings["limits"]
     if max_increase is None and (not max_bias or baseline is not None):
         max_increase = declared["max_increase"]
@@ -246,10 +252,6 @@ def checked_increase(
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
     limits: dict[str, float] = {}
     names = {name: name for metric in plan.metrics for name in (metric.label, metric.metric)}
-    if not isinstance(max_bias, Mapping):
-        raise TypeError(
-            f"max_bias must be a dict, for example {{'weat-es': 0.5}}; got {found(max_bias)}."
-        )
     for name, limit in max_bias.items():
         most = check_number(f"the limit of {name!r}", limit, 0)
         labels = [
@@ -290,13 +292,13 @@ def limits_of_rankings(
 
 def check_each(scores: pd.DataFrame, most: float) -> list[str | None]:
     """Return, for each score of a table with 'bias', why it exceeds a limit, or None."""
-    rows = scores.assign(status="done", unit="each")
-    return [_limited(rows.iloc[[at]], most)["reason"] for at in range(len(rows))]
+    rows = scores.assign(status="done", unit="each").to_dict("records")
+    return [_limited([row], most)["reason"] for row in rows]
 
 
 # What is checked
 
-_Row: TypeAlias = dict[str, Any]
+_Row: TypeAlias = dict[Any, Any]
 
 
 def _matched(
@@ -324,6 +326,18 @@ def _without_nan(rows: pd.DataFrame) -> pd.DataFrame:
     return rows[kept | ~remains]
 
 
+def _units(scores: pd.DataFrame) -> dict[Any, list[_Row]]:
+    """Group the scores whose mean is checked; in Python, as there may be a group per score."""
+    units: dict[Any, list[_Row]] = {}
+    for row in scores.to_dict("records"):
+        units.setdefault(tuple(row[name] for name in _UNIT), []).append(row)
+    return units
+
+
+def _mean(rows: list[_Row], name: str = "bias") -> float:
+    return fmean(row[name] for row in rows)
+
+
 def _judged(
     scores: pd.DataFrame,
     limits: Mapping[str, float],
@@ -331,7 +345,7 @@ def _judged(
     allow_new: bool,
 ) -> Iterator[_Row]:
     """Yield one row per limit on the mean of some scores."""
-    for place, unit in scores.groupby(_UNIT, sort=False):
+    for place, unit in _units(scores).items():
         names = _names(place)
         if names["metric"] in limits:
             yield names | _limited(unit, limits[names["metric"]])
@@ -343,23 +357,23 @@ def _names(place: Any) -> _Row:
     return {name: each or None for name, each in zip(_NAMES, place, strict=True)}
 
 
-def _limited(unit: pd.DataFrame, most: float) -> _Row:
-    value, reason = fmean(unit["bias"]), _what_is_missing(unit)
+def _limited(unit: list[_Row], most: float) -> _Row:
+    value, reason = _mean(unit), _what_is_missing(unit)
     if value > most:
         reason = "{} is more than {}".format(*_apart(value, most))
     row = {"limit": "max", "n_scores": len(unit), "value": value, "most": most}
     return {**row, "passed": reason is None, "reason": reason}
 
 
-def _increased(unit: pd.DataFrame, share: float, is_relative: bool, allow_new: bool) -> _Row:
-    known = unit[unit["bias_before"].notna()]
+def _increased(unit: list[_Row], share: float, is_relative: bool, allow_new: bool) -> _Row:
+    known = [row for row in unit if not math.isnan(row["bias_before"])]
     missing, reason = _what_is_missing(unit), _no_baseline(unit)
     row = {"limit": "increase", "n_scores": len(unit if missing else known)}
-    if missing or known.empty or (reason and not allow_new):
-        row |= {"value": fmean(unit["bias"]), "reason": missing or reason}
+    if missing or not known or (reason and not allow_new):
+        row |= {"value": _mean(unit), "reason": missing or reason}
         return {**row, "passed": allow_new and not missing}
     # Compare the same scores: new ones would count as an increase.
-    value, was = fmean(known["bias"]), fmean(known["bias_before"])
+    value, was = _mean(known), _mean(known, "bias_before")
     most = max(was * (1 + share) if is_relative else was + share, was + ROUNDING)
     if value > most:
         shown, old, limit = _apart(value, was, most)
@@ -369,22 +383,25 @@ def _increased(unit: pd.DataFrame, share: float, is_relative: bool, allow_new: b
     return {**row, "reason": reason}
 
 
-def _what_is_missing(unit: pd.DataFrame) -> str | None:
+def _what_is_missing(unit: list[_Row]) -> str | None:
     """Return why the scores have no mean; None if all are available."""
-    lost = unit[unit["bias"].isna()]
-    if lost.empty:
+    lost = [row for row in unit if math.isnan(row["bias"])]
+    if not lost:
         return None
-    query, why, status = lost.iloc[0][["query_name", "nan_reason", "status"]]
-    if not unit["unit"].iloc[0]:
+    query, why, status = (lost[0][name] for name in ("query_name", "nan_reason", "status"))
+    if not lost[0]["unit"]:
         return f"{len(lost)} of {len(unit)} scores are missing; {query}: {why}"
     return f"{'NaN' if status == 'done' else 'not computed'}: {why}"
 
 
-def _no_baseline(unit: pd.DataFrame) -> str | None:
-    new = unit[unit["bias_before"].isna()]
-    n = "" if unit["unit"].iloc[0] else f" for {len(new)} of {len(unit)} scores"
-    reasons = new["query_name"] + ": " + new["nan_reason_before"].fillna("it is not in there")
-    return next((f"no baseline{n}; {each}" for each in reasons), None)
+def _no_baseline(unit: list[_Row]) -> str | None:
+    new = [row for row in unit if math.isnan(row["bias_before"])]
+    if not new:
+        return None
+    n = "" if new[0]["unit"] else f" for {len(new)} of {len(unit)} scores"
+    why = new[0]["nan_reason_before"]
+    why = why if isinstance(why, str) else "it is not in there"
+    return f"no baseline{n}; {new[0]['query_name']}: {why}"
 
 
 def _apart(*values: float) -> list[str]:
@@ -396,10 +413,12 @@ def _apart(*values: float) -> list[str]:
 
 def _gone(scores: pd.DataFrame, allow_gone: bool) -> Iterator[_Row]:
     """Yield a row for scores of the baseline that are no longer part of the study."""
-    for place, unit in scores.groupby(_UNIT, sort=False):
-        queries = "; ".join([*unit["query_name"][:3], *["..."] * (len(unit) > 3)])
+    for place, unit in _units(scores).items():
+        queries = "; ".join(row["query_name"] for row in unit[:3])
+        if len(unit) > 3:
+            queries += "; ..."
         reason = f"{len(unit)} of the baseline no longer in the study: {queries}"
-        row = {"limit": "increase", "n_scores": 0, "baseline": fmean(unit["bias"])}
+        row = {"limit": "increase", "n_scores": 0, "baseline": _mean(unit)}
         yield {**_names(place), **row, "passed": allow_gone, "reason": reason}
 
 
@@ -407,12 +426,10 @@ def _notes_of_study(
     results: StudyResults, baseline: StudyResults | None, limits: Mapping[str, float]
 ) -> Iterator[str]:
     def is_checked(task: Task) -> bool:
-        measures: dict[str, set[object]] = {
-            "score": {task.place.get("metric")},
-            "retrieval": {IMPACT, GAP},
-        }
-        own = measures.get(task.kind, set())
-        return bool(own if baseline is not None else own & {*limits})
+        if task.kind not in ("score", "retrieval"):
+            return False
+        measures = {IMPACT, GAP} if task.kind == "retrieval" else {task.place.get("metric")}
+        return baseline is not None or not measures.isdisjoint(limits)
 
     for part in results.plan.query_sets:
         if part.left_out:

@@ -146,7 +146,8 @@ class StudyResults:
         models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
         results = cls(plan, outcomes, models, run)
         for task, outcome in results.of_kind("mitigation"):
-            models[task.model] |= {"mitigation": outcome.value} if outcome.value else {}
+            if outcome.value:
+                models[task.model]["mitigation"] = outcome.value
         return results
 
     # Outcomes

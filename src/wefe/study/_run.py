@@ -31,6 +31,8 @@ class Run:
         self._keys: dict[int, str] = {}
         # Key of a result, or label of a model that could not be opened -> why.
         self._failures: dict[str, str] = {}
+        # Models and reasons in the log.
+        self._told: set[tuple[str, str]] = set()
         self.n_computed = 0
 
     def to_open(self, *, reopen: bool) -> list[Unit]:
@@ -40,8 +42,8 @@ class Run:
         known = {key: row.value for key, row in rows.items() if row.value is not None}
         for unit in self._planned.units:
             asked = {task.id for task in unit.tasks.values()}
-            about = known.get(keys[unit.entry.label], {"prints": {}})
-            if unit.identity is not None and asked <= about["prints"].keys():
+            about = known.get(keys[unit.entry.label])
+            if about and unit.identity is not None and asked <= about["prints"].keys():
                 opened = Opened(**{name: about[name] for name in Opened._fields})
                 self._opened[unit.entry.label] = opened
         return [unit for unit in self._planned.units if unit.entry.label not in self._opened]
@@ -71,10 +73,11 @@ class Run:
         settled = {row.key for row in present if row.value is not None}
         missing = []
         for unit in opened:
-            wanted = {self._keys[at]: at for at in reversed([*unit.tasks]) if at in self._only}
-            own = sorted(at for key, at in wanted.items() if key not in settled)
-            settled.update(wanted)
-            missing += [(unit, own)] if own else []
+            asked = {self._keys[at]: at for at in unit.tasks if at in self._only}
+            own = sorted(at for key, at in asked.items() if key not in settled)
+            settled.update(asked)
+            if own:
+                missing.append((unit, own))
         self._keep()
         self._without = without
         return missing
@@ -99,6 +102,8 @@ class Run:
                     # The call or its process died, so all tasks of the model fail.
                     results = dict.fromkeys(left, Result(None, reason=reason))
                 self._enter(results)
+                if any(result.reason is not None for result in results.values()):
+                    self._keep()
                 advance(len(results))
                 if others := [at for at in left if at not in results]:
                     calls.appendleft(call(unit, others))
@@ -144,7 +149,8 @@ class Run:
                 self._fail(tasks[at].model, self._keys[at], result.reason)
 
     def _fail(self, model: str, key: str, reason: str) -> None:
-        if reason not in self._failures.values():
+        if (model, reason) not in self._told:
+            self._told.add((model, reason))
             logger.info("%s failed: %s", model, reason)
         self._failures[key] = reason
 
@@ -163,9 +169,8 @@ class Run:
             value = {**opened._asdict(), "keys": keys, "failures": failures}
             rows.append(Row(self._planned.model_keys[label], "model", value))
         known = self._store.get(row.key for row in rows)
-        self._store.put(
-            row for row in rows if row.key not in known or known[row.key].value != row.value
-        )
+        nothing = Row("", "", None)
+        self._store.put(row for row in rows if known.get(row.key, nothing).value != row.value)
 
 
 def _result(future: Future[Any]) -> tuple[Any, str | None]:

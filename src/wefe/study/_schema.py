@@ -87,22 +87,18 @@ def _below(data: Any, key: Any) -> Any:
         return None
 
 
-# Texts of kinds of errors; '' for the error's own.
-_PLAIN = {"missing": "missing", "study": "", "value_error": ""}
-
-
 def _text(error: Any, table: type[Part]) -> str:
     kind, value, text = error["type"], error["input"], error["msg"]
-    if kind in _PLAIN:
-        return str(_PLAIN[kind] or text.removeprefix("Value error, "))
+    if kind in ("missing", "study", "value_error"):
+        return str(text.removeprefix("Value error, ").replace("Field required", "missing"))
     if kind == "extra_forbidden":
         keys = table.model_fields
         return f"unknown{table.called}.{nearest(error['loc'][-1], keys)} Allowed: {', '.join(keys)}"
     text = re.sub(r"^\w+ should ", "must ", text)
     if kind == "list_type" and isinstance(value, dict):
         return f"{text}; tables that can occur several times have double brackets: [[...]]"
-    choices = {"literal_error": re.findall(r"'([^']*)'", text)}
-    hint = nearest(value, choices.get(kind, []))
+    choices = re.findall(r"'([^']*)'", text) if kind == "literal_error" else []
+    hint = nearest(value, choices)
     return f"{text}; got {shown(value)}.{hint}"
 
 

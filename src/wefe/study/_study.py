@@ -385,7 +385,7 @@ def _difference(one: Any, other: Any) -> float:
 
 def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
     """Yield the numbers and texts in plain data with their places."""
-    if not isinstance(value, Mapping | list):
+    if not value or not isinstance(value, Mapping | list):
         yield place, value
         return
     for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
@@ -410,15 +410,16 @@ def _compute(
     progress: bool,
     only: set[int] | None = None,
 ) -> int:
+    import joblib
+
     from wefe.models.formats._source import available_cores
     from wefe.study._executors import executors_of
     from wefe.study._run import Run
 
-    n_cores = available_cores()
     if engine == "local" and n_jobs is not None:
-        n_jobs = min(n_jobs if n_jobs > 0 else max(1, n_cores + 1 + n_jobs), len(planned.units))
+        n_jobs = min(joblib.effective_n_jobs(n_jobs), len(planned.units))
         # Processes share the cores.
-        n_threads = max(1, n_cores // n_jobs)
+        n_threads = max(1, available_cores() // n_jobs)
         units = [replace(unit, n_threads=n_threads) for unit in planned.units]
         planned = planned._replace(units=units)
     run = Run(planned, store, only)

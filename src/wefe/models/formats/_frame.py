@@ -112,6 +112,9 @@ def stack(
                 f"{dim or 'some'} numbers for {words[place]!r}. (Of a CSV, pandas takes the words "
                 "'null' and 'nan' for missing ones, unless keep_default_na=False.)"
             )
+        for row, word, is_good in zip(rows, words, good, strict=True):
+            if not is_good:
+                logger.warning("%s, row %d: %r has no vector, so it is skipped", label, row, word)
         words, values = (list(itertools.compress(each, good)) for each in (words, values))
     dtypes = {vector.dtype for vector in values} or {np.dtype(np.float32)}
     dtype = np.result_type(*map(_floating, dtypes))

@@ -83,8 +83,9 @@ def fetch_from_hugging_face(
     """
     repository = Repository(*split_repo_id(repo_id, revision), token)
     names = repository.names
-    listing = "\n".join(["", *names, ""])
-    if re.search(r"[\n/]tokenizer\.json\n", listing) and ".safetensors\n" in listing:
+    paths = [PurePosixPath(name) for name in names]
+    is_token_model = "tokenizer.json" in {path.name for path in paths}
+    if is_token_model and ".safetensors" in {path.suffix for path in paths}:
         find_files(repository.label, names, repository.fetch)
         return repository.folder
     files = [name for name in names if _VECTORS.fullmatch(name)]

@@ -170,7 +170,7 @@ def _open_native(
 def _arrays(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, FileArray]:
     """Check the tensors of the format; others are ignored."""
     matrix, letters = tensors["embeddings"], tensors["vocabulary"]
-    n_words, dim = (*matrix.shape, -1, -1)[:2]
+    n_words, dim = matrix.shape if len(matrix.shape) == 2 else (-1, -1)
     expected = {
         "vocabulary": ("U8", (letters.nbytes,)),
         "embeddings": (matrix.dtype, (n_words, dim)),

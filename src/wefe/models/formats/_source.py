@@ -87,7 +87,8 @@ class VectorSource(ABC):
     def skip_or_raise(self, where: str, message: str, n_words: int = 1) -> None:
         """Count damaged words, or raise an error for them."""
         if not self.reading.lenient:
-            raise ValueError(f"{self.label}{where and ', '}{where}: {message}")
+            place = f"{self.label}, {where}" if where else self.label
+            raise ValueError(f"{place}: {message}")
         self.n_skipped += n_words
 
     def log_skipped(self) -> None:

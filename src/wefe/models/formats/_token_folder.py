@@ -101,7 +101,7 @@ def _find_weights(
     if weights in names:
         return weights
     paths = map(PurePosixPath, names)
-    others = [str(each) for each in paths if each == folder / f"{each.stem}.safetensors"]
+    others = [str(each) for each in paths if (each.parent, each.suffix) == (folder, ".safetensors")]
     if (index := f"{weights}.index.json") in names:
         shards = read_json(fetch(index), _Index).weight_map
         weights = str(folder / shards[choose_table(f"{label}: {index}", shards)])

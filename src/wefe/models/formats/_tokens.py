@@ -102,7 +102,7 @@ class _Words:
 
     def _encode(self, words: Sequence[str]) -> list[list[int]]:
         bare = [self._unspaced.match(word) is not None for word in words]
-        texts = [self._space * (not b) + word for word, b in zip(words, bare, strict=True)]
+        texts = [word if b else self._space + word for word, b in zip(words, bare, strict=True)]
         encoded = self._tokenizer.encode_batch(texts, add_special_tokens=False)
         ids = [each.ids for each in encoded]
         # Some tokenizers put a space before every text. Inside a sentence it is not there.
