@@ -122,13 +122,15 @@ def test_ranks_of_ties_are_shown_beside_missing_ones():
 
 
 def test_a_column_of_the_ranking_that_is_gone_is_a_difference():
-    web = {"name": "WEB", "best": "higher", "scores": {"w2v": 0.5, "glove": 0.25}}
+    web = {"name": "score", "best": "higher", "scores": {"w2v": 0.5, "glove": 0.25}}
     with_web = study(settings={"external": [web]})
+    turned = {**web, "scores": dict(reversed(web["scores"].items()))}
+    assert diff(with_web, study(settings={"external": [turned]})).is_empty
     gone = diff(with_web, study())
     rows = gone.changed("ranks")
     assert rows["before"].tolist() == [1.0, 2.0]
     assert set(rows["status"]) == {"only before"}
-    assert gone.settings["setting"].tolist() == ["external: WEB"]
+    assert gone.settings["setting"].tolist() == ["external: score"]
 
 
 @pytest.mark.parametrize(

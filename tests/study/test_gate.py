@@ -81,6 +81,7 @@ def test_a_label_is_one_metric_and_a_name_is_all_of_that_metric(max_bias, expect
         ({"max_bias": {"weat": 0.5}}, r"no metric 'weat'; it has 'WEAT-ES', .* Did you mean"),
         ({"max_bias": {"ect": -0.1}}, "'ect'"),
         ({"max_bias": 0.5}, "max_bias must be a dict"),
+        ({"max_bias": 0}, "max_bias must be a dict"),
         ({}, "there is no limit"),
         ({"max_increase": "10%"}, "needs a baseline"),
         ({"max_bias": {"ect": 1}, "baseline": rnd(0.5)}, "a baseline needs max_increase"),

@@ -25,7 +25,7 @@ def encoder():
 
 
 def study(encoder, audit=AUDIT, folder=".", **keys):
-    models = [{"encoder": encoder, "name": "minilm"}]
+    models = [{"source": "demo"}, {"encoder": encoder, "name": "minilm"}]
     return Study({"name": "Hiring", "models": models, "retrieval": [audit], **keys}, folder)
 
 

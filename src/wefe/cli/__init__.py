@@ -127,9 +127,10 @@ def _option_of_parameter(options: dict[str, Any], message: str, found: re.Match[
     if value is None:
         # Without an underscore it may be a word of the sentence.
         return flag if "_" in name else name
-    flags = zip(("True", "False"), option.opts + option.secondary_opts, strict=False)
-    written = dict(flags).get(value, found[0])
-    return written if option.is_flag else " ".join([flag, value.strip("'")])
+    if not option.is_flag:
+        return " ".join([flag, value.strip("'")])
+    flags = {"True": option.opts, "False": option.secondary_opts}.get(value, [])
+    return str(next(iter(flags), found[0]))
 
 
 def _top(

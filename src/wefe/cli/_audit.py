@@ -193,9 +193,10 @@ def _print_notes(found: _Found, others: Mapping[str, pd.DataFrame]) -> None:
     audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
     warned = [*filter(attrgetter("warnings"), audited)]
     sides = {getattr(one.comparison, "alternative", "") for one in found.queries} - {""}
-    notes = [_ABOUT_BIASES] * bool(found.queries)
-    notes += [f"p value: {side} permutation test." for side in sides]
-    notes += [_ABOUT_DIRECTIONS] * bool(found.directions)
+    tests = [f"p value: {side} permutation test." for side in sides]
+    about = {_ABOUT_BIASES: found.queries, "\n".join(tests): tests}
+    about[_ABOUT_DIRECTIONS] = found.directions
+    notes = [text for text, applies in about.items() if applies]
     notes += [
         "\n- ".join([f"\n{_name_of(one)}, {visible(one.model_name)}:", *map(str, one.warnings)])
         for one in warned
@@ -317,7 +318,7 @@ def silhouette(
         directory=out / "silhouettes",
     )
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
-    table = pd.concat([study.to_frame(), lost][: 1 + bool(failures)], ignore_index=True)
+    table = pd.concat([study.to_frame(), lost], ignore_index=True) if failures else study.to_frame()
     # Written even without rows, so that the file of an earlier call is not taken for this one's.
     known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
     files = {

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import csv
 import logging
+import math
 import os
 import re
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 from xml.etree import ElementTree
 
 import pandas as pd
@@ -101,9 +102,9 @@ def check(
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
     max_increase = declared["max_increase"] if max_increase is None else max_increase
-    checked_increase(max_increase, limits | of_rankings, baseline)
     own = stored.results or (source.results_path if isinstance(source, Study) else study)
     old = None if baseline is None else _open_baseline(baseline, own, source.plan.name)
+    checked_increase(max_increase, limits | of_rankings, baseline)
     try:
         found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
@@ -121,7 +122,7 @@ def check(
         allow_gone=allow_gone,
         allow_nan=allow_nan,
     )
-    default = {"true": "github"}.get(os.environ.get("GITHUB_ACTIONS", ""), "text")
+    default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     printers = {"json": _print_json, "junit": _print_junit, "github": _print_github, "text": _print}
     printers[format or default](report)
     _write_summary(report, os.environ.get("GITHUB_STEP_SUMMARY"))
@@ -129,17 +130,21 @@ def check(
         raise typer.Exit(1)
 
 
-def _parse_limits(texts: Sequence[str]) -> dict[str, Any]:
-    limits: dict[str, Any] = {}
+def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
+    limits: dict[str, float] = {}
     for text in texts:
         # Labels may contain '='.
         metric, _, value = map(str.strip, text.rpartition("="))
-        if not metric or metric in limits:
+        try:
+            most = float(value)
+        except ValueError:
+            most = math.nan
+        if not metric or not 0 <= most < math.inf or metric in limits:
             raise ValueError(
-                f"--max {text!r}: expected METRIC=VALUE, for example weat-es=0.5. Give each metric "
-                "only once."
+                f"--max {text!r}: expected METRIC=VALUE with a value of at least 0, for example "
+                "weat-es=0.5. Give each metric only once."
             )
-        limits[metric] = opt.json_or_text(value)
+        limits[metric] = most
     return limits
 
 

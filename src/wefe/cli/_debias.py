@@ -104,7 +104,7 @@ def debias(
         print(f"{out}: {written.name}; see its README.md for what was measured")
         return
     changed = None if target is None else opt.read_lines("--target", target)
-    kept = opt.read_lines("--ignore", Path(ignore)) if ignore not in (None, "none") else []
+    kept = opt.read_lines("--ignore", Path(ignore)) if ignore and ignore != "none" else []
     format_of(out, None)
     check_writable(out)
     words = _criterion(criterion, offline)
@@ -115,7 +115,7 @@ def debias(
         out,
         criterion=words,
         target=changed,
-        ignore=list(words.specific_words) if ignore is None else kept,
+        ignore=kept if ignore else list(words.specific_words),
         **reading,
         **fit_params,
     )

@@ -78,7 +78,7 @@ def demo(*, model: str | None = None) -> None:
         "from the exact permutation test, one-sided as in the paper; 'wefe measure' tests both "
         "sides, and adjusts p-values for the number of tests.\n"
     )
-    n_models = ["four", "five"][len(models) - 4]
+    n_models = {4: "four", 5: "five"}[len(models)]
     print(f"2. Which of {n_models} models? {len(queries)} gender queries (Badilla et al. 2020)\n")
     params: dict[str, dict[str, Any]] = {
         "weat-es": {},

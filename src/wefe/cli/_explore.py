@@ -158,11 +158,10 @@ def explore(
     of_word: dict[str, Any] = {"k": neighbors, "theta": theta, "others": [*dict.fromkeys(with_)]}
     of_word |= {"original": next(iter(before), None), "map_method": map, "random_state": seed}
     of_model = partial(model_page, words=lists or None, n=extremes, among=among)
-    asked: list[_Asked] = [("page", of_model)] * (not word)
-    asked += [("words", partial(word_page, word=each, **of_word)) for each in dict.fromkeys(word)]
-    asked += [("analogies", partial(generate_analogies, n=analogies, among=among))] * bool(
-        analogies
-    )
+    pages = [("words", partial(word_page, word=each, **of_word)) for each in dict.fromkeys(word)]
+    asked: list[_Asked] = [*pages] if word else [("page", of_model)]
+    if analogies:
+        asked.append(("analogies", partial(generate_analogies, n=analogies, among=among)))
     for each in numbers:
         group = each["group"] if each["group"] in known.class_names else None
         own = each | {"group": group, "random_state": seed}

@@ -157,7 +157,7 @@ def measure(
                     "params": _side_of(name, p_value_test)
                     | defaults.get(name, {})
                     | params.get(name, {}),
-                    "contexts": {"ceat": contexts}.get(name),
+                    "contexts": contexts if name == "ceat" else None,
                 }
                 for name in names
             ],
@@ -169,7 +169,7 @@ def measure(
             },
             "aggregation": {"missing": missing},
             "intervals": {
-                "n_bootstrap": bootstrap or _RESAMPLES * compare,
+                "n_bootstrap": bootstrap or (_RESAMPLES if compare else 0),
                 "confidence": confidence,
             },
             "audit": {"scores": audit},
@@ -237,16 +237,21 @@ def _print_notes(tidy: pd.DataFrame, intervals: Mapping[str, Any], compared: boo
     kinds = tests.groupby(["p_value_test", "p_value_method"], sort=False)["metric"].unique()
     of_range = tidy.loc[tidy["interval_note"].notna(), "metric"].unique()
     share = f"{intervals['confidence'] * 100:g} %"
-    notes = [_OF_CEAT] * (len(tested) > len(tests))
-    notes += [
+    of_kinds = [
         f"p value of {', '.join(metrics)}: {side} permutation test ({_METHODS[method]})."
         for (side, method), metrics in zip(kinds.index, kinds, strict=True)
     ]
-    notes += [_ADJUSTED.format(len(tests))] * (len(tests) > 1)
-    notes += [_NULL] * (len(tests) > 0)
-    notes += [_INTERVAL.format(share, **intervals)] * bool(tidy["score_lower"].notna().any())
-    notes += [f"{metric}: {_END_OF_RANGE}" for metric in of_range]
-    notes += [_DIFFERENCE.format(share, 1 - intervals["confidence"])] * compared
+    # Each text, and whether it applies.
+    about = {
+        _OF_CEAT: len(tested) > len(tests),
+        "\n".join(of_kinds): len(tests) > 0,
+        _ADJUSTED.format(len(tests)): len(tests) > 1,
+        _NULL: len(tests) > 0,
+        _INTERVAL.format(share, **intervals): tidy["score_lower"].notna().any(),
+        "\n".join(f"{metric}: {_END_OF_RANGE}" for metric in of_range): len(of_range) > 0,
+        _DIFFERENCE.format(share, 1 - intervals["confidence"]): compared,
+    }
+    notes = [text for text, applies in about.items() if applies]
     notes += [
         f"\nWarnings of {row['metric']}, {row['query_name']}, {row['model_name']}:\n- "
         + row["warnings"].replace(" | ", "\n- ")
@@ -288,6 +293,7 @@ def _comparison(results: StudyResults) -> pd.DataFrame:
     found["less_bias"] = np.sign(found["difference"]).map({-1: other, 1: one})
     sign = np.where(found["difference"] < 0, -1, 1)
     found["difference"] *= sign
+    # A negative sign exchanges the bounds.
     bounds = found[["lower", "upper"]].mul(sign, axis="index")
     found[["difference_lower", "difference_upper"]] = np.sort(bounds)
     is_too_few = ~(found["n_queries"] > 1)

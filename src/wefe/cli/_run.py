@@ -58,7 +58,7 @@ class Outputs:
         from wefe.report import write_figures, write_html, write_markdown
 
         if report is not None:
-            {".md": write_markdown}.get(report.suffix, write_html)(results, report)
+            {".html": write_html, ".md": write_markdown}[report.suffix](results, report)
             print(f"report: {report}")
         if self.export is not None:
             is_card = self.export_format in get_args(CardFormat)

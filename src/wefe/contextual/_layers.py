@@ -135,6 +135,8 @@ def layer_scores(
         n = encoder.n_layers
         wanted = range(n) if layers is None else check_sequence("layers", layers)
         chosen = sorted({check_layer(layer, n) for layer in wanted})
+        if not chosen:
+            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
         table = measure(metric, asked, _at_layers(encoder, chosen), **options)
         table["model_name"] = label
         table["layer"] = table.groupby("query_name").cumcount().map(chosen.__getitem__)

@@ -441,7 +441,8 @@ def _check_modules(folder: Path) -> Path | None:
         if each.type.endswith(".Dense"):
             config = read_json(folder / each.path / "config.json", dict[str, Any])
             activation = str(config.get("activation_function") or "torch.nn.")
-            refused += [activation] * (not activation.startswith("torch.nn."))
+            if not activation.startswith("torch.nn."):
+                refused.append(activation)
     if refused:
         raise ValueError(
             f"{path} makes use of {refused[0]!r}, which may be any code. Load the model yourself, "

@@ -97,7 +97,7 @@ def assert_bias(
         is_improbable = reasons.isna() & ~(scores["p_value_holm"] >= least_p)
         reasons[is_improbable] = f"expected an adjusted p-value of at least {least_p:g}"
     failed = scores.assign(max=most, reason=reasons)[reasons.notna()]
-    left_out = asked.left_out * (not offline)
+    left_out = [] if offline else asked.left_out
     n_failed = len(failed) + len(left_out)
     if n_failed:
         n = len(scores) + len(left_out)

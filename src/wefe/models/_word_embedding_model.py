@@ -295,19 +295,20 @@ class WordEmbeddingModel:
             if word not in self.vocab:
                 raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
             rows.append(self.vocab[word])
-            if not isinstance(embedding, np.ndarray):
-                raise TypeError(
-                    f"the embedding of {word!r} must be an array; got {found(embedding)}."
-                )
-            if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):
-                raise ValueError(
-                    f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as "
-                    f"the model has them; got {embedding.dtype} of shape {embedding.shape}."
-                )
+            self._check_embedding(word, embedding)
         if rows:
             self._check_writeable()
             # A copy: the vectors may be rows of this model.
             self._write(rows, np.array(embeddings))
+
+    def _check_embedding(self, word: str, embedding: object) -> None:
+        if not isinstance(embedding, np.ndarray):
+            raise TypeError(f"the embedding of {word!r} must be an array; got {found(embedding)}.")
+        if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):
+            raise ValueError(
+                f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as the "
+                f"model has them; got {embedding.dtype} of shape {embedding.shape}."
+            )
 
     def save(
         self,

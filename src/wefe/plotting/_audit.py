@@ -147,8 +147,8 @@ def _draw(figure: go.Figure, words: pd.DataFrame, place: dict[str, Any]) -> None
             **hover(hover_texts(own, "<b>{word}</b><br>s = {s:.3f}<br>s / d = {share:.3f}")),
             **place,
         )
-        mean = f", mean {own['x'].mean():.3f}".replace(", mean nan", "")
+        mean = own["x"].mean(skipna=False)
         # Keeps clear of the line at d, which is at the edge of the full range.
-        text = f"<b>{wrap(name, 34)}</b>{mean}"
+        text = f"<b>{wrap(name, 34)}</b>" + f", mean {mean:.3f}" * math.isfinite(mean)
         labels.append({"x": 0.05, "y": number - 0.72, "text": text})
     write(figure, labels, domain="x", yanchor="top", **place)

@@ -68,9 +68,11 @@ def plot_queries_results(
     table["text"], footnotes = reading.reasons()
     table["hover"] = reading.hovers()
     # The summary of all queries is emphasised.
-    last = reading.queries[-1] * bool(reading.aggregation and reading.queries[1:])
+    has_summary = reading.aggregation and len(reading.queries) > 1
+    last = reading.queries[-1] if has_summary else None
     labels = {name: wrap(label) for name, label in names.items()}
-    labels[last] = f"<b>{labels.get(last)}</b>"
+    if last is not None:
+        labels[last] = f"<b>{labels[last]}</b>"
     parts = [part for _, part in parts_of(table, "axis")]
     rows = [Rows([*part[by].unique()], labels, part[series_by].nunique()) for part in parts]
     figure, height = stacked([bars.height for bars in rows], 90)

@@ -180,7 +180,9 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     ('PC1', 11)
     """
     check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
-    audits = [audit, audit.without(audit.outliers)][: 1 + bool(audit.outliers)]
+    audits = [audit]
+    if audit.outliers:
+        audits.append(audit.without(audit.outliers))
     n_rows = audit.n_sets + 1
     cell_px, font_px = cell_size(n_rows)
     labels = {

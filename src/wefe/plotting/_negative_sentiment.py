@@ -64,7 +64,7 @@ def plot_negative_sentiment(
         set_of[:], sets = "", [""]
     scores = [f"RNSB = {spread.score:.3g}" * bool(len(spread.words)) for spread in spreads.values()]
     label_px = min(150, width_px(["", *words]))
-    abreast = 1 + (len(words) <= 24) + (len(words) <= 8)
+    abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
     panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)
     figure = panels.figure()
     for position, spread in enumerate(spreads.values()):

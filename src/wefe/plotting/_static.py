@@ -245,7 +245,7 @@ def _sentiment(results_of: Mapping[str, Mapping[str, Any]]) -> Iterator[tuple[st
             tables[model] = pd.DataFrame(np.outer(own, own), own.index, own.index)
         figure.supylabel("Share of negative sentiment")
         yield f"negative sentiment {title}", figure
-        highest = float(max(map(max, shares))) ** 2
+        highest = max(float(own.max()) for own in shares) ** 2 or 1.0
         figure = _matrices(tables, "Joint share", (0.0, highest), "{:.1%}")
         yield f"joint negative sentiment {title}", figure
 

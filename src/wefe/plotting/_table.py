@@ -109,7 +109,8 @@ def check_result(name: str, given: object, source: str, kind: str) -> None:
 
 def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
     """Return one result, or a sequence of them, as a list."""
-    several = list(given) if isinstance(given, list | tuple) else [given]
+    is_one = isinstance(given, getattr(import_module(source.rpartition(".")[0]), kind))
+    several = [given] if is_one else list(check_sequence(name, given))
     for number, each in enumerate(several):
         check_result(f"{name}[{number}]", each, source, kind)
     if not several:

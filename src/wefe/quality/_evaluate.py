@@ -7,7 +7,7 @@ import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,14 @@ from wefe.quality._benchmark import Benchmark, Kind, Mask, as_benchmark
 
 logger = logging.getLogger(__name__)
 
-# Score, number of items used, reason for NaN, and perhaps lost words and details.
-_Measured: TypeAlias = tuple[Any, ...]
+
+class _Measured(NamedTuple):
+    score: float
+    n_used: int
+    nan_reason: str | None = None
+    lost_words: tuple[str, ...] = ()
+    details: Mapping[str, Any] = {}
+
 
 #: The default of gensim's evaluations.
 DEFAULT_SIZE = 300_000
@@ -164,11 +170,11 @@ def evaluate(
         measured = _outliers(model, asked, lowercase)
     else:
         measured = _categorisation(model, asked, lowercase, seed)
-    score, n_used, reason, *words_and_details = measured
+    score, n_used, reason, lost, details = measured
     if reason is not None:
         logger.warning("%s is NaN for %s: %s", asked.name, model.name, reason)
     names = asked.name, asked.kind, model.name
-    return QualityScore(*names, score, n_used, asked.n_items, reason, *words_and_details)
+    return QualityScore(*names, score, n_used, asked.n_items, reason, lost, dict(details))
 
 
 def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
@@ -235,14 +241,14 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
     n_used = int(used.sum())
     if n_used < 2:
         reason = f"the model has both words of {n_used} of {benchmark.n_items} pairs; it needs 2"
-        return math.nan, n_used, reason, lost
+        return _Measured(math.nan, n_used, reason, lost)
     human = average_ranks(np.array(benchmark.scores)[used])
     ours = average_ranks(cosines[used], tolerance=_ROUNDING)
     for ranks, what in ((ours, "cosines"), (human, "human scores")):
         if np.ptp(ranks) == 0:
             reason = f"the {what} of all {n_used} pairs are equal: correlation is undefined"
-            return math.nan, n_used, reason, lost
-    return min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost
+            return _Measured(math.nan, n_used, reason, lost)
+    return _Measured(min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost)
 
 
 def _analogies(
@@ -253,14 +259,14 @@ def _analogies(
             "analogies need a vocabulary, and an encoder has none; evaluate its "
             "input_embeddings() instead"
         )
-        return math.nan, 0, reason
+        return _Measured(math.nan, 0, reason)
     asked, right, lost, n_candidates = answer_analogies(model, benchmark, lowercase, size, progress)
     details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
     n_used = int(asked.sum())
     if n_used == 0:
         reason = f"no question has all its words among the first {n_candidates:,} of the model"
-        return math.nan, 0, reason, lost, details
-    return float(right.sum() / n_used), n_used, None, lost, details
+        return _Measured(math.nan, 0, reason, lost, details)
+    return _Measured(float(right.sum() / n_used), n_used, None, lost, details)
 
 
 def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[str, dict[str, Any]]:
@@ -286,9 +292,9 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
     n_used = int(asked.sum())
     details: dict[str, Any] = {"sections": _sections(benchmark, asked, positions == 1)}
     if n_used == 0:
-        return math.nan, 0, "the model lacks a word of every question", lost, details
+        return _Measured(math.nan, 0, "the model lacks a word of every question", lost, details)
     details["position"] = float(positions[asked].mean())
-    return float((positions[asked] == 1).mean()), n_used, None, lost, details
+    return _Measured(float((positions[asked] == 1).mean()), n_used, None, lost, details)
 
 
 def _categorisation(
@@ -306,7 +312,7 @@ def _categorisation(
             f"the model has {len(used)} words of {n_categories} categories; at least 2 categories "
             "and more words than categories are needed"
         )
-        return math.nan, len(used), reason, lost, details
+        return _Measured(math.nan, len(used), reason, lost, details)
     points = np.array([vectors[word] for word in words])
     methods = {
         "k-means": KMeans(n_categories, n_init=_STARTS, random_state=seed),
@@ -317,4 +323,4 @@ def _categorisation(
     purities = details["purities"] = {
         name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
-    return max(purities.values()), len(used), None, lost, details
+    return _Measured(max(purities.values()), len(used), None, lost, details)

@@ -113,7 +113,7 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
     as_they_are = [model.label for model in plan.models if model.mitigation is None]
     controls = list(filter(_CONTROL.search, as_they_are))
     own = [label for label in as_they_are if label not in controls]
-    first = list(ranks)[: len(own) < len(labels)]
+    first = list(ranks)[:1] if len(own) < len(labels) else []
     own_ranks = {name: ranks[name].loc[own] for name in first}
     return {
         "name": plan.name,
