@@ -267,7 +267,7 @@ def test_queries_in_a_study_file_may_take_words_that_ship():
 def test_queries_are_left_out_for_want_of_a_download_or_as_the_study_says(caplog):
     queries, left_out = QuerySetEntry(set="gender").load(".", offline=True)
     assert len(queries) == 6
-    assert left_out == [(SENTIMENT, "its words are a download (offline)")]
+    assert left_out == [(SENTIMENT, "its words need a download (offline)")]
     assert "1 of 7 queries are left out" in caplog.text
     entry = QuerySetEntry(set="gender", leave_out=[CAREER, SENTIMENT])
     _, left_out = entry.load(".", offline=True)

@@ -159,7 +159,7 @@ def _with_layer(pipeline: Any, affine: AffineMap) -> Any:
     try:
         from sentence_transformers.sentence_transformer import modules
     except ImportError:  # before version 6
-        from sentence_transformers import models as modules  # type: ignore
+        from sentence_transformers import models as modules  # type: ignore[attr-defined,no-redef]
 
     longer = copy.deepcopy(pipeline)
     # The layer reads whole vectors, also where only their first numbers are used.

@@ -340,7 +340,7 @@ class QuerySetEntry(Part):
             source = self.set or existing_file(str(self.file), base)
             opened = open_query_set(source, offline, several_words=several_words)
             _check_titles(opened.queries)
-        why = f"its words are a download ({opened.why})"
+        why = f"its words need a download ({opened.why})"
         return opened.queries, dict.fromkeys(opened.left_out, why)
 
 
