@@ -15,7 +15,7 @@ __all__ = ["Vectors", "as_vectors", "unit"]
 # What is shorter than this, beside unit vectors, is rounding noise and has no direction.
 ZERO_LENGTH = 1e-12
 # Numbers of a matrix of cases x words that is ranked at once.
-_BLOCK_NUMBERS = 1 << 16
+_BLOCK_NUMBERS = 1 << 18
 
 
 def associations(words: WordSet, a: WordSet, b: WordSet) -> Vectors:
