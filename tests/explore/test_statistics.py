@@ -10,7 +10,7 @@ from scipy import stats
 from wefe import WordEmbeddingModel
 from wefe.explore import bias_directions
 from wefe.explore._statistics import correlate_with_statistic
-from wefe.metrics._sc_weat import sc_weat_by_word
+from wefe.metrics._weat import sc_weat_by_word
 
 GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
 WOMEN = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3, "nurse": 0.7, "pilot": 0.2, "tree": 0.5}

@@ -11,9 +11,8 @@ from wefe.audit._query import CANCELLED, DEFAULT_EPSILON, LEAN, QueryAudit, audi
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import Lookup, UnanswerableError, without_log
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._direct_bias import DirectBias
+from wefe.metrics._projection import RIPA, DirectBias
 from wefe.metrics._registry import as_metric
-from wefe.metrics._ripa import RIPA
 from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query

@@ -19,16 +19,12 @@ import numpy as np
 from wefe._wordset import WordSet
 from wefe.audit._warnings import read_texts
 from wefe.metrics._base import BaseMetric, Measurement
-from wefe.metrics._ect import ECT
-from wefe.metrics._generalized_weat import GeneralizedWEAT
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, unit_rows
-from wefe.metrics._mac import MAC
-from wefe.metrics._ripa import RIPA
-from wefe.metrics._rnd import RND
+from wefe.metrics._projection import RIPA
 from wefe.metrics._rnsb import RNSB, negative_sentiment_probabilities, rnsb
 from wefe.metrics._same import SAME, _directions
-from wefe.metrics._sc_weat import SCWEAT
-from wefe.metrics._weat import WEAT
+from wefe.metrics._similarity import ECT, MAC, RND
+from wefe.metrics._weat import SCWEAT, WEAT, GeneralizedWEAT
 
 Property: TypeAlias = Literal["comparable", "trustworthy", "no_false_alarm"]
 Side: TypeAlias = Literal["targets", "attributes"]

@@ -16,8 +16,8 @@ from wefe._progress import progress_bar
 from wefe.datasets import Criterion
 from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
-from wefe.metrics._indirect_bias import indirect_bias_from_cosines
 from wefe.metrics._parameters import Count
+from wefe.metrics._projection import indirect_bias_from_cosines
 from wefe.models._passes import Rows, vocabulary_blocks
 from wefe.models._search import directions, nearest_neighbors
 from wefe.models._tables import chunks

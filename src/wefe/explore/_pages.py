@@ -35,10 +35,9 @@ from wefe.explore._projections import (
     projections_frame,
     word_lists,
 )
-from wefe.metrics._direct_bias import direct_bias_by_word
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
-from wefe.metrics._indirect_bias import indirect_bias
+from wefe.metrics._projection import direct_bias_by_word, indirect_bias
 from wefe.metrics._proximity import neighborhoods, proximity_bias
 from wefe.models._passes import plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of

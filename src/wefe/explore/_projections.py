@@ -26,7 +26,7 @@ from wefe.explore._lookup import (
 )
 from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors, unit_rows
-from wefe.metrics._indirect_bias import indirect_bias
+from wefe.metrics._projection import indirect_bias
 from wefe.models._passes import Rows, forms, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models

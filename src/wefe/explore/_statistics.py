@@ -21,7 +21,7 @@ from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._jackknife import left_out
-from wefe.metrics._sc_weat import sc_weat_by_word
+from wefe.metrics._weat import sc_weat_by_word
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors

@@ -104,7 +104,7 @@ def get_metric(name: str) -> type[BaseMetric]:
     Examples
     --------
     >>> get_metric("direct-bias")
-    <class 'wefe.metrics._direct_bias.DirectBias'>
+    <class 'wefe.metrics._projection.DirectBias'>
     """
     plain = _plain(str(name))
     if plain in _OF_ENCODERS:

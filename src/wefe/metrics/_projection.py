@@ -1,0 +1,469 @@
+"""Projections on a direction: RIPA, direct and indirect bias."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import partial
+from itertools import compress
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from wefe._checks import check_array, check_number
+from wefe._wordset import Vectors, WordSet, as_rows, each_case, n_cases_of, unit, word_sets
+from wefe.embeddings import Lookup
+from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Measurement, Scale
+from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal, principal_directions
+from wefe.metrics._geometry import ZERO_LENGTH, by_word, values_by_word
+from wefe.metrics._pairs import check_same_size, tuples_of
+from wefe.metrics._parameters import Count
+from wefe.metrics._registry import register
+from wefe.query import Query, Template
+
+Relation: TypeAlias = Literal["pairs", "pca"]
+
+
+def ripa_by_pair(
+    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
+) -> Vectors:
+    """Inner product of each attribute word with the relation vector of each pair.
+
+    Parameters
+    ----------
+    t1, t2 : array-like of shape (n_pairs, dim)
+        Row i of `t1` is paired with row i of `t2`.
+    a : array-like of shape (n_words, dim)
+        Attribute words; their lengths matter.
+    relation : {'pairs', 'pca'}, default='pairs'
+        'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length. 'pca': a single
+        one, the first principal component of the centred pairs, pointing from `t2` to `t1`.
+
+    Returns
+    -------
+    ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
+        Positive if the word leans to `t1`; at most its length in magnitude. nan for a pair of
+        identical vectors.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> ripa_by_pair([he], [she], [he, she]).round(2).tolist()
+    [[0.71], [-0.71]]
+    """
+    *pairs, words = word_sets(t1=t1, t2=t2, a=a)
+    check_same_size(*pairs)
+    return words.vectors @ RIPA(relation=relation)._relations(pairs).T
+
+
+def ripa(
+    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
+) -> float:
+    """Relational inner product association, averaged over pairs and attribute words.
+
+    Parameters
+    ----------
+    t1, t2, a, relation : array-like and {'pairs', 'pca'}
+        As in :func:`ripa_by_pair`.
+
+    Returns
+    -------
+    float
+        Unbounded for raw vectors, in [-1, 1] for unit vectors. 0 if no association was measured;
+        sign and nan as in :func:`ripa_by_pair`.
+
+    Examples
+    --------
+    >>> he, she = [1.0, 0.0], [0.0, 1.0]
+    >>> ripa([he], [she], [he])
+    0.70710678
+    """
+    return float(ripa_by_pair(t1, t2, a, relation).mean(axis=1).mean())
+
+
+@register
+class RIPA(BaseMetric):
+    """Relational Inner Product Association: how far attribute words reach along pair differences.
+
+    The score (:func:`ripa`) is positive towards the first target set, 0 if no bias was measured.
+    Target sets are paired by position; pairs with an out-of-vocabulary word are left out. The
+    lengths of the attribute words matter, and these depend on word frequency. To compare models,
+    use ``normalize=True``, which keeps scores in [-1, 1]. Source: Ethayarajh, Duvenaud and Hirst,
+    "Understanding Undesirable Word Embedding Associations", ACL 2019.
+
+    The result has 'ripa' (the score) and 'word_values': word -> 'mean' and population standard
+    deviation 'std' over the pairs. `details['pairs']` lists the pairs used. The score is NaN if a
+    pair has identical vectors; for 'pca' only if all have.
+
+    Parameters
+    ----------
+    relation : {'pairs', 'pca'}, default='pairs'
+        As in :func:`ripa_by_pair`.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "queen"], ["he", "king"]], [["family", "home"]])
+    >>> list(RIPA().run_query(query, load_test_model())["word_values"]["home"])
+    ['mean', 'std']
+    """
+
+    metric_template = (2, 1)
+    metric_name = "Relational Inner Product Association"
+    metric_short_name = "RIPA"
+    if_unpaired = {}  # noqa: RUF012
+    question = "how far do attribute words reach along the line of a pair of target words?"
+    meaning = "How far attribute words reach along the line from one word of a pair to the other."
+    null_exchange = "pairs"
+    audit_findings = SCORES_OF_MEANS
+    pairs_targets = True
+    nan_values = {"ripa": math.nan, "word_values": {}}  # noqa: RUF012
+    subset_params = {"normalize": True}  # noqa: RUF012
+
+    relation: Relation = "pairs"
+
+    def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
+        limit = 1.0 if lookup.get("normalize") else math.inf
+        return Scale("RIPA", (-limit, limit), 0.0)
+
+    def _relations(self, pairs: Sequence[WordSet]) -> Vectors:
+        """Unit relation vectors of unweighted sets: (n_pairs or 1, dim); NaN if there is none."""
+        first, second = (part.vectors for part in pairs)
+        differences = first - second
+        lengths = np.linalg.norm(differences, axis=1, keepdims=True)
+        # Up to rounding: normalisation makes parallel vectors identical but for that.
+        spans = lengths > ZERO_LENGTH * np.linalg.norm(first, axis=1, keepdims=True)
+        # The principal component needs no more than one pair that has a direction.
+        if self.relation == "pca" and spans.any():
+            return bias_subspace([first, second], normalize=False).directions
+        relations = np.where(spans, differences, math.nan) / np.where(spans, lengths, 1)
+        return relations if self.relation == "pairs" else relations[:1]
+
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        (words,) = attributes
+        if self.relation == "pca":
+            mean = np.concatenate([self._relations(pairs) for pairs in each_case(targets)])
+        else:
+            # Pairs stay together, so both sets have the same weights.
+            pairs, relations = targets[0], self._relations(targets)
+            mean = pairs.average(np.nan_to_num(relations))
+            mean[pairs.weights.sums(np.isnan(relations[:, 0])) > 0] = math.nan
+        return np.asarray((mean * words.mean_vector()).sum(axis=1))
+
+    @property
+    def no_p_value(self) -> str:
+        """Why there is no permutation test."""
+        turned = "exchanging the words of a pair leaves the principal component as it is"
+        return turned if self.relation == "pca" else ""
+
+    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        by_pair = self._relations(targets) @ attributes[0].mean_vector()[0]
+        return np.stack([by_pair, -by_pair], axis=1)
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        (words,), pairs = attributes, tuples_of(targets)
+        relations = self._relations(targets)
+        same = list(compress(pairs, np.broadcast_to(np.isnan(relations[:, 0]), len(pairs))))
+        if same:
+            reason = f"the vectors of a pair are identical, so it has no direction: {same}"
+            return self._undefined(reason, {"pairs": pairs})
+        score = float(self._scores(targets, attributes)[0])
+        by_pair = words.vectors @ relations.T
+        columns = {"mean": by_pair.mean(axis=1), "std": by_pair.std(axis=1)}
+        return self._measured(score, {"pairs": pairs}, word_values=values_by_word(words, columns))
+
+
+# Numbers of the vectors of cases whose directions are computed at once.
+_BLOCK_NUMBERS = 1 << 17
+
+
+def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
+    """Share of each word's length that lies in the bias subspace.
+
+    Parameters
+    ----------
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    directions : array-like of shape (n_directions, dim)
+        Orthonormal directions; a single one may have any length.
+
+    Returns
+    -------
+    ndarray of shape (n_words,)
+        In [0, 1]: ``|cos(w, g)|``; for several directions, the length of the projection of the unit
+        vector.
+
+    Examples
+    --------
+    >>> direct_bias_by_word([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])
+    array([0.6, 0. ])
+    """
+    basis = orthonormal(directions)
+    of_words, _ = word_sets(words=words, directions=basis)
+    return _lengths(of_words, basis)
+
+
+def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0) -> float:
+    """Direct bias: how much of the words lies along a bias direction or subspace.
+
+    Parameters
+    ----------
+    words, directions : array-like
+        As in :func:`direct_bias_by_word`; for example ``bias_subspace(...).directions``.
+    c : float, default=1.0
+        Strictness, at least 0. 0 counts every word that is not exactly orthogonal as fully biased;
+        larger values forgive small projections. Scores are comparable only with the same `c`.
+
+    Returns
+    -------
+    float
+        Mean of ``|cos(w, g)|^c`` over the words, in [0, 1]; 0 if no association was measured. With
+        several directions the length of the projection replaces the cosine.
+
+    Examples
+    --------
+    >>> direct_bias([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]])
+    0.5
+    """
+    return float(_strict(direct_bias_by_word(words, directions), DirectBias(c=c).c).mean())
+
+
+class SubspaceMetric(BaseMetric):
+    """Base of the metrics whose target sets define a bias subspace."""
+
+    metric_template: ClassVar[Template] = ("n", 1)
+    metric_template_minimum: ClassVar[tuple[int, int]] = (2, 1)
+
+    n_components: Count = 1
+    direction: Literal["pca", "means"] = "pca"
+
+    @property
+    def pairs_targets(self) -> bool:
+        """Whether words at the same position form pairs, which principal directions need."""
+        return self.direction == "pca"
+
+    def _subspace(self, targets: Sequence[WordSet]) -> tuple[dict[str, Any], str | None]:
+        """Return details with the subspace of unweighted sets, and why there is none (or None)."""
+        details: dict[str, Any] = {}
+        if self.pairs_targets:
+            details["pairs"] = tuples_of(targets)
+            if np.ptp([part.unit for part in targets], axis=0).max() < ZERO_LENGTH:
+                return details, "the members of every pair have the same direction"
+            details["subspace"] = bias_subspace([t.vectors for t in targets], self.n_components)
+            return details, None
+        if (len(targets), self.n_components) != (2, 1):
+            needs = "direction='means' needs 2 target sets and n_components=1"
+            raise ValueError(f"{needs}; got {len(targets)} sets, n_components={self.n_components}.")
+        first, second = (part.mean_unit() for part in targets)
+        if np.linalg.norm(first - second) < ZERO_LENGTH:
+            return details, "the target sets have the same mean, so there is no direction"
+        details["subspace"] = BiasSubspace(unit("direction", first - second), np.ones(1))
+        return details, None
+
+    def _directions(self, targets: Sequence[WordSet]) -> Vectors:
+        """Directions in each case, (n_cases, n_components, dim); NaN where there are none."""
+        first, second, *_ = (part.mean_unit() for part in targets)
+        difference = (first - second)[:, None]
+        if not self.pairs_targets:
+            lengths = np.linalg.norm(difference, axis=2, keepdims=True)
+            return np.asarray(difference / np.where(lengths < ZERO_LENGTH, math.nan, lengths))
+        from scipy.linalg import helmert  # quicker to start without it
+
+        size = max(1, _BLOCK_NUMBERS // targets[0].vectors.size)
+        blocks = []
+        for start in range(0, n_cases_of(targets), size):
+            listed = [part.weights.listed(slice(start, start + size)) for part in targets]
+            sets = [part.unit.take(own, 0) for part, (own, _) in zip(targets, listed, strict=True)]
+            # Contrasts have the same products as what is left without the mean of a tuple. Tuples
+            # stay together, so all sets have the same weights.
+            factors = helmert(len(targets)), np.sqrt(listed[0][1])
+            rows = np.einsum("cs,bt,sbtd->bctd", *factors, sets)
+            rows = rows.reshape(len(rows), -1, rows.shape[-1])
+            blocks.append(principal_directions(rows, self.n_components))
+        directions = np.concatenate(blocks)
+        # The sign of a principal component is arbitrary; the difference of the means is not.
+        is_turned = (directions * difference).sum(axis=2, keepdims=True) < 0
+        return np.where(is_turned, -directions, directions)
+
+
+@register
+class DirectBias(SubspaceMetric):
+    """Direct bias: how much of neutral words lies along the bias direction.
+
+    The target sets define the bias direction; the attribute set contains words that should be
+    neutral, for example professions. Vectors are always scaled to unit length. The score
+    (:func:`direct_bias`) is NaN without a direction: if all pairs or both means are equal. Source:
+    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
+    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
+
+    The result has 'direct_bias' (the score) and 'word_values'. These are the cosine of each word
+    with the direction, in [-1, 1] and positive towards the first target set; with several
+    directions, the length of its projection, in [0, 1]. `details` has, for 'pca', the 'pairs' used,
+    and 'subspace', a :class:`BiasSubspace`. Check its `explained_variance_ratio`: if one direction
+    does not represent the pairs, the score says little.
+
+    Parameters
+    ----------
+    c : float, default=1.0
+        Strictness; see :func:`direct_bias`.
+    n_components : int, default=1
+        Dimensions of the bias subspace; at most as many as the pairs span.
+    direction : {'pca', 'means'}, default='pca'
+        'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
+        word. 'means': the difference of the means of two target sets, which need not be paired.
+
+    Examples
+    --------
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
+    >>> values = DirectBias().run_query(query, load_test_model())["word_values"]
+    >>> values["nurse"] > values["engineer"]
+    True
+    """
+
+    metric_name = "Direct Bias"
+    metric_short_name = "Direct Bias"
+    if_unpaired = {"direction": "means"}  # noqa: RUF012
+    question = "how much of neutral words lies along the bias direction?"
+    meaning = "How far neutral words lie along the bias direction that the target words define."
+    no_p_value = (
+        "exchanging the words of a pair, or the pairs, does not change the bias direction, and no "
+        "other exchange tests this score alone"
+    )
+    audit_findings = frozenset()
+    value_range = (0.0, 1.0)
+    nan_values = {"direct_bias": math.nan, "word_values": {}}  # noqa: RUF012
+
+    c: Annotated[float, partial(check_number, at_least=0)] = 1.0
+
+    def _scores(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        (words,) = attributes
+        directions = self._directions(targets)
+        lengths = np.linalg.norm(directions @ words.unit.T, axis=1)
+        scores = words.mean(_strict(np.minimum(lengths, 1.0), self.c))
+        return np.where(np.isnan(directions[:, 0, 0]), math.nan, scores)
+
+    def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
+        (words,) = attributes
+        details, reason = self._subspace(targets)
+        if reason is not None:
+            return self._undefined(reason, details)
+        directions = details["subspace"].directions
+        lengths = _lengths(words, directions)
+        score = float(words.mean(_strict(lengths, self.c)[None])[0])
+        values = words.unit @ directions[0] if len(directions) == 1 else lengths
+        return self._measured(score, details, word_values=by_word(words, values))
+
+
+def _lengths(words: WordSet, basis: Vectors) -> Vectors:
+    return np.asarray(np.minimum(np.linalg.norm(words.unit @ basis.T, axis=1), 1.0))
+
+
+def _strict(shares: Vectors, c: float) -> Vectors:
+    # 0^0 is 0 here: a word without any projection is not biased, however strict one is.
+    return np.where(shares > 0, shares**c, 0.0)
+
+
+# What is left of a unit vector without the bias subspace has no direction if its squared length is
+# below this; of vectors in float32 more than that is rounding noise.
+_ZERO_SQUARE = 1e-12
+
+
+def indirect_bias(
+    first: npt.ArrayLike, second: npt.ArrayLike, directions: npt.ArrayLike
+) -> Vectors:
+    """Share of the similarity of two words that disappears when the bias subspace is removed.
+
+    Parameters
+    ----------
+    first, second : array-like of shape (n_pairs, dim)
+        The two words of each pair. A single vector is paired with all of the other side.
+    directions : array-like of shape (n_directions, dim) or (dim,)
+        As in :func:`direct_bias_by_word`.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        beta = (cos(w, v) - cos(w', v')) / cos(w, v), where w' and v' are w and v without their
+        projections on the subspace (Bolukbasi et al., NeurIPS 2016, section 5.3, for one
+        direction). 0: all similarity stays, as for a word and itself. Below 0: the words are nearer
+        to each other without the subspace. Above 1: their cosine changes its sign. NaN if w and v
+        are orthogonal, or one of them lies in the subspace. Do not average it, as it is unbounded
+        where cos(w, v) is small: count pairs above a threshold (:func:`proximity_bias`).
+
+    Examples
+    --------
+    >>> nurse, others = [0.5, 0.1, 0.8], [[0.6, 0.9, 0.3], [1.0, 0.2, 0.1]]
+    >>> indirect_bias(nurse, others, [0.997742, -0.067150, -0.001556])
+    array([0.2265, 0.1827])
+    """
+    basis = orthonormal(directions)
+    left, right = unit("first", as_rows("first", first)), unit("second", as_rows("second", second))
+    n_pairs, dims = {len(left), len(right)} - {1}, {part.shape[1] for part in (left, right, basis)}
+    if len(n_pairs) > 1 or len(dims) > 1:
+        raise ValueError(
+            "first and second must have the same number of rows, or one row, and all vectors the "
+            f"same dimensions; got shapes {left.shape}, {right.shape} and {basis.shape}."
+        )
+    # Uses vectors, because `indirect_bias_from_cosines` loses digits for words that are almost all
+    # bias.
+    parts = [each - (each @ basis.T) @ basis for each in (left, right)]
+    lengths = (length_left(_products(part, part)) for part in parts)
+    cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
+    return share_lost(cosines, _products(*parts), *lengths)
+
+
+def indirect_bias_from_cosines(
+    cosines: npt.ArrayLike, along_first: npt.ArrayLike, along_second: npt.ArrayLike
+) -> Vectors:
+    """Indirect bias computed from cosines, as for whole vocabularies; see :func:`indirect_bias`.
+
+    Parameters
+    ----------
+    cosines : array-like of any shape
+        Cosine of the two words of each pair.
+    along_first, along_second : array-like of shape (..., n_directions)
+        Cosines of each word with the orthonormal directions of the subspace. All axes but the last
+        broadcast with `cosines`: (n_words, 1, n_directions) for one word of many pairs.
+
+    Returns
+    -------
+    ndarray
+        One value per pair, NaN where an input is NaN. The last digits are unreliable for words that
+        lie almost entirely in the subspace.
+
+    Examples
+    --------
+    >>> indirect_bias_from_cosines([0.5, 0.5], [0.6], [[0.6], [0.0]])
+    array([ 0.5625, -0.25  ])
+    """
+    arrays = {"cosines": cosines, "along_first": along_first, "along_second": along_second}
+    c, p, q = (check_array(name, each, missing=True) for name, each in arrays.items())
+    try:
+        if not p.ndim or p.shape[-1:] != q.shape[-1:]:
+            raise ValueError
+        np.broadcast_shapes(c.shape, p.shape[:-1], q.shape[:-1])
+    except ValueError:
+        raise ValueError(
+            "along_first and along_second must have shape (..., n_directions), and all but the "
+            f"last axis must fit cosines; got shapes {p.shape}, {q.shape} and {c.shape}."
+        ) from None
+    both = (p * q).sum(axis=-1)
+    lengths = (length_left(1 - (each * each).sum(axis=-1)) for each in (p, q))
+    return share_lost(c, c - both, *lengths)
+
+
+def _products(left: Vectors, right: Vectors) -> Vectors:
+    return np.asarray((left * right).sum(axis=1))
+
+
+def length_left(squares: Vectors) -> Vectors:
+    """Length of what is left of unit vectors without the subspace; NaN if nothing is left."""
+    return np.asarray(np.sqrt(np.where(squares > _ZERO_SQUARE, squares, np.nan)))
+
+
+def share_lost(cosines: Vectors, products: Vectors, first: Vectors, second: Vectors) -> Vectors:
+    """Beta from the cosines of words, and from products and lengths of what is left of them."""
+    defined = np.where(np.abs(cosines) > ZERO_LENGTH, cosines, np.nan)
+    return np.asarray(1 - products / (first * second * defined))
