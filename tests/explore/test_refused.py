@@ -13,8 +13,7 @@ from wefe.explore import (
     project,
     word_page,
 )
-from wefe.explore._analogies import generate_analogies
-from wefe.explore._specific_words import learn_specific_words
+from wefe.explore._analogies import generate_analogies, learn_specific_words
 
 PAIRS = [("she", "he"), ("woman", "man")]
 GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel
-from wefe.explore._specific_words import learn_specific_words
+from wefe.explore._analogies import learn_specific_words
 
 SEED_WORDS = tuple(f"s{i}" for i in range(10))
 

@@ -13,7 +13,7 @@ from model_files import at_most
 
 from wefe import load
 from wefe.models import _tables
-from wefe.models.formats import _csv, _fasttext, _parquet, _text, _word2vec
+from wefe.models.formats import _frames, _text, _word2vec
 
 N_SEEDS = 100
 N_CUTS = 30
@@ -29,9 +29,9 @@ def reader(request):
 
 @pytest.mark.parametrize("size", [None, 2, 33])
 def test_good_files_are_read_as_the_reference_reads_them(tmp_path, monkeypatch, reader, size):
-    sizes = {_text: "_PARSE_BYTES", _word2vec: "READ_BYTES", _csv: "_BLOCK_NUMBERS"}
-    sizes |= {_parquet: "CHUNK_ROWS", _tables: "CHUNK_ROWS", _fasttext: "_BATCH_NGRAMS"}
-    for module, name in sizes.items() if size else ():
+    sizes = [(_text, "_PARSE_BYTES"), (_word2vec, "READ_BYTES"), (_frames, "_BLOCK_NUMBERS")]
+    sizes += [(_frames, "CHUNK_ROWS"), (_tables, "CHUNK_ROWS"), (_word2vec, "_BATCH_NGRAMS")]
+    for module, name in sizes if size else ():
         monkeypatch.setattr(module, name, size)
     for files in good_files(reader):
         verdict = check_files(reader, files, tmp_path)

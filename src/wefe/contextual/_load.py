@@ -28,7 +28,7 @@ from wefe.contextual._encoder import CachedEncoder, Encoder, Pooling
 from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
 from wefe.contextual._templates import Templates, check_templates
-from wefe.models.formats._token_folder import Module, read_json
+from wefe.models.formats._tokens import Module, read_json
 
 logger = logging.getLogger(__name__)
 

@@ -1,4 +1,6 @@
+from ._analogies import SpecificWords as SpecificWords
 from ._analogies import generate_analogies as generate_analogies
+from ._analogies import learn_specific_words as learn_specific_words
 from ._directions import BiasDirections as BiasDirections
 from ._directions import bias_directions as bias_directions
 from ._maps import in_two_dimensions as in_two_dimensions
@@ -12,8 +14,6 @@ from ._projections import indirect_bias_along as indirect_bias_along
 from ._projections import project as project
 from ._recovery import cluster_map as cluster_map
 from ._recovery import recovery_tests as recovery_tests
-from ._specific_words import SpecificWords as SpecificWords
-from ._specific_words import learn_specific_words as learn_specific_words
 from ._statistics import Estimate as Estimate
 from ._statistics import StatisticCorrelation as StatisticCorrelation
 from ._statistics import correlate_with_statistic as correlate_with_statistic

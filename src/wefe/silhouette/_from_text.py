@@ -298,7 +298,7 @@ def _check_partners(query: Query, swap: Mapping[str, str]) -> None:
 def _sentences(text: Text) -> Iterator[Sequence[str]]:
     import re
 
-    from wefe.models.formats._bytes import PackedFile, naming_errors
+    from wefe.models.formats._source import PackedFile, naming_errors
 
     split = re.compile(r"\w+").findall
     if isinstance(text, str | os.PathLike):

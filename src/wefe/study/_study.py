@@ -413,8 +413,7 @@ def _compute(
     import joblib
 
     from wefe.models.formats._source import available_cores
-    from wefe.study._executors import executors_of
-    from wefe.study._run import Run
+    from wefe.study._run import Run, executors_of
 
     if engine == "local" and n_jobs is not None:
         n_jobs = min(joblib.effective_n_jobs(n_jobs), len(planned.units))

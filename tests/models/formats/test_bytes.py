@@ -10,8 +10,8 @@ import pytest
 from model_files import at_most
 
 from wefe import load
-from wefe.models.formats import _bytes
-from wefe.models.formats._bytes import PackedFile, line_blocks
+from wefe.models.formats import _source
+from wefe.models.formats._source import PackedFile, line_blocks
 
 TEXT = b"".join(b"word%d 0.25 -1.5 3.125\n" % number for number in range(300))
 
@@ -68,7 +68,7 @@ def test_zeros_may_follow_a_stream(write):
 
 @every_packing
 def test_unpacking_without_end_is_stopped(write, packing):
-    path = write(PACK[packing](bytes(_bytes.SMALL_BYTES + (8 << 20))))
+    path = write(PACK[packing](bytes(_source.SMALL_BYTES + (8 << 20))))
     buffer = bytearray(1 << 20)
     with (
         PackedFile(path).open() as file,

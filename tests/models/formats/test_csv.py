@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from model_files import at_most, check_source, read_all
 
-from wefe.models.formats import _csv
-from wefe.models.formats._csv import CsvSource, looks_like_csv
+from wefe.models.formats import _frames
+from wefe.models.formats._frames import CsvSource, looks_like_csv
 from wefe.models.formats._open import open_file
 from wefe.models.formats._source import Reading
 
@@ -91,7 +91,7 @@ def test_of_other_words_numbers_are_not_parsed(text):
 
 @pytest.mark.slow
 def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
-    monkeypatch.setattr(_csv, "_BLOCK_NUMBERS", 1 << 12)
+    monkeypatch.setattr(_frames, "_BLOCK_NUMBERS", 1 << 12)
     line = ",".join(["0.125"] * 1000)
     source = CsvSource(text(f"word,{line}\n" * 2000), PLAIN)
     # The file has 12 MB, the vectors 8.

@@ -9,9 +9,9 @@ import pytest
 
 import wefe
 from wefe.models import WordEmbeddingModel
-from wefe.models.formats import _fasttext
-from wefe.models.formats._fasttext import FastTextVectors, open_fasttext_bin
+from wefe.models.formats import _word2vec
 from wefe.models.formats._source import Reading
+from wefe.models.formats._word2vec import FastTextVectors, open_fasttext_bin
 
 # The bytes before the bucket and the dictionary.
 BUCKET, DICTIONARY = 40, 64
@@ -95,7 +95,7 @@ def test_vectors_are_those_of_gensim_but_where_fasttext_says_otherwise(of_gensim
     np.testing.assert_array_equal(ours["</s>"], theirs.vectors_vocab[row])
     # In any order and pieces.
     whole = ours.rows(range(len(ours)))
-    monkeypatch.setattr(_fasttext, "_BATCH_NGRAMS", 20)
+    monkeypatch.setattr(_word2vec, "_BATCH_NGRAMS", 20)
     np.testing.assert_array_equal(ours.rows([3, 0, 3, 2, 1]), whole[[3, 0, 3, 2, 1]])
 
 

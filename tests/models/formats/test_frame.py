@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from model_files import check_source
 
-from wefe.models.formats._frame import open_dict, open_frame
+from wefe.models.formats._frames import open_dict, open_frame
 
 # Words that pandas takes for missing values.
 WORDS = ["null", "NA", "nan", "None", "new, york", "naïve"]

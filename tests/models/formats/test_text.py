@@ -8,8 +8,7 @@ from model_files import read_all
 
 from wefe import load
 from wefe.models.formats import _text
-from wefe.models.formats._bytes import PackedFile
-from wefe.models.formats._source import Reading
+from wefe.models.formats._source import PackedFile, Reading
 from wefe.models.formats._text import TextSource
 
 BOM = b"\xef\xbb\xbf"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from wefe.models.formats._source import Reading
-from wefe.models.formats._token_folder import choose_table
-from wefe.models.formats._tokens import TokenVectors, open_token_table
+from wefe.models.formats._tokens import TokenVectors, choose_table, open_token_table
 
 tokenizers = pytest.importorskip("tokenizers")
 numpy_format = pytest.importorskip("safetensors.numpy")

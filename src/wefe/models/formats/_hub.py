@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 from wefe._checks import check_choice, found, import_library
 from wefe.models.formats._registry import SUFFIXES
-from wefe.models.formats._token_folder import find_files, missing
+from wefe.models.formats._tokens import find_files, missing
 
 logger = logging.getLogger(__name__)
 

@@ -30,7 +30,6 @@ from wefe._progress import progress_bar
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import FloatArray
-from wefe.models.formats._bytes import naming_errors
 from wefe.models.formats._safetensors import Tensor, header_of, read_header
 from wefe.models.formats._source import (
     Reading,
@@ -38,6 +37,7 @@ from wefe.models.formats._source import (
     VectorSource,
     Writing,
     cast_finite,
+    naming_errors,
 )
 
 logger = logging.getLogger(__name__)

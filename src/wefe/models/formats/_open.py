@@ -14,11 +14,10 @@ import numpy as np
 from wefe._checks import found, nearest
 from wefe.models._tables import ArrayVectors, RowVectors, table_of
 from wefe.models.formats import _hub, _registry
-from wefe.models.formats._bytes import PackedFile
-from wefe.models.formats._frame import open_dict, open_frame
-from wefe.models.formats._gensim import class_names, gensim_source, gensim_table
+from wefe.models.formats._arrays import class_names, gensim_source, gensim_table
+from wefe.models.formats._frames import open_dict, open_frame
 from wefe.models.formats._registry import BY_NAME, function
-from wefe.models.formats._source import Reading, TableSource, VectorSource
+from wefe.models.formats._source import PackedFile, Reading, TableSource, VectorSource
 
 _UNNAMED = "Unnamed model"
 

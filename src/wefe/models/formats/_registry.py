@@ -2,18 +2,106 @@
 
 from __future__ import annotations
 
+import codecs
 import importlib
+import itertools
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from wefe.models.formats._sniff import (
-    is_spaced,
-    is_text,
-    is_word2vec_binary,
-    parse_header,
-)
+from wefe.models.formats._source import HEAD_BYTES
+
+# Lines that are looked at to tell how many numbers stand in each.
+SAMPLE_LINES = 10
+
+_CONTROL = bytes(set(range(32)) - set(b"\t\n\v\f\r"))
+
+
+def parse_header(head: bytes) -> tuple[int, int] | None:
+    """Return (n_words, dim) if the first line is a word2vec header."""
+    fields = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].split()
+    # No file has 10**15 words; Python refuses to read numbers of thousands of digits.
+    if len(fields) == 2 and all(field.isdigit() and len(field) < 16 for field in fields):
+        return int(fields[0]), int(fields[1])
+    return None
+
+
+def is_number(text: str | bytes) -> bool:
+    """Tell whether a field is a number; hexadecimal ones, which make a line damaged, count."""
+    text = text.encode() if isinstance(text, str) else text
+    try:
+        float(text)
+    except ValueError:
+        return text.lstrip(b"+-").startswith((b"0x", b"0X"))
+    return b"_" not in text
+
+
+def numbers_at_end(line: bytes) -> int:
+    """Count the numbers at the end of a line; its first field is a word."""
+    fields = line.rstrip().split(b" ")[1:]
+    return sum(1 for _ in itertools.takewhile(is_number, reversed(fields)))
+
+
+def is_text(head: bytes) -> bool:
+    """Tell whether at least half of the first lines, behind a header, are a word and numbers."""
+    header = parse_header(head)
+    if header is None:
+        return _is_regular(_counts(head, head))
+    body = head.partition(b"\n")[2]
+    # Where the first vector would be in binary there are digits; or letters, if the first line has
+    # no space, which may yet be a word with a line end.
+    n_bytes = min(4 * header[1], 64)
+    digits = rb"\n?[^ ]+ [-+.0-9eE\s]{%d}" % n_bytes
+    letters = rb"\n?[^ \n]+\n[^ ]* [!-~\s]{%d}" % n_bytes
+    if re.match(digits + b"|" + letters, body):
+        return True
+    # A line end may stand before a word in binary, never in text.
+    if body.startswith(b"\n"):
+        return False
+    # A line of binary may end with a digit, too. It has other bytes, though, than text with a
+    # wrong header.
+    counts = _counts(body, head)
+    if counts.count(header[1]) * 2 >= max(len(counts), 1):
+        return True
+    has_tabs = re.match(rb"[^\t ]+\t[-+.0-9]", body) is not None
+    return is_clean(head) and (has_tabs or _is_regular(counts))
+
+
+def _counts(body: bytes, head: bytes) -> list[int]:
+    lines = body.removeprefix(codecs.BOM_UTF8).split(b"\n")
+    if len(head) >= HEAD_BYTES:
+        # The last line is cut, within its last number.
+        last = lines.pop()
+        lines = lines or [last.rpartition(b" ")[0] * (b"\0" not in last)]
+    return [numbers_at_end(line) for line in lines if line.strip()][:SAMPLE_LINES]
+
+
+def _is_regular(counts: list[int]) -> bool:
+    return any(counts) and counts.count(0) * 2 <= len(counts)
+
+
+def is_word2vec_binary(head: bytes) -> bool:
+    """Tell whether a file has a header and words with binary numbers."""
+    return parse_header(head) is not None and not is_text(head)
+
+
+def is_spaced(head: bytes) -> bool:
+    """Tell whether the first line is a word and numbers, separated by spaces."""
+    fields = head.removeprefix(codecs.BOM_UTF8).partition(b"\n")[0].rstrip().split(b" ")
+    if b"\n" not in head and len(head) >= HEAD_BYTES:
+        fields = fields[:-1]
+    return len(fields) > 1 and all(map(is_number, fields[1:]))
+
+
+def is_clean(head: bytes) -> bool:
+    """Tell whether the first bytes are UTF-8 without control characters."""
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return head == head.translate(None, _CONTROL)
+
 
 #: Files of these suffixes are packed; text and word2vec binary are read through the packing.
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst", ".zip")
@@ -54,16 +142,16 @@ def _is_csv(head: bytes) -> bool:
     # Words and numbers with a comma and a space between are both.
     if parse_header(head) is not None or is_spaced(head):
         return False
-    return bool(function("_csv:looks_like_csv")(head))
+    return bool(function("_frames:looks_like_csv")(head))
 
 
 FORMATS = (
     Format(
-        "gensim", (".kv", ".model", ".wv"), _is_gensim, "_gensim:open_gensim", "_write:write_gensim"
+        "gensim", (".kv", ".model", ".wv"), _is_gensim, "_arrays:open_gensim", "_write:write_gensim"
     ),
-    Format("fasttext", (".bin",), _starts_with(b"\xba\x16O/"), "_fasttext:open_fasttext_bin"),
-    Format("npy", (".npy",), _starts_with(b"\x93NUMPY"), "_numpy:open_npy"),
-    Format("parquet", (".parquet",), _starts_with(b"PAR1"), "_parquet:ParquetSource"),
+    Format("fasttext", (".bin",), _starts_with(b"\xba\x16O/"), "_word2vec:open_fasttext_bin"),
+    Format("npy", (".npy",), _starts_with(b"\x93NUMPY"), "_arrays:open_npy"),
+    Format("parquet", (".parquet",), _starts_with(b"PAR1"), "_frames:ParquetSource"),
     Format(
         "native",
         (".safetensors",),
@@ -79,12 +167,12 @@ FORMATS = (
         "_write:write_plain",
         packed=True,
     ),
-    Format("csv", (".csv", ".tsv"), _is_csv, "_csv:CsvSource"),
+    Format("csv", (".csv", ".tsv"), _is_csv, "_frames:CsvSource"),
     Format("glove", (".txt",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
     # Read as 'glove' is: a first line 'n_words dim' is all that differs.
     Format("word2vec", (".vec",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
     # An archive of .npy files, told by its members.
-    Format("npz", (".npz",), lambda _: False, "_numpy:open_npz"),
+    Format("npz", (".npz",), lambda _: False, "_arrays:open_npz"),
 )
 BY_NAME = {row.name: row for row in FORMATS}
 FORMAT_SUFFIXES = tuple(dict.fromkeys(suffix for row in FORMATS for suffix in row.suffixes))

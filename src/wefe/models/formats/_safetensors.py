@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe.models._file_array import FileArray, OpenFile
-from wefe.models.formats._bytes import naming_errors
+from wefe.models.formats._source import naming_errors
 
 # As the format's own library limits it: a header beyond that is damage or an attack.
 MAX_HEADER_BYTES = 100_000_000

@@ -1,21 +1,234 @@
-"""The interface of all readers, so that loading and converting need not know the format."""
+"""What readers of file formats share: bytes, packed files, and sources of vectors."""
 
 from __future__ import annotations
 
+import bz2
+import contextlib
+import functools
+import gzip
+import io
 import logging
+import lzma
 import os
+import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, get_args
+from pathlib import Path
+from typing import Any, BinaryIO, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_choice, check_positive_int, found
+from wefe._checks import check_bool, check_choice, check_positive_int, found, import_library, listed
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
 from wefe.models._types import Block, FloatArray, Subwords
+
+# What the first bytes of a file are compared with.
+HEAD_BYTES = 4096
+# Bytes that are read and searched at once; large enough for speed, small beside a model.
+READ_BYTES = 1 << 20
+# A line or record longer than this is no line of a word and its numbers.
+MAX_RECORD_BYTES = 32 << 20
+# Longer words were never seen; without a bound a damaged file would be one endless word.
+MAX_WORD_BYTES = 4096
+# The budget of every reader: so many times the bytes of the file, or so many bytes. Text packs
+# three to five times, binary hardly at all; what grows by more was made to fill the machine.
+MAX_EXPANSION = 100
+SMALL_BYTES = 64 << 20
+
+# Packed bytes that are unpacked at once: they may stand for some thousand times as many.
+_PACKED_BYTES = 1 << 9
+
+_MAGIC = {
+    b"\x1f\x8b": "gzip",
+    b"BZh": "bzip2",
+    b"\xfd7zXZ\x00": "xz",
+    b"\x28\xb5\x2f\xfd": "zstd",
+    b"PK\x03\x04": "zip",
+    b"PK\x05\x06": "zip",  # an empty one
+}
+
+
+def check_budget(label: str, promised: int, size: int) -> None:
+    """Refuse a file that promises, or unpacks to, implausibly many bytes for its size."""
+    if promised > max(SMALL_BYTES, MAX_EXPANSION * size):
+        raise ValueError(
+            f"{label} grows to {promised:,} bytes or more from {size:,}: it is damaged, or built "
+            "to fill the memory. Unpack it yourself if you trust it."
+        )
+
+
+def check_promise(label: str, header: tuple[int, int], least: int, size: int | None) -> None:
+    """Refuse a header of no words, or of more than a file of `size` bytes can hold."""
+    size = least if size is None else size
+    if min(header) == 0 or least > size:
+        raise ValueError(
+            f"{label}: the header promises {header[0]} words of {header[1]} dims, which need at "
+            f"least {least:,} bytes; the file has {size:,}. It may be cut short."
+        )
+
+
+@contextlib.contextmanager
+def naming_errors(label: str, what: str) -> Iterator[None]:
+    """Add the name of the file to errors of a library that lack it."""
+    try:
+        yield
+    except (MemoryError, ImportError):
+        raise
+    # Damage shows as errors of almost any type.
+    except Exception as error:
+        if isinstance(error, ValueError) and str(error).startswith(label):
+            raise
+        raise ValueError(
+            f"{label} is damaged, or no {what} ({type(error).__name__}: {error!s:.300})."
+        ) from error
+
+
+class PackedFile:
+    """A file, or member of a zip archive ('archive.zip/member'), decompressed as it is read.
+
+    `name` has no suffixes; `size` is None for packed files.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path, member = _split_member(Path(path))
+        self.label = str(path)
+        self.packed_size = self.path.stat().st_size
+        with self.path.open("rb") as file:
+            magic = file.read(6)
+        self.packing = next((name for key, name in _MAGIC.items() if magic.startswith(key)), None)
+        self.size = self.packed_size if self.packing is None else None
+        if member is not None and self.packing != "zip":
+            raise FileNotFoundError(f"{self.path} is a file, not a folder or zip archive.")
+        self._member = self._choose_member(member) if self.packing == "zip" else ""
+        outer = self.path.stem if self.packing else self.path.name
+        self.name = Path(self._member or outer).stem
+
+    def open(self) -> BinaryIO:
+        """Open at the start; the caller closes it. Damaged compression is a ValueError."""
+        if self.packing is None:
+            return self.path.open("rb")
+        return io.BufferedReader(_Unpacking(self), READ_BYTES)
+
+    def head(self) -> bytes:
+        with self.open() as file:
+            return file.read(HEAD_BYTES)
+
+    def parts(self) -> Iterator[bytes]:
+        """Yield decompressed bytes; errors are those of the library."""
+        if self.packing == "gzip":
+            with gzip.open(self.path) as packed:
+                yield from iter(functools.partial(packed.read, 1 << 16), b"")
+        elif self.packing == "zip":
+            with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as file:
+                yield from iter(functools.partial(file.read, 1 << 16), b"")
+        elif self.packing == "zstd":
+            library = import_library("zstandard", "zstd", self.label)
+            yield from _streams(self.path, library.ZstdDecompressor().decompressobj)
+        elif self.packing == "bzip2":
+            yield from _streams(self.path, bz2.BZ2Decompressor, 1 << 16)
+        else:
+            start = functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
+            yield from _streams(self.path, start, 1 << 16)
+
+    def _choose_member(self, member: str | None) -> str:
+        with naming_errors(self.label, "zip archive"), zipfile.ZipFile(self.path) as archive:
+            infos = {info.filename: info for info in archive.infolist() if not info.is_dir()}
+        names = listed([*map(repr, infos)], most=10)
+        if member is None:
+            if len(infos) != 1:
+                raise ValueError(
+                    f"{self.path} holds {len(infos)} files ({names}); name one as if the archive "
+                    f"were a folder: '{self.path}/{next(iter(infos), 'NAME')}'."
+                )
+            member = next(iter(infos))
+        if member not in infos:
+            raise FileNotFoundError(f"{self.path} has no member {member!r}; it has {names}.")
+        if infos[member].flag_bits & 1:
+            raise ValueError(f"{self.path}: {member!r} is encrypted; unpack it first.")
+        return member
+
+
+def _split_member(path: Path) -> tuple[Path, str | None]:
+    if path.is_file():
+        return path, None
+    for parent in path.parents:
+        if parent.is_file():
+            return parent, path.relative_to(parent).as_posix()
+    raise FileNotFoundError(f"there is no file {str(path)!r}.")
+
+
+def _streams(path: Path, start: Callable[[], Any], *at_most: int) -> Iterator[bytes]:
+    """Decompress consecutive streams to the last byte of a file.
+
+    The libraries' own readers stop silently at a truncated file or a damaged second stream.
+    """
+    stream, data = None, b""
+    with path.open("rb") as file:
+        while True:
+            # Those of zstandard unpack all that they get at once.
+            if not data and (stream is None or getattr(stream, "needs_input", True)):
+                data = file.read(_PACKED_BYTES)
+                if not data:
+                    break
+            if stream is None:
+                # The format of xz allows zeros behind a stream.
+                data = data.lstrip(b"\0")
+                stream = start() if data else None
+            if stream is not None:
+                yield stream.decompress(data, *at_most)
+                stream, data = (None, stream.unused_data) if stream.eof else (stream, b"")
+    if stream is not None:
+        raise EOFError("the file ends within what is packed")
+
+
+class _Unpacking(io.RawIOBase):
+    """Decompresses, names the file in errors, and stops when the size grows implausibly."""
+
+    def __init__(self, source: PackedFile) -> None:
+        self._source, self._parts = source, source.parts()
+        self._left, self._n_bytes = memoryview(b""), 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
+        source = self._source
+        while not self._left:
+            with naming_errors(source.label, f"whole {source.packing} file"):
+                part = next(self._parts, None)
+            if part is None:
+                return 0
+            self._left = memoryview(part)
+            self._n_bytes += len(part)
+            check_budget(source.label, self._n_bytes, source.packed_size)
+        n_bytes = min(len(buffer), len(self._left))
+        buffer[:n_bytes], self._left = self._left[:n_bytes], self._left[n_bytes:]
+        return n_bytes
+
+    def close(self) -> None:
+        self._parts.close()  # type: ignore[attr-defined]
+        super().close()
+
+
+def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterator[bytes]:
+    """Yield the rest of a file in blocks of whole lines; the last may lack its line end."""
+    rest = b""
+    while piece := file.read(n_bytes):
+        rest += piece
+        end = rest.rfind(b"\n") + 1
+        if len(rest) - end > MAX_RECORD_BYTES:
+            raise ValueError(
+                f"{label} has a line of more than {MAX_RECORD_BYTES:,} bytes: no word and numbers."
+            )
+        if end:
+            yield rest[:end]
+        rest = rest[end:]
+    if rest:
+        yield rest
+
 
 logger = logging.getLogger(__name__)
 

@@ -14,10 +14,16 @@ import numpy.typing as npt
 
 from wefe._progress import progress_bar
 from wefe.models._types import Block
-from wefe.models.formats._bytes import PackedFile, check_promise, line_blocks
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
-from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
-from wefe.models.formats._source import Reading, VectorSource, available_cores
+from wefe.models.formats._registry import SAMPLE_LINES, numbers_at_end, parse_header
+from wefe.models.formats._source import (
+    PackedFile,
+    Reading,
+    VectorSource,
+    available_cores,
+    check_promise,
+    line_blocks,
+)
 
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19

@@ -1,4 +1,4 @@
-"""Files of numpy: a matrix (.npy) with a vocabulary beside it, or both in one (.npz)."""
+"""Arrays of numpy, and files of gensim, which are pickles with such arrays."""
 
 from __future__ import annotations
 
@@ -6,20 +6,29 @@ import io
 import logging
 import math
 import os
+import pickle
 import re
 import zipfile
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any, TypeAlias
+from typing import IO, Any, BinaryIO, ClassVar, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
-from wefe._checks import check_sequence
+from wefe._checks import check_sequence, import_library
 from wefe.models._file_array import FileArray, OpenFile
-from wefe.models.formats._bytes import check_budget, naming_errors
-from wefe.models.formats._frame import open_dict
-from wefe.models.formats._source import Reading, TableSource, Vocabulary, table_source
-from wefe.models.formats._token_folder import read_json
+from wefe.models._tables import RowVectors, VectorTable, check_vectors, unchecked_table
+from wefe.models.formats._frames import open_dict
+from wefe.models.formats._source import (
+    Reading,
+    TableSource,
+    Vocabulary,
+    check_budget,
+    naming_errors,
+    table_source,
+)
+from wefe.models.formats._tokens import read_json
 
 logger = logging.getLogger(__name__)
 
@@ -218,3 +227,178 @@ def _json_words(file: Path) -> list[str]:
     if isinstance(value, dict) and [value[word] for word in words] != list(range(len(words))):
         raise ValueError(f"{file} is damaged: expected the rows 0 to {len(words) - 1}.")
     return words
+
+
+def open_gensim(path: Path, reading: Reading) -> TableSource:
+    """Open `KeyedVectors` or a trained model saved by gensim.
+
+    Plain `KeyedVectors` need neither gensim nor `trust_pickle`, because only strings, numbers,
+    lists, dicts and numeric arrays of the pickle are read.
+    """
+    try:
+        table, counts = _open_plain(path)
+    except OSError:
+        raise
+    # A pickle that is damaged, or not plain, may raise anything.
+    except Exception as error:
+        if not reading.trust_pickle:
+            raise ValueError(
+                f"{path}: expected gensim's plain KeyedVectors, found something else or damage "
+                f"({type(error).__name__}: {error!s:.200}). It is a pickle, which can run any code "
+                "when it is opened: if you trust it, trust_pickle=True opens it with gensim."
+            ) from error
+        return gensim_source(_open_with_gensim(path), str(path), path.stem, reading)
+    return TableSource(table, str(path), path.stem, counts)
+
+
+def _open_with_gensim(path: Path) -> Any:
+    library = import_library("gensim.utils", "gensim", str(path))
+    with naming_errors(str(path), "file of gensim"):
+        # gensim takes a string with '://' for an address; an absolute path never is one.
+        loaded = library.SaveLoad.load(str(path.absolute()), mmap="c")
+    table = gensim_table(loaded)
+    return loaded if table is None else table
+
+
+# ---- Plain KeyedVectors ------------------------------------------------------------------------
+
+
+class _Part:
+    """An object in a pickle: the arguments of its constructor and its state."""
+
+    state: Any = None
+
+    def __init__(self, *args: Any) -> None:
+        self.args = args
+
+    def __setstate__(self, state: Any) -> None:
+        self.state = state
+
+
+# What plain KeyedVectors consist of.
+_NAMES = ("KeyedVectors", "_frombuffer", "_reconstruct", "dtype", "ndarray", "scalar")
+_PARTS: dict[str, Any] = {name: type(name, (_Part,), {}) for name in _NAMES}
+_OPCODES = (
+    "PROTO FRAME STOP MARK MEMOIZE BINGET LONG_BINGET NONE NEWTRUE NEWFALSE BININT BININT1 "
+    "BININT2 BINFLOAT SHORT_BINUNICODE BINUNICODE SHORT_BINBYTES BINBYTES BINBYTES8 BYTEARRAY8 "
+    "EMPTY_LIST EMPTY_TUPLE TUPLE APPEND APPENDS EMPTY_DICT SETITEM SETITEMS FROZENSET "
+    "STACK_GLOBAL NEWOBJ REDUCE BUILD"
+)
+# Nothing hashes a list, which takes for ever of nested tuples; nor is room made for a bytearray
+# before its bytes are there.
+_READ_AS = {"EMPTY_TUPLE": "EMPTY_LIST", "TUPLE": "LIST", "BYTEARRAY8": "BINBYTES8"}
+
+
+def _load_list_of(count: int) -> Any:
+    def load(unpickler: Any) -> None:
+        unpickler.stack[-count:] = [unpickler.stack[-count:]]
+
+    return load
+
+
+class _PlainUnpickler(pickle._Unpickler):
+    """Reads plain KeyedVectors; in Python, as C allocates a memo of any size that is asked for."""
+
+    dispatch: ClassVar[dict[int, Any]] = {
+        getattr(pickle, op)[0]: pickle._Unpickler.dispatch[getattr(pickle, _READ_AS.get(op, op))[0]]
+        for op in _OPCODES.split()
+    } | {pickle.TUPLE1[0] + n: _load_list_of(n + 1) for n in range(3)}
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(file)
+        size = os.fstat(file.fileno()).st_size
+        # No more room is made than the file can fill.
+        self._file_read = lambda n_bytes: file.read(min(n_bytes, size))
+
+    def find_class(self, module: str, name: str) -> Any:
+        if module.partition(".")[0] not in ("gensim", "numpy") or name not in _PARTS:
+            raise pickle.UnpicklingError(f"it needs {module}.{name}")
+        return _PARTS[name]
+
+
+def _open_plain(path: Path) -> tuple[VectorTable, Callable[[], Any]]:
+    with path.open("rb") as file:
+        loaded = _PlainUnpickler(file).load()
+    if not isinstance(loaded, _PARTS["KeyedVectors"]):
+        raise TypeError(f"it holds no KeyedVectors, but a {type(loaded).__name__}")
+    state = loaded.state
+    index, expandos = state["key_to_index"], state.get("expandos", {})
+    counts: Any = _counts(index, _array(expandos["count"])) if "count" in expandos else dict
+    if "vectors" in state:
+        vectors = np.array(_array(state["vectors"]))
+    elif "vectors" in state["__numpys"]:
+        vectors = open_array(path.with_name(f"{path.name}.vectors.npy"), Reading())
+    else:
+        raise TypeError("it says nothing of its vectors")
+    check_index(index, len(vectors))
+    if len(index) < len(vectors):
+        # Rows that belong to no word are left out, so that word follows word.
+        index = dict(sorted(index.items(), key=lambda item: item[1]))
+        vectors = vectors[list(index.values())]
+        index = dict(zip(index, range(len(index)), strict=True))
+    if isinstance(vectors, FileArray) and vectors.ndim == 2 and vectors.dtype.kind == "f":
+        return RowVectors(index, vectors), counts
+    return unchecked_table(index, check_vectors("vectors", vectors[:])), counts
+
+
+def _array(part: _Part) -> npt.NDArray[Any]:
+    """Make an array that shares the bytes of the pickle, even if it occurs twice."""
+    if isinstance(part, _PARTS["_frombuffer"]):
+        data, dtype, shape, order = part.args
+    elif part.args == (_PARTS["ndarray"], [0], b"b"):
+        _, shape, dtype, fortran, data = part.state
+        order = "F" if fortran else "C"
+    else:
+        raise TypeError(f"an array made of {part.args}")
+    code = dtype.state[1] + dtype.args[0]
+    plain = [3, code[:1], None, None, None, -1, -1, 0]
+    if not re.fullmatch("[<>|][fiu][1248]", code) or dtype.state != plain:
+        raise TypeError(f"an array of {dtype.args} {dtype.state}")
+    return np.frombuffer(data, code).reshape(shape, order=order)
+
+
+# ---- Objects of gensim -------------------------------------------------------------------------
+
+
+def gensim_table(value: Any) -> Any | None:
+    """Return the `KeyedVectors` of a gensim object, or None."""
+    for candidate in (value, getattr(value, "wv", None)):
+        if "gensim.models.keyedvectors.KeyedVectors" in class_names(candidate):
+            return candidate
+    return None
+
+
+def class_names(value: object) -> list[str]:
+    """Return the full names of the classes of an object without importing their modules."""
+    return [f"{kind.__module__}.{kind.__qualname__}" for kind in type(value).__mro__]
+
+
+def gensim_source(table: Any, label: str, name: str, reading: Reading) -> TableSource:
+    """Check gensim's `KeyedVectors` and make a source of them."""
+    try:
+        check_index(table.key_to_index, len(check_vectors("vectors", table.vectors)))
+    except (AttributeError, TypeError, ValueError, OverflowError) as error:
+        raise ValueError(f"{label}: expected words, each with a vector; found {error}.") from error
+    has_ngrams = getattr(table, "vectors_ngrams", None) is not None
+    subwords = has_ngrams and reading.subwords == "mean"
+    kept = np.asarray((getattr(table, "expandos", None) or {}).get("count"))
+    return TableSource(table, label, name, _counts(table.key_to_index, kept), subwords)
+
+
+def check_index(index: Mapping[str, int], n_vectors: int) -> None:
+    """Refuse words that are not strings, or rows that do not fit the vectors."""
+    rows = np.fromiter(index.values(), dtype=np.intp, count=len(index))
+    if wrong := [word for word in index if not isinstance(word, str)]:
+        raise TypeError(f"the word {wrong[0]!r}")
+    unique = len(rows) == len(np.unique(rows))
+    if not (unique and len(rows) and rows.min() >= 0 and rows.max() < n_vectors):
+        raise ValueError(f"{len(rows):,} words that do not fit {n_vectors:,} vectors")
+
+
+def _counts(index: Mapping[str, int], kept: npt.NDArray[Any]) -> Callable[[], Any]:
+    """Return a function that makes the dict of word counts, empty if they are unknown."""
+    there = kept.ndim == 1 and kept.dtype.kind in "iu" and len(kept) >= len(index)
+    # Reading word2vec's format, gensim makes up counts that fall by one from word to word.
+    if not there or np.all(np.diff(kept) == -1):
+        return dict
+    return lambda: {word: int(kept[row]) for word, row in index.items()}

@@ -1,0 +1,395 @@
+"""Tables with a column of words: data frames, CSV and Parquet."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import itertools
+import logging
+import re
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from wefe._checks import import_library
+from wefe._progress import progress_bar
+from wefe.models._types import CHUNK_ROWS, Block, FloatArray
+from wefe.models.formats._registry import is_number
+from wefe.models.formats._source import (
+    HEAD_BYTES,
+    MAX_WORD_BYTES,
+    Reading,
+    TableSource,
+    VectorSource,
+    check_budget,
+    line_blocks,
+    naming_errors,
+    table_source,
+)
+
+logger = logging.getLogger(__name__)
+
+#: Names under which a column of words goes.
+WORD_NAMES = (
+    *("word", "words", "token", "tokens", "vocab", "vocabulary", "term", "terms"),
+    *("key", "keys", "text", "label", "labels"),
+)
+#: Names of columns that are no dimensions. pandas writes the number of the row without a name.
+OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency")
+
+
+def open_frame(frame: Any) -> TableSource:
+    """Copy words (the index or a column) and vectors (columns of numbers or one of lists)."""
+    layout = FrameLayout("the DataFrame", frame)
+    return table_source(*layout.read(frame), layout.label, "Unnamed model")
+
+
+def open_dict(
+    mapping: Mapping[str, Any], label: str = "the dict", name: str = "Unnamed model"
+) -> TableSource:
+    """Copy the vectors of a dict, in the widest of their dtypes."""
+    if not mapping:
+        raise ValueError(f"{label} is empty.")
+    dim = len(_as_vector(next(iter(mapping.values()))))
+    return table_source(
+        *stack(label, mapping, mapping.values(), dim, range(len(mapping))), label, name
+    )
+
+
+class FrameLayout:
+    """Which columns of a DataFrame hold words and vectors."""
+
+    def __init__(self, label: str, frame: Any) -> None:
+        self.label = label
+        names = list(map(str, frame.columns))
+        kinds = [_kind(frame.iloc[:, place]) for place in range(len(names))]
+        words, lists, floats, integers = (
+            [place for place, each in enumerate(kinds) if each == kind]
+            for kind in ("text", "list", "float", "int")
+        )
+        if _kind(frame.index.to_series()) == "text":
+            words = [-1]
+        elif len(words) > 1:
+            words = [place for place in words if names[place].lower() in WORD_NAMES]
+        self.vectors = lists or floats or integers
+        self.is_list = bool(lists)
+        self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if lists else len(self.vectors)
+        # A count must not become a dimension.
+        n_kinds = len(lists) or bool(floats) + bool(integers)
+        if (len(words), n_kinds) != (1, 1) or self.dim == 0:
+            raise ValueError(
+                f"{label}: expected words in the index or in one column (of several, name one "
+                "'word'), and one column of lists or columns of numbers of one kind; found "
+                f"{dict(zip(names[:20], kinds, strict=False))} and {len(frame)} rows."
+            )
+        self.word = words[0]
+        log_left_out(label, names, {self.word, *self.vectors})
+
+    def read(self, frame: Any) -> Block:
+        words = frame.index if self.word < 0 else frame.iloc[:, self.word]
+        numbers = frame.iloc[:, self.vectors]
+        if self.is_list:
+            values = numbers.iloc[:, 0].tolist()
+        else:
+            dtype = np.result_type(*map(_floating, numbers.dtypes))
+            values = numbers.to_numpy(dtype=dtype, na_value=np.nan)
+        # As objects, so that a category is one string however many rows have it.
+        words = words.astype(object).tolist()
+        return stack(self.label, words, values, self.dim, range(len(frame)))
+
+
+def log_left_out(label: str, names: Sequence[str], used: Set[int]) -> None:
+    if others := [name for place, name in enumerate(names) if place not in used]:
+        logger.info("%s: the columns %s are not used as dimensions", label, others)
+
+
+def stack(
+    label: str,
+    words: Iterable[Any],
+    values: Iterable[Any],
+    dim: int,
+    rows: Iterable[int],
+    skip: bool = False,
+) -> Block:
+    """Stack vectors to a matrix; refuse or `skip` rows without a word or a vector."""
+    words = list(words)
+    if not isinstance(values, np.ndarray) or values.ndim != 2:
+        values = list(map(_as_vector, values))
+    good = [
+        isinstance(word, str) and len(vector) == dim > 0
+        for word, vector in zip(words, values, strict=True)
+    ]
+    if not all(good):
+        place = good.index(False)
+        if not skip:
+            raise ValueError(
+                f"{label}, row {list(rows)[place]}: expected a word, and a list or array of "
+                f"{dim or 'some'} numbers for {words[place]!r}. (Of a CSV, pandas takes the words "
+                "'null' and 'nan' for missing ones, unless keep_default_na=False.)"
+            )
+        for row, word, is_good in zip(rows, words, good, strict=True):
+            if not is_good:
+                logger.warning("%s, row %d: %r has no vector, so it is skipped", label, row, word)
+        words, values = (list(itertools.compress(each, good)) for each in (words, values))
+    dtypes = {vector.dtype for vector in values} or {np.dtype(np.float32)}
+    dtype = np.result_type(*map(_floating, dtypes))
+    return words, np.array(values, dtype=dtype).reshape(-1, dim)
+
+
+def _as_vector(value: Any) -> FloatArray:
+    """Return numbers as an array, empty if the value is not a list of numbers."""
+    try:
+        vector = np.asarray(value)
+    except (TypeError, ValueError, RuntimeError):
+        vector = np.empty(0)
+    return vector if vector.ndim == 1 and vector.dtype.kind in "fiu" else np.empty(0)
+
+
+def _floating(dtype: Any) -> np.dtype[Any]:
+    dtype = np.dtype(getattr(dtype, "numpy_dtype", dtype))
+    return dtype if dtype.kind == "f" else np.result_type(dtype, np.float32)
+
+
+def _kind(column: Any) -> str:
+    """Return what a column holds: 'text', 'float', 'int', 'list', or '' for counts and the like."""
+    import pandas as pd
+
+    if pd.api.types.is_float_dtype(column.dtype):
+        return "float"
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return "" if str(column.name).lower() in OTHER_NAMES else "int"
+    first = next(iter(column.dropna().iloc[:1]), None)
+    if isinstance(first, str):
+        return "text"
+    return "list" if isinstance(first, list | tuple | np.ndarray) else ""
+
+
+# Numbers of a block: some MB.
+_BLOCK_NUMBERS = 1 << 18
+# The first line has at most so many bytes; the others as many as their word and numbers may take.
+_MAX_FIRST_BYTES = 1 << 20
+_MAX_NUMBER_BYTES = 64
+
+
+class CsvSource(VectorSource):
+    """Float32 vectors in a CSV or TSV file, read in parts.
+
+    The separator is a comma, tab or semicolon; the first line may name columns. The word is in the
+    first column or in one named 'word' or similar; columns named 'count' or similar are ignored.
+    """
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        self.path, self.reading = path, reading
+        self.label, self.name = str(path), path.stem
+        with path.open("rb") as file:
+            head = file.read(_MAX_FIRST_BYTES)
+        sep = looks_like_csv(head[:HEAD_BYTES])
+        is_whole = b"\n" in head.strip() or len(head) < _MAX_FIRST_BYTES
+        if sep is None or not is_whole:
+            raise ValueError(
+                f"{path} is not CSV: expected words and numbers separated by commas, tabs or "
+                f"semicolons; found {head[:60]!r}."
+            )
+        fields = _fields(_lines(head)[0], sep)
+        self._sep, self._n_fields = sep, len(fields)
+        self._has_header, self._word, self._numbers = _columns(fields)
+        self.dim = len(self._numbers)
+        log_left_out(self.label, fields, {self._word, *self._numbers})
+
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        names, numbers = list[str](), array("d")
+        for number, line in self._lines():
+            try:
+                word, texts = self._split(line)
+                if words is None or word in words:
+                    numbers.extend(list(map(float, texts)))
+                    names.append(word)
+            except ValueError as error:
+                what = f"expected a word and {self.dim} numbers, {self._n_fields} fields in all"
+                message = f"{what}; found {line[:60]!r} of {len(line):,} bytes ({error})."
+                self.skip_or_raise(f"line {number}", message)
+            if len(numbers) >= _BLOCK_NUMBERS:
+                yield names, self._matrix(numbers)
+                names, numbers = [], array("d")
+        yield names, self._matrix(numbers)
+
+    def _lines(self) -> Iterator[tuple[int, bytes]]:
+        """Yield lines that are not blank, and their numbers, without the names of columns."""
+        number, n_left_out = 0, int(self._has_header)
+        show = self.reading.progress
+        with (
+            self.path.open("rb") as file,
+            progress_bar(self.path.stat().st_size, self.path.name, "B", show) as bar,
+        ):
+            for block in line_blocks(file, self.label):
+                bar.update(len(block))
+                for line in block.removesuffix(b"\n").split(b"\n"):
+                    number += 1
+                    text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+                    if text.strip():
+                        if not n_left_out:
+                            yield number, text
+                        n_left_out = 0
+
+    def _split(self, line: bytes) -> tuple[str, list[str]]:
+        if len(line) > MAX_WORD_BYTES + _MAX_NUMBER_BYTES * self._n_fields or b"\0" in line:
+            raise ValueError("it is too long, or has null bytes")
+        fields = _fields(line.decode("utf-8").removesuffix("\r"), self._sep)
+        if len(fields) != self._n_fields:
+            raise ValueError(f"it has {len(fields)} fields")
+        numbers = [fields[column] for column in self._numbers]
+        # Python reads 1_0 as 10, and digits of every script; no file of vectors means that.
+        if re.search(r"[^\0-\x7f]|_", "".join(numbers)):
+            raise ValueError("a number has other characters")
+        return fields[self._word], numbers
+
+    def _matrix(self, numbers: array[float]) -> FloatArray:
+        with np.errstate(over="ignore"):
+            return np.frombuffer(numbers).astype(np.float32).reshape(-1, self.dim)
+
+
+def looks_like_csv(head: bytes) -> str | None:
+    """Return the separator if `head` (the first 4096 bytes) is CSV or TSV, otherwise None."""
+    is_cut = len(head) >= HEAD_BYTES and head.count(b"\n") < 2
+    lines = _lines(head)[:2]
+    return next((sep for sep in "\t,;" if _is_csv(lines, sep, is_cut)), None)
+
+
+def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
+    rows = [_fields(line, sep) for line in lines] or [[]]
+    if is_cut:
+        del rows[-1][-1:]  # it may not be whole
+    first = rows[0]
+    if len(first) < 2:
+        return False
+    has_header, word, numbers = _columns(first)
+    row = [*rows, []][has_header]
+    seen = [row[column] for column in numbers if column < len(row)]
+    if not seen:
+        # Names of columns are believed without a number only if one of them says 'word'.
+        return has_header and first[word].strip().lower() in WORD_NAMES
+    return (is_cut or len(row) == len(first)) and all(map(is_number, seen))
+
+
+def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
+    """Tell whether a first line names columns, and which columns have the word and the numbers."""
+    names = [field.strip().lower() for field in fields]
+    named = next((names.index(name) for name in WORD_NAMES if name in names), None)
+    word = named or 0
+    numbers = [c for c, name in enumerate(names) if c != word and name not in OTHER_NAMES]
+    headings = [names[c] for c in numbers]
+    has_header = bool(headings) and not any(map(is_number, headings))
+    # pandas numbers its columns from 0; so might be a vector, if it is short.
+    if headings == list(map(str, range(len(headings)))):
+        has_header = named is not None or names[word] in OTHER_NAMES or len(headings) > 3
+    return (True, word, numbers) if has_header else (False, 0, list(range(1, len(fields))))
+
+
+def _lines(head: bytes) -> list[str]:
+    text = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
+    return [line.removesuffix("\r") for line in text.split("\n") if line.strip()]
+
+
+def _fields(line: str, sep: str) -> list[str]:
+    """Split a line as the csv module does; an odd number of quotes are plain characters."""
+    n_quotes = line.count('"')
+    if n_quotes and n_quotes % 2 == 0:
+        with contextlib.suppress(csv.Error):
+            return next(csv.reader([line], delimiter=sep))
+    return line.split(sep)
+
+
+# Numbers that are worked on at once.
+_CHUNK_NUMBERS = 1 << 19
+# As dictionaries, these take no more memory than in the file.
+_TEXT = ("string", "large_string", "string_view")
+# A larger file is not read a whole column at a time.
+_BUFFERED_BYTES = 1 << 24
+
+
+class ParquetSource(VectorSource):
+    """Vectors in a Parquet file, read in parts.
+
+    It has a column (or pandas index) of words, and columns of numbers or one column of lists.
+    Reading lists takes about 60 MB; reading columns takes about 2 MB per dimension.
+    """
+
+    def __init__(self, path: Path, reading: Reading) -> None:
+        import_library("pyarrow.parquet", "parquet", str(path))
+        self.path, self.reading = path, reading
+        self.label, self.name, size = str(path), path.stem, path.stat().st_size
+        with naming_errors(self.label, "Parquet file"):
+            file = self._open()
+            self.n_words = file.metadata.num_rows
+            head = next(file.iter_batches(100), file.schema_arrow.empty_table()).to_pandas()
+            layout = FrameLayout(self.label, head)
+            self.dim, self._is_list = layout.dim, layout.is_list
+            index = head.index.name or "__index_level_0__"
+            self._word = index if layout.word < 0 else head.columns[layout.word]
+            self._numbers = [head.columns[place] for place in layout.vectors]
+            # Equal numbers take next to nothing in the file. (pyarrow knows more of each column,
+            # but to ask for it ends the process if the file is damaged.)
+            groups = map(file.metadata.row_group, range(file.num_row_groups))
+            n_bytes = sum(group.total_byte_size for group in groups)
+            check_budget(self.label, max(n_bytes, 8 * self.n_words * self.dim), size)
+
+    def _open(self) -> Any:
+        from pyarrow.parquet import ParquetFile, read_schema
+
+        fields = read_schema(self.path)
+        # Buffered, otherwise a column of a row group (often the whole file) is read at once. A
+        # buffer grows to what a page says of its size, up to 2 GB: not for a small file.
+        is_large = self.path.stat().st_size > _BUFFERED_BYTES
+        return ParquetFile(
+            self.path,
+            read_dictionary=[field.name for field in fields if str(field.type) in _TEXT],
+            buffer_size=1 << 16 if is_large else 0,
+            pre_buffer=False,
+            page_checksum_verification=True,
+        )
+
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        n_rows = min(CHUNK_ROWS, max(1, _CHUNK_NUMBERS // self.dim))
+        start = 0
+        with (
+            progress_bar(self.n_words, self.path.name, "word", self.reading.progress) as bar,
+            naming_errors(self.label, "Parquet file"),
+        ):
+            for batch in self._open().iter_batches(n_rows):
+                block = self._read(batch, start, words)
+                start += batch.num_rows
+                bar.update(batch.num_rows)
+                yield block
+            if start != self.n_words:
+                raise ValueError(f"of {self.n_words:,} rows, {start:,} can be read")
+
+    def _read(self, batch: Any, start: int, wanted: frozenset[str] | None) -> Block:
+        import pyarrow.compute as pc
+
+        column = batch.column(self._word)
+        # A long word that many rows have is held once until here.
+        if (pc.max(pc.binary_length(column.dictionary)).as_py() or 0) > MAX_WORD_BYTES:
+            raise ValueError(f"a word has more than {MAX_WORD_BYTES:,} bytes")
+        words = column.to_numpy(zero_copy_only=False)
+        rows = np.arange(len(words))
+        if wanted is not None:
+            rows = np.flatnonzero([word in wanted for word in words])
+            batch = batch.take(rows)
+        columns = [batch.column(name) for name in self._numbers]
+        values: Any = columns[0]
+        if not self._is_list:
+            values = np.column_stack([each.to_numpy(zero_copy_only=False) for each in columns])
+        elif pc.list_value_length(values).unique().to_pylist() == [self.dim]:
+            values = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
+        else:
+            values = values.to_numpy(zero_copy_only=False)
+        block = stack(
+            *(self.label, words[rows].tolist(), values, self.dim, start + rows),
+            skip=self.reading.lenient,
+        )
+        self.n_skipped += len(rows) - len(block[0])
+        return block
