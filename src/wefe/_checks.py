@@ -24,7 +24,7 @@ def found(value: object) -> str:
 
 def listed(words: Sequence[str], most: int = 5) -> str:
     """Join the first words with commas, with dots if there are more."""
-    return ", ".join([*words[:most], *["..."] * (len(words) > most)])
+    return ", ".join([*words[:most], "..."] if len(words) > most else words)
 
 
 def nearest(value: object, choices: Collection[str]) -> str:
@@ -173,7 +173,7 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
     if module == "pandas" and getattr(value, "ndim", 0) == 1:
         return list(value)  # type: ignore[call-overload,no-any-return]
     hints = {
-        "builtins": f" Put it in a list: [{value!r}]." * isinstance(value, str),
+        "builtins": f" Put it in a list: [{value!r}]." if isinstance(value, str) else "",
         "wefe": f" Put it in a list: {name}=[...].",
     }
     hint = hints.get(module, "")

@@ -578,7 +578,10 @@ def search_comparable(
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
-        found[worst : worst + 1] = [longer] * bool(longer)  # none if it rests on rounding
+        if longer:
+            found[worst] = longer
+        else:
+            del found[worst]  # it rests on rounding
     return None
 
 

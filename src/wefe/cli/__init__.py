@@ -114,7 +114,7 @@ def _option_of_place(options: dict[str, Any], found: re.Match[str]) -> str:
     # The option --bootstrap is n_bootstrap in Python, and --model is repeated for a list of models.
     names = [key, key.removeprefix("n_"), key.removesuffix("s"), table, table.removesuffix("s")]
     option = next((options[name].opts[0] for name in names if name in options), None)
-    hint = " (NAME=FILE gives a name)" * (key == "name")
+    hint = " (NAME=FILE gives a name)" if key == "name" else ""
     return found[0] if option is None else f"{option}{hint}"
 
 

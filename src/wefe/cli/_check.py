@@ -299,5 +299,6 @@ def _diff_text(found: StudyDiff) -> str:
     for title, frame, n_more in found.tables():
         # GitHub Actions obeys lines that begin so, even after spaces.
         lines += ["", title, re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", as_text(frame))]
-        lines += [f"... and {n_more:,} more; --format csv prints all scores"] * bool(n_more)
+        if n_more:
+            lines.append(f"... and {n_more:,} more; --format csv prints all scores")
     return "\n".join([*lines, ""])

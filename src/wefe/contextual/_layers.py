@@ -67,7 +67,8 @@ class LayerScores(Facts):
         models, queries, layers = self.scores[["model_name", "query_name", "layer"]].nunique()
         parts = [count(models, "model"), count(queries, "query", "queries"), count(layers, "layer")]
         undefined = int(self.scores["score"].isna().sum())
-        parts += [f"{undefined} of {len(self.scores)} scores undefined"] * (undefined > 0)
+        if undefined:
+            parts.append(f"{undefined} of {len(self.scores)} scores undefined")
         return f"<LayerScores of {self.metric}: {', '.join(parts)}>"
 
 

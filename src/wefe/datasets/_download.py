@@ -140,7 +140,7 @@ def _download(name: str) -> Path:
 
 def _missing(name: str, kind: str, short: str) -> UnreachableError:
     file, folder = FILES[name], os.environ.get(DATA_DIR_VARIABLE)
-    places = f"{DATA_DIR_VARIABLE} ({folder}) or " * bool(folder) + str(_cache_dir())
+    places = f"{DATA_DIR_VARIABLE} ({folder}) or {_cache_dir()}" if folder else str(_cache_dir())
     return UnreachableError(
         f"{name} ({file.size:,} bytes) is needed: it is not in {places}, and {file.url} could not "
         f"be downloaded ({kind}). Connect to the internet, {_remedy(name)}.",

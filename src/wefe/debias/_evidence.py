@@ -204,9 +204,9 @@ def displacement_rows(common: CommonWords) -> list[Row]:
         for measure, values in zip(_MOVED, moved, strict=True):
             known = values[~np.isnan(values)]
             n, mean = len(known), float(known.mean()) if len(known) else math.nan
-            said = note + f"; {len(common) - n} without a direction left out" * (
-                0 < n < len(common)
-            )
+            said = note
+            if 0 < n < len(common):
+                said += f"; {len(common) - n} without a direction left out"
             row = Row("cost", measure, "all words", model.name, 0.0, mean, n=n, note=said)
             rows.append(row._replace(best_value=0.0))
     return sorted(rows, key=lambda row: _MOVED.index(row.measure))
@@ -298,8 +298,10 @@ def quality_rows(
         measure, answer, least = _KINDS[benchmark.kind]
         answerable = np.flatnonzero(benchmark._answerable(set(words), prefix))
         n_lost = benchmark.n_items - len(answerable)
-        notes = [f"{n_lost} of {benchmark.n_items} questions left out because a model lacks a word"]
-        notes *= bool(n_lost)
+        notes = []
+        if n_lost:
+            of_all = f"{n_lost} of {benchmark.n_items} questions"
+            notes.append(f"{of_all} left out because a model lacks a word")
         if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
             notes.append(f"a sample of {n_sample} of them was asked")
             answerable = np.sort(rng.choice(answerable, n_sample, replace=False))

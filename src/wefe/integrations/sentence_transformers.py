@@ -98,7 +98,9 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
             n_sets, n_metrics = len(self._sets), len(self._metrics)
             raise ValueError(f"expected query sets and metrics; got {n_sets} and {n_metrics}.")
         label = self._metrics[0].scale(None, **self._params).label
-        self.primary_metric = f"{name}_" * bool(name) + f"{_key(next(iter(sets)), label)}_distance"
+        self.primary_metric = (
+            f"{name}_" if name else ""
+        ) + f"{_key(next(iter(sets)), label)}_distance"
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
@@ -141,7 +143,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
 
     def _write(self, row: Mapping[str, float], folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
-        path = folder / f"bias_evaluation{'_' * bool(self.name)}{self.name}_results.csv"
+        path = folder / f"bias_evaluation{f'_{self.name}' if self.name else ''}_results.csv"
         text = as_csv(pd.DataFrame([row]), header=not path.exists())
         with path.open("a", encoding="utf-8") as file:
             file.write(text)

@@ -346,7 +346,7 @@ class BaseMetric:
     def reference(self) -> str:
         """The publication: in the class docstring after "Source:", or the section "References"."""
         parts = _SOURCE.split(inspect.getdoc(type(self)) or "", maxsplit=1)
-        return " ".join(parts[-1].partition("\n\n")[0].split()) * (len(parts) > 1)
+        return " ".join(parts[-1].partition("\n\n")[0].split()) if len(parts) > 1 else ""
 
     @classmethod
     def parameters(cls) -> list[str]:

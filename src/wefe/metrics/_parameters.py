@@ -48,9 +48,12 @@ def _check_of(hint: Any) -> Callable[[str, Any], Any]:
         return functools.partial(_check_literal, get_args(hint))
     if hint in (int, str):
         return functools.partial(_check_type, hint)
-    checks = [check_bool] * (hint is bool) + [check_number] * (hint is float)
+    if hint is bool:
+        return check_bool
+    if hint is float:
+        return check_number
     own = filter(callable, getattr(hint, "__metadata__", ()))
-    return next(iter([*checks, *own]), lambda _, value: value)
+    return next(own, lambda _, value: value)
 
 
 def hints_of(metric: Any) -> dict[str, Any]:

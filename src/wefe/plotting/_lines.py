@@ -264,7 +264,7 @@ def plot_silhouettes(
         f"Accuracy takes {low} for unbiased and {high} for biased.": low
         and any("accuracy" in head for head in heads),
     }
-    title = "Bias silhouette" + "s" * (len(given) > 1)
+    title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
     return apply_layout(figure, title, notes, plot_px, above_px)
 
 

@@ -62,7 +62,9 @@ def plot_negative_sentiment(
     if len(sets) == len(words) or len(sets) > len(PALETTE):
         # Sets of single words need no colours.
         set_of[:], sets = "", [""]
-    scores = [f"RNSB = {spread.score:.3g}" * bool(len(spread.words)) for spread in spreads.values()]
+    scores = [
+        f"RNSB = {spread.score:.3g}" if len(spread.words) else "" for spread in spreads.values()
+    ]
     label_px = min(150, width_px(["", *words]))
     abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
     panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)

@@ -163,7 +163,7 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
     figure.update_layout(showlegend=True)
     shown = count(len(table), "word")
-    share = f"{1 - table['other'].mean():.0%} of " * (len(table) > 0)
+    share = f"{1 - table['other'].mean():.0%} of " if len(table) else ""
     notes = {
         f"{share}{shown} fall into the cluster of their group.": True,
         f"Map by {method}: distances in it are not those in the space, in which clusters were "

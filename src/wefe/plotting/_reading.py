@@ -148,7 +148,7 @@ class Reading:
     def notes(self) -> dict[str, object]:
         table, missing = self.table, self.table["score"].isna()
         have = count(int(missing.sum()), "score has", "scores have")
-        below = " (reasons below)" * bool(self.reasons()[1])
+        below = " (reasons below)" if self.reasons()[1] else ""
         lost = table["query"][missing & (table["query"] != self.queries[-1])].nunique()
         queries = count(lost, "query", "queries")
         n_opposite = int(table["opposite"].sum())

@@ -116,8 +116,8 @@ class Benchmark:
         fits = least <= len(item) <= most
         if not fits or not all(isinstance(part, str) for part in item):
             raise (TypeError if fits else ValueError)(
-                f"items of kind {self.kind!r} must have {least}{' or more' * (most > least)} "
-                f"strings; item {place} is {found(item)}."
+                f"items of kind {self.kind!r} must have {least}"
+                f"{' or more' if most > least else ''} strings; item {place} is {found(item)}."
             )
 
     @property

@@ -73,7 +73,7 @@ def _counts(body: bytes, head: bytes) -> list[int]:
     if len(head) >= HEAD_BYTES:
         # The last line is cut, within its last number.
         last = lines.pop()
-        lines = lines or [last.rpartition(b" ")[0] * (b"\0" not in last)]
+        lines = lines or [b"" if b"\0" in last else last.rpartition(b" ")[0]]
     return [numbers_at_end(line) for line in lines if line.strip()][:SAMPLE_LINES]
 
 
