@@ -203,7 +203,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
         figure.update_xaxes(domain=[0, len(own) / n_rows], tickangle=-90, **cell)
         figure.add_hline(each.n_sets - 0.5, line_width=2, **cell)
         figure.add_vline(each.n_sets - 0.5, line_width=2, **cell)
-        mean = f"mean {each.mean_correlation:.2f}, " if each.n_sets > 1 else ""
+        mean = f"mean {each.mean_correlation:.2f}, " * (each.n_sets > 1)
         summary = f"<b>{what}</b>: {mean}PC1 {each.explained_variance_ratio[0]:.0%} of variance"
         note = {"x": 0, "y": 1, "text": summary, "yanchor": "bottom", "yshift": 6}
         write(figure, [note], domain="xy", font={"size": 12}, **cell)
