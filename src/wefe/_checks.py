@@ -173,7 +173,7 @@ def check_sequence(name: str, value: object) -> Sequence[Any]:
     if module == "pandas" and getattr(value, "ndim", 0) == 1:
         return list(value)  # type: ignore[call-overload,no-any-return]
     hints = {
-        "builtins": f" Put it in a list: [{value!r}]." if isinstance(value, str) else "",
+        "builtins": f" Put it in a list: [{value!r}]." * isinstance(value, str),
         "wefe": f" Put it in a list: {name}=[...].",
     }
     hint = hints.get(module, "")

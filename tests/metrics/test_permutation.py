@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from wefe.metrics import _splits
+from wefe.metrics import _split_counting
 from wefe.metrics._permutation import permutation_test
 
 ALTERNATIVES = ("greater", "less", "two-sided")
@@ -129,10 +129,10 @@ def test_bounds_contain_the_exact_count(n, size, deviation, mirrored):
     )
     if mirrored:
         values, limit, count = -values, 1 - limit, math.comb(n, size) - count
-    lower, upper = _splits.count_at_least(values, size, limit, relative_gap=0.01)
+    lower, upper = _split_counting.count_at_least(values, size, limit, relative_gap=0.01)
     assert lower <= count <= upper
     for cells in (10**3, 10**5):
-        lower, upper = _splits._bound_on_grid(np.sort(values), size, limit, cells)
+        lower, upper = _split_counting._bound_on_grid(np.sort(values), size, limit, cells)
         assert lower <= count <= upper
 
 
@@ -143,13 +143,13 @@ def test_grid_and_halves_agree_at_every_resolution(seed):
     size = int(rng.integers(1, n))
     values = np.sort(rng.integers(-(10**4), 10**4, n) ** int(rng.integers(1, 3)))
     threshold = int(rng.permutation(values)[:size].sum())
-    count = _splits._count_by_halves(values, size, threshold, 2**21)
+    count = _split_counting._count_by_halves(values, size, threshold, 2**21)
     for cells in (1, 10**3, 10**5):
-        lower, upper = _splits._bound_on_grid(values, size, threshold, cells)
+        lower, upper = _split_counting._bound_on_grid(values, size, threshold, cells)
         assert lower <= count <= upper
-    complete = _splits._grid_extent(values, size)
+    complete = _split_counting._grid_extent(values, size)
     if complete < 10**7:
-        bounds = _splits._bound_on_grid(values, size, threshold, complete)
+        bounds = _split_counting._bound_on_grid(values, size, threshold, complete)
         assert bounds == (count, count)
 
 

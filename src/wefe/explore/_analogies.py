@@ -26,6 +26,7 @@ from wefe.words import Preprocessors
 _BLOCK = 1024, 2048
 # Unit vectors closer than this are equal except for rounding and form no analogy.
 _SAME = 1e-6
+_SCORES = ("precision", "recall", "f1")
 
 
 def generate_analogies(
@@ -196,9 +197,6 @@ def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
     for start in range(0, n, height):
         for left in range(start, n, width):
             yield slice(start, min(start + height, n)), slice(left, min(left + width, n))
-
-
-_SCORES = ("precision", "recall", "f1")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

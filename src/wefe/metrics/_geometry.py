@@ -14,8 +14,8 @@ __all__ = ["Vectors", "as_vectors", "unit"]
 
 # What is shorter than this, beside unit vectors, is rounding noise and has no direction.
 ZERO_LENGTH = 1e-12
-# Numbers of a matrix of cases x words that is ranked at once.
-_BLOCK_NUMBERS = 1 << 18
+# A matrix of cases x words that is ranked at once has so many numbers, but at least so many cases.
+_BLOCK_NUMBERS, _BLOCK_CASES = 1 << 16, 40
 
 
 def associations(words: WordSet, a: WordSet, b: WordSet) -> Vectors:
@@ -149,7 +149,8 @@ def spearman(x: Vectors, y: Vectors, weights: Weights, tolerance: float = 0.0) -
 
     Both have shape (n_cases or 1, n_words); values that differ by at most `tolerance` tie.
     """
-    n_cases, size = max(len(x), len(y), weights.n_cases), max(1, _BLOCK_NUMBERS // x.shape[1])
+    n_cases = max(len(x), len(y), weights.n_cases)
+    size = max(_BLOCK_CASES, _BLOCK_NUMBERS // x.shape[1])
     scores = []
     for start in range(0, n_cases, size):
         block = slice(start, start + size)

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import itertools
 import logging
-import math
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -28,7 +26,7 @@ _TOLERANCE = 1e-7
 # Cases that are fitted together, and numbers of their matrix of cases x words; some ten of these
 # exist at once in each thread. How cases are divided changes the last digits, so it must not depend
 # on the number of threads.
-_BATCH_CASES, _BATCH_NUMBERS = 512, 1 << 20
+_BATCH_CASES, _BATCH_NUMBERS = 512, 1 << 19
 _MAX_THREADS = 8
 _MAX_NEWTON_STEPS = 200
 # Single precision stops at this length of the gradient, or after so many steps, because it may not
@@ -49,7 +47,7 @@ def fit_cases(
     x: npt.ArrayLike,
     signs: npt.ArrayLike,
     weights_of: Callable[[slice], Vectors],
-    totals: Vectors,
+    n_cases: int,
     output: Callable[[Vectors], Vectors] = np.asarray,
 ) -> Vectors:
     """Fit a logistic regression in each case; return the coefficients, or `output` of them.
@@ -59,8 +57,8 @@ def fit_cases(
     once, first in single, then in double precision.
 
     `x` has shape (n_words, dim); `signs` are 1 or -1; `weights_of` maps a slice of cases to weights
-    (n_cases, n_words), and `totals` (n_cases,) are their sums. Coefficients have shape (n_cases,
-    dim + 1), the intercept last, and lie within 1e-7 of the optimum.
+    (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept last, and lie
+    within 1e-7 of the optimum.
     """
     data = with_intercept(np.asarray(x, dtype=np.float64))
     largest = np.abs(data).max()
@@ -82,15 +80,8 @@ def fit_cases(
             return output(coefficients if basis is None else coefficients @ basis)
 
         size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // len(data)))
-        return np.concatenate(list(pool.map(fit, _batches(totals, size))))
-
-
-def _batches(totals: Vectors, size: int) -> Iterator[slice]:
-    """Divide cases into batches; growing subsets that start anew begin a batch of their own."""
-    starts = np.flatnonzero(totals[1:] < totals[:-1] / 2) + 1
-    for start, stop in itertools.pairwise([0, *starts.tolist(), len(totals)]):
-        edges = np.linspace(start, stop, math.ceil((stop - start) / size) + 1).astype(int)
-        yield from itertools.starmap(slice, itertools.pairwise(edges))
+        batches = [slice(i, min(i + size, n_cases)) for i in range(0, n_cases, size)]
+        return np.concatenate(list(pool.map(fit, batches)))
 
 
 def sigmoid(values: Vectors) -> Vectors:
@@ -140,8 +131,9 @@ def _newton(
 ) -> tuple[Numbers, int]:
     """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
     weights, w = weights.astype(x.dtype, copy=False), start.astype(x.dtype)
-    active = np.arange(len(w))
-    margins, shares, gradient = _evaluate(x, weights, w)
+    active, margins = np.arange(len(w)), w @ x.T
+    shares = _shares(margins)
+    gradient = w - (weights * shares) @ x
     rounding = np.finfo(np.float32).eps * np.linalg.norm(single, axis=1).max(initial=0)
     for _ in range(n_steps):
         running = ~(np.linalg.norm(gradient, axis=1) <= tolerance)
@@ -152,9 +144,9 @@ def _newton(
         if not len(active):
             break
         residuals = weights * shares
-        step, change = _newton_step(single, factor, gradient, residuals * (1 - shares))
-        length = np.ones((len(step), 1), x.dtype)
-        far = np.flatnonzero(np.abs(change).max(axis=1) > _SURE_CHANGE)
+        step = _newton_step(single, factor, gradient, residuals * (1 - shares)).astype(x.dtype)
+        change, length = step @ x.T, np.ones((len(step), 1), x.dtype)
+        far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1) > _SURE_CHANGE)
         for _ in range(_MAX_HALVINGS):
             # A step is too long if the function rises at its end.
             ahead = weights[far] * _shares(margins[far] - length[far] * change[far])
@@ -171,14 +163,8 @@ def _newton(
             # Single precision is enough for the product of what changes little.
             gradient = gradient - length * step + added.astype(np.float32) @ single
         else:
-            margins, shares, gradient = _evaluate(x, weights, w[active])
+            gradient = w[active] - (weights * shares) @ x
     return w, len(active)
-
-
-def _evaluate(x: Numbers, weights: Numbers, w: Numbers) -> tuple[Numbers, Numbers, Numbers]:
-    margins = w @ x.T
-    shares = _shares(margins)
-    return margins, shares, w - (weights * shares) @ x
 
 
 def _shares(margins: Numbers) -> Numbers:
@@ -186,17 +172,11 @@ def _shares(margins: Numbers) -> Numbers:
     return np.asarray(0.5 - 0.5 * np.tanh(0.5 * margins))
 
 
-def _newton_step(
-    x: Numbers, factor: Numbers, gradient: Numbers, curvature: Numbers
-) -> tuple[Numbers, Numbers]:
-    """Solve (1 + x' curvature x) step = gradient in each case, more precisely near the optimum.
-
-    Also return the change of the margins, step @ x.T.
-    """
+def _newton_step(x: Numbers, factor: Numbers, gradient: Numbers, curvature: Numbers) -> Numbers:
+    """Solve (1 + x' curvature x) step = gradient in each case, more precisely near the optimum."""
     # Single precision will do: the next gradient makes up for errors.
     remaining: Numbers = gradient.astype(np.float32)
     step, curvature = np.zeros_like(remaining), curvature.astype(np.float32)
-    change = np.zeros_like(curvature)
     direction = remaining @ factor @ factor.T
     squares = _dots(remaining, direction)
     lengths = np.linalg.norm(gradient, axis=1)
@@ -207,15 +187,14 @@ def _newton_step(
             # The few that need longer get another step, in which the others cost nothing.
             if running.mean() < 0.2:
                 break
-            projected = direction @ x.T
-            product = direction + (projected * curvature) @ x
+            product = direction + (direction @ x.T * curvature) @ x
             length = np.where(running, squares / _dots(direction, product), 0)[:, None]
-            step, change = step + length * direction, change + length * projected
+            step = step + length * direction
             remaining = remaining - length * product
             preconditioned = remaining @ factor @ factor.T
             previous, squares = squares, _dots(remaining, preconditioned)
             direction = preconditioned + (squares / previous)[:, None] * direction
-    return step, change
+    return step
 
 
 @functools.cache

@@ -18,7 +18,7 @@ from wefe._checks import (
     check_random_state,
     check_share,
 )
-from wefe.metrics._splits import count_at_least
+from wefe.metrics._split_counting import count_at_least
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 Method: TypeAlias = Literal["approximate", "exact", "saddlepoint", "auto"]
@@ -149,7 +149,7 @@ def permutation_test(
 
     statistic = math.fsum(x) - math.fsum(y)
     if method in ("saddlepoint", "auto"):
-        from wefe.metrics._splits import log_comb, split_p_value  # quicker to start without it
+        from wefe.metrics._saddlepoint import log_comb, split_p_value  # quicker to start without it
 
         values = np.concatenate([x, y])
         step = _common_step(values, _TIE_TOLERANCE * float(np.abs(values).max()))
@@ -195,7 +195,7 @@ def flip_test(
     statistic, n = math.fsum(differences), len(differences)
     two_sided = alternative == "two-sided"
     if method in ("saddlepoint", "auto"):
-        from wefe.metrics._splits import flip_p_value
+        from wefe.metrics._saddlepoint import flip_p_value
 
         p_value = flip_p_value(differences, alternative)
         if method == "saddlepoint" or _is_settled(p_value, n * math.log(2)):

@@ -24,6 +24,12 @@ from wefe.query import Query, Template
 
 Relation: TypeAlias = Literal["pairs", "pca"]
 
+# Numbers of the vectors of cases whose directions are computed at once.
+_BLOCK_NUMBERS = 1 << 17
+# What is left of a unit vector without the bias subspace has no direction if its squared length is
+# below this; of vectors in float32 more than that is rounding noise.
+_ZERO_SQUARE = 1e-12
+
 
 def ripa_by_pair(
     t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
@@ -172,10 +178,6 @@ class RIPA(BaseMetric):
         by_pair = words.vectors @ relations.T
         columns = {"mean": by_pair.mean(axis=1), "std": by_pair.std(axis=1)}
         return self._measured(score, {"pairs": pairs}, word_values=values_by_word(words, columns))
-
-
-# Numbers of the vectors of cases whose directions are computed at once.
-_BLOCK_NUMBERS = 1 << 17
 
 
 def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
@@ -363,11 +365,6 @@ def _lengths(words: WordSet, basis: Vectors) -> Vectors:
 def _strict(shares: Vectors, c: float) -> Vectors:
     # 0^0 is 0 here: a word without any projection is not biased, however strict one is.
     return np.where(shares > 0, shares**c, 0.0)
-
-
-# What is left of a unit vector without the bias subspace has no direction if its squared length is
-# below this; of vectors in float32 more than that is rounding noise.
-_ZERO_SQUARE = 1e-12
 
 
 def indirect_bias(

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_array, found
 from wefe._progress import progress_bar
-from wefe._wordset import Vectors, WordSet, word_sets
+from wefe._wordset import Vectors, WordSet, n_cases_of, word_sets
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
@@ -255,7 +255,7 @@ class RNSB(BaseMetric):
         if self._is_default:
             # Without a hold-out, all iterations are the same.
             weights = (~held_out[: None if self.holdout else 1]).astype(np.float64)
-            coefficients = fit_cases(x, y, weights.__getitem__, weights.sum(axis=1))
+            coefficients = fit_cases(x, y, weights.__getitem__, len(weights))
             with one_blas_thread():
                 predicted = np.where(coefficients @ with_intercept(x).T > 0, 1.0, -1.0)
             probabilities, predicted = (
@@ -419,11 +419,11 @@ def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
 
 def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
     """Negative sentiment of words in each case: (n_cases, n_words); NaN if a class is empty."""
-    totals = np.array(np.broadcast_arrays(*(part.total for part in attributes)))
+    data, n_cases = _training_data(attributes), n_cases_of(attributes)
     output = partial(_negative_probabilities, vectors=vectors)
-    weights_of = partial(_weights, attributes)
-    result = fit_cases(*_training_data(attributes), weights_of, totals.sum(axis=0), output)
-    result[totals.min(axis=0) == 0] = math.nan
+    result = fit_cases(*data, partial(_weights, attributes), n_cases, output)
+    empty = np.minimum(*(part.total for part in attributes)) == 0
+    result[np.broadcast_to(empty, n_cases)] = math.nan
     return result
 
 

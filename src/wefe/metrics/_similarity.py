@@ -31,6 +31,7 @@ from wefe.metrics._registry import register
 from wefe.query import Query
 
 Average: TypeAlias = Literal["sets", "words"]
+Distance: TypeAlias = Literal["norm", "cos", "cos_distance"]
 
 
 def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vectors:
@@ -153,9 +154,6 @@ class MAC(BaseMetric):
             for words in targets
         }
         return self._measured(score, targets_eval=targets_eval)
-
-
-Distance: TypeAlias = Literal["norm", "cos", "cos_distance"]
 
 
 def rnd_by_word(

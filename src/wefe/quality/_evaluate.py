@@ -1,31 +1,25 @@
-"""Evaluate models on benchmarks, and rank them."""
+"""One model on one benchmark."""
 
 from __future__ import annotations
 
 import logging
 import math
 import os
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence, found
+from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
 from wefe._plain import plain
-from wefe._progress import progress_bar
-from wefe._visible import unique_labels
 from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import directions
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.quality._analogies import answer_analogies
 from wefe.quality._benchmark import Benchmark, Kind, Mask, as_benchmark
-from wefe.ranking import score_column, without_noise
 
 logger = logging.getLogger(__name__)
 
@@ -330,154 +324,3 @@ def _categorisation(
         name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
     return _Measured(max(purities.values()), len(used), None, lost, details)
-
-
-def quality_scores(
-    models: Sequence[WordEmbeddingModel],
-    benchmarks: Sequence[Benchmark | str | os.PathLike[str]],
-    *,
-    lowercase: bool = True,
-    vocabulary_size: int = DEFAULT_SIZE,
-    random_state: int | np.random.Generator | None = 0,
-    progress: bool = True,
-) -> pd.DataFrame:
-    """Measure models on benchmarks; :func:`evaluate` explains the scores.
-
-    Parameters
-    ----------
-    models : sequence of WordEmbeddingModel
-        The models; repeated names are numbered, 'name (2)'.
-    benchmarks : sequence of Benchmark, str or path
-        Benchmarks, or names or files for :func:`load_benchmark`.
-    lowercase, vocabulary_size, random_state, progress : optional
-        As for :func:`evaluate`.
-
-    Returns
-    -------
-    DataFrame
-        One row per model and benchmark with the attributes of :class:`QualityScore`: 'score'
-        (higher is better), 'n_used' and 'n_items', 'nan_reason' and so on. :func:`quality_matrix`
-        turns it into one column per benchmark.
-
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`evaluate`, and if there are no models or benchmarks, or two benchmarks have
-        the same name.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> from wefe.quality import Benchmark
-    >>> animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
-    >>> table = quality_scores([load_test_model()], [Benchmark("mine", "categorisation", animals)])
-    >>> table[["score", "n_used", "n_items"]].values.tolist()
-    [[1.0, 3.0, 4.0]]
-    """
-    compared = check_models(models)
-    asked = _check_benchmarks(benchmarks)
-    names = unique_labels([model.name for model in compared], "models")
-    options: dict[str, Any] = {
-        "lowercase": lowercase,
-        "vocabulary_size": vocabulary_size,
-        "random_state": as_seed(random_state),
-        "progress": progress,
-    }
-    records = []
-    with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
-        for (name, model), benchmark in product(zip(names, compared, strict=True), asked):
-            score = evaluate(model, benchmark, **options)
-            records.append({**score.to_dict(), "model_name": name})
-            bar.update()
-    table = pd.DataFrame(records).astype({"score": float})
-    _tell_different_items(table)
-    return table
-
-
-def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
-    asked = [as_benchmark(each) for each in check_sequence("benchmarks", benchmarks)]
-    names = Counter(benchmark.name for benchmark in asked)
-    if not asked or len(names) < len(asked):
-        raise ValueError(
-            "benchmarks must be one or more that differ in name (load_benchmark(..., name=...)); "
-            f"got {dict(names)}."
-        )
-    return asked
-
-
-def _tell_different_items(table: pd.DataFrame) -> None:
-    for name, own in table.groupby("benchmark", sort=False):
-        if own["n_used"].nunique() > 1:
-            logger.warning(
-                "%s: models were scored on different items because they lack words: %s of %d",
-                *(name, dict(zip(own["model_name"], own["n_used"], strict=True))),
-                own["n_items"].iloc[0],
-            )
-
-
-def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
-    """Return quality scores with one row per model and one column per benchmark.
-
-    Parameters
-    ----------
-    scores : DataFrame
-        The result of :func:`quality_scores`.
-
-    Returns
-    -------
-    DataFrame of shape (n_models, n_benchmarks)
-        In the order of `scores`; NaN where a score is undefined.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = pd.DataFrame({"model_name": ["a", "b"], "benchmark": "x", "score": [0.7, 0.6]})
-    >>> quality_matrix(scores)["x"].to_dict()
-    {'a': 0.7, 'b': 0.6}
-    """
-    matrix = scores.pivot(index="model_name", columns="benchmark", values="score")
-    return matrix.loc[scores["model_name"].unique(), scores["benchmark"].unique()]
-
-
-def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame:
-    """Rank models by the sum of their ranks over benchmarks (WEFE paper, section 4.2).
-
-    Parameters
-    ----------
-    scores : DataFrame of shape (n_models, n_benchmarks)
-        The result of :func:`quality_matrix`, or any table in which higher is better.
-    name : str, default='Quality'
-        Column heading.
-
-    Returns
-    -------
-    DataFrame
-        One row per model: the sum of its ranks; lower is better. Pass it to
-        :func:`wefe.ranking.create_ranking` with bias scores. Scores that differ only by rounding
-        share their average rank. A model without a score on some benchmark is NaN and does not
-        count in the ranks of the others.
-
-    Examples
-    --------
-    >>> import pandas as pd
-    >>> scores = {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}
-    >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
-    [3.0, 3.0, 6.0]
-    """
-    if not isinstance(scores, pd.DataFrame):
-        raise TypeError(
-            f"scores must be a DataFrame such as that of quality_matrix; got {found(scores)}."
-        )
-    if scores.empty:
-        raise ValueError(f"scores must not be empty; got shape {scores.shape}.")
-    numbers = scores.apply(pd.to_numeric)
-    complete = numbers.dropna()
-    for model, row in numbers.drop(complete.index).iterrows():
-        logger.warning(
-            "%s has no quality rank because it has no score in %s",
-            model,
-            ", ".join(map(str, row.index[row.isna()])),
-        )
-    ordered = complete.apply(without_noise, best="higher")
-    sums = ordered.rank(method="average").sum(axis=1)
-    return score_column(sums.reindex(numbers.index), name, best="lower")

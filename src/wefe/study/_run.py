@@ -22,6 +22,8 @@ from wefe.study._tasks import Opened, Result, Unit, close_unit, describe, open_u
 if TYPE_CHECKING:
     from wefe.study._planning import Planned
 
+logger = logging.getLogger(__name__)
+
 
 def completed(
     calls: deque[tuple[Any, ...]], executors: Callable[[], Iterable[Executor]]
@@ -147,9 +149,6 @@ def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     finally:
         if own:
             client.close()
-
-
-logger = logging.getLogger(__name__)
 
 
 class Run:

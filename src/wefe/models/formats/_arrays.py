@@ -229,6 +229,9 @@ def _json_words(file: Path) -> list[str]:
     return words
 
 
+# ---- Files of gensim -----------------------------------------------------------------------------
+
+
 def open_gensim(path: Path, reading: Reading) -> TableSource:
     """Open `KeyedVectors` or a trained model saved by gensim.
 

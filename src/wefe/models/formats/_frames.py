@@ -18,7 +18,7 @@ import numpy as np
 from wefe._checks import import_library
 from wefe._progress import progress_bar
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray
-from wefe.models.formats._registry import is_number
+from wefe.models.formats._sniff import is_number
 from wefe.models.formats._source import (
     HEAD_BYTES,
     MAX_WORD_BYTES,
@@ -168,6 +168,8 @@ def _kind(column: Any) -> str:
     return "list" if isinstance(first, list | tuple | np.ndarray) else ""
 
 
+# ---- CSV -----------------------------------------------------------------------------------------
+
 # Numbers of a block: some MB.
 _BLOCK_NUMBERS = 1 << 18
 # The first line has at most so many bytes; the others as many as their word and numbers may take.
@@ -302,6 +304,8 @@ def _fields(line: str, sep: str) -> list[str]:
             return next(csv.reader([line], delimiter=sep))
     return line.split(sep)
 
+
+# ---- Parquet -------------------------------------------------------------------------------------
 
 # Numbers that are worked on at once.
 _CHUNK_NUMBERS = 1 << 19

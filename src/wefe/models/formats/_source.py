@@ -25,6 +25,8 @@ from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
 from wefe.models._types import Block, FloatArray, Subwords
 
+logger = logging.getLogger(__name__)
+
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096
 # Bytes that are read and searched at once; large enough for speed, small beside a model.
@@ -230,7 +232,7 @@ def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterat
         yield rest
 
 
-logger = logging.getLogger(__name__)
+# ---- Sources -----------------------------------------------------------------------------------
 
 #: The words of a matrix: themselves, or the file that has them.
 Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]

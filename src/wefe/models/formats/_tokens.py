@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
 
+logger = logging.getLogger(__name__)
+
 T = TypeVar("T")
 
 # Tables that were made for vectors of words (model2vec, StaticEmbedding of sentence-transformers),
@@ -154,7 +156,7 @@ def _some(names: Iterable[str]) -> str:
     return f"{names[:8]}{f' and {len(names) - 8:,} more' if len(names) > 8 else ''}"
 
 
-logger = logging.getLogger(__name__)
+# ---- Tables ------------------------------------------------------------------------------------
 
 # How tokenizers write the space before a word: byte-level BPE, and sentencepiece.
 SPACES = ("Ġ", "▁")

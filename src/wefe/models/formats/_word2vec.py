@@ -18,7 +18,7 @@ from wefe._progress import progress_bar
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import StoredVectors
 from wefe.models._types import Block, FloatArray
-from wefe.models.formats._registry import parse_header
+from wefe.models.formats._sniff import parse_header
 from wefe.models.formats._source import (
     MAX_RECORD_BYTES,
     MAX_WORD_BYTES,
@@ -140,6 +140,8 @@ def _problem(word: bytes, is_finite: bool) -> str:
         return f"the vector of {text!r} is not finite."
     return "" if word else "the word is empty."
 
+
+# ---- fastText ------------------------------------------------------------------------------------
 
 # Magic, version, dim, ws, epoch, minCount, neg, wordNgrams, loss, model, bucket, minn, maxn,
 # lrUpdateRate, t; then entries, words, labels, tokens, pruned n-grams (-1: none). Unpadded.
