@@ -280,6 +280,11 @@ def check_query(query: object) -> None:
 
 def check_queries(queries: object) -> list[Query]:
     """Return one or more queries as a list."""
+    if isinstance(queries, str):
+        raise TypeError(
+            f"queries must be a list of Query; got {found(queries)}. Published ones come from "
+            "wefe.datasets.load_query_set."
+        )
     given = list(check_sequence("queries", queries))
     if not given:
         raise ValueError("queries is empty; there is nothing to run.")

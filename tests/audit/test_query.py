@@ -13,7 +13,7 @@ from scipy.stats import ks_2samp, mannwhitneyu
 from warned import kinds, message
 
 from wefe import WEAT, Query, WordEmbeddingModel
-from wefe.audit import audit_query, largest_effect_size
+from wefe.audit import audit_query, largest_effect_size, score_warnings
 from wefe.datasets import load_weat_queries
 from wefe.embeddings import UnanswerableError, UnusableVectorError
 
@@ -327,6 +327,12 @@ def test_sets_of_different_sizes_are_named_as_weat_is_a_sum():
     assert f"splits also produce {np.mean(scores):.3g} of its {observed:.3g}" in text
     even = Query([[*"abc"], [*"dei"]], [[*"fg"], [*"hj"]])
     assert "unequal-sets" not in kinds(audit_query(even, model))
+
+
+def test_a_set_that_is_given_twice_is_named(packaged_model):
+    twice = Query([["she", "her"], ["her", "she"]], [["math"], ["art"]])
+    assert kinds(audit_query(twice, packaged_model))[0] == "equal-sets"
+    assert score_warnings("weat", twice, packaged_model)[0].kind == "equal-sets"
 
 
 # What is returned

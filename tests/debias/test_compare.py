@@ -143,6 +143,12 @@ def test_what_cannot_be_measured_is_nan_with_the_reason(models, query, lost, not
     assert (math.isnan(row.before), math.isnan(row.after)) == (not single, not single)
 
 
+def test_rows_are_in_the_order_of_the_queries(models):
+    other = Query(NAMES.target_sets[::-1], NAMES.attribute_sets)
+    subjects = bias_of(models, queries=[other, NAMES]).subject
+    assert subjects.tolist() == [other.query_name, NAMES.query_name]
+
+
 def test_metrics_may_have_parameters_of_their_own(models):
     near = {"k": 20}
     metrics = ["gipe", ("gipe", near), (RND, {"distance": "cos"})]

@@ -227,7 +227,8 @@ class QueryAudit(Facts):
     def warnings(self) -> tuple[AuditWarning, ...]:
         """Reasons not to take the score at face value.
 
-        Possible kinds: 'small-attribute-difference', 'cancelling-biases'; for two target sets also
+        Possible kinds: 'small-attribute-difference', 'cancelling-biases', 'equal-sets'; for two
+        target sets also
         'common-lean', 'few-words', 'undefined-effect-size', 'separation-missed',
         'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
         'other-direction', 'unequal-sets'.
@@ -491,6 +492,10 @@ def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
             facts = {"mean": s.mean(), "low": s.min(), "high": s.max()}
             counts = {"n_biased": flags.sum(), "n_words": len(s)}
             yield AuditWarning._of("cancelling-biases", name=use.name, **facts, **counts)
+    for uses in (audit.targets, audit.attributes):
+        if len({frozenset(use.used) for use in uses}) < len(uses):
+            names = " and ".join(repr(use.name) for use in uses)
+            yield AuditWarning._of("equal-sets", names=names)
     if audit.comparison is not None:
         yield from _of_comparison(audit, audit.comparison)
 

@@ -79,7 +79,7 @@ def _found(
         audit = audit_query(part, model, **own | lookup)
         if "shared-lean" in relevant:
             yield from _shared_lean(audit)
-        yield from (warning for warning in audit.warnings if warning.kind in relevant)
+        yield from (each for each in audit.warnings if each.kind in relevant | {"equal-sets"})
     if isinstance(metric, RIPA):
         one_direction = params.get("relation", "pairs") == "pca"
     elif isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca":

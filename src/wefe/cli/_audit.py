@@ -68,7 +68,7 @@ def audit(
     requirements: bool = False,
     out: Path | None = None,
     format: Format = "table",
-    p_value_test: opt.Side = "right-sided",
+    p_value_test: opt.Side = "two-sided",
     lowercase: bool = True,
     offline: bool = False,
 ) -> None:

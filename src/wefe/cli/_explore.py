@@ -147,7 +147,7 @@ def explore(
             "--statistic, or use --format json."
         )
     check_share("--theta", theta)
-    lists, numbers = _word_lists(words), _statistic(statistic, offline)
+    lists, numbers = _word_lists(words), _statistic(statistic, offline) if statistic else []
     if out is not None:
         _check_page(out)
     # The same sets as in Python, where names refer to words that ship with the package.
@@ -295,8 +295,6 @@ def _word_list(text: str) -> tuple[str, list[str]]:
 
 
 def _statistic(text: str, offline: bool) -> list[dict[str, Any]]:
-    if not text:
-        return []
     if text == "census":
         if offline and not at_hand((GENDER_TABLE,)):
             raise ValueError("--statistic census needs a download, which --offline forbids.")

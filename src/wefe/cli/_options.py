@@ -268,6 +268,8 @@ class Command(TyperCommand):
         params = {str(param.name): param for param in self.get_params(ctx)}
         arguments = [name for name, one in params.items() if one.param_type_name == "argument"]
         groups = {"Arguments": " ".join(arguments), **_GROUPS, "Options": " ".join(params)}
+        if "encoder" not in params:
+            del groups["Encoders"]
         for title, names in groups.items():
             own = [params.pop(name) for name in names.split() if name in params]
             records = [*filter(None, map(help_record, own, itertools.repeat(ctx)))]

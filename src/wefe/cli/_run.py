@@ -296,7 +296,7 @@ def _print_blank(asked: pd.DataFrame) -> None:
     n_asked = asked["model_name"].value_counts().to_dict()
     n_nan = nan["model_name"].value_counts(sort=False).to_dict()
     for model, n in n_nan.items():
-        tell(f"- {model}: {n:,} of {_count(n_asked[model], 'score')} are NaN")
+        tell(f"- {model}: NaN for {n:,} of {_count(n_asked[model], 'score')}")
     tell(
         'Leave out the models that lack words, or set [aggregation] missing = "models".'
         if len(n_nan) < len(n_asked)

@@ -151,5 +151,6 @@ def _missing(name: str, kind: str, short: str) -> UnreachableError:
 def _remedy(name: str) -> str:
     return (
         f"set {DATA_DIR_VARIABLE} to a folder with the file {name}, or use only the words that "
-        "ship with wefe (--offline on the command line; offline=True in Python)"
+        "ship with wefe (--offline on the command line; offline=True of load_query_set and "
+        "load_criterion in Python)"
     )

@@ -52,25 +52,16 @@ def open_query_set(
         queries = load_query_set(text, offline=offline, several_words=several_words)
     except ConnectionError as error:
         # Most of an answer, with a warning, is better than none.
-        queries, offline = load_query_set(text, offline=True), True
         why = getattr(error, "short", str(error))
+        logger.warning("%s: %s", text, textwrap.shorten(why, 100, placeholder="..."))
+        queries, offline = load_query_set(text, offline=True), True
     if not queries:
         raise ValueError(
             f"{what} {text}: no query of this set works offline, because its words need a download "
             f"({why}). Connect to the internet, or set WEFE_DATA_DIR to a folder with the files."
         )
     left_out = list_queries_left_out(text) if offline else []
-    if left_out:
-        n_all = len(left_out) + len(queries)
-        logger.warning(
-            "%s: %d of %d queries are left out because their words need a download (%s): %s",
-            *(text, len(left_out), n_all, _first(why), _first("; ".join(left_out))),
-        )
     return OpenedQueries(text, queries, known[text], offline, left_out, why)
-
-
-def _first(text: str) -> str:
-    return textwrap.shorten(text, 100, placeholder="...")
 
 
 def _read_queries(path: Path, what: str) -> list[Query]:

@@ -1,6 +1,7 @@
 """The query sets of published studies, declared as references to word sets."""
 
 import logging
+import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -116,9 +117,10 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
     word_sets = _WordSets(offline=offline, several_words=several_words)
     queries = [word_sets.query(recipe) for recipe in recipes if word_sets.can_make(recipe)]
     if n_lost := len(recipes) - len(queries):
-        left_out = "; ".join(list_queries_left_out(name))
-        logger.info(
-            "offline: %d of %d queries of %r left out: %s", n_lost, len(recipes), name, left_out
+        names = "; ".join(list_queries_left_out(name))
+        logger.warning(
+            "%s: %d of %d queries are left out because their words need a download: %s",
+            *(name, n_lost, len(recipes), textwrap.shorten(names, 100, placeholder="...")),
         )
     return queries
 

@@ -299,7 +299,7 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
         for position, words in enumerate(check_sequence(name, sets)):
             part = check_word_set(f"{name}[{position}]", words)
             if len(set(part)) != (size or max(len(part), 2)):
-                hint = " Methods for more classes take definitional_sets." * (size == 2)
+                hint = " For more than two classes, use a multiclass method." * (size == 2)
                 raise ValueError(
                     f"{name}[{position}] must have {size or 'two or more'} words that differ; "
                     f"it has {len(part)} ({', '.join(part)}).{hint}"

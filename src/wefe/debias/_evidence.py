@@ -359,7 +359,7 @@ def bias_rows(
     parts: dict[object, Query] = {}
     for query in queries:
         fitting = metric.subqueries(query)
-        parts = {**{part.content: part for part in fitting}, **parts}
+        parts = {**parts, **{part.content: part for part in fitting if part.content not in parts}}
         if not fitting:
             why = no_subquery(metric)
             logger.warning("%r: %s", query.query_name, why)

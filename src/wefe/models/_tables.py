@@ -486,7 +486,7 @@ def table_of(name: str, value: Any) -> VectorTable:
     if not hasattr(value, "key_to_index") or not hasattr(value, "vectors"):
         raise TypeError(
             f"{name} must be vectors, as gensim 4 KeyedVectors or a pair (words, 2-d array); got "
-            f"{found(value)}."
+            f"{found(value)}. wefe.load takes files, dicts and models of gensim, too."
         )
     check_vectors("vectors", value.vectors)
     return ForeignVectors(value)

@@ -244,8 +244,11 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     except RecursionError:
         raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
     except ValueError as error:
-        several = " Tables that can occur several times have double brackets: [[models]]."
-        hint = several if "twice" in str(error) else ""
+        hint = ""
+        if "twice" in str(error):
+            hint = " Tables that can occur several times have double brackets: [[models]]."
+        elif path.suffix == ".db":
+            hint = " It is a results file; give the study file."
         raise ValueError(f"{path} is not TOML: {error}.{hint}") from error
     declaration = check_declaration(data, path.name)
     trusted = [
