@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
@@ -493,9 +494,9 @@ def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
             counts = {"n_biased": flags.sum(), "n_words": len(s)}
             yield AuditWarning._of("cancelling-biases", name=use.name, **facts, **counts)
     for uses in (audit.targets, audit.attributes):
-        if len({frozenset(use.used) for use in uses}) < len(uses):
-            names = " and ".join(repr(use.name) for use in uses)
-            yield AuditWarning._of("equal-sets", names=names)
+        for first, second in itertools.combinations(uses, 2):
+            if {*first.used} == {*second.used}:
+                yield AuditWarning._of("equal-sets", first=first.name, second=second.name)
     if audit.comparison is not None:
         yield from _of_comparison(audit, audit.comparison)
 

@@ -37,7 +37,7 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality import Benchmark, load_benchmark
 from wefe.quality._analogies import answer_analogies
 from wefe.quality._evaluate import pair_cosines
-from wefe.query import Query
+from wefe.query import Query, unique_queries
 from wefe.words import Preprocessors, check_preprocessors, variants
 
 logger = logging.getLogger(__name__)
@@ -356,16 +356,16 @@ def bias_rows(
     scale = metric.scale(None, **scale_params(options))
     label, best = label or scale.label, scale.no_bias_value
     rows: list[Row] = []
-    parts: dict[object, Query] = {}
+    parts: list[Query] = []
     for query in queries:
         fitting = metric.subqueries(query)
-        parts = {**parts, **{part.content: part for part in fitting if part.content not in parts}}
+        parts += fitting
         if not fitting:
             why = no_subquery(metric)
             logger.warning("%r: %s", query.query_name, why)
             undefined = ("bias", label, query.query_name, models)
             rows += rows_of(*undefined, note=why, best_value=best)
-    asked = list(parts.values())
+    asked = unique_queries(parts)
     if not asked:
         return rows
     answers = run_all([(metric, asked)], models, options, n_jobs, progress)[0]

@@ -98,9 +98,8 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
             n_sets, n_metrics = len(self._sets), len(self._metrics)
             raise ValueError(f"expected query sets and metrics; got {n_sets} and {n_metrics}.")
         label = self._metrics[0].scale(None, **self._params).label
-        self.primary_metric = (
-            f"{name}_" if name else ""
-        ) + f"{_key(next(iter(sets)), label)}_distance"
+        prefix = f"{name}_" if name else ""
+        self.primary_metric = f"{prefix}{_key(next(iter(sets)), label)}_distance"
 
     def __call__(
         self, model: Any, output_path: str | None = None, epoch: int = -1, steps: int = -1
