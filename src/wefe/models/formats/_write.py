@@ -79,7 +79,7 @@ def write_blocks(path: str | os.PathLike[str], task: Writing) -> None:
 
 
 def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
-    for word, vector in zip(words, vectors.astype("<f4"), strict=True):
+    for word, vector in zip(words, np.asarray(vectors, "<f4"), strict=True):
         yield word.encode() + b" " + vector.tobytes()
 
 
