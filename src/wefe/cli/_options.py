@@ -418,4 +418,6 @@ def read_lines(option: str, path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{option} {path} is not UTF-8 text: {error}.") from error
+    except OSError as error:
+        raise type(error)(f"{option} {path} cannot be read: {error.strerror}.") from error
     return [line.strip() for line in lines if line.strip()]
