@@ -633,20 +633,30 @@ class RowwiseDebias(WordDebias):
     def _change(
         self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
-        joint = self._joint_rows(model)
-        rows, n_left = [*joint.values()], 0
-        originals = model.rows(rows).astype(np.float64)
+        settled, n_left = self._settled(model, fates), 0
         size = max(1, _BLOCK_NUMBERS // max(model.dim, 1))
         with progress_bar(int((fates > 0).sum()), type(self).__name__, "word", True) as bar:
             for part in chunks(len(fates), size):
                 if fates[part].any():
                     n_left += self._map(model.rows(part), into[part], fates[part])
                     bar.update(int((fates[part] > 0).sum()))
-        both = originals, into[rows].astype(np.float64)
-        before, now = (dict(zip(joint, vectors, strict=True)) for vectors in both)
-        for word, vector in self._settle_jointly(before, now).items() if joint else ():
-            into[joint[word]], fates[joint[word]] = vector, 1
+        for row, vector in settled.items():
+            into[row], fates[row] = vector, 1
         return np.flatnonzero(fates), n_left
+
+    def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
+        """Return the new vectors of rows that depend on each other."""
+        if not (joint := self._joint_rows(model)):
+            return {}
+        rows = [*joint.values()]
+        originals = model.rows(rows)
+        mapped = originals.copy()
+        self._map(originals, mapped, fates[rows])
+        before, now = (
+            dict(zip(joint, vectors.astype(np.float64), strict=True))
+            for vectors in (originals, mapped)
+        )
+        return {joint[word]: vector for word, vector in self._settle_jointly(before, now).items()}
 
     def _map(self, vectors: FloatArray, into: FloatArray, fates: Fates) -> int:
         """Write the new vectors of a block; return how many could not change."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import mmap
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -12,17 +11,18 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import BaseDebias
+from wefe.debias._base import BaseDebias, Fates, RowwiseDebias, log_left
 from wefe.debias._fitted import check_is_fitted
 from wefe.models._load import convert, open_vectors
-from wefe.models._tables import chunks
-from wefe.models._types import CHUNK_ROWS
+from wefe.models._tables import ForeignVectors, StoredVectors, chunks
+from wefe.models._types import CHUNK_ROWS, FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._source import Reading
-from wefe.models.formats._write import SavedFormat, format_of
+from wefe.models.formats._write import SavedFormat, format_of, save_table
 
 
 @dataclass(frozen=True)
@@ -66,9 +66,10 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
-    Vectors change block by block, in bounded memory, in a copy on disk beside `path` (two for .txt
-    and .bin, which cannot be mapped). INLP keeps the words it learns from in memory, and
-    RepulsionAttractionNeutralization its result.
+    Vectors change block by block, in bounded memory. Sources that cannot be mapped (.txt, .bin) are
+    first copied to disk, beside `path`. INLP keeps the words it learns from in memory. Methods that
+    are no :class:`RowwiseDebias`, such as RepulsionAttractionNeutralization, keep their result in
+    memory; so do models of gensim.
 
     Parameters
     ----------
@@ -192,15 +193,31 @@ def _opened(
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
 
 
-class _MappedVectors(np.memmap[Any, Any]):
-    """Vectors in a file; those that were looked at before do not stay in memory."""
+class _ChangedRows(StoredVectors):
+    """Vectors of a model that a method changes when they are read, each once."""
 
-    _mmap: mmap.mmap | None
+    def __init__(self, method: RowwiseDebias, model: WordEmbeddingModel, fates: Fates) -> None:
+        self.key_to_index, self.vector_size = model.vocab, model.dim
+        self.requested = model.table.requested
+        self.method, self.model, self.fates = method, model, fates
+        self.settled, self.n_left, self.n_changed = method._settled(model, fates), 0, 0
 
-    def __getitem__(self, rows: Any) -> Any:
-        if self._mmap is not None and hasattr(mmap, "MADV_DONTNEED"):
-            self._mmap.madvise(mmap.MADV_DONTNEED)
-        return super().__getitem__(rows)
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.model.dtype
+
+    def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
+        vectors = self.model.rows(rows)
+        changed = vectors.copy()
+        self.n_left += self.method._map(vectors, changed, self.fates[rows])
+        for place in np.flatnonzero(np.isin(rows, [*self.settled])):
+            changed[place] = self.settled[int(rows[place])]
+        self.n_changed += int((vectors != changed).any(axis=1).sum())
+        return changed
+
+    @property
+    def stored_nbytes(self) -> int:
+        return self.model.nbytes
 
 
 def _written(
@@ -212,26 +229,19 @@ def _written(
     target: Any,
     ignore: Any,
 ) -> MitigatedFile:
-    shape = model.table.n_rows, model.dim
-    with _folder_beside(path) as folder:
-        file = folder / "vectors"
-        with file.open("wb") as out:
-            for part in chunks(shape[0], CHUNK_ROWS):
-                np.ascontiguousarray(model.rows(part)).tofile(out)
-        vectors = _MappedVectors(file, model.dtype, "r+", shape=shape)
-        on_disk = WordEmbeddingModel(
-            model.table.with_vectors(vectors),
-            model.name,
-            model.vocab_prefix,
-            use_subwords=model.use_subwords,
-        )
-        mitigated = method.transform(on_disk, target, ignore, copy=False)
+    if not isinstance(method, RowwiseDebias) or isinstance(model.table, ForeignVectors):
+        mitigated = method.transform(model, target, ignore)
         n_changed = sum(
             int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
-            for part in chunks(len(vectors), CHUNK_ROWS)
+            for part in chunks(model.table.n_rows, CHUNK_ROWS)
         )
         mitigated.save(path, kind, progress=progress)
-    return MitigatedFile(path, mitigated.name, len(model), n_changed)
+        return MitigatedFile(path, mitigated.name, len(model), n_changed)
+    fates = method._choose(model, target, ignore, copy=True)
+    table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
+    save_table(table, path, kind, name=name, progress=progress)
+    log_left(table.n_left)
+    return MitigatedFile(path, name, len(model), table.n_changed)
 
 
 @contextmanager
