@@ -100,7 +100,7 @@ def test_hostile_data_reach_the_optimum(name, caplog):
 
 
 def test_fits_that_do_not_end_are_reported(monkeypatch, caplog):
-    monkeypatch.setattr(_logistic, "_MAX_NEWTON_STEPS", 1)
+    monkeypatch.setattr(_logistic, "_STOP", (1e-7, 1))
     x, signs = data()
     fit(x, signs, np.ones((1, len(x))))
     assert "1 logistic regressions did not converge" in caplog.text

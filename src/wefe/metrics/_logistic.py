@@ -28,10 +28,9 @@ _TOLERANCE = 1e-7
 # on the number of threads.
 _BATCH_CASES, _BATCH_NUMBERS = 512, 1 << 19
 _MAX_THREADS = 8
-_MAX_NEWTON_STEPS = 200
-# Single precision stops at this length of the gradient, or after so many steps, because it may not
-# get there.
-_NEAR, _MAX_SINGLE_STEPS = 1e-3, 10
+# A fit stops at this length of the gradient, or after so many steps; single precision may not get
+# there.
+_STOP, _STOP_SINGLE = (_TOLERANCE, 200), (1e-3, 10)
 _MAX_HALVINGS = 40
 # While no margin changes by more than this, a full Newton step goes down: the curvature grows by a
 # factor of exp(change) at most, and (exp(change) - change - 1) / change^2 is below 1.
@@ -75,8 +74,12 @@ def fit_cases(
             axes, coordinates = np.linalg.qr(data.T)
             data, basis = np.ascontiguousarray(coordinates.T), axes.T
 
+        once, start = np.ones((1, len(data))), np.zeros((1, data.shape[1]))
+        single, factor = data.astype(np.float32), _preconditioner(data, once, start)
+        start, _ = _newton(single, single, once, start, factor)
+
         def fit(cases: slice) -> Vectors:
-            coefficients = _fit_batch(data, weights_of(cases))
+            coefficients = _fit_batch(data, weights_of(cases), start, factor)
             return output(coefficients if basis is None else coefficients @ basis)
 
         size = max(1, min(_BATCH_CASES, _BATCH_NUMBERS // len(data)))
@@ -94,17 +97,16 @@ def with_intercept(vectors: Vectors) -> Vectors:
     return np.column_stack([vectors, np.ones(len(vectors))])
 
 
-def _fit_batch(x: Vectors, weights: Vectors) -> Vectors:
+def _fit_batch(x: Vectors, weights: Vectors, w: Vectors, factor: Numbers) -> Vectors:
     used = weights.any(axis=0)
     x, weights = x[used], weights[:, used]
-    mean, w = weights.mean(axis=0, keepdims=True), np.zeros((1, x.shape[1]))
     single = x.astype(np.float32)
     # All cases start from a fit of their mean weights, and come near in single precision.
-    for part in (mean, weights):
-        factor = _preconditioner(x, mean, w[:1])
-        w = w.repeat(len(part), axis=0)
-        w, _ = _newton(single, single, part, w, factor, _NEAR, _MAX_SINGLE_STEPS)
-    w, n_left = _newton(x, single, weights, w, factor, _TOLERANCE, _MAX_NEWTON_STEPS)
+    mean = weights.mean(axis=0, keepdims=True)
+    w, _ = _newton(single, single, mean, w, factor)
+    factor = _preconditioner(x, mean, w)
+    w, _ = _newton(single, single, weights, w.repeat(len(weights), axis=0), factor)
+    w, n_left = _newton(x, single, weights, w, factor)
     if n_left:
         logger.warning("%d logistic regressions did not converge.", n_left)
     return w
@@ -121,15 +123,10 @@ def _preconditioner(x: Vectors, weights: Vectors, w: Vectors) -> Numbers:
 
 
 def _newton(
-    x: Numbers,
-    single: Numbers,
-    weights: Numbers,
-    start: Numbers,
-    factor: Numbers,
-    tolerance: float,
-    n_steps: int,
+    x: Numbers, single: Numbers, weights: Numbers, start: Numbers, factor: Numbers
 ) -> tuple[Numbers, int]:
     """Improve coefficients in the precision of `x`; also return how many cases did not converge."""
+    tolerance, n_steps = _STOP_SINGLE if x is single else _STOP
     weights, w = weights.astype(x.dtype, copy=False), start.astype(x.dtype)
     active, margins = np.arange(len(w)), w @ x.T
     shares = _shares(margins)
