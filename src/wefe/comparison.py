@@ -30,9 +30,11 @@ class ModelComparison:
 
     Attributes
     ----------
+    one, other : str
+        Names of the models.
     difference : float
-        Mean distance from the no-bias value of the second model (`other`) minus that of the first
-        (`one`). Above 0, the first model shows less bias.
+        Mean distance of `other` from the no-bias value minus that of `one`. Above 0, `one` shows
+        less bias.
     lower, upper : float
         Bounds of the confidence interval of the difference.
     p_value : float
@@ -55,6 +57,8 @@ class ModelComparison:
     (0.0, 1.0, 2)
     """
 
+    one: str
+    other: str
     difference: float
     lower: float
     upper: float
@@ -163,7 +167,8 @@ def compare_models(
     )
     words = {word for _, pair, _ in kept for part in pair[0].sets for word in part.words}
     return ModelComparison(
-        *found, len(kept), len(words), n_bootstrap, wanted.confidence, distances, left_out
+        *(one.name, other.name, *found),
+        *(len(kept), len(words), n_bootstrap, wanted.confidence, distances, left_out),
     )
 
 

@@ -16,13 +16,13 @@ from typing import Any, Literal, get_args
 import pandas as pd
 import typer
 
-from wefe._checks import import_library
+from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
 from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._visible import visible
 from wefe.cli import _options as opt
 from wefe.integrations.exports import CardFormat, write_cards
-from wefe.study import Study, StudyResults, study_file
+from wefe.study import Study, StudyResults, list_study_files, study_file
 from wefe.study import verify as compute_again
 
 # The exit code of programs ended by Ctrl-C.
@@ -112,8 +112,9 @@ def init(path: Path = Path("study.toml"), *, template: str = "demo", force: bool
     """
     if path.exists() and not force:
         raise FileExistsError(f"{path} exists. Choose another file, or use --force to replace it.")
+    text = study_file(check_choice("--template", template, list_study_files()))
     with atomic_file(path) as file:
-        file.write(study_file(template).encode())
+        file.write(text.encode())
     print(f"{path}: edit it, then run: wefe run {path}")
 
 
