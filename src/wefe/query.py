@@ -245,6 +245,11 @@ class Query:
     def __hash__(self) -> int:
         return hash(self._sides)
 
+    def _joined(self) -> Query:
+        words = dict.fromkeys(word for part in self.attribute_sets for word in part)
+        name = _enumerate(self.attribute_sets_names)
+        return Query(self.target_sets, [list(words)], self.target_sets_names, [name])
+
     def __repr__(self) -> str:
         return (
             f"<Query: {self.query_name}\n"

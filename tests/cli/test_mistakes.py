@@ -72,7 +72,7 @@ CALLS = [
     ("audit --requirements --out x.html", "nothing to draw"),
     (f"audit {DEMO} --queries one.json", "needs a query with two"),
     (f"{SILHOUETTE} --n-jobs 0", "--n-jobs must be a number of workers"),
-    (f"{SILHOUETTE} --model a=demo --model a=small.txt", "--model NAME=FILE"),
+    (f"{SILHOUETTE} --model a=demo --model a=small.txt", "number 2 is also called 'a'"),
     (f"{RETRIEVAL} --names empty.txt", "--names: empty.txt cannot be read"),
     ("run study.toml --scheduler tcp://a:1", "--scheduler is for --engine dask"),
     ("run study.toml --engine dask --n-jobs 2", "--n-jobs is for --engine lo"),

@@ -1,7 +1,6 @@
 """`wefe silhouette`: its numbers are those of the library, and it goes on where it stopped."""
 
 import csv
-import json
 
 import command_line
 import numpy as np
@@ -10,6 +9,7 @@ import pytest
 from wefe import WordEmbeddingModel, load
 from wefe.datasets import load_weat_queries
 from wefe.silhouette import accuracy_score, bias_silhouettes
+from wefe.study import StudyResults
 
 CAREER = load_weat_queries()[5]
 CALL = ["--queries", "career.json", "--model", "unbiased.bin", "--model", "biased.bin"]
@@ -45,9 +45,9 @@ def rows(path):
 
 
 def silhouettes(out):
-    """Return what is stored, by the name of the query."""
-    stored = [json.loads(path.read_text()) for path in (out / "silhouettes").iterdir()]
-    return {one["query_name"]: one for one in stored}
+    """Return what is stored, by the name of the model."""
+    results = StudyResults.from_file(out / "results.db")
+    return {task.model: one for task, one in results.silhouettes()}
 
 
 def test_tables_figure_and_silhouettes_are_written_and_are_those_of_the_library(folder, models):
@@ -68,26 +68,19 @@ def test_tables_figure_and_silhouettes_are_written_and_are_those_of_the_library(
     key = ("WEAT-ES", "Bias concept")
     assert robustness[*key, "biased"] == pytest.approx(pair[1].robustness, rel=1e-12)
     assert accuracy[key] == pytest.approx(accuracy_score(*pair), rel=1e-12)
-    assert len([*(out / "silhouettes").iterdir()]) == 8
     page = (out / "silhouettes.html").read_text()
     assert "Bias silhouettes" in page
     assert "<script src" not in page  # it needs no network
 
 
 def test_started_again_it_goes_on(folder):
-    call = [*TARGETS, "--out", "again"]
-    first = wefe(*call, folder=folder).stdout
-    kept, lost = sorted((folder / "again" / "silhouettes").iterdir())
-    # What is read shows in the table: a silhouette without any area.
-    content = json.loads(kept.read_text())
-    curves = np.ones_like(content["curves"]).tolist()
-    kept.write_text(json.dumps({**content, "curves": curves}))
-    lost.unlink()
-    assert wefe(*call, folder=folder).stdout != first
-    table = {row["model"]: row for row in rows(folder / "again" / "robustness.csv")}
-    assert float(table["biased"]["robustness"]) == 1.0
-    assert float(table["unbiased"]["robustness"]) < 1.0
-    assert lost.is_file()
+    seen = []
+    for more in ([], [], ["--model", "a=demo"]):
+        wefe(*TARGETS, *more, "--out", "again", folder=folder)
+        results = StudyResults.from_file(folder / "again" / "results.db")
+        seen.append({outcome.key: outcome for _, outcome in results.of_kind("silhouette")})
+    assert seen[0] == seen[1]
+    assert seen[0].items() < seen[2].items()
 
 
 def test_options_reach_the_study(folder):
@@ -97,13 +90,12 @@ def test_options_reach_the_study(folder):
     table = rows(folder / "options" / "robustness.csv")
     assert [row["model"] for row in table] == ["unbiased", "biased", "a"]
     assert {row["list_type"] for row in table} == {"Social group"}
-    path = next((folder / "options" / "silhouettes").glob("*_a_*"))
-    silhouette = json.loads(path.read_text())
-    assert silhouette["random_state"] == 3
-    assert [sum(sizes) for sizes in silhouette["sizes"]] == [4, 8, 12, 16]
+    silhouette = silhouettes(folder / "options")["a"]
+    assert silhouette.random_state == 3
+    assert silhouette.k.tolist() == [4, 8, 12, 16]
     own = {"step": 4, "random_state": 3, "metric_params": {"ddof": 1}}
     (expected,) = bias_silhouettes("weat", CAREER, [load("demo")], n_runs=4, **own)
-    np.testing.assert_allclose(silhouette["curves"], expected.curves, rtol=1e-6)
+    np.testing.assert_allclose(silhouette.curves, expected.curves, rtol=1e-6)
 
 
 def test_references_are_named_or_there_is_no_accuracy(folder):
@@ -130,8 +122,8 @@ def test_the_effect_size_has_two_names(folder, models, key, name):
 def test_a_model_that_does_not_open_has_a_row_that_says_why(folder):
     call = [*TARGETS, "--model", "nope.bin", "--out", "lacking"]
     done = wefe(*call, folder=folder, expect=1)
-    assert "ERROR: nope: there is no file 'nope.bin'" in done.stderr
+    assert "ERROR: nope: FileNotFoundError: there is no file" in done.stderr
     *others, own = rows(folder / "lacking" / "robustness.csv")
     assert own["model"] == "nope"
-    assert "no file 'nope.bin'" in own["nan_reason"]
+    assert "nope.bin'. Give a file" in own["nan_reason"]
     assert [row["nan_reason"] for row in others] == ["", ""]

@@ -156,7 +156,8 @@ BOUNDS = """
     Metric.label = Mitigation.ignore =specific Quality.name =Quality Quality.mitigated =True
     QuerySet.weight >=0 Retrieval.k =10 >=1 Retrieval.n_bootstrap =1000 >=40 Silhouette.vary
     =targets Silhouette.n_runs =100 >=1 Silhouette.step >=1 Silhouette.k_min >=1 Silhouette.unequal
-    =exhaust Table.limit >=1 Table.min_count >=1 Table.trust_pickle =False Table.on_error =raise
+    =exhaust Silhouette.join =False Table.limit >=1 Table.min_count >=1 Table.trust_pickle =False
+    Table.on_error =raise
 """
 SIGNS = {"default": "=", "minimum": ">=", "exclusiveMinimum": ">"}
 SIGNS |= {"maximum": "<=", "exclusiveMaximum": "<"}

@@ -6,8 +6,7 @@ import itertools
 import json
 import logging
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import pandas as pd
 
 import wefe.audit as audits
+from wefe._checks import check_n_jobs
 from wefe._files import atomic_file
 from wefe._output import Format, say, tell, write
 from wefe._plain import plain
@@ -24,11 +24,10 @@ from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._score import between_two_groups
 from wefe.cli import _options as opt
 from wefe.datasets import Criterion, load_criterion
-from wefe.datasets._opened import OpenedQueries
-from wefe.metrics._registry import as_metric
 from wefe.query import Query
-from wefe.silhouette import SilhouetteStudy, silhouette_study
-from wefe.silhouette._study import NothingMeasuredError
+from wefe.silhouette import SilhouetteStudy
+from wefe.silhouette._study import checked_references
+from wefe.study import Study
 
 logger = logging.getLogger(__name__)
 
@@ -235,6 +234,8 @@ def _write_figures(found: list[Any], path: Path) -> None:
     print(f"Written to {path}.", file=sys.stderr)
 
 
+# In silhouettes, both stand for the effect size.
+_WEAT = ("weat-es", "weat")
 _ACCURACY = ["metric", "bias_type", "list_type", "accuracy"]
 
 
@@ -265,9 +266,11 @@ def silhouette(
     means no difference, and less means the wrong order. Look at both: a score that hardly ever
     changes is robust but not informative. WEAT is measured by its effect size.
 
+    Metrics that take one list of attributes, such as ECT, get all of a query as one list. Words
+    that one model lacks are left out for all. Only the words of the queries are read from files.
+
     Writes robustness.csv (one row per silhouette), accuracy.csv, silhouettes.html (all curves) and
-    a JSON file per silhouette to OUT. Words that one model lacks are left out for all. Only the
-    words of the queries are read from text and binary files.
+    results.db (everything) to OUT.
 
     Example: wefe silhouette --queries gender --offline --metric weat --metric ect
     --model unbiased.bin --model biased.bin --out report
@@ -295,43 +298,53 @@ def silhouette(
         Format of the printed table of silhouettes.
     """
     metrics = opt.check_metrics(metric, of_texts=False)
-    forms = opt.preprocessors(lowercase)
-    params = {_plain(name): {"preprocessors": forms} for name in metrics}
-    if "weat" in params:
-        metrics += ["weat", "weat-es"]
-    for name, own in opt.parse_params(param, metrics).items():
-        params[_plain(name)] |= own
-    declared, asked = models.declared(), opt.open_queries(queries, offline)
-    every = [*itertools.chain(*(each.queries for each in asked))]
-    opened, failures = opt.open_models([*opt.by_name(declared).values()], every)
-    study = _study_sets(
-        asked,
-        params,
-        models=opened,
-        vary=("targets", "attributes") if vary == "both" else vary,
-        n_runs=runs,
-        step=step,
-        random_state=seed,
-        n_jobs=n_jobs,
-        unbiased=unbiased,
-        biased=biased,
-        directory=out / "silhouettes",
+    given = opt.parse_params(param, [*metrics, *(_WEAT if {*metrics} & {*_WEAT} else ())])
+    params: dict[str, dict[str, Any]] = {}
+    for name in metrics + list(given):
+        # The effect size has two names here.
+        params.setdefault(_WEAT[0] if name in _WEAT else name, {}).update(given.get(name, {}))
+    asked = list(dict.fromkeys(queries))
+    lists = ("targets", "attributes") if vary == "both" else (vary,)
+    shared = {"n_runs": runs, "step": step, "join": True}
+    study = Study(
+        {
+            "name": "Silhouettes",
+            "random_state": seed,
+            "offline": offline,
+            "models": models.declared(),
+            "queries": [{"name": name, **opt.declared_queries(name)} for name in asked],
+            "silhouettes": [
+                {"metric": name, "params": own, "query_set": query_set, "vary": each, **shared}
+                for query_set, (name, own), each in itertools.product(asked, params.items(), lists)
+            ],
+            "lookup": {
+                "preprocessors": opt.preprocessors(lowercase),
+                "lost_vocabulary_threshold": 1.0,
+            },
+        }
     )
+    names = [model.label for model in study.plan.models]
+    references = checked_references(unbiased, biased, names)
+    check_n_jobs(n_jobs)
+    out.mkdir(parents=True, exist_ok=True)
+    results = study.run(out / "results.db", n_jobs=None if n_jobs == 1 else n_jobs)
+    failures = opt.failures_of(results)
+    found = results.silhouette_study(*references)
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
-    table = pd.concat([study.to_frame(), lost], ignore_index=True) if failures else study.to_frame()
+    table = pd.concat([found.to_frame(), lost], ignore_index=True) if failures else found.to_frame()
     # Written even without rows, so that the file of an earlier call is not taken for this one's.
     known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
     files = {
         "robustness.csv": as_csv(table.drop(columns="accuracy")),
         "accuracy.csv": as_csv(known),
-        "silhouettes.html": study.plot().to_html(include_plotlyjs=True),
+        "silhouettes.html": found.plot().to_html(include_plotlyjs=True),
     }
     for name, text in files.items():
         with atomic_file(out / name) as file:
             file.write(text.encode())
-    write(format, _silhouette_tables(study), {"silhouettes": table})
+    write(format, _silhouette_tables(found), {"silhouettes": table})
     if format == "table":
-        print(*study.notes, f"Written to {out}: {', '.join(files)}", sep="\n")
+        print(*found.notes, f"Written to {out}: results.db, {', '.join(files)}", sep="\n")
     opt.end(failures)
 
 
@@ -343,44 +356,3 @@ def _silhouette_tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFra
             str(each or "").replace("bias_type", "query") for each in cells.index.names
         ]
         yield f"{title}{best}", cells.rename_axis(columns=None).reset_index()
-
-
-def _plain(metric: str) -> str:
-    """Return the name for the library, where silhouettes of weat always use its effect size."""
-    return "weat" if metric == "weat-es" else metric
-
-
-def _study_sets(
-    asked: Sequence[OpenedQueries], params: Mapping[str, Mapping[str, Any]], **options: Any
-) -> SilhouetteStudy:
-    """Study each query set with its own defaults, and join the studies."""
-    studies: list[SilhouetteStudy] = []
-    known: set[str] = set()
-    for each in asked:
-        new = {query.query_name: query for query in each.queries if query.query_name not in known}
-        known.update(new)
-        own = {
-            name: {**given, **as_metric(name)._params_for_unpaired(given, each.name, each.paired)}
-            for name, given in params.items()
-        }
-        # Another query set may be measurable.
-        studies += [_study(own, new, **options)] if new else []
-    joined = replace(
-        studies[0],
-        silhouettes=dict(itertools.chain(*(study.silhouettes.items() for study in studies))),
-        bias_types=tuple(itertools.chain(*(study.bias_types for study in studies))),
-        notes=tuple(dict.fromkeys(itertools.chain(*(study.notes for study in studies)))),
-    )
-    if not joined.silhouettes:
-        raise NothingMeasuredError(joined)
-    return joined
-
-
-def _study(
-    params: Mapping[str, Mapping[str, Any]], queries: Mapping[str, Query], **options: Any
-) -> SilhouetteStudy:
-    """Return a study, without silhouettes if nothing can be measured."""
-    try:
-        return silhouette_study([*params], queries, metric_params=params, **options)
-    except NothingMeasuredError as error:
-        return error.study

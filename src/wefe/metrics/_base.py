@@ -501,6 +501,12 @@ class BaseMetric:
         parts = query.get_subqueries(self.metric_template, self.metric_template_minimum)
         return [part for part in parts if self.accepts(part)]
 
+    def _on_one_list(self, query: Query) -> list[Query]:
+        """Return the query, with all attribute words as one set if only that fits."""
+        if self.accepts(query) or not self.accepts(query._joined()):
+            return [query]
+        return [query._joined()]
+
     def _prepare(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Prepared:
         self._check_input(query, model)
         metric = copy.copy(self)

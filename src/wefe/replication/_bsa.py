@@ -4,25 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from typing import Any
 
 import pandas as pd
 
-from wefe._progress import noted
 from wefe.datasets import load_case_study_queries
 from wefe.query import Query
 from wefe.replication._replication import Findings, Run, Values, beside_printed
-from wefe.silhouette import SilhouetteStudy, silhouette_study
-from wefe.silhouette._study import LIST_TYPES, NothingMeasuredError
+from wefe.silhouette import SilhouetteStudy
+from wefe.silhouette._study import LIST_TYPES
 
 _BIASES = ("ethnicity", "gender", "religion")
-# In the paper, 0 means no bias for all three metrics.
-_SCALES: dict[str, dict[str, Any]] = {
-    "ect": {"value_range": (-1.0, 1.0), "no_bias_value": 0.0},
-    "rnsb": {"value_range": (0.0, 1.0)},
-    "weat": {"value_range": (-2.0, 2.0)},
-}
 _N_RUNS = (5, 10, 20, 40, 80, 100)
 # The control model, and the number of RNSB runs with it (a run takes a second).
 _CONTROL, _FEW_RUNS = "shuffled control", 5
@@ -35,11 +27,32 @@ def _shipped() -> list[Query]:
 STAND_INS = {"bsa": _shipped}
 
 
+def adapt(declared: dict[str, Any]) -> list[str]:
+    """Set the number of runs."""
+    has_control = any(entry["name"] == _CONTROL for entry in declared["models"])
+    for entry in declared["silhouettes"]:
+        is_slow = entry["metric"] == "rnsb" and has_control
+        entry["n_runs"] = _FEW_RUNS if is_slow else max(_N_RUNS)
+    few = f"RNSB has only {_FEW_RUNS} runs here, so its robustness is overestimated."
+    return [few] if has_control else []
+
+
 def findings(run: Run) -> Findings:
     """Return robustness, accuracy, all silhouettes, and the pilot study on the number of runs."""
-    study = _silhouettes(run)
-    if not study.silhouettes:
-        return Findings({}, {}, {}, study.notes)
+    biased, unbiased = _references([name for name, about in run.results.models.items() if about])
+    try:
+        study = run.results.silhouette_study(unbiased, biased)
+    except ValueError as error:  # nothing could be measured
+        return Findings({}, {}, {}, (str(error),))
+    (query_set,) = run.results.plan.query_sets
+    names = dict(zip([query.query_name for query in query_set.queries], _BIASES, strict=True))
+    named = {
+        (metric, bias, vary, model): each
+        for query, bias in names.items()
+        for (metric, own, vary, model), each in study.silhouettes.items()
+        if own == query
+    }
+    study = replace(study, silhouettes=named, bias_types=_BIASES)
     frame = study.to_frame()
     frame["item"] = frame["bias_type"] + ", " + frame["list_type"]
     frame["score"] = frame["metric"].str.removesuffix("-ES")
@@ -68,6 +81,12 @@ def findings(run: Run) -> Findings:
     measured = robustness | released | pilot
     n_words = frame.groupby("item", sort=False)["n_words"].max()
     notes = [f"{item}: {n:,} words that all models have." for item, n in n_words.items()]
+    if biased:
+        notes += [
+            f"Accuracy treats {biased} as the biased model and {unbiased} as the unbiased one.",
+            "For accuracy, the released script divides by b_max - b_min, but the formula of the "
+            "paper by b_max - b_0. Printed values are compared with the results of the script.",
+        ]
     return Findings(tables, figures, measured, [*notes, *study.notes])
 
 
@@ -88,53 +107,6 @@ def _pilot(study: SilhouetteStudy) -> Values:
         for n_runs in _N_RUNS
         if n_runs <= each.n_runs
     }
-
-
-def _silhouettes(run: Run) -> SilhouetteStudy:
-    """Return the silhouettes of all metrics on the scales of the paper."""
-    (query_set,) = run.results.plan.query_sets
-    models = run.open_models(query_set.queries)
-    biased, unbiased = _references(list(models))
-    lookup = {"preprocessors": run.results.plan.metrics[0].params["preprocessors"]}
-    with noted([], quiet=False):
-        studies = [
-            _measured(
-                *(metric, dict(zip(_BIASES, query_set.queries, strict=True)), models),
-                n_runs=_FEW_RUNS if metric == "rnsb" and _CONTROL in models else max(_N_RUNS),
-                random_state=run.random_state,
-                n_jobs=run.n_jobs,
-                biased=biased,
-                unbiased=unbiased,
-                directory=run.folder / "silhouettes",
-                metric_params={metric: lookup},
-                scales={metric: scale},
-                progress=run.progress,
-            )
-            for metric, scale in _SCALES.items()
-        ]
-    notes = list(dict.fromkeys(chain(*(study.notes for study in studies))))
-    if biased:
-        notes += [
-            f"Accuracy treats {biased} as the biased model and {unbiased} as the unbiased one.",
-            "For accuracy, the released script divides by b_max - b_min, but the formula of the "
-            "paper by b_max - b_0. Printed values are compared with the results of the script.",
-        ]
-    if _CONTROL in models:
-        notes.append(f"RNSB has only {_FEW_RUNS} runs here, so its robustness is overestimated.")
-    return replace(
-        studies[0],
-        metrics=tuple(study.metrics[0] for study in studies),
-        silhouettes={key: each for study in studies for key, each in study.silhouettes.items()},
-        notes=tuple(notes),
-    )
-
-
-def _measured(*args: Any, **options: Any) -> SilhouetteStudy:
-    """Run a silhouette study; if nothing can be measured, return only its notes."""
-    try:
-        return silhouette_study(*args, **options)
-    except NothingMeasuredError as error:
-        return error.study
 
 
 def _references(names: Sequence[str]) -> tuple[str, str] | tuple[None, None]:

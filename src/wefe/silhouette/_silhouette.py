@@ -620,7 +620,7 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
 
 
 def scale_with(
-    scale: Scale, value_range: tuple[float, float] | None = None, no_bias_value: float | None = None
+    scale: Scale, value_range: Sequence[float] | None = None, no_bias_value: float | None = None
 ) -> Scale:
     bounds: Sequence[float] = scale.value_range
     if value_range is not None:

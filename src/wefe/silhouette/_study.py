@@ -5,16 +5,12 @@ from __future__ import annotations
 import copy
 import logging
 import math
-import os
-import pickle
-import re
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
 from itertools import product
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
@@ -28,16 +24,13 @@ from wefe._checks import (
     check_positive_int,
     check_sequence,
 )
-from wefe._files import atomic_file
 from wefe._progress import noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import draw
 from wefe.metrics._base import BaseMetric, has_own_run_query
 from wefe.metrics._registry import as_metric
-from wefe.models._fingerprints import Fingerprints
-from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, _enumerate, check_query
+from wefe.query import Query, check_query
 from wefe.silhouette._silhouette import (
     Silhouette,
     Vary,
@@ -256,12 +249,24 @@ class SilhouetteStudy:
         return "".join(tables) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
 
 
-class NothingMeasuredError(ValueError):
-    """A study without any silhouette; `study` has its notes."""
-
-    def __init__(self, study: SilhouetteStudy) -> None:
-        super().__init__(f"nothing could be measured: {' '.join(study.notes)}")
-        self.study = study
+def tabulated(
+    found: Mapping[Key, Silhouette | str],
+    references: tuple[str | None, str | None],
+    notes: Sequence[str] = (),
+) -> SilhouetteStudy:
+    """Return the study of silhouettes, and of reasons why there is none."""
+    done = {key: each for key, each in found.items() if isinstance(each, Silhouette)}
+    lost = [
+        f"nan: {key[0]}, {key[1]}, {key[3]}: {why}"
+        for key, why in found.items()
+        if isinstance(why, str)
+    ]
+    notes = [*dict.fromkeys([*notes, *lost])]
+    if not done:
+        raise ValueError(f"nothing could be measured: {' '.join(notes)}")
+    parts: Any = zip(*found, strict=True)
+    metrics, bias_types, vary, models = (tuple(dict.fromkeys(part)) for part in parts)
+    return SilhouetteStudy(done, metrics, bias_types, vary, models, *references, tuple(notes))
 
 
 def silhouette_study(
@@ -276,7 +281,6 @@ def silhouette_study(
     n_jobs: int | None = None,
     unbiased: str | None = None,
     biased: str | None = None,
-    directory: str | os.PathLike[str] | None = None,
     metric_params: Mapping[Any, Mapping[str, Any]] | None = None,
     scales: Mapping[Any, Mapping[str, Any]] | None = None,
     progress: bool = True,
@@ -302,11 +306,6 @@ def silhouette_study(
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
         biased as possible. By default models named 'unbiased' and 'biased'; without both there is
         no accuracy.
-    directory : path, optional
-        Folder in which each silhouette is saved as JSON when it is done; later calls read it. They
-        compare metric, parameters, lists, vectors of their words, model name, runs, steps and seed,
-        but not vectors of other words or the code of your own metrics and functions: use another
-        folder when these change. With ``random_state=None`` nothing is reused.
     metric_params : mapping from metric to mapping, optional
         Parameters of `run_query`, such as ``{"rnsb": {"holdout": True}}``.
     scales : mapping from metric to mapping, optional
@@ -354,121 +353,41 @@ def silhouette_study(
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
     for each in _not_empty("vary", lists):
         check_choice("vary", each, tuple(LIST_TYPES))
-    shared = {
+    shared: dict[str, Any] = {
         "n_runs": check_positive_int("n_runs", n_runs),
         "step": None if step is None else check_positive_int("step", step),
         "random_state": as_seed(random_state),
+        "n_jobs": n_jobs,
+        "progress": progress,
     }
     check_n_jobs(n_jobs)
-    references = _checked_references(unbiased, biased, list(compared))
-    options = [{**shared, "vary": each} for each in lists]
-    done: dict[Key, Silhouette] = {}
-    with noted([], quiet=False):
-        tasks, notes = _tasks(measured, asked, compared, options)
-        folder = Path(directory) if directory else None
-        paths = {key: folder and _path(folder, key, task) for key, task in tasks.items()}
-        with progress_bar(len(tasks), "silhouette study", "silhouette", progress) as bar:
-            for key, task in tasks.items():
-                try:
-                    task = partial(task, n_jobs=n_jobs, progress=progress)
-                    done[key] = _measured(task, paths[key])
-                except ValueError as error:
-                    where = f"{key[0]}, {key[1]}, {key[3]}"
-                    notes.append(f"nan: {where}: {error}")
-                    logger.warning("%s has no silhouette: %s", where, error)
-                bar.update()
-    study = SilhouetteStudy(
-        done,
-        *(tuple(measured), tuple(asked), tuple(lists), tuple(compared)),
-        *references,
-        tuple(dict.fromkeys(notes)),
-    )
-    if not done:
-        raise NothingMeasuredError(study)
-    return study
-
-
-def _tasks(
-    metrics: Mapping[str, Task],
-    queries: Mapping[str, Query],
-    models: Mapping[str, WordEmbeddingModel],
-    options: Sequence[Mapping[str, Any]],
-) -> tuple[dict[Key, Task], list[str]]:
-    tasks: dict[Key, Task] = {}
+    references = checked_references(unbiased, biased, list(compared))
+    found: dict[Key, Silhouette | str] = {}
     notes: list[str] = []
-    for (bias_type, query), (label, measure) in product(queries.items(), metrics.items()):
-        (metric,) = measure.args
-        fitting = query if metric.accepts(query) else _joined(query)
-        if not metric.accepts(fitting):
-            notes.append(
-                f"nan: {label}, {bias_type}: it needs {metric._wanted_shape()}; the query has "
-                f"{query.template[0]} and {query.template[1]}."
-            )
-            continue
-        if fitting is not query:
-            notes.append(f"{label}: all attribute sets of a query as one list.")
-        # As bias_silhouettes does, which gets one model at a time here.
-        lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords["metric_params"]}
-        alike = on_same_words(list(models.values()), [fitting], lookup)
-        for each, (name, model) in product(options, zip(models, alike, strict=True)):
-            named = copy.copy(model)
-            named.name = name
-            tasks[label, bias_type, each["vary"], name] = partial(measure, fitting, [named], **each)
-    return tasks, notes
-
-
-def _joined(query: Query) -> Query:
-    words = dict.fromkeys(word for part in query.attribute_sets for word in part)
-    name = _enumerate(query.attribute_sets_names)
-    return Query(query.target_sets, [list(words)], query.target_sets_names, [name])
-
-
-def _path(folder: Path, key: Key, task: Task) -> Path:
-    """Return the file of a silhouette: its name ends with a hash of all that determines it."""
-    import joblib
-
-    from wefe import __version__
-
-    (metric, query, (model,)), options = task.args, task.keywords
-    kind, forms = type(metric), options["metric_params"].get("preprocessors")
-    # Leave out caches: private attributes with a default in the class.
-    state = {
-        name: value
-        for name, value in vars(metric).items()
-        if not (name.startswith("_") and hasattr(kind, name))
-    }
-    fingerprints = Fingerprints(model)
-    # Words first, because a whole vocabulary may hide some of them.
-    vectors = [fingerprints.of(words_of(query, model.vocab_prefix, forms))]
-    if metric.needs_vocabulary and model.held != "selected":
-        vectors.append(fingerprints.of(None))
-    try:
-        # Parameters may be arrays or functions.
-        facts = (__version__, kind, state, query.dict(), model.name, vectors, options)
-        digest = joblib.hash(facts)
-    except (pickle.PicklingError, AttributeError, TypeError) as error:
-        raise ValueError(
-            "directory needs parameters that can be pickled, to recognise saved silhouettes; those "
-            f"of {key[0]} cannot ({error.args[0]}). Use a function defined by 'def' in a module, "
-            "or leave out directory."
-        ) from error
-    # A name of a file may have 255 bytes.
-    readable = re.sub(r"[^\w-]+", "-", "_".join(key)).encode()[:160].decode(errors="ignore")
-    return folder / f"{readable}_{digest}.json"
-
-
-def _measured(task: Task, path: Path | None) -> Silhouette:
-    if path is not None and path.exists():
-        try:
-            return Silhouette.from_json(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError) as error:
-            logger.warning("%s is damaged, so this silhouette is computed again: %s", path, error)
-    (silhouette,) = task()
-    if path is not None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        with atomic_file(path) as file:
-            file.write(silhouette.to_json().encode())
-    return silhouette
+    n_silhouettes = len(asked) * len(measured) * len(lists) * len(compared)
+    with (
+        noted([], quiet=False),
+        progress_bar(n_silhouettes, "silhouette study", "silhouette", progress) as bar,
+    ):
+        for (bias_type, query), (label, measure) in product(asked.items(), measured.items()):
+            (metric,) = measure.args
+            (fitting,) = metric._on_one_list(query)
+            if fitting is not query:
+                notes.append(f"{label}: all attribute sets of a query as one list.")
+            # As bias_silhouettes does, which gets one model at a time here.
+            lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords["metric_params"]}
+            alike = on_same_words(list(compared.values()), [fitting], lookup)
+            for each, (name, model) in product(lists, zip(compared, alike, strict=True)):
+                named = copy.copy(model)
+                named.name = name
+                key = label, bias_type, each, name
+                try:
+                    (found[key],) = measure(fitting, [named], each, **shared)
+                except ValueError as error:
+                    found[key] = str(error)
+                    logger.warning("%s has no silhouette: %s", ", ".join(key), error)
+                bar.update()
+    return tabulated(found, references, notes)
 
 
 def _checked_metrics(metrics: object, metric_params: object, scales: object) -> dict[str, Task]:
@@ -524,7 +443,7 @@ def _not_empty(what: str, several: T) -> T:
     return several
 
 
-def _checked_references(
+def checked_references(
     unbiased: str | None, biased: str | None, names: Sequence[str]
 ) -> tuple[str | None, str | None]:
     if unbiased is biased is None:

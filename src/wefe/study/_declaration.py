@@ -305,9 +305,10 @@ def study_file(name: str = "demo") -> str:
 
 
 def _nothing_asked(study: Declaration) -> Iterator[Problem]:
-    """Find the sections that a study without ranking audits lacks."""
-    for key in ("queries", "metrics"):
-        if not (getattr(study, key) or study.retrieval):
+    """Find the sections that a study lacks."""
+    enough = {"queries": study.retrieval, "metrics": study.retrieval or study.silhouettes}
+    for key, others in enough.items():
+        if not (getattr(study, key) or others):
             yield (key,), "missing"
 
 

@@ -215,6 +215,12 @@ class SilhouetteEntry(Part):
     k_min: int | None = Field(default=None, ge=1)
     #: How to treat lists of different lengths.
     unequal: Literal["exhaust", "proportional", "trim"] = "exhaust"
+    #: Give a metric that takes one list of attributes all of them as one list, as in the paper;
+    #: default: one list at a time.
+    join: bool = False
+    #: Smallest and largest score, and the score without bias; default: those of the metric.
+    value_range: list[float] | None = None
+    no_bias_value: float | None = None
     #: Parameters of the metric.
     params: dict[str, Any] = Field(default={})
 
@@ -241,12 +247,13 @@ class SilhouetteEntry(Part):
 
     def pick(self, queries: Sequence[Query]) -> list[Query]:
         """Return the selected queries of a query set, in the template of the metric."""
-        subqueries = metric_names()[self.metric]().subqueries
-        fitting = list(dict.fromkeys(chain.from_iterable(map(subqueries, queries))))
+        metric = metric_names()[self.metric]()
+        parts = metric._on_one_list if self.join else metric.subqueries
+        fitting = list(dict.fromkeys(chain.from_iterable(map(parts, queries))))
         if self.query is None:
             return fitting
         whole = [query for query in queries if query.query_name == self.query]
-        chosen = list(chain.from_iterable(map(subqueries, whole)))
+        chosen = list(chain.from_iterable(map(parts, whole)))
         chosen = chosen or [query for query in fitting if query.query_name == self.query]
         if not chosen:
             names = dict.fromkeys(map(attrgetter("query_name"), (*queries, *fitting)))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 from wefe.datasets import list_query_sets
-from wefe.metrics._registry import as_metric, metric_names
+from wefe.metrics._registry import as_metric
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry
@@ -25,7 +25,7 @@ from wefe.study._plan import (
     digest,
     query_digest,
 )
-from wefe.study._schema import repeated
+from wefe.study._schema import blaming, repeated
 from wefe.study._tasks import Mitigation, Unit
 
 logger = logging.getLogger(__name__)
@@ -202,19 +202,27 @@ class Planner:
                 yield "explore", labels, {**place, "word": word}, {**about, **of_word}
 
     def _silhouettes(self, entry: SilhouetteEntry, labels: list[str]) -> Iterator[_Asked]:
+        from wefe.silhouette._silhouette import scale_with  # for those that ask for silhouettes
+
         part = next(part for part in self._query_sets if part.name == entry.query_set)
         seed = self._declaration.random_state
-        options = entry.model_dump(include={"vary", "n_runs", "step", "k_min", "unequal"})
-        label = metric_names()[entry.metric]().scale(None, **entry.run_params()).label
+        own = ("vary", "n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
+        options = entry.model_dump(include={*own})
+        metric = as_metric(entry.metric)
+        scale = metric.scale(None, **entry.run_params())
+        with blaming("silhouettes", entry.metric, "value_range"):
+            scale_with(scale, entry.value_range, entry.no_bias_value)
+        paired = self._paired.get(part.name)
+        unpaired = metric._params_for_unpaired(entry.params, part.name, paired)
         for query in entry.pick(part.queries):
             identity = {
                 "metric": _registered(entry.metric),
                 "query": self._known(query),
-                "params": {**self._lookup, **entry.run_params(seed)},
+                "params": {**self._lookup, **unpaired, **entry.run_params(seed)},
                 "options": {**options, "random_state": seed},
                 **self._forms,
             }
-            place = {"metric": label, "query_set": part.name, "query": query.query_name}
+            place = {"metric": scale.label, "query_set": part.name, "query": query.query_name}
             yield "silhouette", labels, {**place, "vary": entry.vary}, identity
 
     def _of_quality(self) -> Iterator[_Asked]:

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import sqlite3
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     import os
 
     from wefe.retrieval import RankingAudit
-    from wefe.silhouette import Silhouette
+    from wefe.silhouette import Silhouette, SilhouetteStudy
 
 
 @dataclass(frozen=True, repr=False)
@@ -363,6 +364,41 @@ class StudyResults:
 
         found = self._values("silhouette", "silhouette")
         return [(task, Silhouette.from_json(json.dumps(value))) for task, value in found]
+
+    def silhouette_study(
+        self, unbiased: str | None = None, biased: str | None = None
+    ) -> SilhouetteStudy:
+        """Return the silhouettes in the tables of Bias Silhouette Analysis.
+
+        Parameters
+        ----------
+        unbiased, biased : str, optional
+            Names of the reference models, as in :func:`wefe.silhouette.silhouette_study`.
+
+        Returns
+        -------
+        SilhouetteStudy
+            Robustness and accuracy. Bias types are the names of queries, with the query set if two
+            have the same name.
+        """
+        from wefe.silhouette import Silhouette
+        from wefe.silhouette._study import checked_references, tabulated
+
+        asked = [each for each in self.of_kind("silhouette") if each[1].status != "failed"]
+        sets = {(task.place["query_set"], task.place["query"]) for task, _ in asked}
+        n_sets = Counter(query for _, query in sets)
+        found: dict[tuple[str, str, str, str], Silhouette | str] = {}
+        for task, outcome in asked:
+            metric, query_set, query, vary = task.place.values()
+            bias_type = query if n_sets[query] == 1 else f"{query} ({query_set})"
+            value = outcome.value or {"silhouette": None, "nan_reason": outcome.why}
+            made = value["nan_reason"]
+            if made is None:
+                text = json.dumps({**value["silhouette"], "model_name": task.model})
+                made = Silhouette.from_json(text)
+            found[metric, bias_type, vary, task.model] = made
+        models = [key[3] for key in found]
+        return tabulated(found, checked_references(unbiased, biased, models))
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return a list of pairs (Task, dict), the data of ``DirectionAudit.to_json``.

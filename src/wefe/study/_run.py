@@ -261,7 +261,7 @@ class Run:
         for at, task in unit.tasks.items():
             mitigation = unit.mitigations.get(task.model)
             how = mitigation and mitigation.digest
-            is_compared = task.kind in ("score", "interval", "warnings")
+            is_compared = task.kind in ("score", "interval", "warnings", "silhouette")
             lost = without.get(task.identity["query"]) if is_compared else None
             keys[at] = digest(task.digest, __version__, prints[task.id], how, lost)
         return keys

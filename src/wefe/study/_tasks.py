@@ -441,14 +441,13 @@ def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.silhouette import bias_silhouette
 
-    query, options = place.unit.queries[what["query"]], {**what["options"], "progress": False}
-    options["metric_params"] = what["params"]
+    metric, query, model, params = place.asked(what)
+    options = {**what["options"], "metric_params": params, "progress": False}
 
     def silhouette() -> dict[str, Any]:
-        found = bias_silhouette(what["metric"], query, place.model, **options)
-        return _nameless(found.to_json())
+        return _nameless(bias_silhouette(metric, query, model, **options).to_json())
 
-    return _or_reason("silhouette", silhouette, UnanswerableError)
+    return _or_reason("silhouette", silhouette, ValueError)
 
 
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
