@@ -199,7 +199,12 @@ def test_a_model_that_the_baseline_lacks_fails_unless_it_may_be_new():
     assert message == "RND, s, other: no baseline for 1 of 1 scores; q0: it is not in there"
     allowed = check(new, max_increase="10%", baseline=rnd(0.5), allow_new=True)
     assert allowed.passed
+    assert allowed.summary() == "passed: 1 of 1 checks, 1 without a comparison"
     assert "no baseline" in values(allowed, "reason")["other"]
+    # If all are new, nothing was compared.
+    other = results_of({"RND": {"s": {"q0": {"other": 0.5}}}})
+    nothing = check(other, max_increase="10%", baseline=rnd(0.5), allow_new=True, allow_gone=True)
+    assert (nothing.passed, nothing.summary()) == (False, "failed: nothing was compared")
 
 
 @pytest.mark.parametrize("without", ["model", "set", "query", "metric"])

@@ -92,7 +92,7 @@ def debias(
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
         raise ValueError(
-            "there is nothing to mitigate: give either --model FILE or --encoder FOLDER."
+            "give one model to mitigate: either --model FILE or --encoder FOLDER."
         )
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)

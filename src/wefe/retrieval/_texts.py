@@ -298,6 +298,9 @@ def compare_documents(
     """
     asked = check_word_set("queries", queries)
     versions = check_word_set("first", first), check_word_set("second", second)
+    if len(versions[0]) != len(versions[1]):
+        n_documents = " and ".join(str(len(each)) for each in versions)
+        raise ValueError(f"first and second must have a document each; got {n_documents}.")
     changed = [(one, other) for one, other in zip(*versions, strict=True) if one != other]
     if not changed:
         raise ValueError("first and second must differ in a document; use texts with group words.")

@@ -68,7 +68,12 @@ class GateReport:
     @property
     def passed(self) -> bool:
         """Whether all limits are kept. False if nothing was checked."""
-        return len(self.table) > 0 and bool(self.table["passed"].all())
+        return bool(self.table["passed"].all() and self._n_compared)
+
+    @property
+    def _n_compared(self) -> int:
+        # Scores that are new or gone have no limit.
+        return int((self.table["most"].notna() & self.table["value"].notna()).sum())
 
     @property
     def violations(self) -> pd.DataFrame:
@@ -100,10 +105,13 @@ class GateReport:
 
     def summary(self) -> str:
         """Return the outcome in one line, for example 'failed: 1 of 2 checks'."""
-        n_failed, n = len(self.violations), len(self.table)
+        n_failed, n, n_compared = len(self.violations), len(self.table), self._n_compared
         if n_failed:
             return f"failed: {n_failed:,} of {n:,} checks"
-        return f"passed: {n:,} of {n:,} checks"
+        if not n_compared:
+            return "failed: nothing was compared"
+        others = f", {n - n_compared:,} without a comparison" if n > n_compared else ""
+        return f"passed: {n_compared:,} of {n_compared:,} checks{others}"
 
     def to_markdown(self, limit: int = _LONGEST_LIST) -> str:
         """Return the report as text for a pull request or a job summary.
@@ -235,7 +243,7 @@ def checked_increase(
         )
     if (max_increase is None) != (baseline is None):
         raise ValueError(
-            "max_increase needs a baseline to compare with."
+            "max_increase (given, or in [limits]) needs a baseline to compare with."
             if baseline is None
             else "a baseline needs max_increase, for example '10%'."
         )
