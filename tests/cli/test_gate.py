@@ -48,7 +48,7 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
     code, printed = call("study.toml", *INCREASE, "old.db")
     assert code == 1
     assert "more than the" in printed
-    assert "other words or parameters than in the baseline: 1." in printed
+    assert "so the question changed: 1 (first: demo, Own, " in printed
 
 
 def test_a_baseline_may_hold_several_studies_and_is_never_written_to(call, tmp_path):

@@ -235,8 +235,8 @@ def test_what_does_not_decide_is_noted():
         "queries of 's' that were not asked: 1",
         "the baseline comes from another study, 'Old'",
         "scores of the baseline that are no longer in the study: 1 (first: m, s, q1, RND)",
-        "scores with other words or parameters than in the baseline: 1. They may differ because "
-        "the question changed",
+        "scores with other words or parameters than before, so the question changed: 1 (first: m, "
+        "s, q0, RND)",
     )
     later = rnd(Outcome("done", {"score": 0.5}, version="2.1"))
     assert check(later, max_increase="10%", baseline=rnd(0.5)).notes == (

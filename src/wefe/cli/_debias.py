@@ -91,9 +91,7 @@ def debias(
 
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
-        raise ValueError(
-            "give one model to mitigate: either --model FILE or --encoder FOLDER."
-        )
+        raise ValueError("give one model to mitigate: either --model FILE or --encoder FOLDER.")
     kind = get_debias_method(method)
     own, fit_params = _parameters(kind, param)
     mitigation = kind(**own)
@@ -123,8 +121,9 @@ def debias(
         f"{done.path}: {done.name}, {done.n_changed:,} of {done.n_words:,} vectors changed, "
         f"{done.path.stat().st_size / 1e6:,.1f} MB"
     )
-    # A model that was overwritten cannot be measured any more.
-    if not (Path(model).exists() and Path(model).samefile(out)):
+    if Path(model).exists() and Path(model).samefile(out):
+        tell("No scores before and after, because the model was overwritten.")
+    else:
         _print_scores({"before": model, "after": out}, words, reading)
         definitional = {*itertools.chain(*words.classes.values())}
         equalized: Sequence[str] = getattr(mitigation, "_joint_words", tuple)()

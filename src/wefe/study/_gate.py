@@ -450,22 +450,17 @@ def _notes_of_study(
 
 
 def _notes_of_baseline(now: pd.DataFrame, gone: pd.DataFrame) -> Iterator[str]:
-    for what, rows in (
-        ("scores of the baseline that are no longer in the study", gone),
-        (
-            "scores that the baseline lacks, so they were not compared",
-            now[now["bias_before"].isna()],
+    shared = now[now["status_before"].notna()]
+    kinds = {
+        "scores of the baseline that are no longer in the study": gone,
+        "scores that the baseline lacks, so they were not compared": now[now["bias_before"].isna()],
+        "scores with other words or parameters than before, so the question changed": (
+            shared[shared["identity"] != shared["identity_before"]]
         ),
-    ):
+    }
+    for what, rows in kinds.items():
         if len(rows):
             yield f"{what}: {len(rows)} (first: {', '.join(rows.index[0])})"
-    shared = now[now["status_before"].notna()]
-    asked = int((shared["identity"] != shared["identity_before"]).sum())
-    if asked:
-        yield (
-            f"scores with other words or parameters than in the baseline: {asked}. They may differ "
-            "because the question changed"
-        )
     done = shared[(shared["status"] == "done") & (shared["status_before"] == "done")]
     versions = done[["wefe_version_before", "wefe_version"]].drop_duplicates()
     for old, version in sorted(versions.itertuples(index=False, name=None)):
