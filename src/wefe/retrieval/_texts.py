@@ -298,12 +298,13 @@ def compare_documents(
     """
     asked = check_word_set("queries", queries)
     versions = check_word_set("first", first), check_word_set("second", second)
-    if len(versions[0]) != len(versions[1]):
-        n_documents = " and ".join(str(len(each)) for each in versions)
-        raise ValueError(f"first and second must have a document each; got {n_documents}.")
-    changed = [(one, other) for one, other in zip(*versions, strict=True) if one != other]
-    if not changed:
-        raise ValueError("first and second must differ in a document; use texts with group words.")
+    n_first, n_second = map(len, versions)
+    changed = [pair for pair in zip(*versions, strict=False) if len({*pair}) > 1]
+    if n_first != n_second or not changed:
+        raise ValueError(
+            "first and second must be two versions of the same documents that differ in one at "
+            f"least; got {n_first} and {n_second} documents, of which {len(changed)} differ."
+        )
     texts = itertools.chain(*zip(*changed, strict=True))
     scores = score_texts(scorer, asked, list(texts), reranker)
     differences = scores[:, : len(changed)] - scores[:, len(changed) :]

@@ -10,7 +10,6 @@ import os
 import re
 import typing
 from collections.abc import Callable, Sequence
-from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
@@ -245,22 +244,21 @@ class SilhouetteEntry(Part):
             defaults = as_metric("rnsb")._report_params(self.params, random_state, "two-sided")
         return {**defaults, **self.params}
 
+    def _parts(self, query: Query) -> list[Query]:
+        metric = metric_names()[self.metric]()
+        return metric._on_one_list(query) if self.join else metric.subqueries(query)
+
     def pick(self, queries: Sequence[Query]) -> list[Query]:
         """Return the selected queries of a query set, in the template of the metric."""
-        metric = metric_names()[self.metric]()
-        parts = metric._on_one_list if self.join else metric.subqueries
-        fitting = list(dict.fromkeys(chain.from_iterable(map(parts, queries))))
-        if self.query is None:
-            return fitting
-        whole = [query for query in queries if query.query_name == self.query]
-        chosen = list(chain.from_iterable(map(parts, whole)))
-        chosen = chosen or [query for query in fitting if query.query_name == self.query]
-        if not chosen:
-            names = dict.fromkeys(map(attrgetter("query_name"), (*queries, *fitting)))
+        fitting = [(query.query_name, part) for query in queries for part in self._parts(query)]
+        # The name of a query stands for all its parts.
+        named = [part for name, part in fitting if self.query in (None, name, part.query_name)]
+        if self.query is not None and not named:
+            names = dict.fromkeys(map(attrgetter("query_name"), queries))
             what = f"no query of {self.query_set!r} that {self.metric} takes"
             with blaming("silhouettes", self.metric, "query"):
                 raise ValueError(no_such(self.query, names, what))
-        return chosen
+        return list(dict.fromkeys(named))
 
 
 Texts: TypeAlias = str | list[str]

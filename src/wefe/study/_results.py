@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -381,24 +382,18 @@ class StudyResults:
             Robustness and accuracy. Bias types are the names of queries, with the query set if two
             have the same name.
         """
-        from wefe.silhouette import Silhouette
         from wefe.silhouette._study import checked_references, tabulated
 
         asked = [each for each in self.of_kind("silhouette") if each[1].status != "failed"]
-        sets = {(task.place["query_set"], task.place["query"]) for task, _ in asked}
-        n_sets = Counter(query for _, query in sets)
+        places = {(task.place["query_set"], task.place["query"]) for task, _ in asked}
+        n_sets = Counter(map(itemgetter(1), places))
         found: dict[tuple[str, str, str, str], Silhouette | str] = {}
         for task, outcome in asked:
             metric, query_set, query, vary = task.place.values()
             bias_type = query if n_sets[query] == 1 else f"{query} ({query_set})"
-            value = outcome.value or {"silhouette": None, "nan_reason": outcome.why}
-            made = value["nan_reason"]
-            if made is None:
-                text = json.dumps({**value["silhouette"], "model_name": task.model})
-                made = Silhouette.from_json(text)
-            found[metric, bias_type, vary, task.model] = made
-        models = [key[3] for key in found]
-        return tabulated(found, checked_references(unbiased, biased, models))
+            found[metric, bias_type, vary, task.model] = _silhouette_of(task, outcome)
+        references = checked_references(unbiased, biased, [*map(itemgetter(3), found)])
+        return tabulated(found, references)
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return a list of pairs (Task, dict), the data of ``DirectionAudit.to_json``.
@@ -719,6 +714,16 @@ _OF_TASK = [*provenance(Outcome()), "identity", "distances"]
 _INDEX = {"correlations": "ranking"}
 # Columns of a model that is not open yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
+
+
+def _silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
+    """Return a silhouette, or the reason why there is none."""
+    from wefe.silhouette import Silhouette
+
+    value = outcome.value or {"nan_reason": outcome.why}
+    if value["nan_reason"] is not None:
+        return str(value["nan_reason"])
+    return Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": task.model}))
 
 
 def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
