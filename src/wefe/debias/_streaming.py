@@ -241,6 +241,7 @@ def _written(
     table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
     save_table(table, path, kind, name=name, progress=progress)
     log_left(table.n_left)
+    method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
     return MitigatedFile(path, name, len(model), table.n_changed)
 
 
