@@ -6,7 +6,7 @@ import command_line
 import numpy as np
 import pytest
 
-from wefe import WordEmbeddingModel, load
+from wefe import Query, WordEmbeddingModel, load
 from wefe.datasets import load_weat_queries
 from wefe.silhouette import accuracy_score, bias_silhouettes
 from wefe.study import StudyResults
@@ -96,6 +96,22 @@ def test_options_reach_the_study(folder):
     own = {"step": 4, "random_state": 3, "metric_params": {"ddof": 1}}
     (expected,) = bias_silhouettes("weat", CAREER, [load("demo")], n_runs=4, **own)
     np.testing.assert_allclose(silhouette.curves, expected.curves, rtol=1e-6)
+
+
+def test_models_are_compared_on_shared_words_and_sets_with_one_name_are_told_apart(folder, models):
+    lost = CAREER.target_sets[0][0]
+    words = [word for word in models[0].vocab if word.lower() != lost.lower()]
+    vectors = np.array([models[0][word] for word in words])
+    WordEmbeddingModel.from_arrays(words, vectors, "few").save(folder / "few.bin")
+    content = CAREER.dict()
+    shorter = {**content, "target_sets": [part[2:] for part in CAREER.target_sets]}
+    (folder / "shorter.json").write_text(Query.from_dict(shorter).to_json())
+    call = [*TARGETS, "--model", "few.bin", "--queries", "shorter.json", "--out", "shared"]
+    wefe(*call, folder=folder)
+    table = rows(folder / "shared" / "robustness.csv")
+    n_words = {(row["bias_type"].split(" (")[-1], row["n_words"]) for row in table}
+    assert n_words == {("career.json)", "15"), ("shorter.json)", "12")}
+    assert {row["words_left_out"] for row in table} == {"1", "0"}
 
 
 def test_references_are_named_or_there_is_no_accuracy(folder):
