@@ -13,6 +13,7 @@ from wefe.debias import (
     INLP,
     DoubleHardDebias,
     HardDebias,
+    LinearProjection,
     debias_file,
     transform_file,
 )
@@ -161,6 +162,23 @@ def test_what_cannot_be_done_from_file_to_file(model, source, tmp_path):
             call()
     # But a file can be given to a method that changes no vector by itself.
     assert debias_file(Whole(), source, out).n_changed == 0
+
+
+class Doubled(LinearProjection):
+    """A method with a `transform` of its own."""
+
+    def transform(self, *args, **options):
+        result = super().transform(*args, **options)
+        result.vectors[:] *= 2
+        return result
+
+
+def test_a_method_with_a_transform_of_its_own_is_obeyed(model, tmp_path):
+    method = Doubled().fit(model, criterion=GENDER)
+    transform_file(method, model, tmp_path / "out.bin")
+    np.testing.assert_array_equal(
+        read(tmp_path / "out.bin").vectors, method.transform(model).vectors
+    )
 
 
 @pytest.mark.slow

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import BaseDebias, Fates, RowwiseDebias, log_left
+from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, log_left
 from wefe.debias._fitted import check_is_fitted
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors, chunks
@@ -193,6 +193,9 @@ def _opened(
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
 
 
+_ROWWISE = RowwiseDebias.transform, RowwiseDebias._change
+
+
 class _ChangedRows(StoredVectors):
     """Vectors of a model that a method changes when they are read, each once."""
 
@@ -208,10 +211,12 @@ class _ChangedRows(StoredVectors):
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         vectors = self.model.rows(rows)
-        changed = vectors.copy()
-        self.n_left += self.method._map(vectors, changed, self.fates[rows])
-        for place in np.flatnonzero(np.isin(rows, [*self.settled])):
-            changed[place] = self.settled[int(rows[place])]
+        changed, fates = vectors.copy(), self.fates[rows]
+        # The blocks of `transform`, for the same digits.
+        for part in chunks(len(rows), max(1, _BLOCK_NUMBERS // max(self.vector_size, 1))):
+            self.n_left += self.method._map(vectors[part], changed[part], fates[part])
+        for row in self.settled.keys() & rows.tolist():
+            changed[rows == row] = self.settled[row]
         self.n_changed += int((vectors != changed).any(axis=1).sum())
         return changed
 
@@ -229,7 +234,11 @@ def _written(
     target: Any,
     ignore: Any,
 ) -> MitigatedFile:
-    if not isinstance(method, RowwiseDebias) or isinstance(model.table, ForeignVectors):
+    # A method may have its own `transform`.
+    is_rowwise = isinstance(method, RowwiseDebias) and (
+        (type(method).transform, type(method)._change) == _ROWWISE
+    )
+    if not is_rowwise or isinstance(model.table, ForeignVectors):
         mitigated = method.transform(model, target, ignore)
         n_changed = sum(
             int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())

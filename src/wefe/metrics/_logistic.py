@@ -143,7 +143,7 @@ def _newton(
         residuals = weights * shares
         step = _newton_step(single, factor, gradient, residuals * (1 - shares)).astype(x.dtype)
         change, length = step @ x.T, np.ones((len(step), 1), x.dtype)
-        far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1) > _SURE_CHANGE)
+        far = np.flatnonzero(np.abs(change * (weights > 0)).max(axis=1, initial=0) > _SURE_CHANGE)
         for _ in range(_MAX_HALVINGS):
             # A step is too long if the function rises at its end.
             ahead = weights[far] * _shares(margins[far] - length[far] * change[far])
@@ -156,7 +156,7 @@ def _newton(
         margins -= length * change
         shares = _shares(margins)
         added = residuals - weights * shares
-        if rounding * np.abs(added).sum(axis=1).max() < tolerance / 2:
+        if rounding * np.abs(added).sum(axis=1).max(initial=0) < tolerance / 2:
             # Single precision is enough for the product of what changes little.
             gradient = gradient - length * step + added.astype(np.float32) @ single
         else:
