@@ -18,7 +18,7 @@ import typer
 
 from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
-from wefe._output import Format, as_text, interval_text, tell, write
+from wefe._output import Format, as_text, interval_text, say, tell, write
 from wefe._visible import visible
 from wefe.cli import _options as opt
 from wefe.integrations.exports import CardFormat, write_cards
@@ -175,6 +175,9 @@ def run(
         sys.stderr.flush()
         os._exit(_INTERRUPTED)
     _print_results(found)
+    for task, outcome in found.of_kind("silhouette"):
+        if why := (outcome.value or {}).get("nan_reason"):
+            say(f"no silhouette: {', '.join([task.model, *task.place.values()])}: {why}", "yellow")
     seconds = f"{found.run['seconds']:.1f} s"
     tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     outputs.write(found, report)

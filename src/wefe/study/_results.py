@@ -381,6 +381,11 @@ class StudyResults:
         SilhouetteStudy
             Robustness and accuracy. Bias types are the names of queries, with the query set if two
             have the same name.
+
+        Raises
+        ------
+        ValueError
+            If there is no silhouette, or a reference model is not among the models.
         """
         from wefe.silhouette._study import checked_references, tabulated
 
