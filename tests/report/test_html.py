@@ -13,7 +13,7 @@ from wefe.report import to_html, to_markdown, write_html, write_markdown
 from wefe.report._figures import figures
 from wefe.report._summarize import summarize
 from wefe.report._text import TEMPLATES, environment
-from wefe.study import Outcome
+from wefe.study import Outcome, Study
 
 
 @pytest.fixture(scope="session")
@@ -59,6 +59,20 @@ def test_a_study_in_any_state_has_a_report(scores, said):
     text = to_html(results_of({"WEAT": {"G": {"q": scores}}}))
     assert Page(text).unclosed == []
     assert said in text
+
+
+def test_a_silhouette_without_a_value_is_listed_with_its_reason():
+    attributes = {"c": ["art", "dance"], "d": ["math", "physics"]}
+    lost = {"targets": {"a": ["she", "he"], "b": ["qxqx", "qyqy"]}, "attributes": attributes}
+    given = {
+        "name": "Lost words",
+        "models": [{"source": "demo"}],
+        "queries": [{"name": "Lost", "query": [lost]}],
+        "silhouettes": [{"metric": "weat-es", "query_set": "Lost", "n_runs": 10}],
+    }
+    page = Page(to_html(Study(given).run(":memory:", progress=False)))
+    assert page.unclosed == []
+    assert "no value: " in page.text
 
 
 def test_names_are_text(nasty, nasty_html):

@@ -21,7 +21,7 @@ from wefe.report._text import cut, number
 from wefe.report._words import explored, words_by_query
 from wefe.retrieval._audit import largest_gap
 from wefe.study._plan import OVERALL
-from wefe.study._results import StudyResults
+from wefe.study._results import StudyResults, silhouette_of
 
 #: Of more models, the report has tables and distributions in place of cells and panels for each.
 MOST_MODELS = 40
@@ -337,15 +337,16 @@ def _quality(results: StudyResults) -> dict[str, Any] | None:
 
 
 def _silhouettes(results: StudyResults) -> Iterator[dict[str, Any]]:
-    names = ("metric", "vary", "n_runs", "n_words", "value", "robustness")
-    for task, silhouette in results.silhouettes():
-        yield {name: getattr(silhouette, name) for name in names} | {
-            "model": task.model,
-            "query_set": task.place["query_set"],
-            "query": silhouette.query_name,
-            "bounds": [silhouette.lower[0], silhouette.upper[0]],
-            "fewest": silhouette.k[0],
-        }
+    names = ("n_runs", "n_words", "value", "robustness")
+    for task, outcome in results.of_kind("silhouette"):
+        if outcome.status == "done":
+            found = silhouette_of(task, outcome)
+            row = {"model": task.model, **task.place}
+            if isinstance(found, str):
+                yield {**row, "why": found}
+                continue
+            bounds = {"bounds": [found.lower[0], found.upper[0]], "fewest": found.k[0]}
+            yield row | {name: getattr(found, name) for name in names} | bounds
 
 
 def _retrieval(results: StudyResults) -> Iterator[dict[str, Any]]:

@@ -396,7 +396,7 @@ class StudyResults:
         for task, outcome in asked:
             metric, query_set, query, vary = task.place.values()
             bias_type = query if n_sets[query] == 1 else f"{query} ({query_set})"
-            found[metric, bias_type, vary, task.model] = _silhouette_of(task, outcome)
+            found[metric, bias_type, vary, task.model] = silhouette_of(task, outcome)
         references = checked_references(unbiased, biased, [*map(itemgetter(3), found)])
         return tabulated(found, references)
 
@@ -721,7 +721,7 @@ _INDEX = {"correlations": "ranking"}
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
 
 
-def _silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
+def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
     """Return a silhouette, or the reason why there is none."""
     from wefe.silhouette import Silhouette
 
