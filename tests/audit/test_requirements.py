@@ -35,7 +35,6 @@ from wefe.metrics import (
     DirectBias,
     GeneralizedWEAT,
     association,
-    sc_weat_by_word,
 )
 
 SUM = {"return_effect_size": False}
@@ -168,9 +167,10 @@ def test_no_word_has_a_larger_effect_size_than_the_closed_form_says(size, dim, d
     groups = _random_groups(Design("attributes", 2, size, 4, dim), rng)
     best, word, _ = best_of_sc_weat(groups, ddof)
     words = np.concatenate([rng.normal(size=(2000, dim)), word + 1e-3 * rng.normal(size=(50, dim))])
-    sizes = np.abs(sc_weat_by_word(words, *groups, ddof))
-    assert sizes.max() <= best + 1e-12
-    assert sc_weat_by_word([word], *groups, ddof)[0] == pytest.approx(best)
+    metric = SCWEAT(ddof=ddof)
+    sizes = metric.run_vectors([words], groups)["effect_sizes"].values()
+    assert max(map(abs, sizes)) <= best + 1e-12
+    assert metric.run_vectors([[word]], groups)["sc_weat"] == pytest.approx(best)
     # More dimensions than differences within the groups: the bound of the set sizes is reached.
     bound = 2 * math.sqrt((2 * size - ddof) / (2 * size))
     assert (best == pytest.approx(bound)) == (dim > 2 * (size - 1))

@@ -20,7 +20,7 @@ from scipy.spatial.distance import cdist
 from wefe import Query
 from wefe.contextual import CEAT, FoundContexts, _ceat, find_contexts, random_effects
 from wefe.contextual._encoder import Context
-from wefe.metrics import WEAT, weat_effect_size
+from wefe.metrics import WEAT
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def literal_ceat(query, encoder, contexts, drawn):
             [of_word(texts[word], word) for word in part]
             for part in query.target_sets + query.attribute_sets
         )
-        effects.append(weat_effect_size(x, y, a, b, ddof=1))
+        effects.append(WEAT(ddof=1).run_vectors([x, y], [a, b])["effect_size"])
         s = cdist(x + y, b, "cosine").mean(1) - cdist(x + y, a, "cosine").mean(1)
         variances.append(float(np.var(s, ddof=1)))
     return effects, variances

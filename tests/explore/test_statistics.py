@@ -10,7 +10,7 @@ from scipy import stats
 from wefe import WordEmbeddingModel
 from wefe.explore import bias_directions
 from wefe.explore._statistics import correlate_with_statistic
-from wefe.metrics._weat import sc_weat_by_word
+from wefe.metrics import SCWEAT
 
 GENDER = {"female": ["she", "woman"], "male": ["he", "man"]}
 WOMEN = {"home": 0.9, "kids": 0.8, "boss": 0.1, "job": 0.3, "nurse": 0.7, "pilot": 0.2, "tree": 0.5}
@@ -112,4 +112,5 @@ def test_of_three_groups_the_one_named_counts(toy_model):
     own, others = (
         toy_model.get_vectors(words) for words in (["they", "folk"], ["she", "woman", "he", "man"])
     )
-    assert sizes.bias == pytest.approx(sc_weat_by_word(vectors, own, others))
+    by_word = SCWEAT().run_vectors([vectors], [own, others])["effect_sizes"]
+    assert sizes.bias == pytest.approx(list(by_word.values()))

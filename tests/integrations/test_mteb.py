@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from wefe.datasets import list_query_sets, load_query_set
-from wefe.metrics import weat_effect_size
+from wefe.metrics import WEAT
 
 
 @pytest.fixture(scope="module")
@@ -45,8 +45,9 @@ def test_the_score_is_the_mean_effect_size_of_the_vectors_of_the_model(mteb, our
     (scores,) = result.scores["test"]
     sizes = []
     for query in load_query_set("gender", offline=True):
-        sets = [*query.target_sets, *query.attribute_sets]
-        sizes.append(weat_effect_size(*(minilm.encode(words) for words in sets)))
+        sides = query.target_sets, query.attribute_sets
+        vectors = ([minilm.encode(words) for words in side] for side in sides)
+        sizes.append(WEAT().run_vectors(*vectors)["effect_size"])
     assert list(scores["effect_sizes"].values()) == pytest.approx(sizes, abs=1e-5)
     assert result.get_score() == pytest.approx(np.mean(np.abs(sizes)), abs=1e-5)
     assert scores["prompt"] == ""

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from wefe.datasets import load_query_set
-from wefe.metrics import weat_effect_size
+from wefe.metrics import WEAT
 
 library = pytest.importorskip("sentence_transformers")
 
@@ -25,9 +25,11 @@ def mean_effect_size(model, queries):
     """What the evaluator should find, word by word, from the vectors of the library itself."""
     sizes = []
     for query in queries:
-        sets = [*query.target_sets, *query.attribute_sets]
-        vectors = [model.encode(words, show_progress_bar=False) for words in sets]
-        sizes.append(abs(weat_effect_size(*vectors)))
+        sides = (
+            [model.encode(words, show_progress_bar=False) for words in side]
+            for side in (query.target_sets, query.attribute_sets)
+        )
+        sizes.append(abs(WEAT().run_vectors(*sides)["effect_size"]))
     return np.mean(sizes)
 
 

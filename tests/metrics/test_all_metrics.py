@@ -15,7 +15,19 @@ from hypothesis import strategies as st
 import wefe.metrics
 from wefe import MetricResult, Query, WordEmbeddingModel
 from wefe.embeddings import UnusableVectorError
-from wefe.metrics import RIPA, SCWEAT, BaseMetric, list_metrics
+from wefe.metrics import (
+    ECT,
+    MAC,
+    RIPA,
+    RND,
+    SAME,
+    SCWEAT,
+    WEAT,
+    BaseMetric,
+    GeneralizedWEAT,
+    association,
+    list_metrics,
+)
 
 # Metrics that other tests or users have registered are none of our business.
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
@@ -180,11 +192,6 @@ OF_FUNCTIONS = """
     cluster_alignment: random_state=0
     cluster_test: n_permutations=1000 confidence_level=0.95 random_state=0
     direct_bias: c=1.0
-    eqt: k=1 both_directions=False
-    eqt_by_question: k=1 both_directions=False
-    gipe: theta=0.05
-    mac: average=sets
-    negative_sentiment_probabilities: holdout=False
     neighbor_correlation: k=100
     neighbor_test: k=100 group=0 n_permutations=1000 confidence_level=0.95 random_state=0
     neighborhoods: k=100 exclude=()
@@ -192,16 +199,7 @@ OF_FUNCTIONS = """
     relative_gap=0.01
     projection_test: n_permutations=1000 confidence_level=0.95 random_state=0
     proximity_bias: theta=0.05
-    ripa: relation=pairs
-    ripa_by_pair: relation=pairs
-    rnd: distance=norm reduce=mean
-    rnd_by_word: distance=norm
-    same: combine=sum
-    same_by_word: combine=sum
-    sc_weat: ddof=0
-    sc_weat_by_word: ddof=0
     sembias: normalize=False direction=('he', 'she') confidence=0.95
-    weat_effect_size: ddof=0
 """
 
 
@@ -230,47 +228,43 @@ def test_defaults_of_functions():
 # Formulas
 
 
-def shape(*parts, **options):
-    return parts, options
-
-
-# What a formula is given: a letter is a set, p one of two sets that make pairs.
+# Metric, its target sets and its attribute sets: p is one of two sets that make pairs.
 FORMULAS = {
-    "association": [shape("x", "y", "z")],
-    "weat": [shape("x", "y", "z", "b")],
-    "weat_effect_size": [shape("x", "y", "z", "b", ddof=ddof) for ddof in (0, 1)],
-    "rnd_by_word": [
-        shape("x", "y", "z", distance=each) for each in ("norm", "cos", "cos_distance")
-    ],
-    "ect": [shape("x", "y", "many")],
-    "mac": [shape("xyz", "zb", average=each) for each in ("sets", "words")],
-    "ripa": [shape("p", "p", "z")],
-    "ripa_by_pair": [shape("p", "p", "z")],
-    "same_by_word": [shape("x", "xyzb", combine=each) for each in ("sum", "projection")],
-    "generalized_weat": [shape("xy", "zb"), shape("xyz", "zbx")],
+    "weat": [(WEAT(), "xy", "ab")],
+    "weat_effect_size": [(WEAT(return_effect_size=True, ddof=ddof), "xy", "ab") for ddof in (0, 1)],
+    "rnd_by_word": [(RND(distance=each), "xy", "a") for each in ("norm", "cos", "cos_distance")],
+    "ect": [(ECT(), "xy", "m")],
+    "mac": [(MAC(average=each), "xyz", "ab") for each in ("sets", "words")],
+    "ripa": [(RIPA(), "pp", "a")],
+    "same_by_word": [(SAME(combine=each), "xyza", "b") for each in ("sum", "projection")],
+    "generalized_weat": [(GeneralizedWEAT(), "xy", "ab"), (GeneralizedWEAT(), "xyz", "abc")],
 }
 
 
+@pytest.mark.parametrize("seed", range(20))
 @pytest.mark.parametrize("name", FORMULAS)
-def test_formulas_agree_with_their_definitions(name, literal):
-    ours, definition = getattr(wefe.metrics, name), getattr(literal, name)
+def test_formulas_agree_with_their_definitions(name, literal, seed):
+    definition, rng = getattr(literal, name), np.random.default_rng(seed)
+    sizes = {"p": rng.integers(1, 6), "m": rng.integers(2, 9)}
+    for metric, *sides in FORMULAS[name]:
+        targets, attributes = (
+            [rng.normal(0.2, 1, (sizes.get(part, rng.integers(1, 6)), 5)) for part in side]
+            for side in sides
+        )
+        first, *others = inspect.signature(definition).parameters
+        options = {each: getattr(metric, each) for each in others if hasattr(metric, each)}
+        args = {"targets": (targets, attributes), "words": (attributes[0], targets)}
+        expected = definition(*args.get(first, [*targets, *attributes]), **options)
+        score = metric.run_vectors(targets, attributes)["result"]
+        assert score == pytest.approx(np.mean(expected), rel=1e-9, abs=1e-9)
+
+
+def test_associations_agree_with_their_definition(literal):
     for seed in range(20):
         rng = np.random.default_rng(seed)
-        n_pairs = rng.integers(1, 6)
-
-        def drawn(part, rng=rng, n_pairs=n_pairs):
-            if part not in ("p", "many") and len(part) > 1:
-                return [drawn(each) for each in part]
-            size = {"p": n_pairs, "many": rng.integers(2, 9)}.get(part, rng.integers(1, 6))
-            return rng.normal(0.2, 1, (size, 5))
-
-        for parts, options in FORMULAS[name]:
-            args = [drawn(part) for part in parts]
-            if name == "association":
-                expected = [definition(word, *args[1:]) for word in args[0]]
-            else:
-                expected = definition(*args, **options)
-            np.testing.assert_allclose(ours(*args, **options), expected, rtol=1e-9, atol=1e-9)
+        words, a, b = (rng.normal(0.2, 1, (n, 5)) for n in rng.integers(1, 6, 3))
+        expected = [literal.association(word, a, b) for word in words]
+        np.testing.assert_allclose(association(words, a, b), expected, rtol=1e-9, atol=1e-9)
 
 
 # Invariances

@@ -6,9 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from wefe.metrics import ECT, ect
+from wefe.metrics import ECT
 
 T1, T2, ATTRIBUTES = "she woman", "he man", "home kids boss job nurse pilot tree"
+
+
+def ect(t1, t2, words):
+    return ECT().run_vectors([t1, t2], [words])["ect"]
 
 
 def by_scipy(t1, t2, a):

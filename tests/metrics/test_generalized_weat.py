@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from wefe.metrics import GeneralizedWEAT, association, generalized_weat
+from wefe.metrics import GeneralizedWEAT, association
 
 TARGETS, ATTRIBUTES = ["she woman", "he man", "they folk"], ["home kids", "boss job", "nurse tree"]
 
@@ -27,7 +27,8 @@ def test_two_sets_give_half_the_difference_of_mean_associations(seed):
     rng = np.random.default_rng(seed)
     x, y, a, b = (rng.normal(0.2, 1, (n, 5)) for n in rng.integers(1, 5, 4))
     expected = (association(x, a, b).mean() - association(y, a, b).mean()) / 2
-    assert generalized_weat([x, y], [a, b]) == pytest.approx(expected, abs=1e-12)
+    result = GeneralizedWEAT().run_vectors([x, y], [a, b])
+    assert result["gweat"] == pytest.approx(expected, abs=1e-12)
 
 
 def test_as_many_attribute_sets_as_target_sets_are_needed(query_of, toy):

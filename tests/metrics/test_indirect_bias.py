@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wefe.metrics import bias_subspace, indirect_bias, indirect_bias_from_cosines
+from wefe.metrics import bias_subspace, indirect_bias
 
 
 @pytest.fixture
@@ -27,9 +27,6 @@ def random_basis(rng, n_directions, dim):
 def test_toy_values(pair, beta, cosine, g, vectors):
     first, second = vectors(pair)
     assert indirect_bias(first, second, g) == pytest.approx([beta], abs=1e-6)
-    along = [each @ g[0] / np.linalg.norm(each) for each in (first, second)]
-    of_cosines = indirect_bias_from_cosines(cosine, along[:1], along[1:])
-    assert of_cosines == pytest.approx(beta, abs=5e-6)
     # It is the share that a projection takes from the cosine.
     debiased = [each - (each @ g[0]) * g[0] for each in (first, second)]
     left = debiased[0] @ debiased[1] / np.prod(np.linalg.norm(debiased, axis=1))
@@ -38,26 +35,20 @@ def test_toy_values(pair, beta, cosine, g, vectors):
 
 @pytest.mark.parametrize("n_directions", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(10))
-def test_both_forms_agree_with_the_definition(literal, seed, n_directions):
+def test_values_agree_with_the_definition(literal, seed, n_directions):
     rng = np.random.default_rng(seed)
     first, second = rng.normal(0.3, 1, (2, 5, 6))
     basis = random_basis(rng, n_directions, 6)
     expected = [literal.indirect_bias(w, v, basis) for w, v in zip(first, second, strict=True)]
     beta = pytest.approx(expected, rel=1e-7, abs=1e-9)
     assert indirect_bias(first, second, basis) == beta
-    units = [each / np.linalg.norm(each, axis=1, keepdims=True) for each in (first, second)]
-    cosines = np.einsum("ij,ij->i", *units)
-    assert indirect_bias_from_cosines(cosines, *(each @ basis.T for each in units)) == beta
     # Lengths, order, signs and the choice of the basis do not matter.
     assert indirect_bias(rng.uniform(0.1, 10, (5, 1)) * second, first, basis) == beta
     turn = random_basis(rng, n_directions, n_directions)
     assert indirect_bias(first, second, -turn @ basis) == beta
 
 
-@pytest.mark.parametrize("shapes", [((2, 2), (2,)), ((2,), (2, 2)), ((3, 2), (3, 1))])
-def test_shapes_that_do_not_fit_are_named(shapes):
-    with pytest.raises(ValueError, match=r"must fit cosines; got shapes .* \(3,\)"):
-        indirect_bias_from_cosines(np.ones(3), *map(np.ones, shapes))
+def test_shapes_that_do_not_fit_are_named():
     for rows in (3, 2):
         with pytest.raises(ValueError, match="same number of rows"):
             indirect_bias(np.ones((2, 3)), np.ones((rows, 3 + (rows == 2))), [1.0, 0, 0])

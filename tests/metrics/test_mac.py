@@ -2,15 +2,16 @@
 
 import pytest
 
-from wefe.metrics import MAC, mac_by_word
+from wefe.metrics import MAC
 
 T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
 
 
-def test_toy_distances_by_word(vectors):
-    by_word = mac_by_word(vectors(f"{T1} {T2}"), [vectors(A1), vectors(A2)])
-    assert by_word[:, 0] == pytest.approx([0.342433, 0.177884, 1.214441, 0.937446], abs=1e-6)
-    assert by_word[:, 1] == pytest.approx([1.226454, 1.059094, 0.271533, 0.294499], abs=1e-6)
+def test_toy_distances_by_word(toy):
+    (by_word,) = toy(MAC, [f"{T1} {T2}"], [A1, A2])["targets_eval"].values()
+    first, second = zip(*(distances.values() for distances in by_word.values()), strict=True)
+    assert first == pytest.approx([0.342433, 0.177884, 1.214441, 0.937446], abs=1e-6)
+    assert second == pytest.approx([1.226454, 1.059094, 0.271533, 0.294499], abs=1e-6)
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 from misuse import ANYTHING, complaint
 
-import wefe.metrics
 from wefe import Query, WordEmbeddingModel
 from wefe.embeddings import Lookup
-from wefe.metrics import list_metrics
+from wefe.metrics import WEAT, association, indirect_bias, list_metrics
 
 METRICS = [metric for metric in list_metrics() if metric.__module__.startswith("wefe.")]
 
@@ -23,14 +22,7 @@ WORDS = [f"w{i}" for i in range(20)]
 MODEL = WordEmbeddingModel((WORDS, drawn(20, 3)), "drawn")
 
 # Functions of vectors, one row per word, and what each of their parameters must not be.
-OF_VECTORS = [
-    getattr(wefe.metrics, name)
-    for name in (
-        *("association", "ect", "indirect_bias", "ripa", "ripa_by_pair", "rnd", "rnd_by_word"),
-        *("negative_sentiment_probabilities", "same_signed", "sc_weat", "sc_weat_by_word"),
-        *("weat", "weat_effect_size"),
-    )
-]
+OF_VECTORS = [association, indirect_bias]
 NO_VECTORS = {"text": "text", "None": None, "NaN": np.full((4, 3), np.nan), "no rows": drawn(0, 3)}
 
 BOOL, ZERO, ANY_NUMBER = {"bool"}, {"zero"}, {"zero", "float", "huge"}
@@ -82,6 +74,16 @@ def test_functions_refuse_what_are_no_vectors(function):
         call = lambda value, name=name: function(**{**good, name: value})  # noqa: E731
         found += complaints(function.__name__, name, NO_VECTORS, call)
     assert found == []
+
+
+@pytest.mark.parametrize("side", ["targets", "attributes"])
+def test_metrics_refuse_what_are_no_vectors(side):
+    good = {name: list(drawn(2, 4, 3, seed=i)) for i, name in enumerate(["targets", "attributes"])}
+    found = complaints(
+        *("run_vectors", side, {**NO_VECTORS, "no sets": []}),
+        lambda value: WEAT().run_vectors(**{**good, side: value}),
+    )
+    assert list(found) == []
 
 
 def example(metric):

@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from wefe.metrics import RND, rnd, rnd_by_word
+from wefe.metrics import RND
 
 T1, T2, ATTRIBUTES = "she woman", "he man", "home kids boss job"
 COS = [0.878070, 0.776836, -0.630836, -1.139503]
@@ -23,10 +23,11 @@ COS = [0.878070, 0.776836, -0.630836, -1.139503]
     ],
 )
 def test_toy_distances_by_word(distance, expected, toy, vectors):
-    sets = [vectors(words) for words in (T1, T2, ATTRIBUTES)]
-    assert rnd_by_word(*sets, distance=distance) == pytest.approx(expected, abs=1e-6)
-    assert rnd(*sets, distance=distance) == pytest.approx(np.mean(expected), abs=1e-6)
-    assert rnd(*sets, distance, "sum") == pytest.approx(sum(expected), abs=1e-6)
+    targets, attributes = [vectors(T1), vectors(T2)], [vectors(ATTRIBUTES)]
+    result = RND(distance=distance).run_vectors(targets, attributes)
+    by_word = [result["distance_by_word"][f"attributes[0][{i}]"] for i in range(4)]
+    assert by_word == pytest.approx(expected, abs=1e-6)
+    assert result["rnd"] == pytest.approx(np.mean(expected), abs=1e-6)
     result = toy(RND, [T1, T2], [ATTRIBUTES], distance=distance, reduce="sum")
     assert result["rnd"] == pytest.approx(sum(expected), abs=1e-6)
     by_word = list(result["distance_by_word"].values())
@@ -70,7 +71,8 @@ def test_scores_reach_the_ends_of_the_scale(distance, reduce, normalize, named):
 
 def test_norm_does_not_cancel_for_words_that_are_far_away():
     # ||a||^2 - 2 a.t + ||t||^2 loses all digits here.
-    assert rnd([[1.0, 0.0]], [[-1.0, 0.0]], [[1e9, 0.0]]) == pytest.approx(-2.0)
+    result = RND().run_vectors([[[1.0, 0.0]], [[-1.0, 0.0]]], [[[1e9, 0.0]]])
+    assert result["rnd"] == pytest.approx(-2.0)
 
 
 def test_target_set_whose_mean_is_zero_has_no_cosine(named):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wefe import Query
-from wefe.metrics import SAME, association, same, same_by_word, same_signed
+from wefe.metrics import SAME, association
 
 T1, T2, T3, NEUTRAL = "she woman", "he man", "they folk", "nurse pilot tree"
 
@@ -58,17 +58,16 @@ def test_published_scores(terms, expected, word2vec, weat_sets):
 
 
 @pytest.mark.parametrize("seed", range(10))
-def test_same_is_the_association_over_its_attainable_maximum(literal, named, seed):
+def test_same_is_the_association_over_its_attainable_maximum(literal, seed):
     rng = np.random.default_rng(seed)
     words, a, b = (rng.normal(0.2, 1, (n, 6)) for n in (4, *rng.integers(1, 5, 2)))
     largest = literal.length(literal.difference(literal.mean_unit(a), literal.mean_unit(b)))
     signed = association(words, a, b) / largest
-    assert same_signed(words, a, b) == pytest.approx(signed, abs=1e-12)
-    query, model = named([a, b], [words])
     for combine in ("sum", "projection"):
-        assert same_by_word(words, [a, b], combine) == pytest.approx(np.abs(signed), abs=1e-12)
-        assert same(words, [a, b], combine) == pytest.approx(np.abs(signed).mean(), abs=1e-12)
-        result = SAME().run_query(query, model, combine=combine)
+        result = SAME().run_vectors([a, b], [words], combine=combine)
+        by_word = [list(values.values()) for values in result["word_values"].values()]
+        assert np.array(by_word) == pytest.approx(np.stack([abs(signed), signed], 1), abs=1e-12)
+        assert result["same"] == pytest.approx(np.abs(signed).mean(), abs=1e-12)
         (pair,) = result["pairwise"].values()
         expected = {"skew": literal.mean(signed), "stereotype": literal.deviation(signed)}
         assert pair == pytest.approx(expected, abs=1e-12)
@@ -78,9 +77,9 @@ def test_same_is_the_association_over_its_attainable_maximum(literal, named, see
 
 
 def test_sum_may_exceed_one_and_its_scale_says_so(query_of):
-    words, groups = [[1.0, 1.0]], [[[1.0, 0.0]], [[-1.0, 0.0]], [[0.0, -1.0]]]
-    assert same(words, groups) > 1
-    assert same(words, groups, "projection") == pytest.approx(1.0)
+    sets = [[[1.0, 0.0]], [[-1.0, 0.0]], [[0.0, -1.0]]], [[[1.0, 1.0]]]
+    assert SAME().run_vectors(*sets)["same"] > 1
+    assert SAME(combine="projection").run_vectors(*sets)["same"] == pytest.approx(1.0)
     three = query_of([T1, T2, T3], [NEUTRAL])
     assert SAME().scale(three).value_range == (0.0, 3.0)
     assert SAME().scale(three, combine="projection").value_range == (0.0, 1.0)
@@ -89,14 +88,10 @@ def test_sum_may_exceed_one_and_its_scale_says_so(query_of):
 
 
 @pytest.mark.parametrize("targets", [(T1, T1), ("she woman tree", "tree she woman"), (T1, T1, T1)])
-def test_groups_of_one_mean_are_nan_with_a_reason(targets, toy, vectors):
+def test_groups_of_one_mean_are_nan_with_a_reason(targets, toy):
     result = toy(SAME, targets, [NEUTRAL])
     assert math.isnan(result["result"])
     assert result.nan_reason == "all target sets have the same mean"
-    words, groups = vectors(NEUTRAL), [vectors(part) for part in targets]
-    assert np.isnan(same_signed(words, *groups[:2])).all()
-    assert np.isnan(same_by_word(words, groups)).all()
-    assert math.isnan(same(words, groups))
 
 
 def test_groups_without_a_direction_of_their_own_are_told(toy):

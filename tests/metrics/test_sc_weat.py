@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wefe import Query, WordEmbeddingModel
-from wefe.metrics import SCWEAT, WEAT, sc_weat, sc_weat_by_word
+from wefe.metrics import SCWEAT, WEAT
 
 GROUPS = ["she woman", "he man"]
 WORDS = "nurse pilot tree"
@@ -52,16 +52,16 @@ def test_words_that_are_strong_in_the_opposite_direction_are_named(packaged_mode
 
 @pytest.mark.parametrize("ddof", [0, 1])
 @pytest.mark.parametrize("seed", range(10))
-def test_effect_sizes_agree_with_their_definition_and_with_weat(seed, ddof, literal, named):
+def test_effect_sizes_agree_with_their_definition_and_with_weat(seed, ddof, literal):
     words, a, b = drawn(seed, 4, *np.random.default_rng(seed).integers(2, 6, 2))
-    scores = sc_weat_by_word(words, a, b, ddof)
+    result = SCWEAT(ddof=ddof).run_vectors([words], [a, b])
+    scores = list(result["effect_sizes"].values())
     expected = [definition(word, a, b, literal, ddof) for word in words]
     assert scores == pytest.approx(expected, abs=1e-9)
-    assert sc_weat(words, a, b, ddof) == pytest.approx(np.mean(expected), abs=1e-9)
+    assert result["sc_weat"] == pytest.approx(np.mean(expected), abs=1e-9)
     # s(a, {w}, {-w}) is twice the cosine, and an effect size has no unit.
-    query, model = named([a, b], [words[:1], -words[:1]])
-    weat = WEAT().run_query(query, model, return_effect_size=True, ddof=ddof)["result"]
-    assert scores[0] == pytest.approx(weat, abs=1e-9)
+    weat = WEAT(ddof=ddof).run_vectors([a, b], [words[:1], -words[:1]])
+    assert scores[0] == pytest.approx(weat["effect_size"], abs=1e-9)
 
 
 @pytest.mark.parametrize("alternative", ["right-sided", "left-sided", "two-sided"])

@@ -7,7 +7,7 @@ import pytest
 
 from wefe import Query
 from wefe.datasets import load_query_set, load_weat_queries
-from wefe.metrics import WEAT, weat, weat_effect_size
+from wefe.metrics import WEAT
 
 T1, T2, A1, A2 = "she woman", "he man", "home kids", "boss job"
 EXACT = {"calculate_p_value": True, "p_value_method": "exact"}
@@ -29,12 +29,14 @@ def test_toy_scores(targets, statistic, effect_size, with_ddof_1, p_values, toy,
     result = toy(WEAT, targets, [A1, A2])
     assert result["weat"] == pytest.approx(statistic, abs=1e-6)
     assert result["effect_size"] == pytest.approx(effect_size, abs=1e-6)
-    sets = [vectors(words) for words in (*targets, A1, A2)]
-    assert weat(*sets) == pytest.approx(statistic, abs=1e-6)
-    assert weat_effect_size(*sets, ddof=1) == pytest.approx(with_ddof_1, abs=1e-6)
+    found = toy(WEAT, targets, [A1, A2], ddof=1)["effect_size"]
+    assert found == pytest.approx(with_ddof_1, abs=1e-6)
     # FEE divides a set by its Frobenius norm, so long vectors would weigh more.
-    longer = [part * np.linspace(1, 100, len(part))[:, None] for part in sets]
-    assert weat_effect_size(*longer) == pytest.approx(effect_size, abs=1e-6)
+    sets = [vectors(words) for words in (*targets, A1, A2)]
+    *longer, a, b = (part * np.linspace(1, 100, len(part))[:, None] for part in sets)
+    result = WEAT().run_vectors(longer, [a, b])
+    assert result["weat"] == pytest.approx(statistic, abs=1e-6)
+    assert result["effect_size"] == pytest.approx(effect_size, abs=1e-6)
     found = [
         toy(WEAT, targets, [A1, A2], p_value_test_type=side, **EXACT)["p_value"] for side in SIDES
     ]
@@ -94,13 +96,14 @@ def test_ten_tests_of_caliskan_on_word2vec(number, word2vec):
 )
 def test_scores_reach_their_extremes_when_the_sets_are_opposite(n_x, n_y, largest, largest_ddof_1):
     he, she = [1.0, 0.0], [-1.0, 0.0]
-    sets = [[he] * n_x, [she] * n_y, [he], [she]]
+    sets = [[he] * n_x, [she] * n_y], [[he], [she]]
     query = Query([[f"x{i}" for i in range(n_x)], [f"y{i}" for i in range(n_y)]], [["a"], ["b"]])
     for ddof, expected in ((0, largest), (1, largest_ddof_1)):
-        assert weat_effect_size(*sets, ddof=ddof) == pytest.approx(expected, abs=1e-6)
+        result = WEAT(ddof=ddof).run_vectors(*sets)
+        assert result["effect_size"] == pytest.approx(expected, abs=1e-6)
         scale = WEAT().scale(query, return_effect_size=True, ddof=ddof)
         assert scale.value_range[1] == pytest.approx(expected, abs=1e-6)
-    assert weat(*sets) == WEAT().scale(query).value_range[1] == 2 * (n_x + n_y)
+    assert result["weat"] == WEAT().scale(query).value_range[1] == 2 * (n_x + n_y)
 
 
 def test_scale_counts_each_word_once_and_knows_no_bound_for_all_variants():
@@ -131,7 +134,7 @@ def test_identical_attribute_sets_score_zero_and_leave_the_effect_size_undefined
     assert "all target words have the same association" in result.nan_reason
     # Although equal associations differ in rounding.
     w, a, b = vectors("she"), vectors(A1), vectors(A2)
-    assert math.isnan(weat_effect_size(w * 3, w / 7, a, b))
+    assert math.isnan(WEAT().run_vectors([w * 3, w / 7], [a, b])["effect_size"])
 
 
 @pytest.mark.parametrize("method", ["exact", "approximate"])

@@ -17,7 +17,6 @@ from wefe.metrics import (
     WEAT,
     get_metric,
     list_metrics,
-    weat_effect_size,
 )
 
 # Metric, numbers of target and attribute sets, parameters.
@@ -196,7 +195,9 @@ def test_words_of_nearly_one_direction_do_not_lose_their_deviation_to_rounding()
     weights = [drawn(6, 1), drawn(6, 2)]
     sets = [set_of("n", near, weights[0]), set_of("m", near[::-1] + 1e-7, weights[1])]
     expected = [
-        weat_effect_size(*(part.resample(case).vectors for part in sets), X.vectors, Y.vectors)
+        WEAT().run_vectors([part.resample(case).vectors for part in sets], [X.vectors, Y.vectors])[
+            "effect_size"
+        ]
         for case in range(4)
     ]
     scores = WEAT(return_effect_size=True)._scores(sets, [X, Y])

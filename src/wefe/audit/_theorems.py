@@ -16,12 +16,12 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from wefe._wordset import WordSet
+from wefe._wordset import WordSet, word_sets
 from wefe.audit._warnings import read_texts
 from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, unit_rows
 from wefe.metrics._projection import RIPA
-from wefe.metrics._rnsb import RNSB, negative_sentiment_probabilities, rnsb
+from wefe.metrics._rnsb import RNSB, probabilities_by_case, rnsb
 from wefe.metrics._same import SAME, _directions
 from wefe.metrics._similarity import ECT, MAC, RND
 from wefe.metrics._weat import SCWEAT, WEAT, GeneralizedWEAT
@@ -213,7 +213,7 @@ def _of_same(groups: Vectors, **_: Any) -> Any:
 def _of_rnsb(groups: Vectors, n: int, **_: Any) -> Any:
     # Logits are affine in the word, so their values at 0 and at the axes give the classifier.
     points = np.concatenate([np.zeros((1, groups.shape[-1])), np.eye(groups.shape[-1])])
-    p = negative_sentiment_probabilities(points, groups[0], groups[1])
+    (p,) = probabilities_by_case(points, word_sets(positive=groups[0], negative=groups[1]))
     logits = np.log(p / (1 - p))
     length = float(np.linalg.norm(logits[1:] - logits[0]))
     low, high = 1 / (1 + np.exp(-(logits[0] + length * np.array([-1.0, 1.0]))))

@@ -17,7 +17,7 @@ from wefe.datasets import Criterion
 from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
 from wefe.metrics._parameters import Count
-from wefe.metrics._projection import indirect_bias_from_cosines
+from wefe.metrics._projection import length_left, share_lost
 from wefe.models._passes import Rows, vocabulary_blocks
 from wefe.models._search import directions, nearest_neighbors
 from wefe.models._tables import chunks
@@ -165,7 +165,9 @@ class RepulsionAttractionNeutralization(WordDebias):
         if k < 1:
             return [rows[:0]] * len(rows)
         near, cosines = nearest_neighbors(model.table, _wide(model, rows), k, exclude=rows)
-        beta = indirect_bias_from_cosines(cosines, along[rows, None, None], along[near][..., None])
+        one, other = along[rows, None], along[near]
+        lengths = length_left(1 - one**2), length_left(1 - other**2)
+        beta = share_lost(cosines, cosines - one * other, *lengths)
         # NaN, of orthogonal words, is not above any threshold.
         return [each[biased] for each, biased in zip(near, beta >= self.theta, strict=True)]
 

@@ -16,12 +16,13 @@ from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
 from wefe._checks import check_choice, check_word_set, found
 from wefe._plain import plain
 from wefe._visible import draw
+from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, bias_directions
 from wefe.explore._lookup import look_up
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._jackknife import left_out
-from wefe.metrics._weat import sc_weat_by_word
+from wefe.metrics._weat import SCWEAT
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
@@ -305,7 +306,8 @@ def correlate_with_statistic(
         columns = list(map(dict.fromkeys, zip(*directions.sets, strict=True)))
         sets = [[*columns.pop(position)], [*dict.fromkeys(itertools.chain(*columns))]]
         a, b = embed_tuples(model, sets, "definitional words", preprocessors)
-        bias = sc_weat_by_word(known.vectors, a.vectors, b.vectors)
+        (of_words,) = word_sets(words=known.vectors)
+        bias = SCWEAT()._by_word(of_words, [a, b])[0]
     x: Vectors = np.array(numbers[known.words], dtype=np.float64)
     return StatisticCorrelation(
         model.name,

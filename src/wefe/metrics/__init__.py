@@ -1,6 +1,6 @@
-"""Metrics: classes that measure the bias of a model for a query, and the same formulas on arrays.
+"""Metrics: classes that measure the bias of a model for a query, or of arrays of vectors.
 
-For each class with `run_query` (WEAT, RND, ...) there are functions on arrays (weat, rnd, ...).
+Use `run_query` of a metric for words of a model, and `run_vectors` for vectors without a model.
 """
 
 import lazy_loader as lazy

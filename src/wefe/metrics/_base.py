@@ -23,9 +23,10 @@ from typing import (
 )
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import check_choice, found, nearest
-from wefe._wordset import Vectors, WordSet, each_case, n_cases_of
+from wefe._wordset import Vectors, WordSet, each_case, lists_of_word_sets, n_cases_of
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
     EmbeddedQuery,
@@ -305,6 +306,43 @@ class BaseMetric:
         result = self._result(query, model, **dict(zip(names, args, strict=False)), **params)
         log_result(result, with_lost_words=params.get("warn_not_found_words", False))
         return result
+
+    def run_vectors(
+        self,
+        targets: Sequence[npt.ArrayLike],
+        attributes: Sequence[npt.ArrayLike],
+        **params: Any,
+    ) -> MetricResult:
+        """Measure the bias of vectors that belong to no model.
+
+        Parameters
+        ----------
+        targets, attributes : sequence of array-like of shape (n_words, dim)
+            Vectors of each target set and each attribute set, one word per row.
+        **params
+            As in :meth:`run_query`.
+
+        Returns
+        -------
+        MetricResult
+            As from :meth:`run_query`; the words are called 'targets[0][0]', 'targets[0][1]' and so
+            on. They are the whole vocabulary of metrics that look at neighbours.
+
+        Examples
+        --------
+        >>> from wefe import WEAT
+        >>> he, she = [[1.0, 0.0]], [[0.0, 1.0]]
+        >>> WEAT().run_vectors([he, she], [he, she])["weat"]
+        2.0
+        """
+        sides = lists_of_word_sets(targets=targets, attributes=attributes)
+        words, others = (
+            [[f"{part.name}[{i}]" for i in range(len(part))] for part in side] for side in sides
+        )
+        vocabulary = [word for part in words + others for word in part]
+        vectors = np.concatenate([part.vectors for side in sides for part in side])
+        model = WordEmbeddingModel((vocabulary, vectors), "vectors")
+        return self.run_query(Query(words, others), model, **params)
 
     def _result(self, query: Query, model: WordEmbeddingModel, **params: Any) -> MetricResult:
         own, lookup = self._with_params(**params)

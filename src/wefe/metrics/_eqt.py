@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_word_set, found
-from wefe._wordset import Vectors, WordSet, unit, word_sets
+from wefe._wordset import Vectors, WordSet, unit
 from wefe.embeddings import forms_found
 from wefe.metrics._base import BaseMetric, Measurement, TestType
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, unit_rows
-from wefe.metrics._pairs import check_same_size, tuples_of
+from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
 from wefe.models._search import Table, directions, search
@@ -25,83 +25,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 # Candidates that are nearer by less than this tie with the word, like copies of its vector.
 _TIE = 1e-12
 _Names: TypeAlias = Callable[[npt.NDArray[np.int64]], Any]
-
-
-def eqt_by_question(
-    t1: npt.ArrayLike,
-    t2: npt.ArrayLike,
-    a: npt.ArrayLike,
-    candidates: npt.ArrayLike,
-    k: int = 1,
-    both_directions: bool = False,
-) -> npt.NDArray[np.bool_]:
-    """Tell which analogies "t1 is to a as t2 is to ?" are answered by the word a itself.
-
-    Parameters
-    ----------
-    t1, t2 : array-like of shape (n_pairs, dim)
-        Row i of `t1` is paired with row i of `t2`, for example he and she.
-    a : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    candidates : array-like of shape (n_candidates, dim)
-        Possible answers besides the word itself. Words of `a` may be among them; words of `t1` and
-        `t2` should not.
-    k : int, default=1
-        Count the word if it is among the k nearest candidates.
-    both_directions : bool, default=False
-        Also ask "t2 is to a as t1 is to ?".
-
-    Returns
-    -------
-    ndarray of bool of shape (n_words, n_pairs), or (n_words, 2 n_pairs) with both directions
-        Whether fewer than `k` candidates are nearer than a to a - t1 + t2 (of unit vectors; a
-        ValueError if it is zero). The questions from `t1` to `t2` come first.
-
-    Examples
-    --------
-    >>> he, she, book, nurse = [1, 5, 0], [-1, 5, 0], [0, 0, 1], [-1, 0, 3]
-    >>> eqt_by_question([he], [she], [book, nurse], [book, nurse]).tolist()
-    [[False], [True]]
-    """
-    first, second, words, others = word_sets(t1=t1, t2=t2, a=a, candidates=candidates)
-    check_same_size(first, second)
-    metric = EQT(k=k, both_directions=both_directions)
-    questions = _questions((first, second), words, metric.both_directions)
-    if np.isnan(questions).any():
-        raise ValueError("a - t1 + t2 is zero for a question, so it has no direction.")
-    best = np.einsum("ijk,ik->ij", questions, words.unit)
-    exclude: list[list[int]] = [[]] * best.size
-    _, n_nearer, _ = _compared(others.unit, questions, exclude, best, metric.k)
-    return n_nearer < metric.k
-
-
-def eqt(
-    t1: npt.ArrayLike,
-    t2: npt.ArrayLike,
-    a: npt.ArrayLike,
-    candidates: npt.ArrayLike,
-    k: int = 1,
-    both_directions: bool = False,
-) -> float:
-    """Embedding quality: how often does an analogy give the neutral word back?
-
-    Parameters
-    ----------
-    t1, t2, a, candidates, k, both_directions : array-like, int and bool
-        As in :func:`eqt_by_question`.
-
-    Returns
-    -------
-    float
-        Share of the questions answered by the word itself, in [0, 1]; 1 if no bias was measured.
-
-    Examples
-    --------
-    >>> he, she, book, nurse = [1, 5, 0], [-1, 5, 0], [0, 0, 1], [-1, 0, 3]
-    >>> eqt([he], [she], [book, nurse], [book, nurse])
-    0.5
-    """
-    return float(eqt_by_question(t1, t2, a, candidates, k, both_directions).mean())
 
 
 def _questions(targets: Sequence[WordSet], words: WordSet, both_directions: bool) -> Vectors:

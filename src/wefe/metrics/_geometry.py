@@ -36,7 +36,7 @@ def association(w: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> Vectors
     ndarray of shape (n_words,)
         Mean cosine with `a` minus mean cosine with `b`, in [-2, 2]; 0 if neither is nearer.
         Caliskan et al., Science 356, 2017; Schröder et al. call it *individual bias*. Its maximum
-        differs between models: :func:`same_signed` divides by it.
+        differs between models: :class:`SAME` divides by it.
 
     Examples
     --------

@@ -23,14 +23,6 @@ def too_few_tuples(sets: Sequence[WordSet], threshold: float) -> str | None:
     return f"{n_lost} of {sets[0].n_entries} pairs of target words lost a word"
 
 
-def check_same_size(first: WordSet, second: WordSet) -> None:
-    if len(first) != len(second):
-        raise ValueError(
-            f"{first.name} and {second.name} are paired by position; they have {len(first)} and "
-            f"{len(second)} words."
-        )
-
-
 def paired(sets: Sequence[WordSet]) -> tuple[WordSet, ...]:
     """Return sets of equal length without the tuples that lost a word: row i of each is tuple i."""
     rows = [row for row in zip(*(part.first_row for part in sets), strict=True) if None not in row]

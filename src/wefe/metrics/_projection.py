@@ -11,13 +11,13 @@ from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_array, check_number
+from wefe._checks import check_number
 from wefe._wordset import Vectors, WordSet, as_rows, each_case, n_cases_of, unit, word_sets
 from wefe.embeddings import Lookup
 from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Measurement, Scale
 from wefe.metrics._direction import BiasSubspace, bias_subspace, orthonormal, principal_directions
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, values_by_word
-from wefe.metrics._pairs import check_same_size, tuples_of
+from wefe.metrics._pairs import tuples_of
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import register
 from wefe.query import Query, Template
@@ -31,72 +31,16 @@ _BLOCK_NUMBERS = 1 << 17
 _ZERO_SQUARE = 1e-12
 
 
-def ripa_by_pair(
-    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
-) -> Vectors:
-    """Inner product of each attribute word with the relation vector of each pair.
-
-    Parameters
-    ----------
-    t1, t2 : array-like of shape (n_pairs, dim)
-        Row i of `t1` is paired with row i of `t2`.
-    a : array-like of shape (n_words, dim)
-        Attribute words; their lengths matter.
-    relation : {'pairs', 'pca'}, default='pairs'
-        'pairs': one relation vector per pair, (t1_i - t2_i) scaled to unit length. 'pca': a single
-        one, the first principal component of the centred pairs, pointing from `t2` to `t1`.
-
-    Returns
-    -------
-    ndarray of shape (n_words, n_pairs), or (n_words, 1) for 'pca'
-        Positive if the word leans to `t1`; at most its length in magnitude. nan for a pair of
-        identical vectors.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> ripa_by_pair([he], [she], [he, she]).round(2).tolist()
-    [[0.71], [-0.71]]
-    """
-    *pairs, words = word_sets(t1=t1, t2=t2, a=a)
-    check_same_size(*pairs)
-    return words.vectors @ RIPA(relation=relation)._relations(pairs).T
-
-
-def ripa(
-    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, relation: Relation = "pairs"
-) -> float:
-    """Relational inner product association, averaged over pairs and attribute words.
-
-    Parameters
-    ----------
-    t1, t2, a, relation : array-like and {'pairs', 'pca'}
-        As in :func:`ripa_by_pair`.
-
-    Returns
-    -------
-    float
-        Unbounded for raw vectors, in [-1, 1] for unit vectors. 0 if no association was measured;
-        sign and nan as in :func:`ripa_by_pair`.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> ripa([he], [she], [he])
-    0.70710678
-    """
-    return float(ripa_by_pair(t1, t2, a, relation).mean(axis=1).mean())
-
-
 @register
 class RIPA(BaseMetric):
     """Relational Inner Product Association: how far attribute words reach along pair differences.
 
-    The score (:func:`ripa`) is positive towards the first target set, 0 if no bias was measured.
-    Target sets are paired by position; pairs with an out-of-vocabulary word are left out. The
-    lengths of the attribute words matter, and these depend on word frequency. To compare models,
-    use ``normalize=True``, which keeps scores in [-1, 1]. Source: Ethayarajh, Duvenaud and Hirst,
-    "Understanding Undesirable Word Embedding Associations", ACL 2019.
+    The score is the inner product of each attribute word with the relation vector of each pair,
+    averaged over both: positive towards the first target set, 0 if no bias was measured, unbounded
+    for raw vectors. Target sets are paired by position; pairs with an out-of-vocabulary word are
+    left out. The lengths of the attribute words matter, and these depend on word frequency. To
+    compare models, use ``normalize=True``, which keeps scores in [-1, 1]. Source: Ethayarajh,
+    Duvenaud and Hirst, "Understanding Undesirable Word Embedding Associations", ACL 2019.
 
     The result has 'ripa' (the score) and 'word_values': word -> 'mean' and population standard
     deviation 'std' over the pairs. `details['pairs']` lists the pairs used. The score is NaN if a
@@ -105,7 +49,9 @@ class RIPA(BaseMetric):
     Parameters
     ----------
     relation : {'pairs', 'pca'}, default='pairs'
-        As in :func:`ripa_by_pair`.
+        'pairs': one relation vector per pair, the difference of its words scaled to unit length.
+        'pca': a single one, the first principal component of the centred pairs, pointing from the
+        second target set to the first.
 
     Examples
     --------
@@ -403,52 +349,11 @@ def indirect_bias(
             "first and second must have the same number of rows, or one row, and all vectors the "
             f"same dimensions; got shapes {left.shape}, {right.shape} and {basis.shape}."
         )
-    # Uses vectors, because `indirect_bias_from_cosines` loses digits for words that are almost all
-    # bias.
+    # Uses vectors, because cosines lose digits for words that are almost all bias.
     parts = [each - (each @ basis.T) @ basis for each in (left, right)]
     lengths = (length_left(_products(part, part)) for part in parts)
     cosines = _products(left, right) / np.sqrt(_products(left, left) * _products(right, right))
     return share_lost(cosines, _products(*parts), *lengths)
-
-
-def indirect_bias_from_cosines(
-    cosines: npt.ArrayLike, along_first: npt.ArrayLike, along_second: npt.ArrayLike
-) -> Vectors:
-    """Indirect bias computed from cosines, as for whole vocabularies; see :func:`indirect_bias`.
-
-    Parameters
-    ----------
-    cosines : array-like of any shape
-        Cosine of the two words of each pair.
-    along_first, along_second : array-like of shape (..., n_directions)
-        Cosines of each word with the orthonormal directions of the subspace. All axes but the last
-        broadcast with `cosines`: (n_words, 1, n_directions) for one word of many pairs.
-
-    Returns
-    -------
-    ndarray
-        One value per pair, NaN where an input is NaN. The last digits are unreliable for words that
-        lie almost entirely in the subspace.
-
-    Examples
-    --------
-    >>> indirect_bias_from_cosines([0.5, 0.5], [0.6], [[0.6], [0.0]])
-    array([ 0.5625, -0.25  ])
-    """
-    arrays = {"cosines": cosines, "along_first": along_first, "along_second": along_second}
-    c, p, q = (check_array(name, each, missing=True) for name, each in arrays.items())
-    try:
-        if not p.ndim or p.shape[-1:] != q.shape[-1:]:
-            raise ValueError
-        np.broadcast_shapes(c.shape, p.shape[:-1], q.shape[:-1])
-    except ValueError:
-        raise ValueError(
-            "along_first and along_second must have shape (..., n_directions), and all but the "
-            f"last axis must fit cosines; got shapes {p.shape}, {q.shape} and {c.shape}."
-        ) from None
-    both = (p * q).sum(axis=-1)
-    lengths = (length_left(1 - (each * each).sum(axis=-1)) for each in (p, q))
-    return share_lost(c, c - both, *lengths)
 
 
 def _products(left: Vectors, right: Vectors) -> Vectors:

@@ -249,51 +249,6 @@ def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
     return _shares_of_known(parts.sum(axis=1), known.sum(axis=1), array.shape[1])
 
 
-def gipe(
-    rows_of_words: npt.ArrayLike,
-    neighbor_rows: npt.ArrayLike,
-    indirect: npt.ArrayLike,
-    theta: float = DEFAULT_THETA,
-) -> tuple[float, Vectors]:
-    """Gender-based illicit proximity estimate: proximity bias, weighted by a graph of the words.
-
-    Parameters
-    ----------
-    rows_of_words : array-like of shape (n_words,)
-        Rows of the words in the vocabulary, or any other integers that identify them.
-    neighbor_rows : array-like of shape (n_words, k)
-        Rows of their neighbours, without the word itself.
-    indirect, theta : array-like of shape (n_words, k) and float
-        As in :func:`proximity_bias`.
-
-    Returns
-    -------
-    score : float
-        Weighted mean of the proximity bias of the words, in [0, 1]; 0 if none was measured. Words
-        without a proximity bias are left out; NaN if all are.
-    weights : ndarray of shape (n_words,)
-        gamma, in [1, 2]: 1 plus the share of the edges to the word whose indirect bias is above
-        `theta`. Each word has an edge to each of its neighbours; edges with an unknown indirect
-        bias are left out. Words without such edges have weight 1 (in the released code 0).
-
-    Examples
-    --------
-    >>> gipe([0, 1], [[1, 2], [3, 2]], [[0.2, 0.0], [0.0, 0.1]])
-    (0.5, array([1., 2.]))
-    """
-    words = check_array("rows_of_words", rows_of_words, "(n_words,)", whole=True)
-    neighbors = check_array("neighbor_rows", neighbor_rows, "(n_words, k)", whole=True)
-    betas = check_array("indirect", indirect, "(n_words, k)", missing=True)
-    if words.shape != betas.shape[:1] or neighbors.shape != betas.shape:
-        raise ValueError(
-            "rows_of_words must have shape (n_words,), neighbor_rows and indirect (n_words, k); "
-            f"got {words.shape}, {neighbors.shape} and {betas.shape}."
-        )
-    edges = _edges(words, neighbors)
-    weights = _gammas(edges, betas, check_number("theta", theta), np.ones(len(words)))
-    return float(_mean_of_known(_shares_above(betas, theta), weights)), weights
-
-
 def _edges(words: Rows, neighbors: Rows) -> _Edges:
     """Return the positions of the words among the neighbours, and which edges lead to each word."""
     different, of_word = np.unique(words, return_inverse=True)
@@ -473,8 +428,11 @@ class ProximityBias(_NeighborMetric):
 class GIPE(ProximityBias):
     """Gender-based illicit proximity estimate: proximity bias weighted by a graph of the words.
 
-    A word counts up to twice if biased edges of other words lead to it (:func:`gipe`). Despite its
-    name the metric works for any criterion. Source: Kumar, Bhotia and Chakraborty, "Nurse is Closer
+    Each word has an edge to each of its neighbours. The score is the weighted mean of the proximity
+    bias of the words, in [0, 1]. The weight of a word is 1 plus the share of the edges that lead to
+    it whose indirect bias is above `theta`. Edges with an unknown indirect bias are left out; words
+    without such edges have weight 1 (in the released code 0). Despite its name the metric works for
+    any criterion. Source: Kumar, Bhotia and Chakraborty, "Nurse is Closer
     to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word Embeddings", TACL 8, 2020.
 
     The result has 'gipe' (the score, in [0, 1]; 0 means that no bias was measured), 'word_values'

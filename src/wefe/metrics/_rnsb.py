@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_array, found
 from wefe._progress import progress_bar
-from wefe._wordset import Vectors, WordSet, n_cases_of, word_sets
+from wefe._wordset import Vectors, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
@@ -75,47 +75,6 @@ def _divergence(p: Vectors, weights: Vectors) -> Vectors:
     # x ln x is 0 at 0, also where the division underflows.
     terms = weights * shares * np.log(np.where(shares > 0, shares * n_words, 1))
     return np.asarray(terms.sum(axis=-1).clip(min=0))
-
-
-def negative_sentiment_probabilities(
-    words: npt.ArrayLike,
-    positive: npt.ArrayLike,
-    negative: npt.ArrayLike,
-    estimator: Any = None,
-    estimator_params: Mapping[str, Any] | None = None,
-    holdout: bool = False,
-    random_state: int | np.random.Generator | None = None,
-) -> Vectors:
-    """Probability of each word to belong to the negative set, from a classifier trained on both.
-
-    Parameters
-    ----------
-    words, positive, negative : array-like of shape (n_words, dim)
-        Target words, first and second attribute set; lengths matter.
-    estimator, estimator_params, holdout, random_state : optional
-        As in :class:`RNSB`, but `holdout` is False by default.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        Probabilities of the class of `negative`, in [0, 1].
-
-    Examples
-    --------
-    >>> good, bad = [[1.0, 0.0], [1.0, 0.1]], [[-1.0, 0.0], [-1.0, 0.1]]
-    >>> p = negative_sentiment_probabilities([[0.5, 0.0], [-0.5, 0.0]], good, bad)
-    >>> bool(p[0] < 0.5 < p[1])
-    True
-    """
-    metric = RNSB(
-        estimator=estimator,
-        estimator_params=estimator_params,
-        holdout=holdout,
-        random_state=random_state,
-    )
-    measured, *classes = word_sets(words=words, positive=positive, negative=negative)
-    x, y = _training_data(classes)
-    return np.asarray(metric._train(x, y, measured.vectors)[0][0])
 
 
 @register
@@ -213,7 +172,7 @@ class RNSB(BaseMetric):
         if not self._is_default or self.holdout:
             return super()._scores(targets, attributes)
         vectors = np.concatenate([part.vectors for part in targets])
-        return _divergence(_probabilities_by_case(vectors, attributes), _weights(targets))
+        return _divergence(probabilities_by_case(vectors, attributes), _weights(targets))
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         words = [(part.name, word) for part in targets for word in part.words]
@@ -417,7 +376,7 @@ def _negative_probabilities(coefficients: Vectors, vectors: Vectors) -> Vectors:
     return sigmoid(-coefficients @ with_intercept(vectors).T)
 
 
-def _probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
+def probabilities_by_case(vectors: Vectors, attributes: Sequence[WordSet]) -> Vectors:
     """Negative sentiment of words in each case: (n_cases, n_words); NaN if a class is empty."""
     data, n_cases = _training_data(attributes), n_cases_of(attributes)
     output = partial(_negative_probabilities, vectors=vectors)

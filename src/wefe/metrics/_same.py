@@ -8,9 +8,8 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from wefe._wordset import Vectors, WordSet, lists_of_word_sets, word_sets
+from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType
 from wefe.metrics._direction import in_span
@@ -19,64 +18,6 @@ from wefe.metrics._registry import register
 from wefe.query import Query
 
 Combine: TypeAlias = Literal["sum", "projection"]
-
-
-def same_signed(words: npt.ArrayLike, group_1: npt.ArrayLike, group_2: npt.ArrayLike) -> Vectors:
-    """Signed SAME of each word between two groups: s(w, A, B) as a share of its maximum.
-
-    Parameters
-    ----------
-    words, group_1, group_2 : array-like of shape (n_words, dim)
-        Words that should be neutral, and those of both groups.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        In [-1, 1]: the cosine with the difference of the groups' means of unit vectors. Positive if
-        a word leans to `group_1`. nan if the means coincide.
-
-    Examples
-    --------
-    >>> same_signed([[1.0, 0.0], [0.0, 1.0]], [[1.0, 0.0]], [[0.0, 1.0]])
-    array([ 0.70710678, -0.70710678])
-    """
-    return _signed(*word_sets(words=words, group_1=group_1, group_2=group_2))
-
-
-def same_by_word(
-    words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine = "sum"
-) -> Vectors:
-    """SAME of each word with respect to two or more groups.
-
-    Parameters
-    ----------
-    words : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    groups : sequence of array-like of shape (n_words, dim)
-        Words of each group.
-    combine : {'sum', 'projection'}, default='sum'
-        How to combine the directions of three or more groups. 'sum', as in the authors' code:
-        ``|cos(w, b_1)|`` plus the sum of ``|cos(w, b_i)| ||b_i||`` for i >= 2, where b_i leads from
-        group i + 1 to the first group and is made orthogonal to the earlier ones. It depends on the
-        order of the groups. 'projection', a variant of this package, does not: the length of the
-        projection of the unit vector on the span of all b_i.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        0 means no association. At most 1 for two groups and for 'projection', and 1 + 2 (n - 2) for
-        the sum of n groups. nan if all groups have the same mean.
-
-    Examples
-    --------
-    >>> he, she, they = [[1.0, 0.0]], [[0.0, 1.0]], [[-1.0, 0.0]]
-    >>> same_by_word([[1.0, 0.0], [1.0, 1.0]], [he, she, they], combine="projection")
-    array([1., 1.])
-    """
-    (of_words,), sets = lists_of_word_sets(words=[words], groups=groups)
-    if len(sets) < 2:
-        raise ValueError(f"SAME needs two or more groups; got {len(sets)}.")
-    return np.asarray(SAME(combine=combine)._by_word(sets, of_words.unit)[0])
 
 
 def _directions(groups: Sequence[WordSet]) -> tuple[Vectors, Vectors]:
@@ -105,46 +46,31 @@ def _signed(words: WordSet, *pair: WordSet) -> Vectors:
     return np.where(length[0] > 0, words.unit @ direction[0], math.nan)
 
 
-def same(words: npt.ArrayLike, groups: Sequence[npt.ArrayLike], combine: Combine = "sum") -> float:
-    """SAME: mean association of words with one of several groups, on a comparable scale.
-
-    Parameters
-    ----------
-    words, groups, combine : array-like, sequence of array-like, and {'sum', 'projection'}
-        As in :func:`same_by_word`.
-
-    Returns
-    -------
-    float
-        Mean over the words; range and nan are those of :func:`same_by_word`.
-
-    Examples
-    --------
-    >>> same([[1.0, 0.0], [0.0, 1.0]], [[[1.0, 0.0]], [[0.0, 1.0]]])
-    0.70710678
-    """
-    return float(same_by_word(words, groups, combine).mean())
-
-
 @register
 class SAME(BaseMetric):
     """SAME: how far do attribute words lean to one of the target groups?
 
     The target sets are the groups; the attribute set contains the words to measure. 0 means that no
-    bias was measured; for the range, which does not depend on the model, see :func:`same_by_word`.
-    Source: Schröder, Schulz and Hammer, "The SAME score: Improved cosine based bias score for word
-    embeddings", 2022.
+    bias was measured. The range does not depend on the model: up to 1 for two groups and for
+    'projection', and up to 1 + 2 (n - 2) for the sum of n groups. Source: Schröder, Schulz and
+    Hammer, "The SAME score: Improved cosine based bias score for word embeddings", 2022.
 
     The result has 'same' (the score); 'pairwise': 'group - other group' -> 'skew' (mean of the
     signed values: a direction that all words share) and 'stereotype' (their population standard
-    deviation); 'word_values': word -> 'same' and the signed value (:func:`same_signed`) for each
-    pair of groups. `details['n_directions']` is less than the number of groups minus 1 if a group
-    adds no direction of its own. The score is NaN if all groups have the same mean.
+    deviation); 'word_values': word -> 'same' and, for each pair of groups, the signed value: s(w,
+    A, B) as a share of its maximum. This is the cosine with the difference of the groups' means of
+    unit vectors, positive if the word leans to the first group. `details['n_directions']` is less
+    than the number of groups minus 1 if a group adds no direction of its own. The score is NaN if
+    all groups have the same mean.
 
     Parameters
     ----------
     combine : {'sum', 'projection'}, default='sum'
-        How to combine three or more groups; see :func:`same_by_word`.
+        How to combine the directions of three or more groups. 'sum', as in the authors' code:
+        ``|cos(w, b_1)|`` plus the sum of ``|cos(w, b_i)| ||b_i||`` for i >= 2, where b_i leads from
+        group i + 1 to the first group and is made orthogonal to the earlier ones. It depends on the
+        order of the groups. 'projection', a variant of this package, does not: the length of the
+        projection of the unit vector on the span of all b_i.
 
     Examples
     --------

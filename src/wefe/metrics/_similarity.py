@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
-from wefe._wordset import Vectors, WordSet, lists_of_word_sets, word_sets
+from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
 from wefe.metrics._base import (
     SCORES_OF_MEANS,
@@ -34,62 +33,6 @@ Average: TypeAlias = Literal["sets", "words"]
 Distance: TypeAlias = Literal["norm", "cos", "cos_distance"]
 
 
-def mac_by_word(t: npt.ArrayLike, attributes: Sequence[npt.ArrayLike]) -> Vectors:
-    """Mean cosine distance of each target word to each attribute set.
-
-    Parameters
-    ----------
-    t : array-like of shape (n_words, dim)
-        Target words.
-    attributes : sequence of array-like of shape (n_words, dim)
-        Attribute sets.
-
-    Returns
-    -------
-    ndarray of shape (n_target_words, n_attribute_sets)
-        Mean of 1 - cos, in [0, 2]; 1 means no association, below 1 that the word leans to the set.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> mac_by_word([he], [[he], [she]])
-    array([[0., 1.]])
-    """
-    (words,), sets = lists_of_word_sets(t=[t], attributes=attributes)
-    return np.stack([_distances(part, words)[0] for part in sets], axis=1)
-
-
-def mac(
-    targets: Sequence[npt.ArrayLike],
-    attributes: Sequence[npt.ArrayLike],
-    average: Average = "sets",
-) -> float:
-    """Mean average cosine *distance* between target words and attribute sets.
-
-    Parameters
-    ----------
-    targets, attributes : sequence of array-like of shape (n_words, dim)
-        Target sets and attribute sets.
-    average : {'sets', 'words'}, default='sets'
-        'sets' gives every attribute set the same weight, as the authors' code does; 'words' every
-        word. Target words always have the same weight.
-
-    Returns
-    -------
-    float
-        In [0, 2]; 1 means no association. A distance, although the paper calls it a similarity.
-        Words that lean to the attributes and words that lean away cancel.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> mac([[he], [she]], [[he]])
-    0.5
-    """
-    sets = lists_of_word_sets(targets=targets, attributes=attributes)
-    return float(MAC(average=average)._scores(*sets)[0])
-
-
 def _distances(part: WordSet, words: WordSet) -> Vectors:
     """Mean cosine distance of each word to a set in each case: (n_cases, n_words)."""
     return np.clip(1.0 - part.mean_cosine(words), 0.0, 2.0)
@@ -99,16 +42,18 @@ def _distances(part: WordSet, words: WordSet) -> Vectors:
 class MAC(BaseMetric):
     """Mean Average Cosine: the mean cosine distance of target words to attribute sets.
 
-    The score (:func:`mac`) is in [0, 2]; 1 means that no bias was measured, and bias is the
-    distance from 1 in either direction. The result has 'mac' (the score) and 'targets_eval': target
-    set -> word -> attribute set -> mean cosine distance. Source: Manzini, Lim, Black and Tsvetkov,
-    "Black is to Criminal as Caucasian is to Police: Detecting and Removing Multiclass Bias in Word
-    Embeddings", NAACL 2019.
+    The score is in [0, 2]; 1 means that no bias was measured, and bias is the distance from 1 in
+    either direction. It is a distance, although the paper calls it a similarity. Words that lean to
+    the attributes and words that lean away cancel. The result has 'mac' (the score) and
+    'targets_eval': target set -> word -> attribute set -> mean cosine distance. Source: Manzini,
+    Lim, Black and Tsvetkov, "Black is to Criminal as Caucasian is to Police: Detecting and Removing
+    Multiclass Bias in Word Embeddings", NAACL 2019.
 
     Parameters
     ----------
     average : {'sets', 'words'}, default='sets'
-        What has the same weight if attribute sets differ in size; see :func:`mac`.
+        'sets' gives every attribute set the same weight, as the authors' code does; 'words' every
+        attribute word. Target words always have the same weight.
 
     Examples
     --------
@@ -156,83 +101,26 @@ class MAC(BaseMetric):
         return self._measured(score, targets_eval=targets_eval)
 
 
-def rnd_by_word(
-    t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike, distance: Distance = "norm"
-) -> Vectors:
-    """Relative distance of each attribute word to the means of two target sets.
-
-    Parameters
-    ----------
-    t1, t2, a : array-like of shape (n_words, dim)
-        Target sets and attribute set; lengths matter for 'norm'.
-    distance : {'norm', 'cos', 'cos_distance'}, default='norm'
-        'norm': ``||a - mean(t1)|| - ||a - mean(t2)||``, positive if the word is nearer to `t2`.
-        'cos': the documented variant ``cos(a, mean(t1)) - cos(a, mean(t2))``, a difference of
-        *similarities*; positive if the word is nearer to `t1`. 'cos_distance': the same with cosine
-        distances, so with the sign of 'norm'.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        In [-2, 2], but unbounded for 'norm' with vectors that are not of unit length. For cosines,
-        nan if the mean of a target set is zero.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> rnd_by_word([he], [she], [he, she], distance="cos")
-    array([ 1., -1.])
-    """
-    *targets, words = word_sets(t1=t1, t2=t2, a=a)
-    return np.asarray(RND(distance=distance)._by_word(targets, words)[0])
-
-
-def rnd(
-    t1: npt.ArrayLike,
-    t2: npt.ArrayLike,
-    a: npt.ArrayLike,
-    distance: Distance = "norm",
-    reduce: Literal["mean", "sum"] = "mean",
-) -> float:
-    """Relative norm distance: how much nearer attribute words are to one target set.
-
-    Parameters
-    ----------
-    t1, t2, a, distance : array-like and {'norm', 'cos', 'cos_distance'}
-        As in :func:`rnd_by_word`.
-    reduce : {'mean', 'sum'}, default='mean'
-        Mean over the attribute words, as documented, or their sum, as printed in both papers.
-
-    Returns
-    -------
-    float
-        0 if no difference was measured. Sign, range (n times that for sums over n words) and nan
-        are those of :func:`rnd_by_word`.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> rnd([he], [she], [she, she], reduce="sum")
-    2.8284271
-    """
-    *targets, words = word_sets(t1=t1, t2=t2, a=a)
-    return float(RND(distance=distance, reduce=reduce)._scores(targets, [words])[0])
-
-
 @register
 class RND(BaseMetric):
     """Relative Norm Distance: are attribute words nearer to one target set than to the other?
 
-    0 means that no bias was measured; for formula, sign, range and NaN see :func:`rnd`. The lengths
-    of raw vectors matter, and these depend on word frequency: compare models with
-    ``normalize=True``. The result has 'rnd' (the score) and 'distance_by_word': word -> its
+    0 means that no bias was measured. For cosines, scores are in [-2, 2], and NaN if the mean of a
+    target set is zero; for 'norm' they are in [-2, 2] for unit vectors, and otherwise unbounded.
+    The lengths of raw vectors matter for 'norm', and these depend on word frequency: compare models
+    with ``normalize=True``. The result has 'rnd' (the score) and 'distance_by_word': word -> its
     difference, in ascending order. Source: Garg, Schiebinger, Jurafsky and Zou, "Word embeddings
     quantify 100 years of gender and ethnic stereotypes", PNAS 115, 2018.
 
     Parameters
     ----------
-    distance, reduce : optional
-        As in :func:`rnd`.
+    distance : {'norm', 'cos', 'cos_distance'}, default='norm'
+        'norm': ``||a - mean(t1)|| - ||a - mean(t2)||``, positive if the word is nearer to `t2`.
+        'cos': the documented variant ``cos(a, mean(t1)) - cos(a, mean(t2))``, a difference of
+        *similarities*; positive if the word is nearer to `t1`. 'cos_distance': the same with cosine
+        distances, so with the sign of 'norm'.
+    reduce : {'mean', 'sum'}, default='mean'
+        Mean over the attribute words, as documented, or their sum, as printed in both papers.
 
     Examples
     --------
@@ -289,38 +177,15 @@ class RND(BaseMetric):
         return self._measured(score, distance_by_word=ascending)
 
 
-def ect(t1: npt.ArrayLike, t2: npt.ArrayLike, a: npt.ArrayLike) -> float:
-    """Embedding coherence: do two target sets rank the attribute words alike?
-
-    Parameters
-    ----------
-    t1, t2, a : array-like of shape (n_words, dim)
-        Target sets and attribute set. Vectors are averaged as they are, so long ones weigh more.
-
-    Returns
-    -------
-    float
-        Spearman's rank correlation between the cosines of the attribute words with the means of
-        both target sets, in [-1, 1]; 1 means that no bias was measured. Only the order counts: the
-        score does not show if all attribute words are nearer to `t1`. Cosines that differ by up to
-        1e-12 share the mean of their ranks. nan with fewer than two attribute words, if all cosines
-        with a target set are equal, or if its mean is zero.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.1], [0.1, 1.0]
-    >>> ect([he], [he], [he, she, [1.0, 1.0]])
-    1.0
-    """
-    *targets, words = word_sets(t1=t1, t2=t2, a=a)
-    return float(ECT()._scores(targets, [words])[0])
-
-
 @register
 class ECT(BaseMetric):
     """Embedding Coherence Test: do the two target sets rank the attribute words alike?
 
-    The score (:func:`ect`) is in [-1, 1]; 1 means that no bias was measured. Vectors are averaged
+    The score is Spearman's rank correlation between the cosines of the attribute words with the
+    means of both target sets, in [-1, 1]; 1 means that no bias was measured. Only the order counts:
+    the score does not show if all attribute words are nearer to the first set. Cosines that differ
+    by up to 1e-12 share the mean of their ranks. The score is NaN with fewer than two attribute
+    words, if all cosines with a target set are equal, or if its mean is zero. Vectors are averaged
     as they are, so ``normalize=True`` gives another score. Source: Dev and Phillips, "Attenuating
     Bias in Word Vectors", AISTATS 2019.
 

@@ -7,10 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import as_seed, listed
-from wefe._wordset import Vectors, WordSet, lists_of_word_sets, word_sets
+from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._exchange import Sums, value_test
@@ -45,61 +44,6 @@ _FINDINGS_OF_EFFECT_SIZES = {
     "large-effect-tiny-biases",
     "large-but-not-significant",
 }
-
-
-def weat(x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike) -> float:
-    """WEAT statistic: the differential association of two target sets with two attribute sets.
-
-    Parameters
-    ----------
-    x, y, a, b : array-like of shape (n_words, dim)
-        Target sets (`x`, `y`) and attribute sets (`a`, `b`), one word per row.
-
-    Returns
-    -------
-    float
-        Sum of s(w, A, B) over `x` minus the sum over `y`: positive if `x` leans to `a` and `y` to
-        `b`. At most 2 (n_x + n_y) in magnitude.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> weat([he], [she], [he], [she])
-    2.0
-    """
-    *targets, first, second = word_sets(x=x, y=y, a=a, b=b)
-    return float(WEAT()._scores(targets, [first, second])[0])
-
-
-def weat_effect_size(
-    x: npt.ArrayLike, y: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof = 0
-) -> float:
-    """WEAT effect size: the difference of mean associations in standard deviations.
-
-    Parameters
-    ----------
-    x, y, a, b : array-like of shape (n_words, dim)
-        As in :func:`weat`.
-    ddof : {0, 1}, default=0
-        Deviation over both target sets: of the population (0), as for the documented figures, or of
-        a sample (1), as for Caliskan's published effect sizes.
-
-    Returns
-    -------
-    float
-        (mean s(w, A, B) over `x` - mean over `y`) / deviation over both. It measures how clear the
-        gap between the sets is, not how large: if the words of each set are alike, it reaches its
-        maximum, n / sqrt(n_x n_y) with n = n_x + n_y, which is 2 for sets of equal size (with
-        ``ddof=1`` times sqrt((n - 1) / n)). nan if all associations are equal.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> weat_effect_size([he], [she], [he], [she])
-    2.0
-    """
-    *targets, first, second = word_sets(x=x, y=y, a=a, b=b)
-    return float(WEAT(return_effect_size=True, ddof=ddof)._scores(targets, [first, second])[0])
 
 
 def effect_size(x: WordSet, y: WordSet, s_x: Vectors, s_y: Vectors, ddof: int) -> Vectors:
@@ -145,10 +89,13 @@ class WEAT(BaseMetric):
     """Word Embedding Association Test: statistic, effect size and permutation test.
 
     Does the first target set lean to the first attribute set more than the second target set does?
-    The score is positive if so, and 0 if no bias was measured; both sets may lean the same way. For
-    formulas and ranges see :func:`weat` and :func:`weat_effect_size`. Source: Caliskan, Bryson and
-    Narayanan, "Semantics derived automatically from language corpora contain human-like biases",
-    Science 356, 2017.
+    The score is positive if so, and 0 if no bias was measured; both sets may lean the same way. The
+    statistic is the sum of s(w, A, B) (:func:`association`) over the words of the first target set
+    minus the sum over the second, at most 2 n for n target words. The effect size is the difference
+    of the means in deviations over both sets. It measures how clear the gap between the sets is,
+    not how large: if the words of each set are alike, it reaches its maximum, n / sqrt(n_x n_y),
+    which is 2 for sets of equal size. Source: Caliskan, Bryson and Narayanan, "Semantics derived
+    automatically from language corpora contain human-like biases", Science 356, 2017.
 
     The result has 'weat' (the statistic), 'effect_size' and 'p_value' (in (0, 1]; NaN unless
     requested). `details` has 'associations', s(w, A, B) of every target word; 'permutation_test',
@@ -160,7 +107,9 @@ class WEAT(BaseMetric):
     return_effect_size : bool, default=False
         Use the effect size as 'result' instead of the statistic.
     ddof : {0, 1}, default=0
-        Deviation in the effect size: population (0) or sample (1).
+        Deviation in the effect size: of the population (0), as for the documented figures, or of a
+        sample (1), as for Caliskan's published effect sizes, which are smaller by a factor of
+        sqrt((n - 1) / n).
     p_value_method : {'approximate', 'exact', 'saddlepoint', 'auto'}, default='approximate'
         See :class:`BaseMetric`, as for the other parameters of the test.
 
@@ -254,66 +203,18 @@ class WEAT(BaseMetric):
         return sums_of(x, y, self.ddof if self.return_effect_size else None)
 
 
-def sc_weat_by_word(
-    words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof = 0
-) -> Vectors:
-    """Effect size of each word: how much nearer it is to one attribute set than to the other.
-
-    Parameters
-    ----------
-    words, a, b : array-like of shape (n_words, dim)
-        Words, each measured by itself, first and second attribute set.
-    ddof : {0, 1}, default=0
-        Deviation of the cosines with all attribute words: of the population (0) or of a sample (1).
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        (mean cosine with `a` - mean cosine with `b`) / deviation of all cosines of the word.
-        Positive towards `a`; 0 if no association was measured; nan if all cosines are equal. The
-        bounds are those of :func:`weat_effect_size`, with the sizes of `a` and `b`.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> sc_weat_by_word([[2.0, 1.0], [1.0, 1.0], [0.0, 3.0]], [he], [she])
-    array([ 2., nan, -2.])
-    """
-    of_words, *attributes = word_sets(words=words, a=a, b=b)
-    return np.asarray(SCWEAT(ddof=ddof)._by_word(of_words, attributes)[0])
-
-
-def sc_weat(words: npt.ArrayLike, a: npt.ArrayLike, b: npt.ArrayLike, ddof: Ddof = 0) -> float:
-    """Mean effect size of the words of a set.
-
-    Parameters
-    ----------
-    words, a, b, ddof : array-like and {0, 1}
-        As in :func:`sc_weat_by_word`.
-
-    Returns
-    -------
-    float
-        Positive if the words lean to `a`; opposite words cancel. nan if that of a word is.
-
-    Examples
-    --------
-    >>> he, she = [1.0, 0.0], [0.0, 1.0]
-    >>> sc_weat([[2.0, 1.0], [3.0, 1.0]], [he], [she])
-    2.0
-    """
-    return float(sc_weat_by_word(words, a, b, ddof).mean())
-
-
 @register
 class SCWEAT(BaseMetric):
     """Single-category WEAT: does each word of a set lean to one attribute set?
 
-    Computes the effect size of each word of the target set (:func:`sc_weat_by_word`), their mean,
-    and permutation tests that split the attribute words anew. Caliskan et al. correlate these
-    effect sizes with a statistic for each word and call that WEFAT. Source: Caliskan, Bryson and
-    Narayanan, "Semantics derived automatically from language corpora contain human-like biases",
-    Science 356, 2017.
+    Computes the effect size of each word of the target set, (mean cosine with the first attribute
+    set - mean cosine with the second) / deviation of all cosines of the word; their mean; and
+    permutation tests that split the attribute words anew. Effect sizes are positive towards the
+    first set, and 0 if no association was measured; their bounds are those of :class:`WEAT`, with
+    the sizes of the attribute sets. Opposite words cancel in the mean. Caliskan et al. correlate
+    these effect sizes with a statistic for each word and call that WEFAT. Source: Caliskan, Bryson
+    and Narayanan, "Semantics derived automatically from language corpora contain human-like
+    biases", Science 356, 2017.
 
     The result has 'sc_weat' (the score), 'effect_sizes' and, if requested, 'p_values' (both word ->
     number). The score is NaN if the effect size of a word is; `details['nan_reasons']` explains it
@@ -326,7 +227,7 @@ class SCWEAT(BaseMetric):
     reduce : {'mean', 'mean_abs'}, default='mean'
         Mean of the effect sizes, or of their magnitudes. The paper has neither.
     ddof : {0, 1}, default=0
-        As in :func:`sc_weat_by_word`.
+        Deviation of the cosines: of the population (0) or of a sample (1).
 
     Examples
     --------
@@ -429,46 +330,17 @@ class SCWEAT(BaseMetric):
         )
 
 
-def generalized_weat(
-    targets: Sequence[npt.ArrayLike], attributes: Sequence[npt.ArrayLike]
-) -> float:
-    """Generalized WEAT: do target sets go with the attribute sets at the same position?
-
-    Parameters
-    ----------
-    targets, attributes : sequence of array-like of shape (n_words, dim)
-        Two or more target sets, and as many attribute sets, paired by position.
-
-    Returns
-    -------
-    float
-        Sum over i of the inner product of the centred means of target set i and attribute set i, in
-        [-n, n] for n sets each. 0 if no association was measured; positive if the sets go together
-        as paired. For n = 2 it is half the difference of mean associations of WEAT. The means are
-        those of unit vectors, so each set has the same weight, whatever its size; those of the
-        target sets are centred on their mean, and so are those of the attribute sets.
-
-    Examples
-    --------
-    >>> he, she = [[1.0, 0.0]], [[0.0, 1.0]]
-    >>> generalized_weat([he, she], [he, she])
-    1.0
-    """
-    sets = lists_of_word_sets(targets=targets, attributes=attributes)
-    if len(targets) != len(attributes) or len(targets) < 2:
-        raise ValueError(
-            "target and attribute sets are paired by position: the same number of each, two or "
-            f"more; got {len(targets)} and {len(attributes)}."
-        )
-    return float(GeneralizedWEAT()._scores(*sets)[0])
-
-
 @register
 class GeneralizedWEAT(BaseMetric):
     """Generalized WEAT: do target sets go with the attribute sets at the same position?
 
-    The p-value exchanges words between the target sets, unlike that of the paper. For the formula
-    and the range see :func:`generalized_weat`. Source: Swinger et al., "What are the Biases in My
+    Target sets and attribute sets are paired by position. The score is the sum over i of the inner
+    product of the centred means of target set i and attribute set i, in [-n, n] for n sets each. 0
+    if no association was measured; positive if the sets go together as paired. For n = 2 it is half
+    the difference of mean associations of WEAT. The means are those of unit vectors, so each set
+    has the same weight, whatever its size; those of the target sets are centred on their mean, and
+    so are those of the attribute sets. The p-value exchanges words between the target sets, unlike
+    that of the paper. Source: Swinger et al., "What are the Biases in My
     Word Embedding?", AIES 2019.
 
     Examples

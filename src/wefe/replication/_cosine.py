@@ -18,7 +18,7 @@ from wefe.audit import (
     mean_attribute_differences,
     requirements_table,
 )
-from wefe.metrics import association, bias_subspace, direct_bias, weat_effect_size
+from wefe.metrics import WEAT, association, bias_subspace, direct_bias
 from wefe.models import WordEmbeddingModel
 from wefe.plotting import plot_individual_biases
 from wefe.query import Query
@@ -123,12 +123,15 @@ def _theorems() -> Values:
     v, w = (1, 0.9, 0), (1, 0.901, 0)
     first, second = [(1, 2), (1, -2)], [(-1, -2), (-1, 2)]
     direction = bias_subspace([first, second])
+    effect_size = WEAT(return_effect_size=True).run_vectors
     values = {
         ("theorem 1: four words", "largest s"): largest,
         ("theorem 1: four words", "smallest s"): smallest,
         ("theorem 3: every word is biased", "largest |s|"): max(abs(association([*x, *y], a, b))),
-        ("theorem 3: every word is biased", "WEAT-ES"): weat_effect_size(x, y, a, b),
-        ("theorem 4: sets hardly differ", "WEAT-ES"): weat_effect_size([v, v], [w, w], a, b),
+        ("theorem 3: every word is biased", "WEAT-ES"): effect_size([x, y], [a, b])["result"],
+        ("theorem 4: sets hardly differ", "WEAT-ES"): effect_size([[v, v], [w, w]], [a, b])[
+            "result"
+        ],
         ("theorem 5: word along the direction", "Direct Bias"): direct_bias([(2, 1)], [(2, 1)]),
         ("theorem 5: word across the direction", "Direct Bias"): direct_bias([(2, 1)], [(-1, 2)]),
         ("theorem 6: pairs", "first component"): direction.explained_variance_ratio[0],
