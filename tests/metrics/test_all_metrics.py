@@ -186,13 +186,10 @@ DEFAULTS = {
 OF_FUNCTIONS = """
     bias_by_neighbors: k=100
     bias_subspace: n_components=1 normalize=True
-    classification_accuracy: gamma=scale kernel=rbf
     classification_test: train_share=0.2 kernel=rbf gamma=scale n_repeats=20 n_permutations=1000
     confidence_level=0.95 random_state=0 balanced=False
-    cluster_alignment: random_state=0
     cluster_test: n_permutations=1000 confidence_level=0.95 random_state=0
     direct_bias: c=1.0
-    neighbor_correlation: k=100
     neighbor_test: k=100 group=0 n_permutations=1000 confidence_level=0.95 random_state=0
     neighborhoods: k=100 exclude=()
     permutation_test: alternative=greater method=approximate n_iterations=10000

@@ -201,9 +201,9 @@ def compare(
     the lower-case words among the first 50,000, shorter than 20 characters, without digits,
     punctuation and specific words, ordered by cos(w, a) - cos(w, b) in the original model. a and b
     represent the classes (with more, b is the mean of the others). The `n_words` at each end enter
-    :func:`wefe.metrics.cluster_alignment` and :func:`wefe.metrics.classification_accuracy` (trained
+    :func:`wefe.metrics.cluster_test` and :func:`wefe.metrics.classification_test` (trained
     on a fifth, with a radial and a linear kernel). `words` enter
-    :func:`wefe.metrics.neighbor_correlation` and the correlation of their bias before and after.
+    :func:`wefe.metrics.neighbor_test` and the correlation of their bias before and after.
 
     Examples
     --------

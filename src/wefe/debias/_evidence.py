@@ -19,13 +19,12 @@ from wefe._visible import unique_labels
 from wefe._wordset import Ones, Weights
 from wefe.datasets import Criterion
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._geometry import average_ranks
+from wefe.metrics._geometry import association, average_ranks
 from wefe.metrics._jackknife import Numbers, deletion_groups, jackknife_error, left_out
 from wefe.metrics._recovery import (
-    bias_by_projection,
     classified,
+    clustered,
     correlation,
-    in_own_cluster,
     members,
     neighbor_shares,
 )
@@ -506,7 +505,7 @@ def residual_rows(
     for position, subject in enumerate(subjects):
         words_of = everything, stand_for[[position]], np.delete(stand_for, position)
         biases = [
-            bias_by_projection(*(common.vectors(number, each) for each in words_of))
+            association(*(common.vectors(number, each) for each in words_of))
             for number in range(len(common.models))
         ]
         order = np.argsort(-biases[0][: len(vocabulary)], kind="stable")
@@ -567,7 +566,7 @@ def _divided(sides: Sequence[FloatArray], random_state: int) -> dict[str, Number
     n_train = max(1, round(_TRAIN_SHARE * len(order)))
     train, test = ([side[part] for side in sides] for part in (order[:n_train], order[n_train:]))
     return {
-        CLUSTERS: in_own_cluster(sides, random_state).astype(float),
+        CLUSTERS: np.equal(*clustered(sides, random_state)).astype(float),
         CLASSIFICATION: np.equal(*classified(train, test)).astype(float),
         LINEAR: np.equal(*classified(train, test, kernel="linear")).astype(float),
     }

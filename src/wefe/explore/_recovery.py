@@ -19,7 +19,7 @@ from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
     classification_test,
     cluster_test,
-    clusters_of,
+    clustered,
     members,
     neighborhood_test,
     projection_test,
@@ -247,9 +247,8 @@ def cluster_map(
     -------
     pandas.DataFrame
         `word`, `x`, `y`, `group` (of its largest bias in the original model) and `cluster` (the
-        group matched with its k-means cluster). The share of rows in which they agree is
-        :func:`wefe.metrics.cluster_alignment`. Use :func:`wefe.plotting.plot_clusters` to draw the
-        map.
+        group matched with its k-means cluster). The share of rows in which they agree is `value` of
+        :func:`wefe.metrics.cluster_test`. Use :func:`wefe.plotting.plot_clusters` to draw the map.
 
     Raises
     ------
@@ -276,7 +275,7 @@ def cluster_map(
             "x": points[:, 0],
             "y": points[:, 1],
             "group": np.repeat(names, len(groups[0])),
-            "cluster": names[clusters_of(np.split(vectors, len(groups)), seed)],
+            "cluster": names[clustered(np.split(vectors, len(groups)), seed)[1]],
         }
     )
     table.attrs = {"model": model.name, "criterion": known.name, "groups": list(names)}

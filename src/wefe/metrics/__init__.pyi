@@ -22,12 +22,8 @@ from ._proximity import neighborhoods as neighborhoods
 from ._proximity import proximity_bias as proximity_bias
 from ._recovery import RecoveryTest as RecoveryTest
 from ._recovery import bias_by_neighbors as bias_by_neighbors
-from ._recovery import bias_by_projection as bias_by_projection
-from ._recovery import classification_accuracy as classification_accuracy
 from ._recovery import classification_test as classification_test
-from ._recovery import cluster_alignment as cluster_alignment
 from ._recovery import cluster_test as cluster_test
-from ._recovery import neighbor_correlation as neighbor_correlation
 from ._recovery import neighbor_test as neighbor_test
 from ._recovery import projection_test as projection_test
 from ._registry import get_metric as get_metric

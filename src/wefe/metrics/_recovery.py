@@ -26,8 +26,8 @@ from wefe._checks import (
     check_positive_int,
     check_up_to,
 )
-from wefe._wordset import Vectors, as_rows, as_vectors, lists_of_word_sets, word_sets
-from wefe.metrics._geometry import associations, pearson
+from wefe._wordset import Vectors, as_vectors, lists_of_word_sets
+from wefe.metrics._geometry import pearson
 from wefe.metrics._jackknife import jackknife_error, left_out
 from wefe.metrics._permutation import wilson
 from wefe.models._search import Rows, nearest_neighbors
@@ -45,94 +45,6 @@ _FEWEST_POINTS = 3
 _ROUNDING = 1e-12
 
 
-def bias_by_projection(
-    vectors: npt.ArrayLike, first: npt.ArrayLike, second: npt.ArrayLike
-) -> Vectors:
-    """Bias of words by projection: mean cos(w, first) - mean cos(w, second).
-
-    Parameters
-    ----------
-    vectors : array-like of shape (n_words, dim)
-        Words; for tests of recovery those of the *original* model.
-    first, second : array-like of shape (dim,) or (n_words, dim)
-        Vectors of one or more words for each group, such as 'she' and 'he'.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        In [-2, 2]; positive if a word is nearer to `first`.
-
-    Examples
-    --------
-    >>> bias_by_projection([[3.0, 4.0], [1.0, 0.0]], first=[2.0, 0.0], second=[0.0, 1.0])
-    array([-0.2,  1. ])
-    """
-    words, a, b = word_sets(
-        vectors=vectors, first=as_rows("first", first), second=as_rows("second", second)
-    )
-    return np.asarray(associations(words, a, b)[0])
-
-
-def cluster_alignment(*groups: npt.ArrayLike, random_state: int = 0) -> float:
-    """Do the words of several groups form clusters of their own?
-
-    Parameters
-    ----------
-    *groups : array-like of shape (n_words, dim)
-        For each of two or more groups: vectors, in the model to judge, of the words that were most
-        biased towards it in the original model. They are scaled to unit length.
-    random_state : int, default=0
-        Seed of k-means, which starts ten times and makes one cluster per group.
-
-    Returns
-    -------
-    float
-        Share of the words in the cluster of their group, for the best one-to-one match of clusters
-        and groups: from 1 / n_groups to 1, if the clusters are the former groups. For the chance
-        level see :func:`cluster_test`.
-
-    Examples
-    --------
-    >>> cluster_alignment([[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]])
-    1.0
-    """
-    return float(in_own_cluster(groups, as_seed(random_state)).mean())
-
-
-def classification_accuracy(
-    train: Groups,
-    test: Groups,
-    *,
-    gamma: str | float = "scale",
-    kernel: Kernel = "rbf",
-) -> float:
-    """Can a classifier learn the former group of words from their vectors?
-
-    Parameters
-    ----------
-    train, test : sequence of array-like of shape (n_words, dim)
-        Words to learn from and to classify: groups as in :func:`cluster_alignment`.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel of scikit-learn's ``SVC(C=1)``, which compares each pair of
-        groups.
-    kernel : {'rbf', 'linear'}, default='rbf'
-        'rbf' as published; 'linear' to see what a linear model can learn.
-
-    Returns
-    -------
-    float
-        Share of the words of `test` that are classified correctly, in [0, 1]. 1 means that the
-        groups can be recovered; chance is the share of the largest group.
-
-    Examples
-    --------
-    >>> train = [[1.0, 0.1], [1.0, 0.0]], [[0.1, 1.0], [0.0, 1.0]]
-    >>> classification_accuracy(train, test=([[1.0, 0.2]], [[0.2, 1.0]]))
-    1.0
-    """
-    return float(np.equal(*classified(train, test, gamma=gamma, kernel=kernel)).mean())
-
-
 def bias_by_neighbors(
     vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
 ) -> Vectors:
@@ -143,9 +55,9 @@ def bias_by_neighbors(
     vectors : array-like of shape (n_words, dim)
         Vectors of the model to judge.
     bias : array-like of shape (n_words,) or (n_words, n_groups)
-        Bias of the same words in the *original* model. One column, as from
-        :func:`bias_by_projection`: words above 0 belong to the first of two groups. Several
-        columns: words belong to the group of their largest bias, and to none if two groups tie.
+        Bias of the same words in the *original* model. One column, as from :func:`association` with
+        words of each: words above 0 belong to the first of two groups. Several columns: words
+        belong to the group of their largest bias, and to none if two groups tie.
     rows : array-like of int of shape (n_rows,)
         Words whose neighbours count. No word is its own neighbour.
     k : int, default=100
@@ -164,35 +76,6 @@ def bias_by_neighbors(
     """
     near, numbers, _ = _neighborhood(vectors, bias, rows, k)
     return neighbor_shares(near, members(numbers))
-
-
-def neighbor_correlation(
-    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
-) -> float | Vectors:
-    """Does the former bias of words show in their neighbours?
-
-    Parameters
-    ----------
-    vectors, bias, rows, k : array-like and int
-        As in :func:`bias_by_neighbors`.
-
-    Returns
-    -------
-    float, or ndarray of shape (n_groups,) if `bias` has several columns
-        Pearson correlation over `rows` between :func:`bias_by_neighbors` and `bias`, in [-1, 1]; 0
-        if neighbours do not show it. nan if either is constant, or there are fewer than 3 `rows`.
-
-    Examples
-    --------
-    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
-    >>> neighbor_correlation(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1)
-    0.9986178
-    """
-    near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
-    shares, biases = neighbor_shares(near, members(numbers)), numbers[chosen]
-    if numbers.ndim == 1:
-        return correlation(shares, biases)
-    return np.array([correlation(*pair) for pair in zip(shares.T, biases.T, strict=True)])
 
 
 @dataclass(frozen=True, repr=False)
@@ -269,18 +152,21 @@ def cluster_test(
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        As in :func:`cluster_alignment`.
+        For each of two or more groups: vectors, in the model to judge, of the words that were most
+        biased towards it in the original model. They are scaled to unit length.
     n_permutations : int, default=1000
         Random groups to draw if there are three or more groups. For two groups all are counted.
     confidence_level : float, default=0.95
         Confidence level of the interval.
     random_state : int, Generator or None, default=0
-        Seed of k-means and of the random groups.
+        Seed of the random groups, and of k-means, which starts ten times.
 
     Returns
     -------
     RecoveryTest
-        `value` is :func:`cluster_alignment`; `chance` is its mean over random groups of the same
+        k-means makes one cluster per group. `value` is the share of the words in the cluster of
+        their group, for the best one-to-one match of clusters and groups: from 1 / n_groups to 1,
+        if the clusters are the former groups. `chance` is its mean over random groups of the same
         sizes, and `p_value` the share of these that reach it (exact, hypergeometric, for two
         groups). `interval` is Wilson's, cut off at 1 / n_groups.
 
@@ -291,7 +177,7 @@ def cluster_test(
     <RecoveryTest of clusters: 1.000 [0.610, 1.000], chance 0.700, p = 0.1; 6 words of 2 groups>
     """
     n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
-    labels, clusters = _clustered(groups, seed)
+    labels, clusters = clustered(groups, seed)
     n_groups = len(groups)
     shuffles = _shuffles(labels, n_permutations, np.random.default_rng(seed))
     value, chance, p_value = _by_chance(
@@ -324,14 +210,17 @@ def classification_test(
     Parameters
     ----------
     groups : sequence of array-like of shape (n_words, dim)
-        As in :func:`classification_accuracy`; without `test` at least two words per group.
+        As in :func:`cluster_test`; without `test` at least two words per group.
     test : sequence of array-like of shape (n_words, dim), optional
         Words to classify, of the same groups. The classifier then learns once, from all of
         `groups`.
     train_share : float, default=0.2
         Without `test`: share of each group to learn from, between 0 and 1; the rest is for testing.
-    kernel, gamma : optional
-        As in :func:`classification_accuracy`.
+    kernel : {'rbf', 'linear'}, default='rbf'
+        'rbf' as published; 'linear' to see what a linear model can learn.
+    gamma : {'scale', 'auto'} or float, default='scale'
+        Width of the radial kernel of scikit-learn's ``SVC(C=1)``, which compares each pair of
+        groups.
     n_repeats : int, default=20
         Without `test`: number of random divisions into training and test words, as in DEBIE.
     n_permutations, confidence_level, random_state : optional
@@ -343,7 +232,8 @@ def classification_test(
     Returns
     -------
     RecoveryTest
-        `value` is the mean accuracy over the divisions; `chance` the share of the largest group
+        `value` is the mean accuracy over the divisions, in [0, 1]: the share of the test words that
+        are classified correctly. `chance` the share of the largest group
         among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's, for the words
         of one division. `p_value` compares predictions with random groups of the test words; with
         several divisions it is twice the median (Meinshausen, Meier and Bühlmann, Journal of the
@@ -413,8 +303,9 @@ def neighbor_test(
     Returns
     -------
     RecoveryTest
-        `value` is :func:`neighbor_correlation`. The rest is as in :func:`projection_test`, with a
-        jackknife over `rows`, which is too narrow if these are most of the vocabulary.
+        `value` is the Pearson correlation over `rows` between :func:`bias_by_neighbors` and `bias`,
+        in [-1, 1]; 0 if neighbours do not show it. The rest is as in :func:`projection_test`, with
+        a jackknife over `rows`, which is too narrow if these are most of the vocabulary.
 
     Examples
     --------
@@ -447,7 +338,7 @@ def projection_test(
     Parameters
     ----------
     before, after : array-like of shape (n_words,)
-        Bias (:func:`bias_by_projection`) of the same words in the original model and in the other.
+        Bias of the same words in the original model and in the other: see :func:`association`.
     n_permutations, confidence_level, random_state : optional
         Number of random exchanges of the biases before; and as in :func:`cluster_test`.
 
@@ -478,21 +369,18 @@ def projection_test(
 # Shared with debias and explore
 
 
-def in_own_cluster(groups: Groups, random_state: int) -> npt.NDArray[np.bool_]:
-    return np.equal(*_clustered(groups, random_state))
-
-
-def clusters_of(groups: Groups, random_state: int) -> Labels:
-    """Return the group that the cluster of each word is matched with, group by group."""
-    return _clustered(groups, random_state)[1]
-
-
-def classified(train: Groups, test: Groups, **options: Any) -> tuple[Labels, Labels]:
+def classified(
+    train: Groups,
+    test: Groups,
+    *,
+    kernel: Kernel = "rbf",
+    gamma: str | float = "scale",
+    class_weight: str | None = None,
+) -> tuple[Labels, Labels]:
     """Return the true groups of the test words, and those that a classifier predicts."""
     from sklearn.svm import SVC
 
-    check_choice("kernel", options.get("kernel", "rbf"), ("rbf", "linear"))
-    gamma = options.get("gamma", "scale")
+    check_choice("kernel", kernel, ("rbf", "linear"))
     if isinstance(gamma, str):
         check_choice("gamma", gamma, ("scale", "auto"))
     else:
@@ -502,9 +390,18 @@ def classified(train: Groups, test: Groups, **options: Any) -> tuple[Labels, Lab
         raise ValueError(
             f"train and test must have the same groups; got {len(x)} and {len(x_test)} of them."
         )
-    classifier = SVC(**options).fit(*_labelled(x))
+    classifier = SVC(kernel=kernel, gamma=gamma, class_weight=class_weight).fit(*_labelled(x))
     vectors, labels = _labelled(x_test)
     return labels, np.asarray(classifier.predict(vectors), dtype=np.intp)
+
+
+def clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
+    """Return the group of each word, and the group that its cluster is matched with."""
+    from sklearn.cluster import KMeans
+
+    vectors, labels = _labelled(*_units(groups=groups))
+    k_means = KMeans(n_clusters=len(groups), n_init=10, random_state=seed)
+    return labels, _best_reading(labels, k_means.fit_predict(vectors))
 
 
 def members(bias: Vectors) -> Members:
@@ -547,15 +444,6 @@ def _units(**groups: Groups) -> list[list[Vectors]]:
 def _labelled(sides: Sequence[Vectors]) -> tuple[Vectors, Labels]:
     sizes = [len(side) for side in sides]
     return np.concatenate(sides), np.repeat(np.arange(len(sides), dtype=np.intp), sizes)
-
-
-def _clustered(groups: Groups, seed: int) -> tuple[Labels, Labels]:
-    """Return the group of each word, and the group that its cluster is matched with."""
-    from sklearn.cluster import KMeans
-
-    vectors, labels = _labelled(*_units(groups=groups))
-    k_means = KMeans(n_clusters=len(groups), n_init=10, random_state=seed)
-    return labels, _best_reading(labels, k_means.fit_predict(vectors))
 
 
 def _best_reading(labels: Labels, clusters: Labels) -> Labels:
