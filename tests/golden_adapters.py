@@ -4,6 +4,7 @@
 """
 
 import wefe
+import wefe.metrics
 
 # Tables of `run_queries`, with what they were asked for.
 _CALLS = []
@@ -53,3 +54,9 @@ def quality_table(models, benchmarks):
 
     scores = quality_matrix(quality_scores(models, benchmarks, progress=False))
     return scores, quality_ranking(scores)[["score"]]
+
+
+def sem_bias(model, source, **options):
+    found = wefe.metrics.sembias(model, source, **options)
+    shares = dict(zip(found["kind"], found["share"], strict=True))
+    return shares | {"n_used": found["n_used"][0]}

@@ -196,7 +196,8 @@ OF_FUNCTIONS = """
     relative_gap=0.01
     projection_test: n_permutations=1000 confidence_level=0.95 random_state=0
     proximity_bias: theta=0.05
-    sembias: normalize=False direction=('he', 'she') confidence=0.95
+    sembias: confidence=0.95
+    sembias_questions: normalize=False direction=('he', 'she')
 """
 
 

@@ -1,13 +1,12 @@
 """SemBias: the worked example, a second implementation, ties, lost words, and the questions."""
 
-import math
-
 import numpy as np
 import pytest
 
 from wefe import WordEmbeddingModel
 from wefe.datasets import load_sembias
-from wefe.metrics import sembias
+from wefe.embeddings import UnanswerableError
+from wefe.metrics import sembias, sembias_questions
 
 QUESTION = [["man", "woman"], ["boss", "home"], ["job", "tree"], ["pilot", "nurse"]]
 OTHER = [["home", "kids"], ["boss", "job"], ["they", "folk"], ["man", "she"]]
@@ -21,8 +20,10 @@ def cosines_of(literal, model, question, direction=("he", "she")):
     return [literal.cosine(literal.difference(*pair), g) for pair in pairs]
 
 
-def shares_of(result):
-    return tuple(getattr(result, kind) for kind in KINDS)
+def shares_of(table, part="all"):
+    own = table[table["part"] == part]
+    assert tuple(own["kind"]) == KINDS
+    return tuple(own["share"])
 
 
 # Worked example
@@ -36,13 +37,12 @@ def shares_of(result):
     ],
 )
 def test_toy_question_is_answered_otherwise_by_unit_vectors(normalize, expected, shares, toy_model):
+    pairs = sembias_questions(toy_model, [QUESTION], normalize=normalize)
+    assert pairs["cosine"].tolist() == pytest.approx(expected, abs=1e-6)
+    assert pairs["pair"].tolist() == ["man:woman", "boss:home", "job:tree", "pilot:nurse"]
     result = sembias(toy_model, [QUESTION], normalize=normalize)
-    assert result.cosines[0] == pytest.approx(expected, abs=1e-6)
     assert shares_of(result) == shares
-    assert result.n_used == result.n_questions == 1
-    assert result.nan_reason is None
-    told = "<SemBias: definition {:.3f}, stereotype {:.3f}, none {:.3f}; 1 of 1 questions>"
-    assert repr(result) == told.format(*shares)
+    assert (result[["n_used", "n_questions"]] == 1).all(axis=None)
 
 
 # A second implementation
@@ -67,11 +67,10 @@ def test_shares_agree_with_their_definition(seed, literal):
 def test_intervals_are_those_of_wilson(toy_model):
     result = sembias(toy_model, [QUESTION] * 8 + [OTHER] * 2)
     # 8 of 10: as printed in tables of the score interval.
-    assert result.definition == 0.8
-    assert result.intervals["definition"] == pytest.approx((0.4902, 0.9433), abs=1e-4)
+    of_kind = result.set_index("kind")[["share", "lower", "upper"]]
+    assert tuple(of_kind.loc["definition"]) == pytest.approx((0.8, 0.4902, 0.9433), abs=1e-4)
     # Not 6.9e-18, which is what is left of a difference.
-    bounds = result.to_frame().set_index("kind")
-    assert bounds.loc[bounds["share"] == 0, "lower"].tolist() == [0.0]
+    assert of_kind.loc[of_kind["share"] == 0, "lower"].tolist() == [0.0]
 
 
 # Ties, lost words, identical vectors
@@ -81,7 +80,7 @@ def test_tied_pairs_share_the_question_in_any_order(toy_model):
     tied = [*QUESTION[:3], QUESTION[0]]
     thrice = [QUESTION[0], QUESTION[0], QUESTION[2], QUESTION[0]]
     result = sembias(toy_model, [tied, thrice, QUESTION])
-    assert result.n_ties == 2
+    assert (result["n_ties"] == 2).all()
     expected = np.array([1 / 2 + 1 / 3 + 1, 1 / 2 + 1 / 3, 1 / 3]) / 3
     assert shares_of(result) == pytest.approx(expected)
 
@@ -89,13 +88,15 @@ def test_tied_pairs_share_the_question_in_any_order(toy_model):
 def test_questions_that_lost_a_word_are_left_out_and_counted(toy_model, caplog):
     same = [["man", "man"], *QUESTION[1:]]
     result = sembias(toy_model, [QUESTION, same, LOST], n_subset=1)
-    assert (result.n_questions, result.n_used) == (3, 1)
-    assert (result.n_lost, result.n_undefined) == (1, 1)
-    assert result.lost_words == ("xyzzy",)
-    assert result.definition == 1
-    assert np.isnan(result.cosines[2]).all()
-    assert math.isnan(result.subset.definition)
-    assert "every question lost a word" in result.subset.nan_reason
+    counts = result.drop_duplicates("part").set_index("part")
+    counts = counts[["n_questions", "n_used", "n_lost", "n_undefined"]]
+    assert counts.to_numpy().tolist() == [[3, 1, 1, 1], [1, 0, 1, 0]]
+    assert shares_of(result) == (1, 0, 0)
+    assert np.isnan(shares_of(result, "subset")).all()
+    pairs = sembias_questions(toy_model, [QUESTION, same, LOST])
+    assert pairs["lost"].tolist() == [*[""] * 8, "xyzzy", "", "", ""]
+    assert pairs["cosine"].isna().tolist() == [False] * 4 + [True] * 8
+    assert pairs["vote"].tolist() == [1, *[0] * 11]
     assert "1 of 3 SemBias questions lost a word" in caplog.text
     assert "xyzzy" in caplog.text
 
@@ -104,13 +105,9 @@ def test_questions_that_lost_a_word_are_left_out_and_counted(toy_model, caplog):
     ("direction", "reason"),
     [(("he", "xyzzy"), "toy lacks xyzzy"), (("he", "he"), "have the same vector")],
 )
-def test_no_direction_is_nan_with_a_reason(direction, reason, toy_model):
-    result = sembias(toy_model, [QUESTION], direction=direction)
-    assert np.isnan([*shares_of(result), *sum(result.intervals.values(), ())]).all()
-    assert reason in result.nan_reason
-    assert reason in repr(result)
-    assert result.n_used == 0
-    assert not result.by_question()["picked"].any()
+def test_no_direction_is_an_error_with_a_reason(direction, reason, toy_model):
+    with pytest.raises(UnanswerableError, match=reason):
+        sembias(toy_model, [QUESTION], direction=direction)
 
 
 # Questions
@@ -119,11 +116,11 @@ def test_no_direction_is_nan_with_a_reason(direction, reason, toy_model):
 def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model, literal):
     questions = load_sembias()
     result = sembias(packaged_model, "small")
-    assert result.n_used == result.n_questions == len(questions) == 40
-    assert result.subset is None
+    assert result["n_used"].tolist() == result["n_questions"].tolist() == [40] * 3
     # Of a model that knows words a direction of gender picks definitions.
-    assert result.definition > 0.9
-    for question, cosines in zip(questions, result.cosines, strict=True):
+    assert shares_of(result)[0] > 0.9
+    found = sembias_questions(packaged_model, "small")["cosine"].to_numpy().reshape(40, 4)
+    for question, cosines in zip(questions, found, strict=True):
         assert cosines == pytest.approx(cosines_of(literal, packaged_model, question), abs=1e-9)
         assert len({word for pair in question for word in pair}) == 8
     assert len({str(question) for question in questions}) == 40
@@ -136,8 +133,8 @@ def test_questions_of_a_file_are_checked(tmp_path, toy_model):
     line = "\t".join(":".join(pair) for pair in QUESTION)
     path.write_text(f"{line}\n{line}\n", encoding="utf-8")
     assert load_sembias(path) == [QUESTION, QUESTION]
-    assert sembias(toy_model, path).definition == 1
-    assert sembias(toy_model, str(path), n_subset=1).subset.n_questions == 1
+    assert shares_of(sembias(toy_model, path)) == (1, 0, 0)
+    assert shares_of(sembias(toy_model, str(path), n_subset=1), "subset") == (1, 0, 0)
     for broken in ("man:woman\tboss:home\n", line.replace("pilot:nurse", "pilot"), line + ":x"):
         path.write_text(f"{line}\n{broken}\n", encoding="utf-8")
         with pytest.raises(ValueError, match=r"questions.txt: question 2"):
