@@ -1,6 +1,7 @@
 """Every mitigation method, whatever it learns: one interface, and no surprises for a model."""
 
 import inspect
+import itertools
 from functools import cache
 
 import joblib
@@ -64,7 +65,7 @@ fitted = cache(learned)
 
 def joint_words(done):
     """Words that a method settles whatever target and ignore are: pairs to equalize."""
-    return {*done._joint_words()} if isinstance(done, RowwiseDebias) else set()
+    return {*itertools.chain(*getattr(done, "equalize_sets_", ()))}
 
 
 # One interface

@@ -12,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from wefe import WordEmbeddingModel
 from wefe.datasets import Criterion
 from wefe.debias import HardDebias, RowwiseDebias, check_is_fitted
-from wefe.debias._base import flattened, in_every_case
+from wefe.debias._base import flattened, in_every_case, rows_of
 
 PAIRS = [["she", "he"], ["woman", "man"]]
 DIM = 6
@@ -52,12 +52,9 @@ class Guarded(Doubling):
     def _map_ignored(self, vectors):
         return -vectors
 
-    def _joint_words(self):
-        return ["she", "he"]
-
-    def _settle_jointly(self, originals, mapped):
-        assert originals["she"].dtype == mapped["she"].dtype == np.float64
-        return {"she": originals["he"], "he": mapped["she"]}
+    def _settled(self, model, fates):
+        she, he = rows_of(model, ["she", "he"]).values()
+        return {she: model.rows([he])[0], he: model.rows([she])[0] * (1 + fates[she])}
 
 
 @pytest.fixture
@@ -220,18 +217,17 @@ def test_protected_ignored_and_settled_words_of_ones_own(target, copy, model, ca
     assert (model == before) is copy
 
 
-def test_settled_words_that_a_model_lacks_or_that_are_zero(model, caplog):
-    class Settling(Guarded):
-        def _settle_jointly(self, originals, mapped):
-            assert set(originals) == set(mapped) == {"he"}
-            return {}
-
-    method = Settling().fit(model)
+def test_words_to_equalize_that_a_model_lacks_or_that_are_zero(model, caplog):
+    method = HardDebias().fit(model, PAIRS)
     model.update("she", np.zeros(DIM, np.float32))
-    method.transform(model)
+    result = method.transform(model)
     assert "directions of words to equalize: she" in caplog.text
+    assert not result["she"].any()
+    # Without a partner, a word is neutralised like others.
+    assert abs(result["he"] @ method.bias_direction_) < 1e-6
     words = [word for word in model if word != "she"]
-    method.transform(WordEmbeddingModel((words, model.get_vectors(words)), "without"))
+    few = method.transform(WordEmbeddingModel((words, model.get_vectors(words)), "without"))
+    np.testing.assert_array_equal(few["he"], result["he"])
 
 
 def test_lengths_at_the_ends_of_float32_and_no_direction(model, doubling, caplog):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import itertools
 import logging
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -126,7 +125,7 @@ def debias(
     else:
         _print_scores({"before": model, "after": out}, words, reading)
         definitional = {*itertools.chain(*words.classes.values())}
-        equalized: Sequence[str] = getattr(mitigation, "_joint_words", tuple)()
+        equalized = itertools.chain(*getattr(mitigation, "equalize_sets_", ()))
         n_equal = len(definitional.intersection(equalized))
         if n_equal:
             tell(

@@ -8,7 +8,7 @@ import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import is_dataclass
-from itertools import chain, compress
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
@@ -575,7 +575,7 @@ class RowwiseDebias(WordDebias):
 
     Define `fit`, which sets `dim_`, and `_map_vectors`; `transform` and :func:`transform_file`
     follow from them. Optional hooks: `_protected_words` never change, `_map_ignored` maps ignored
-    words, and `_joint_words` with `_settle_jointly` compute equalized pairs.
+    words, and `_settled` computes words that depend on each other, such as equalized pairs.
 
     Parameters
     ----------
@@ -614,19 +614,10 @@ class RowwiseDebias(WordDebias):
         words = flattened([self._words({}, criterion, **given), given])
         return list(dict.fromkeys(chain.from_iterable(map(in_every_case, words))))
 
-    def _joint_words(self) -> Sequence[str]:
-        """Words that `_settle_jointly` needs, without the prefix of a model."""
-        return ()
+    def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
+        """Return the new vectors, by row, of words that depend on each other.
 
-    def _settle_jointly(
-        self,
-        originals: Mapping[str, npt.NDArray[np.float64]],
-        mapped: Mapping[str, npt.NDArray[np.float64]],
-    ) -> dict[str, npt.NDArray[np.float64]]:
-        """Return the final vectors of words that depend on each other.
-
-        `originals` and `mapped` are the float64 vectors of the `_joint_words` before and after
-        `_map_vectors`; ignored words are not mapped.
+        They count whatever `fates` say. These tell what happens to each row of the model.
         """
         return {}
 
@@ -644,20 +635,6 @@ class RowwiseDebias(WordDebias):
             into[row], fates[row] = vector, 1
         return np.flatnonzero(fates), n_left
 
-    def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
-        """Return the new vectors of rows that depend on each other."""
-        if not (joint := self._joint_rows(model)):
-            return {}
-        rows = [*joint.values()]
-        originals = model.rows(rows)
-        mapped = originals.copy()
-        self._map(originals, mapped, fates[rows])
-        before, now = (
-            dict(zip(joint, vectors.astype(np.float64), strict=True))
-            for vectors in (originals, mapped)
-        )
-        return {joint[word]: vector for word, vector in self._settle_jointly(before, now).items()}
-
     def _map(self, vectors: FloatArray, into: FloatArray, fates: Fates) -> int:
         """Write the new vectors of a block; return how many could not change."""
         n_left = 0
@@ -669,13 +646,6 @@ class RowwiseDebias(WordDebias):
                 into[rows], n_here = _mapped(function, vectors[rows])
                 n_left += n_here
         return n_left
-
-    def _joint_rows(self, model: WordEmbeddingModel) -> dict[str, int]:
-        row_of = rows_of(model, self._joint_words())
-        directed = directions(model.rows([*row_of.values()]))[1]
-        lost = [*compress(row_of, ~directed)]
-        log_lost(model, lost, len(row_of), "directions of words to equalize")
-        return {word: row for word, row in row_of.items() if word not in lost}
 
 
 def rows_of(model: WordEmbeddingModel, words: Sequence[str]) -> dict[str, int]:

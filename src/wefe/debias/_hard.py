@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy.typing as npt
 
 from wefe.datasets import Criterion
 from wefe.debias._base import (
+    Fates,
     NotNegative,
     OptionalCount,
     RowwiseDebias,
@@ -19,6 +21,7 @@ from wefe.debias._base import (
     fits,
     flattened,
     in_every_case,
+    log_lost,
     rows_of,
 )
 from wefe.debias._projection import AffineMap, Vectors, equalized, neutralised, to_unit
@@ -44,22 +47,26 @@ class _SubspaceDebias(RowwiseDebias):
         basis = self.bias_subspace_
         return AffineMap(np.eye(self.dim_) - basis.T @ basis, to_unit=True)
 
-    def _joint_words(self) -> list[str]:
-        return [word for words in self.equalize_sets_ for word in words]
-
-    def _settle_jointly(
-        self, originals: Mapping[str, Vectors], mapped: Mapping[str, Vectors]
-    ) -> dict[str, Vectors]:
-        settled: dict[str, Vectors] = {}
-        known = [tuple(filter(originals.__contains__, words)) for words in self.equalize_sets_]
-        complete = [words for words in known if len(words) > 1]
-        for words in complete:
-            before, now = (
-                directions(np.stack([*map(vectors.__getitem__, words)]))[0]
-                for vectors in (originals, mapped)
-            )
+    def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
+        """Equalize sets, even of words that are ignored (and so not neutralised) or no target."""
+        row_of = rows_of(model, flattened(self.equalize_sets_))
+        rows = np.array([*row_of.values()], dtype=np.intp)
+        originals = model.rows(rows)
+        mapped = originals.copy()
+        self._map(originals, mapped, fates[rows])
+        (before, directed), (now, _) = directions(originals), directions(mapped)
+        lost = [*compress(row_of, ~directed)]
+        log_lost(model, lost, len(row_of), "directions of words to equalize")
+        place_of = {word: i for i, word in enumerate(row_of) if directed[i]}
+        known = [
+            [place_of[word] for word in words if word in place_of] for words in self.equalize_sets_
+        ]
+        complete = [places for places in known if len(places) > 1]
+        settled: dict[int, Vectors] = {}
+        for places in complete:
             # A word in two sets: the last one counts.
-            settled |= zip(words, equalized(now, before, self.bias_subspace_), strict=True)
+            new = equalized(now[places], before[places], self.bias_subspace_)
+            settled |= zip(rows[places].tolist(), new, strict=True)
         logger.info(
             "%d of %d sets (with their variants in case) were not equalized, as the model has "
             "fewer than two of their words",
