@@ -49,6 +49,13 @@ def page_of_word(model, word, which, **options):
     }
 
 
+def mitigation(method, params):
+    import wefe.debias
+
+    # One class for any number of classes.
+    return getattr(wefe.debias, method.replace("MulticlassSoft", "Soft"))(**params)
+
+
 def quality_table(models, benchmarks):
     from wefe.quality import quality_matrix, quality_ranking, quality_scores
 

@@ -32,11 +32,10 @@ DEFAULTS = {
     "LEACE": "affine=True method=leace n_words=None shrinkage=True svd_tol=0.01",
     "LinearProjection": "direction=means n_components=None pca_args=None",
     "MulticlassHardDebias": "pca_args=None",
-    "MulticlassSoftDebias": "bias_weight=0.2 n_components=None pca_args=None scale=mean",
     "OSCaR": "concept=pca direction=means pca_args=None",
     "RepulsionAttractionNeutralization": "epochs=300 learning_rate=0.01 n_neighbours=100 "
     "pca_args=None theta=0.05 weights=(0.33, 0.33, 0.33)",
-    "SoftDebias": "bias_weight=0.2 pca_args=None scale=mean",
+    "SoftDebias": "bias_weight=0.2 n_components=None pca_args=None scale=mean",
 }
 
 every_method = pytest.mark.parametrize("method", METHODS, ids=NAMES)

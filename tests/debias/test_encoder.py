@@ -21,7 +21,6 @@ ABLE = {
     "INLP": {},
     "LEACE": {},
     "SoftDebias": {},
-    "MulticlassSoftDebias": {},
     "HardDebias": {"equalize_pairs": []},
     "MulticlassHardDebias": {"equalize_sets": []},
 }

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from wefe import WEAT, Query, WordEmbeddingModel
 from wefe.datasets import Criterion, fetch_debias_multiclass
-from wefe.debias import HardDebias, MulticlassHardDebias, MulticlassSoftDebias, SoftDebias, _hard
+from wefe.debias import HardDebias, MulticlassHardDebias, SoftDebias, _hard
 from wefe.debias._hard import soft_transform, with_variants
 
 PAIRS = [["she", "he"], ["woman", "man"]]
@@ -278,7 +278,7 @@ def test_soft_worked_example(toy_model):
     debiased = method.transform(toy_model)
     np.testing.assert_allclose(debiased.vectors, unit(words @ t.T), atol=1e-12)
     for params, n_directions in (({}, 2), ({"n_components": 1}, 1)):
-        several = MulticlassSoftDebias(**params).fit(toy_model, TRIPLES)
+        several = SoftDebias(**params).fit(toy_model, TRIPLES)
         assert len(several.bias_subspace_) == n_directions
     # A mean over 13 x 13 pairs of words, and over 3 neutral words.
     mean = SoftDebias(0.2).fit(toy_model, PAIRS, neutral_words=neutral_words)
@@ -345,7 +345,7 @@ def test_neutral_words_are_all_but_definitional_and_ignored_ones(toy_model, capl
     plain = SoftDebias().fit(toy_model, PAIRS)
     assert np.abs(plain.transformation_ - expected.transformation_).max() > 1e-3
     # What `fit_transform` ignores is ignored by both.
-    debiased = SoftDebias().fit_transform(toy_model, None, ["kids"], definitional_pairs=PAIRS)
+    debiased = SoftDebias().fit_transform(toy_model, None, ["kids"], definitional_sets=PAIRS)
     np.testing.assert_array_equal(debiased["kids"], toy_model["kids"])
     np.testing.assert_allclose(debiased["home"], expected.transform(toy_model)["home"])
 
@@ -362,4 +362,4 @@ def test_neutral_words_are_all_but_definitional_and_ignored_ones(toy_model, capl
 def test_what_cannot_be_fitted_is_named(toy_model, settings, words, error, culprit):
     few = WordEmbeddingModel((list(toy_model)[:8], toy_model.vectors[:8]), "few")
     with pytest.raises(error, match=culprit):
-        MulticlassSoftDebias(**settings).fit(few, PAIRS, **words)
+        SoftDebias(**settings).fit(few, PAIRS, **words)

@@ -67,7 +67,7 @@ def debias(
         .safetensors (opens at once). It may be the input file. With --encoder, a new folder.
     method : NAME
         hard-debias, multiclass-hard-debias, double-hard-debias, soft-debias,
-        multiclass-soft-debias, linear-projection, inlp, leace, oscar, half-sibling-regression or
+        linear-projection, inlp, leace, oscar, half-sibling-regression or
         repulsion-attraction-neutralization.
     criterion : NAME
         gender, ethnicity, religion, or a JSON file with {"definitional_sets": [["young", "old"],

@@ -11,7 +11,6 @@ from ._encoder import debias_encoder as debias_encoder
 from ._fitted import check_is_fitted as check_is_fitted
 from ._hard import HardDebias as HardDebias
 from ._hard import MulticlassHardDebias as MulticlassHardDebias
-from ._hard import MulticlassSoftDebias as MulticlassSoftDebias
 from ._hard import SoftDebias as SoftDebias
 from ._linear_projection import HalfSiblingRegression as HalfSiblingRegression
 from ._linear_projection import LinearProjection as LinearProjection

@@ -41,8 +41,8 @@ def debias_encoder(
     Parameters
     ----------
     method : BaseDebias
-        The method to fit: LinearProjection, INLP, LEACE, SoftDebias, MulticlassSoftDebias,
-        HardDebias with ``equalize_pairs=[]``, or MulticlassHardDebias with ``equalize_sets=[]``.
+        The method to fit: LinearProjection, INLP, LEACE, SoftDebias, HardDebias with
+        ``equalize_pairs=[]``, or MulticlassHardDebias with ``equalize_sets=[]``.
     encoder : ContextualModel
         A SentenceTransformer opened by :func:`wefe.contextual.load_encoder` without layer, pooling,
         templates, prompt, dim and normalize. It does not change.

@@ -230,26 +230,91 @@ _TOLERANCE = 1e-10
 _MAX_STEPS = 5_000
 
 
-class _SoftDebias(RowwiseDebias):
-    """A linear map that trades bias for similarities: the common part of both methods."""
+@dataclass(eq=False, repr=False)
+class SoftDebias(RowwiseDebias):
+    """Soft debiasing: lower the bias as far as it costs little similarity.
+
+    One linear map T of all words, W -> W T', balances two aims: inner products of the words stay,
+    and neutral words N become orthogonal to the bias directions B::
+
+        minimise  ||(W T')(W T')' - W W'||^2 + bias_weight * ||(N T')(T B')||^2
+
+    in Frobenius norms, with unit vectors in the rows of W and N, and an orthonormal basis in those
+    of B: one row for two classes. All vectors are scaled to unit length afterwards. The solution is
+    exact: the problem is convex in T'T, and T is its symmetric root. If the closed form has
+    negative eigenvalues (possible with few neutral words), ADMM finds the minimum to a relative
+    1e-10. Sources: Bolukbasi et al., see :class:`HardDebias`; for more classes Manzini et al., see
+    :class:`MulticlassHardDebias`, whose numbers differ because they use a few steps of gradient
+    descent from a random map, on norms that are not squared.
+
+    Parameters
+    ----------
+    bias_weight : float, default=0.2
+        Weight of the bias, at least 0: 0 only changes lengths, very large weights remove B. For the
+        packaged vectors, gender and 'mean', 0.2 lowers the mean absolute cosine of neutral words
+        with B from 0.054 to 0.009, 1 to 0.004, 10 to 0.001.
+    scale : {'mean', 'sum'}, default='mean'
+        'sum' is as published: the first term grows with the square of the number of words, so 0.2
+        hardly changes a real vocabulary. 'mean' divides the terms by the numbers of pairs of words,
+        and of neutral words times directions, so a weight suits vocabularies of every size.
+    n_components : int, optional
+        Number of directions, at most as many as the sets span; by default n_classes - 1.
+    pca_args, verbose, criterion_name : optional
+        See :class:`BaseDebias`.
+
+    Attributes
+    ----------
+    transformation_, bias_direction_, bias_subspace_, pca_, definitional_sets_
+        T, (dim, dim), symmetric, without negative eigenvalues; and as in
+        :class:`MulticlassHardDebias`.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> SoftDebias().fit(load_test_model(), [("she", "he"), ("woman", "man")]).transformation_.shape
+    (256, 256)
+    """
 
     _fit_reads_vocabulary: ClassVar[bool] = True
 
-    bias_weight: float
-    scale: Scale
+    bias_weight: NotNegative = 0.2
+    scale: Scale = "mean"
+    n_components: OptionalCount = None
+    pca_args: dict[str, Any] | None = None
+    verbose: bool = False
+    criterion_name: str | None = None
 
-    def _learn(
-        self, model: WordEmbeddingModel, definitional: Any, neutral: Any, ignore: Any, size: Any
-    ) -> None:
-        sets = self._fit_subspace(model, definitional, size)
-        most = getattr(self, "n_components", None) or max(map(len, sets)) - 1
-        self.bias_subspace_ = self.bias_subspace_[:most]
+    @fits("definitional_sets")
+    def fit(
+        self,
+        model: WordEmbeddingModel,
+        definitional_sets: Sequence[Sequence[str]] | None = None,
+        *,
+        neutral_words: Sequence[str] | None = None,
+        ignore: Sequence[str] | None = None,
+        criterion: Criterion | str | None = None,
+        **fit_params: Any,
+    ) -> SoftDebias:
+        """Find the bias directions and the map.
+
+        Parameters
+        ----------
+        model : WordEmbeddingModel
+            The model to learn from, with its whole vocabulary.
+        definitional_sets : sequence of sequences of str
+            See :meth:`MulticlassHardDebias.fit`; for two classes pairs.
+        neutral_words, ignore : sequence of str, optional
+            Words that should have no bias (missing ones are logged); by default all but the
+            definitional ones and `ignore`, which rightly belong to a class, such as 'actress'.
+        """
+        sets = self._fit_subspace(model, definitional_sets, None)
+        self.bias_subspace_ = self.bias_subspace_[: self.n_components or max(map(len, sets)) - 1]
         gram, n_words = unit_gram(model)
-        if neutral is None:
+        if neutral_words is None:
             others = _unit_vectors(model, [*flattened(sets), *check_words("ignore", ignore)])
             neutral_gram, n_neutral = gram - others.T @ others, n_words - len(others)
         else:
-            asked = dict.fromkeys(check_words("neutral_words", neutral))
+            asked = dict.fromkeys(check_words("neutral_words", neutral_words))
             units = _unit_vectors(model, asked)
             neutral_gram, n_neutral = units.T @ units, len(units)
             if n_neutral < len(asked):
@@ -272,144 +337,13 @@ class _SoftDebias(RowwiseDebias):
             "%d of %d words count as neutral; %d bias directions",
             *(n_neutral, n_words, len(self.bias_subspace_)),
         )
+        return self
 
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         return to_unit(vectors @ self.transformation_.astype(vectors.dtype))
 
     def _affine_map(self) -> AffineMap:
         return AffineMap(self.transformation_, to_unit=True)
-
-
-@dataclass(eq=False, repr=False)
-class SoftDebias(_SoftDebias):
-    """Soft debiasing: lower the bias as far as it costs little similarity.
-
-    One linear map T of all words, W -> W T', balances two aims: inner products of the words stay,
-    and neutral words N become orthogonal to the bias direction g::
-
-        minimise  ||(W T')(W T')' - W W'||^2 + bias_weight * ||(N T')(T g)||^2
-
-    in Frobenius norms, with unit vectors in the rows of W and N. All vectors are scaled to unit
-    length afterwards. The solution is exact: the problem is convex in T'T, and T is its symmetric
-    root. If the closed form has negative eigenvalues (possible with few neutral words), ADMM finds
-    the minimum to a relative 1e-10. Source: Bolukbasi et al., see :class:`HardDebias`.
-
-    Parameters
-    ----------
-    bias_weight : float, default=0.2
-        Weight of the bias, at least 0: 0 only changes lengths, very large weights remove g. For the
-        packaged vectors and 'mean', 0.2 lowers the mean absolute cosine of neutral words with g
-        from 0.054 to 0.009, 1 to 0.004, 10 to 0.001.
-    scale : {'mean', 'sum'}, default='mean'
-        'sum' is as published: the first term grows with the square of the number of words, so 0.2
-        hardly changes a real vocabulary. 'mean' divides the terms by the numbers of pairs of words
-        and of neutral words, so a weight suits vocabularies of every size.
-    pca_args, verbose, criterion_name : optional
-        See :class:`BaseDebias`; the first component is the bias direction.
-
-    Attributes
-    ----------
-    transformation_, bias_direction_, bias_subspace_, pca_, definitional_pairs_
-        T, (dim, dim), symmetric, without negative eigenvalues; and as in :class:`HardDebias`.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> SoftDebias().fit(load_test_model(), [("she", "he"), ("woman", "man")]).transformation_.shape
-    (256, 256)
-    """
-
-    bias_weight: NotNegative = 0.2
-    scale: Scale = "mean"
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
-
-    @fits("definitional_pairs")
-    def fit(
-        self,
-        model: WordEmbeddingModel,
-        definitional_pairs: Sequence[Sequence[str]] | None = None,
-        *,
-        neutral_words: Sequence[str] | None = None,
-        ignore: Sequence[str] | None = None,
-        criterion: Criterion | str | None = None,
-        **fit_params: Any,
-    ) -> SoftDebias:
-        """Find the bias direction and the map.
-
-        Parameters
-        ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary.
-        definitional_pairs : sequence of pairs of str
-            See :meth:`HardDebias.fit`.
-        neutral_words, ignore : sequence of str, optional
-            Words that should have no bias (missing ones are logged); by default all but the
-            definitional ones and `ignore`, which rightly belong to a class, such as 'actress'.
-        """
-        self._learn(model, definitional_pairs, neutral_words, ignore, 2)
-        return self
-
-
-@dataclass(eq=False, repr=False)
-class MulticlassSoftDebias(_SoftDebias):
-    """Soft debiasing for more than two classes: :class:`SoftDebias` with several directions.
-
-    The bias term is ``||(N T')(T B')||^2``, with an orthonormal basis of the bias subspace in the
-    rows of B. The authors (Manzini et al., see :class:`MulticlassHardDebias`) use a few steps of
-    gradient descent from a random map, on norms that are not squared, so their numbers differ.
-
-    Parameters
-    ----------
-    bias_weight, scale : optional
-        See :class:`SoftDebias`; 'mean' also divides by the number of directions.
-    n_components : int, optional
-        Number of directions, at most as many as the sets span; by default n_classes - 1.
-
-    Attributes
-    ----------
-    transformation_, bias_subspace_, pca_, definitional_sets_
-        See :class:`SoftDebias` and :class:`MulticlassHardDebias`.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> MulticlassSoftDebias().fit(load_test_model(), criterion="religion").bias_subspace_.shape
-    (2, 256)
-    """
-
-    bias_weight: NotNegative = 0.2
-    scale: Scale = "mean"
-    n_components: OptionalCount = None
-    pca_args: dict[str, Any] | None = None
-    verbose: bool = False
-    criterion_name: str | None = None
-
-    @fits("definitional_sets")
-    def fit(
-        self,
-        model: WordEmbeddingModel,
-        definitional_sets: Sequence[Sequence[str]] | None = None,
-        *,
-        neutral_words: Sequence[str] | None = None,
-        ignore: Sequence[str] | None = None,
-        criterion: Criterion | str | None = None,
-        **fit_params: Any,
-    ) -> MulticlassSoftDebias:
-        """Find the bias subspace and the map.
-
-        Parameters
-        ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary.
-        definitional_sets : sequence of sequences of str
-            See :meth:`MulticlassHardDebias.fit`.
-        neutral_words, ignore : sequence of str, optional
-            See :meth:`SoftDebias.fit`.
-        """
-        self._learn(model, definitional_sets, neutral_words, ignore, None)
-        return self
 
 
 def unit_gram(model: WordEmbeddingModel) -> tuple[Vectors, int]:
