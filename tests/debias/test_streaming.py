@@ -15,7 +15,6 @@ from wefe.debias import (
     HardDebias,
     LinearProjection,
     debias_file,
-    transform_file,
 )
 from wefe.debias._base import BaseDebias
 
@@ -134,7 +133,7 @@ def test_a_fitted_method_is_applied_to_another_file(model, tmp_path):
     method = HardDebias().fit(model, criterion=GENDER)
     other = WordEmbeddingModel((list(model), model.vectors[::-1].copy()), "other")
     other.save(tmp_path / "in.bin")
-    transform_file(method, tmp_path / "in.bin", tmp_path / "out.bin")
+    debias_file(method, tmp_path / "in.bin", tmp_path / "out.bin")
     expected = method.transform(other).vectors
     np.testing.assert_allclose(read(tmp_path / "out.bin").vectors, expected, atol=1e-6)
 
@@ -153,8 +152,8 @@ def test_what_cannot_be_done_from_file_to_file(model, source, tmp_path):
     narrow = WordEmbeddingModel((list(model), model.vectors[:, :5].copy()), "narrow")
     fitted, out = HardDebias().fit(model, criterion=GENDER), tmp_path / "out.bin"
     for call, error, culprit in (
-        (lambda: transform_file(fitted, narrow, out), ValueError, "24 dims; narrow has 5"),
-        (lambda: transform_file(HardDebias(), model, out), ValueError, "HardDebias is not fitted"),
+        (lambda: debias_file(fitted, narrow, out), ValueError, "24 dims; narrow has 5"),
+        (lambda: debias_file(HardDebias(), model, out), TypeError, "HardDebias.fit needs"),
         (lambda: debias_file("leace", model, out), TypeError, "method must be"),
         (lambda: hard_debias(3, out), TypeError, "source must be"),
     ):
@@ -175,7 +174,7 @@ class Doubled(LinearProjection):
 
 def test_a_method_with_a_transform_of_its_own_is_obeyed(model, tmp_path):
     method = Doubled().fit(model, criterion=GENDER)
-    transform_file(method, model, tmp_path / "out.bin")
+    debias_file(method, model, tmp_path / "out.bin")
     np.testing.assert_array_equal(
         read(tmp_path / "out.bin").vectors, method.transform(model).vectors
     )

@@ -21,4 +21,3 @@ from ._registry import get_debias_method as get_debias_method
 from ._registry import list_debias_methods as list_debias_methods
 from ._streaming import MitigatedFile as MitigatedFile
 from ._streaming import debias_file as debias_file
-from ._streaming import transform_file as transform_file

@@ -573,7 +573,7 @@ class WordDebias(BaseDebias):
 class RowwiseDebias(WordDebias):
     """Base class of methods that change each vector by itself.
 
-    Define `fit`, which sets `dim_`, and `_map_vectors`; `transform` and :func:`transform_file`
+    Define `fit`, which sets `dim_`, and `_map_vectors`; `transform` and :func:`debias_file`
     follow from them. Optional hooks: `_protected_words` never change, `_map_ignored` maps ignored
     words, and `_settled` computes words that depend on each other, such as equalized pairs.
 

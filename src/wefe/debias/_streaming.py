@@ -16,7 +16,6 @@ import numpy.typing as npt
 from wefe._checks import found
 from wefe._files import check_writable
 from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, log_left
-from wefe.debias._fitted import check_is_fitted
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray
@@ -27,7 +26,7 @@ from wefe.models.formats._write import SavedFormat, format_of, save_table
 
 @dataclass(frozen=True)
 class MitigatedFile:
-    """The result of :func:`debias_file` and :func:`transform_file`.
+    """The result of :func:`debias_file`.
 
     Attributes
     ----------
@@ -66,6 +65,9 @@ def debias_file(
 ) -> MitigatedFile:
     """Fit a method on a file of vectors, and write the mitigated vectors to another file.
 
+    A method that is fitted, perhaps on another model of the same space, is not fitted again if you
+    pass no parameters of its `fit`.
+
     Vectors change block by block, in bounded memory. Sources that cannot be mapped (.txt, .bin) are
     first copied to disk, beside `path`. INLP keeps the words it learns from in memory. Methods that
     are no :class:`RowwiseDebias`, such as RepulsionAttractionNeutralization, keep their result in
@@ -74,7 +76,7 @@ def debias_file(
     Parameters
     ----------
     method : BaseDebias
-        The mitigation method to fit.
+        The mitigation method.
     source : path or WordEmbeddingModel
         A model, or a file in any format of :func:`wefe.models.load`.
     path : path
@@ -96,7 +98,8 @@ def debias_file(
     Raises
     ------
     ValueError
-        If the file is damaged, the format cannot store a word, or the model lacks too many words.
+        If the file is damaged, the format cannot store a word, or the model lacks too many words or
+        has other dimensions than the fitted method.
 
     Examples
     --------
@@ -110,55 +113,8 @@ def debias_file(
     if not isinstance(method, BaseDebias):
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
     with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
-        method.fit(model, **method._fit_params(fit_params, ignore))
-        return _written(method, model, Path(path), format, progress, target, ignore)
-
-
-def transform_file(
-    method: BaseDebias,
-    source: str | os.PathLike[str] | WordEmbeddingModel,
-    path: str | os.PathLike[str],
-    *,
-    target: Sequence[str] | None = None,
-    ignore: Sequence[str] | None = None,
-    format: SavedFormat | None = None,
-    vocab_prefix: str | None = None,
-    trust_pickle: bool = False,
-    progress: bool = True,
-) -> MitigatedFile:
-    """Mitigate a file of vectors with a fitted method, and write the result to another file.
-
-    Parameters
-    ----------
-    method : BaseDebias
-        A fitted method.
-    source : path or WordEmbeddingModel
-        A model or file with vectors of the space that the method was fitted on.
-    path, target, ignore, format, vocab_prefix, trust_pickle, progress : optional
-        See :func:`debias_file`.
-
-    Returns
-    -------
-    MitigatedFile
-        The path, and how many words changed.
-
-    Raises
-    ------
-    ValueError, sklearn.exceptions.NotFittedError
-        As for :func:`debias_file` and :meth:`BaseDebias.transform`.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> from wefe import load_test_model
-    >>> from wefe.debias import LinearProjection
-    >>> method = LinearProjection().fit(load_test_model(), [("she", "he"), ("woman", "man")])
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     transform_file(method, "demo", f"{folder}/new.bin", target=["nurse", "boss"]).n_changed
-    2
-    """
-    check_is_fitted(method)
-    with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
+        if fit_params or not method.__sklearn_is_fitted__():
+            method.fit(model, **method._fit_params(fit_params, ignore))
         return _written(method, model, Path(path), format, progress, target, ignore)
 
 
