@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wefe._bootstrap import Resampling, bootstrap
 from wefe._checks import found
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe._progress import progress_bar
 from wefe._same_words import with_only
+from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError, embed_models
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._exchange import ALTERNATIVES
@@ -23,6 +23,9 @@ from wefe.words import check_preprocessors
 
 # Number of models whose vectors of a query are in memory at the same time.
 _MODELS_AT_ONCE = 32
+#: Finds out facts of an answer, such as its interval: `Resampling`, for example.
+Wanted: TypeAlias = Callable[[Evaluation], Mapping[str, Any]]
+
 _SIDES = {alternative: side for side, alternative in ALTERNATIVES.items()}
 
 
@@ -53,6 +56,8 @@ class Answer(NamedTuple):
     negative_sentiment: Mapping[str, float] | None = None
     # SC-WEAT: target word -> effect size, p-value and method of the test.
     words: Mapping[str, Sequence[Any]] | None = None
+    # Of each set, the scores without groups of its words, for errors of a change.
+    left_out: Sequence[Vectors] | None = None
 
 
 def answer_of(
@@ -60,9 +65,9 @@ def answer_of(
     query: Query,
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
-    wanted: Resampling | None,
+    wanted: Wanted | None,
 ) -> Answer:
-    """Score one query in one model; add a bootstrap interval if `wanted` is given."""
+    """Score one query in one model; add the facts that `wanted` finds out with other words."""
     answer = _score(metric, query, model, options)
     if wanted is None or math.isnan(answer.score):
         return answer
@@ -72,14 +77,7 @@ def answer_of(
         )
     except ValueError as error:  # a user's own run_query may not allow a bootstrap
         return answer._replace(interval_nan_reason=str(error))
-    interval = bootstrap(evaluation, wanted)
-    return answer._replace(
-        score_lower=interval.lower,
-        score_upper=interval.upper,
-        score_se=interval.standard_error,
-        interval_nan_reason=interval.nan_reason,
-        interval_note=None if interval.nan_reason else interval.note or None,
-    )
+    return answer._replace(**wanted(evaluation))
 
 
 def _score(
@@ -159,7 +157,7 @@ def _answer_all(
     asked: Sequence[tuple[Query, Sequence[_Asked]]],
     block: range,
     models: Sequence[WordEmbeddingModel],
-    wanted: Resampling | None,
+    wanted: Wanted | None,
 ) -> list[_Placed]:
     """Answer queries with a block of all models."""
     answers = []
@@ -209,9 +207,9 @@ def run_all(
     options: Mapping[str, Any],
     n_jobs: int | None,
     progress: bool,
-    wanted: Resampling | None = None,
+    wanted: Wanted | None = None,
 ) -> list[list[list[Answer]]]:
-    """Return the answers by metric, model and query, with bootstrap intervals if `wanted`."""
+    """Return the answers by metric, model and query; see :func:`answer_of` for `wanted`."""
     import joblib
 
     metrics = [metric for metric, _ in asked]

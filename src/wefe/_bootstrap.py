@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -111,6 +111,17 @@ class Resampling:
         check_choice("method", self.method, get_args(IntervalMethod))
         # Drawn once, so that all queries and models get the same resamples.
         self.seed = as_seed(self.random_state)
+
+    def __call__(self, evaluation: Evaluation) -> dict[str, Any]:
+        """Return the interval of a score as facts of an answer."""
+        interval = bootstrap(evaluation, self)
+        return {
+            "score_lower": interval.lower,
+            "score_upper": interval.upper,
+            "score_se": interval.standard_error,
+            "interval_nan_reason": interval.nan_reason,
+            "interval_note": None if interval.nan_reason else interval.note or None,
+        }
 
 
 def bootstrap(

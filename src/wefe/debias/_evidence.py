@@ -7,14 +7,14 @@ import itertools
 import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._answers import Answer, no_subquery, run_all
 from wefe._checks import check_choice, check_sequence
-from wefe._evaluation import Evaluation, call_all
+from wefe._evaluation import Evaluation
 from wefe._visible import unique_labels
 from wefe._wordset import Ones, Weights
 from wefe.datasets import Criterion
@@ -335,10 +335,6 @@ _KINDS = {
 }
 
 
-#: An answer, and the scores without groups of words of each set, or why there are none.
-_Scored: TypeAlias = tuple[Answer, list[Numbers] | str]
-
-
 def bias_rows(
     metric: BaseMetric,
     queries: Sequence[Query],
@@ -346,14 +342,13 @@ def bias_rows(
     options: Mapping[str, Any],
     n_jobs: int | None,
     progress: bool,
-    label: str | None = None,
+    label: str,
 ) -> list[Row]:
     """Score every query (or its subqueries) with all words, and with some left out."""
     if metric.takes_original:
         # What is left of the former bias, not what is called one afterwards.
         options = {"original": models[0], **options}
-    scale = metric.scale(None, **scale_params(options))
-    label, best = label or scale.label, scale.no_bias_value
+    best = metric.scale(None, **scale_params(options)).no_bias_value
     rows: list[Row] = []
     parts: list[Query] = []
     for query in queries:
@@ -367,87 +362,48 @@ def bias_rows(
     asked = unique_queries(parts)
     if not asked:
         return rows
-    answers = run_all([(metric, asked)], models, options, n_jobs, progress)[0]
-    left = _left_out(metric, asked, models, answers, options, n_jobs)
+    answers = run_all([(metric, asked)], models, options, n_jobs, progress, _without_groups)[0]
     subjects = unique_labels([query.query_name for query in asked], "queries")
-    for position, subject in enumerate(subjects):
-        old, *new = (
-            (own[position], scores[position]) for own, scores in zip(answers, left, strict=True)
-        )
+    for subject, (old, *new) in zip(subjects, zip(*answers, strict=True), strict=True):
         for model, after in zip(models[1:], new, strict=True):
-            row = Row("bias", label, subject, model.name, best_value=best)
-            rows.append(_with_scores(row, old, after))
+            errors, note = _compared(old, after)
+            about = Row("bias", label, subject, model.name, old.score, after.score, *errors)
+            rows.append(about._replace(n=old.words_used or 0, best_value=best, note=note))
     return rows
 
 
-def _with_scores(row: Row, before: _Scored, after: _Scored) -> Row:
-    (old, left_of_old), (new, left_of_new) = before, after
-    undefined = [
+def _compared(before: Answer, after: Answer) -> tuple[Errors, str]:
+    """Return the standard errors of two answers, and what to know about them."""
+    notes = [
         f"{when}: {answer.nan_reason}"
-        for when, answer in (("before", old), ("after", new))
+        for when, answer in (("before", before), ("after", after))
         if answer.nan_reason
     ]
-    lost = f"words left out because a model lacks them: {old.words_lost}"
-    error, why = _errors(left_of_old, left_of_new)
-    notes = [*undefined, lost if old.words_lost and not undefined else "", why]
-    scores = Row(*row[:4], old.score, new.score, *error)
-    note = "; ".join(filter(None, notes))
-    return scores._replace(n=old.words_used or 0, best_value=row.best_value, note=note)
+    if before.words_lost and not notes:
+        notes.append(f"words left out because a model lacks them: {before.words_lost}")
+    errors, why = Errors(), before.interval_nan_reason or after.interval_nan_reason
+    if before.left_out and after.left_out:
+        errors = paired_errors(before.left_out, after.left_out)
+        if np.isnan(np.concatenate([*before.left_out, *after.left_out])).any():
+            why = "without some words, the score is undefined"
+    return errors, "; ".join(notes + [f"no standard error: {why}"] * bool(why))
 
 
-def _errors(before: list[Numbers] | str, after: list[Numbers] | str) -> tuple[Errors, str]:
-    if isinstance(before, str) or isinstance(after, str):
-        return Errors(), str(before if isinstance(before, str) else after)
-    undefined = np.isnan(np.concatenate([*before, *after])).any()
-    why = "no standard error: without some words, the score is undefined" if undefined else ""
-    return paired_errors(before, after), why
-
-
-def _left_out(
-    metric: BaseMetric,
-    queries: Sequence[Query],
-    models: Sequence[WordEmbeddingModel],
-    answers: Sequence[Sequence[Answer]],
-    options: Mapping[str, Any],
-    n_jobs: int | None,
-) -> list[list[list[Numbers] | str]]:
-    """Return the result of `_without_groups` per model and query."""
-
-    def asked(model: WordEmbeddingModel, query: Query, answer: Answer) -> Evaluation | str:
-        if math.isnan(answer.score):
-            return ""
-        how: dict[str, Any] = {"subset_defaults": False, "value": answer.score}
-        try:
-            return Evaluation(metric, query, model, options, **how).for_jobs(n_jobs)
-        except ValueError as error:  # a run_query of its own may answer what others cannot
-            return f"no standard error: {error}"
-
-    each = [
-        (asked(model, query, answer),)
-        for model, row in zip(models, answers, strict=True)
-        for query, answer in zip(queries, row, strict=True)
-    ]
-    done = list(call_all(_without_groups, each, n_jobs))
-    return [done[start : start + len(queries)] for start in range(0, len(done), len(queries))]
-
-
-def _without_groups(evaluation: Evaluation | str) -> list[Numbers] | str:
-    """Return, for each set, the scores without each group of its words, or the reason why not."""
-    if isinstance(evaluation, str):
-        return evaluation
+def _without_groups(evaluation: Evaluation) -> dict[str, Any]:
+    """Score a query without each group of words of each set, or say why not."""
     scores = []
     for stratum in evaluation.strata:
         n_words = len(evaluation.sets[stratum[0]])
         if n_words < 2:
             names = " and ".join(repr(evaluation.sets[i].name) for i in stratum)
-            return f"no standard error: too few words of {names} to leave one out"
+            return {"interval_nan_reason": f"too few words of {names} to leave one out"}
         words = np.arange(n_words)
         kept = Weights([~np.isin(words, group) for group in deletion_groups(n_words)])
         weights = [Ones(len(part)) for part in evaluation.sets]
         scores.append(
             evaluation.scores([kept if i in stratum else own for i, own in enumerate(weights)])
         )
-    return scores
+    return {"left_out": scores}
 
 
 def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -368,7 +368,8 @@ def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[s
 
 def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     answer = answer_of(*place.asked(what), None)
-    return {name: part for name, part in answer._asdict().items() if name not in _INTERVAL}
+    left_out = {*_INTERVAL, "left_out"}
+    return {name: part for name, part in answer._asdict().items() if name not in left_out}
 
 
 _INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason")
