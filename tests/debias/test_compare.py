@@ -150,11 +150,10 @@ def test_rows_are_in_the_order_of_the_queries(models):
 
 
 def test_metrics_may_have_parameters_of_their_own(models):
-    near = {"k": 20}
-    metrics = ["gipe", ("gipe", near), (RND, {"distance": "cos"})]
+    metrics = ["gipe", GIPE(k=20), RND(distance="cos")]
     query = Query(NAMES.target_sets, [["nurse", "boss", "captain", "dancer"]])
     table = bias_of(models, queries=[query], metrics=metrics)
-    assert table.measure.tolist() == ["GIPE", "GIPE (k=20)", "RND (distance=cos)"]
+    assert table.measure.tolist() == ["GIPE", "GIPE (k=20)", "RND"]
     wide, close, cosines = table.itertuples()
     assert wide.before == GIPE().run_query(query, models[0])["result"] != close.before
     assert close.before == GIPE().run_query(query, models[0], k=20)["result"]
@@ -162,9 +161,6 @@ def test_metrics_may_have_parameters_of_their_own(models):
     assert close.after == after["result"]
     expected = RND().run_query(query, models[0], distance="cos")["result"]
     assert cosines.before == pytest.approx(expected, rel=1e-14)
-    # What holds for all is overridden, too.
-    (own,) = bias_of(models, queries=[query], metrics=[("gipe", near)], k=5).itertuples()
-    assert (own.measure, own.before) == ("GIPE (k=20)", close.before)
 
 
 # Invariances
@@ -196,10 +192,8 @@ def test_several_models_stand_side_by_side(packaged_model, debiased, gender):
 @pytest.mark.parametrize(
     ("given", "error", "culprit"),
     [
-        ({"metrics": [("gipe", 20)]}, TypeError, "int 20"),
-        ({"metrics": [("weat", {"preprocessors": [{}]})]}, TypeError, "preprocessors"),
-        ({"metrics": [("weat", {"kk": 20})]}, TypeError, "'kk'"),
-        ({"normalise": True}, TypeError, "'normalise'.*Did you mean 'normalize'"),
+        ({"metrics": [("gipe", 20)]}, TypeError, "tuple"),
+        ({"normalise": True}, ValueError, "'normalise'.*Did you mean 'normalize'"),
         ({"n_words": 0}, ValueError, "n_words"),
         ({"queries": NAMES}, TypeError, "queries must be a list"),
         ({"criterion": "gendr"}, ValueError, "criterion"),

@@ -16,11 +16,10 @@ import numpy as np
 from wefe._checks import (
     as_seed,
     check_bool,
+    check_known,
     check_positive_int,
     check_sequence,
     check_word_set,
-    found,
-    nearest,
 )
 from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
@@ -35,7 +34,6 @@ from wefe.debias._evidence import (
     neighbor_rows,
     quality_rows,
     residual_rows,
-    scale_params,
 )
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
@@ -59,8 +57,6 @@ After: TypeAlias = (
     WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
 )
 AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
-#: A metric, and parameters of its own.
-WithParams: TypeAlias = tuple[AnyMetric, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -128,7 +124,7 @@ def compare(
     before: WordEmbeddingModel,
     after: After,
     queries: Sequence[Query],
-    metrics: Sequence[AnyMetric | WithParams] | None = None,
+    metrics: Sequence[AnyMetric] | None = None,
     *,
     quality: Literal["auto"] | Sequence[str | os.PathLike[str]] | None = "auto",
     criterion: Criterion | str | None = None,
@@ -158,8 +154,8 @@ def compare(
     queries : sequence of Query
         Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
     metrics : sequence of metric classes, instances or names, optional
-        By default WEAT, RND, MAC and ECT. A pair such as ``("proximity-bias", {"k": 20})`` sets
-        parameters of one metric. Queries too large for a metric are split into subqueries.
+        By default WEAT, RND, MAC and ECT. For parameters pass an instance, such as
+        ``ProximityBias(k=20)``. Queries too large for a metric are split into subqueries.
     quality : 'auto', sequence, or None, default='auto'
         Benchmarks: names and files for :func:`wefe.quality.load_benchmark`. 'auto' takes
         'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' from gensim (minutes).
@@ -176,8 +172,8 @@ def compare(
     random_state, n_jobs, progress : optional
         Seed of all that is random, 0 by default; and as in :func:`wefe.running.run_queries`.
     **lookup
-        Options of :class:`wefe.embeddings.Lookup` (``normalize=True`` removes the effect of changed
-        lengths on RND and ECT), and parameters of metrics.
+        Options of :class:`wefe.embeddings.Lookup`; ``normalize=True`` removes the effect of changed
+        lengths on RND and ECT.
 
     Returns
     -------
@@ -224,7 +220,8 @@ def compare(
     asked = list(dict.fromkeys(check_sequence("queries", queries)))
     for query in asked:
         check_query(query)
-    metrics = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
+    given = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
+    instances = list(map(as_metric, given))
     benchmarks = check_quality(quality)
     checked = as_criterion(criterion)
     chosen = None if words is None else check_word_set("words", words)
@@ -233,13 +230,16 @@ def compare(
     n_sample = check_positive_int("n_sample", n_sample)
     seed = as_seed(random_state)
     check_bool("progress", progress)
-    calls = _calls(metrics, lookup, seed)
+    check_known("compare", lookup, Lookup.__annotations__)
+    options = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False, **lookup}
 
     rows: list[Row] = []
     # What one of them cannot answer is answered by none.
     alike = on_same_words(models, asked, {**lookup, "lost_vocabulary_threshold": 1.0})
-    for metric, options, label in calls:
-        rows += bias_rows(metric, asked, alike, options, n_jobs, progress, label)
+    for metric, label in zip(instances, _labels(instances, options), strict=True):
+        # The same draws before and after.
+        draws = {"random_state": seed} if "random_state" in metric.parameters() else {}
+        rows += bias_rows(metric, asked, alike, options | draws, n_jobs, progress, label)
     if selected := [model.name for model in models if model.held == "selected"]:
         logger.warning(
             "costs and remaining bias are left out, because %s was opened for some words only. "
@@ -254,9 +254,9 @@ def compare(
                 "have the same words, written alike."
             )
         # Each part draws from a stream of its own, so that to leave one out changes no other.
-        draws = [np.random.default_rng([seed, part]) for part in range(2)]
-        rows += quality_rows(common, benchmarks, n_sample if quality == "auto" else None, draws[0])
-        rows += displacement_rows(common) + neighbor_rows(common, n_sample, draws[1])
+        first, second = (np.random.default_rng([seed, part]) for part in range(2))
+        rows += quality_rows(common, benchmarks, n_sample if quality == "auto" else None, first)
+        rows += displacement_rows(common) + neighbor_rows(common, n_sample, second)
         if checked is not None:
             rows += residual_rows(common, checked, chosen, left_out, n_words, k, seed)
     table = pd.DataFrame(rows, columns=Row._fields)
@@ -303,33 +303,12 @@ def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingMo
     return models
 
 
-def _calls(
-    metrics: Sequence[Any], given: Mapping[str, Any], seed: int
-) -> list[tuple[BaseMetric, dict[str, Any], str]]:
-    calls, labels = [], []
-    every = {*Lookup.__annotations__}
-    for asked in metrics:
-        metric, params = asked if isinstance(asked, tuple) and len(asked) == 2 else (asked, {})
-        if not isinstance(params, Mapping) or "preprocessors" in params:
-            raise TypeError(
-                "expected a pair of a metric and its parameters, such as (WEAT, {'ddof': 1}). Pass "
-                f"preprocessors to compare, for all metrics. Got {found(params)}."
-            )
-        instance = as_metric(metric)
-        taken = {*instance.parameters(), *Lookup.__annotations__}
-        every |= taken
-        options: dict[str, Any] = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False}
-        # The same draws before and after.
-        own = {"random_state": seed, **given}
-        options |= {name: own[name] for name in own.keys() & taken} | {**params}
-        calls.append((instance, options))
-        stated = ", ".join(f"{name}={value}" for name, value in params.items())
-        label = instance.scale(None, **scale_params(options)).label
-        labels.append(f"{label} ({stated})" if params else label)
-    for name in given.keys() - every:
-        raise TypeError(
-            f"compare has no parameter {name!r}, and neither have the metrics."
-            f"{nearest(name, every)}"
-        )
-    labels = unique_labels(labels, "metrics")
-    return [(*call, label) for call, label in zip(calls, labels, strict=True)]
+def _labels(metrics: Sequence[BaseMetric], options: Mapping[str, Any]) -> list[str]:
+    """Name metrics by their scores, and those with the same name by their own parameters, too."""
+    names = [metric.scale(None, **options).label for metric in metrics]
+    own = [repr(metric).removeprefix(type(metric).__name__) for metric in metrics]
+    labels = [
+        f"{name} {params}" if names.count(name) > 1 and params != "()" else name
+        for name, params in zip(names, own, strict=True)
+    ]
+    return unique_labels(labels, "metrics")

@@ -348,7 +348,7 @@ def bias_rows(
     if metric.takes_original:
         # What is left of the former bias, not what is called one afterwards.
         options = {"original": models[0], **options}
-    best = metric.scale(None, **scale_params(options)).no_bias_value
+    best = metric.scale(None, **options).no_bias_value
     rows: list[Row] = []
     parts: list[Query] = []
     for query in queries:
@@ -404,11 +404,6 @@ def _without_groups(evaluation: Evaluation) -> dict[str, Any]:
             evaluation.scores([kept if i in stratum else own for i, own in enumerate(weights)])
         )
     return {"left_out": scores}
-
-
-def scale_params(options: Mapping[str, Any]) -> dict[str, Any]:
-    others = ("lost_vocabulary_threshold", "warn_not_found_words")
-    return {key: value for key, value in options.items() if key not in others}
 
 
 CLUSTERS = "cluster alignment"
