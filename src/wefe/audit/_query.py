@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -253,32 +253,6 @@ class QueryAudit(Facts):
                 "position": np.concatenate(self.positions),
             }
         )
-
-    def summary(self) -> pd.Series:
-        """Return all numbers of the audit as a Series named after the query.
-
-        p-values are text with two digits, because pandas would round small ones to 0.0;
-        `comparison` has the numbers.
-        """
-        rows: dict[str, Any] = {
-            "mean attribute difference d": self.attribute_difference,
-            "mean attribute difference of raw vectors": self.raw_attribute_difference,
-            "words": len(self.all_biases),
-            f"words with |s| > {self.epsilon:g} d": self.n_biased,
-            "share of words": self.share_biased,
-            "share of random directions": self.chance_share,
-            "largest |s|": self.largest_bias,
-            "word of the largest |s|": self.most_biased_word,
-            f"variance of s (ddof {self.ddof})": self.variance,
-        }
-        rows |= {f"mean s of {name}": mean for name, mean in self.means.items()}
-        rows |= {f"words lost of {use.name}": len(use.lost) for use in self._sets if use.lost}
-        if self.comparison is not None:
-            for name, value in asdict(self.comparison).items():
-                shown = f"{value:.2g}" if name.endswith("p_value") and value == value else value
-                rows[name.replace("_", " ")] = shown
-            rows["share of largest effect size"] = self.comparison.share_of_largest
-        return pd.Series(rows, name=self.query_name, dtype=object)
 
     def plot(self, *, relative: bool = False, full_range: bool = False) -> Figure:
         """Plot the distribution of the biases, as in figures 1 and 2 of the paper.

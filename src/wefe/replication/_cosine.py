@@ -12,6 +12,7 @@ import pandas as pd
 from wefe.audit import (
     DirectionAudit,
     IndividualBias,
+    QueryAudit,
     audit_direction,
     audit_query,
     check_requirements,
@@ -35,7 +36,6 @@ _NOTES = [
     "bounds individual biases.",
 ]
 _LOOKUP: dict[str, Any] = {"preprocessors": [{}, {"lowercase": True}]}
-_OF_QUERY = ["effect size", "p value", "auc", "largest |s|", "mean attribute difference d"]
 _OF_AUDITS = (
     "Figures 1 and 2: effect size and separability",
     "Figure 3: common direction of the pairs",
@@ -107,9 +107,20 @@ def _audited(
     biases = plot_individual_biases(list(audits.values()), shared_axis=False)
     figures = {"Figures 1 and 2: individual biases": biases}
     figures |= {f"Figure 3: directions of {what}": each.plot() for what, each in directions.items()}
-    effects = pd.DataFrame({of: audit.summary()[_OF_QUERY] for of, audit in audits.items()})
+    effects = pd.DataFrame({of: _effects(audit) for of, audit in audits.items()})
     common = pd.DataFrame({what: _summary(each) for what, each in directions.items()})
     return [effects.T, common.T], figures
+
+
+def _effects(audit: QueryAudit) -> dict[str, Any]:
+    compared: Any = audit.comparison
+    return {
+        "effect size": compared.effect_size,
+        "p value": f"{compared.p_value:.2g}",
+        "auc": compared.auc,
+        "largest |s|": audit.largest_bias,
+        "mean attribute difference d": audit.attribute_difference,
+    }
 
 
 def _theorems() -> Values:
