@@ -119,9 +119,8 @@ def theorems_of(
     proven: dict[Property, Theorem] = {}
     for entry in read_texts("theorems.toml").get(name, ()):
         if entry.get("when", {}).items() <= facts.items():
-            words = {key: entry[key] for key in ("short", "reason", "source") if key in entry}
             proven |= {
-                each: Theorem(name, each, entry[each], **words)
+                each: Theorem(name, each, **entry[each])
                 for each in get_args(Property)
                 if each in entry
             }
