@@ -19,8 +19,7 @@ def test_the_heat_map_names_the_score_that_is_farthest_from_no_bias():
     # The name of the query set stands above its queries.
     expected = [[None, None], pytest.approx([-0.1, -0.8]), pytest.approx([-0.5, -0.6])]
     assert trace["z"] == expected
-    axis = figure.data["layout"]["coloraxis"]
-    assert (axis["cmin"], axis["cmax"]) == pytest.approx((-0.8, 0.8))
+    assert (trace["zmin"], trace["zmax"]) == pytest.approx((-0.8, 0.8))
     assert "<bdi>ECT</bdi><small>distance from 1</small>" in to_html(results)
 
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from wefe._visible import count
-from wefe.plotting._axes import at, stacked
+from wefe.plotting._axes import at, name_rows, stacked
 from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
 from wefe.plotting._style import PALETTE, add_marks, apply_layout, write
 from wefe.plotting._table import check_result, check_table
@@ -98,20 +98,27 @@ def _heat_map(
     short, aggregation = shorten(list(table.columns))
     cell_px, font_px = cell_size(max(table.shape))
     down = list(map(wrap, shorten(list(table.index))[0]))
-    narrow, wide = ([wrap(name, most) for name in short] for most in (24, 60))
-    across = narrow if height_px(narrow) < cell_px else wide
     figure, height = stacked([cell_px * len(down)], 0)
-    angle = -90 if width_px(across) > cell_px else 0
+    across, below_px = name_columns(figure, short, cell_px)
     add_cells(figure, table, (down, across), what, font_px, number_format, limits, row=1, col=1)
-    figure.update_xaxes(tickangle=angle)
+    missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
+    write(figure, missing, font={"size": font_px or 1}, xanchor="center")
     width = max(480, width_px(down) + cell_px * len(across) + 170)
-    below_px = width_px(across) + 30 if angle else 60
     notes = {
         note: True,
         "n/a: no value (NaN).": table.isna().to_numpy().any(),
         aggregation: aggregation,
     }
     return apply_layout(figure, title, notes, height, below_px=below_px, width=width)
+
+
+def name_columns(figure: go.Figure, names: Sequence[str], cell_px: float) -> tuple[list[str], int]:
+    """Turn names wider than a column; return their lines, and the pixels that they need."""
+    narrow, wide = ([wrap(name, most) for name in names] for most in (24, 60))
+    labels = narrow if height_px(narrow) < cell_px else wide
+    is_upright = width_px(labels) > cell_px
+    figure.update_xaxes(tickangle=-90 * is_upright)
+    return labels, 30 + (width_px(labels) if is_upright else height_px(labels))
 
 
 def cell_size(n_cells: int) -> tuple[int, int]:
@@ -129,12 +136,9 @@ def add_cells(
     limits: tuple[float, float] = (-1, 1),
     **place: Any,
 ) -> None:
-    rows, columns = (list(map(escape, names)) for names in table.axes)
     title = {"text": what, "side": "right"}
     figure.add_heatmap(
         z=table.to_numpy().tolist(),
-        x=columns,
-        y=rows,
         zmin=limits[0],
         zmax=limits[1],
         autocolorscale=True,
@@ -146,11 +150,9 @@ def add_cells(
         hovertemplate=f"%{{y}}<br>%{{x}}<br>{what}: %{{z:.4g}}<extra></extra>",
         **place,
     )
-    axis = {"type": "category", "showgrid": False, **place}
-    figure.update_xaxes(tickvals=columns, ticktext=labels[1], **axis)
-    figure.update_yaxes(tickvals=rows, ticktext=labels[0], autorange="reversed", **axis)
-    missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
-    write(figure, missing, font={"size": font_px or 1}, xanchor="center", **place)
+    name_rows(figure, labels[0], **place)
+    axis = {"tickvals": list(range(table.shape[1])), "ticktext": labels[1], "showgrid": False}
+    figure.update_xaxes(**axis, **place)
 
 
 # Height of a line above a panel.
@@ -176,8 +178,8 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> from wefe import load_test_model
     >>> from wefe.audit import audit_direction
     >>> figure = plot_direction_correlations(audit_direction("gender", load_test_model()))
-    >>> figure.data[0].y[-1], len(figure.data[0].z)
-    ('PC1', 11)
+    >>> figure.layout.yaxis.ticktext[-1], len(figure.data[0].z)
+    ('<b>PC1</b>', 11)
     """
     check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     audits = [audit]

@@ -27,7 +27,8 @@ _LETTERS = "abcde"
 _DETAILS = re.compile(
     r" \([^;]*?\), (?:nothing is left|more than the \d+% allowed)|: preprocessors=.*"
 )
-_FACTS = [
+#: Facts of a score.
+FACTS = [
     *("score", "score_lower", "score_upper", "no_bias_value", "nan_reason", "warnings"),
     *("p_value", "p_value_lower", "p_value_upper", "p_value_test", "null_lower", "null_upper"),
     *("words_used", "words_lost"),
@@ -36,7 +37,8 @@ _FACTS = [
 
 _HOVER = (
     "<b>{model}</b><br>{query}<br>no value: {why}<br>{label} = {score:.4g}<br>"
-    "no bias: {no_bias_value:g}<br>p = {p_value:.3g}<br>"
+    "no bias: {no_bias_value:g}<br>interval from {score_lower:.3g} to {score_upper:.3g}<br>"
+    "p = {p_value:.3g}<br>"
     "p between {p_value_lower:.3g} and {p_value_upper:.3g}<br>{opposite}<br>"
     "without bias between {null_lower:.3g} and {null_upper:.3g} (95 %)<br>"
     "{words_lost:g} of {n_words:g} words lost"
@@ -102,7 +104,7 @@ class Reading:
         cls, known: pd.DataFrame, metric: str, query_set: str = "", way: str = ""
     ) -> Reading:
         models, queries = (list(known.index.unique(level)) for level in range(2))
-        table = known.rename_axis(["model", "query"]).reindex(columns=_FACTS).reset_index()
+        table = known.rename_axis(["model", "query"]).reindex(columns=FACTS).reset_index()
         table["nan_reason"] = table["nan_reason"].astype(object)
         table["no_bias_value"] = table["no_bias_value"].where(np.isfinite(table["no_bias_value"]))
         table["start"] = table["no_bias_value"].fillna(0.0)
@@ -175,17 +177,23 @@ class Reading:
         return texts, at_most(lines, len(_LETTERS))
 
     def hovers(self) -> list[str]:
-        table = self.table
-        known, has_null = table["score"].notna(), table["null_lower"].notna()
-        between = table["p_value_lower"] != table["p_value_upper"]
-        facts = table.assign(
-            why=table["nan_reason"].fillna("the score is NaN").mask(known),
-            no_bias_value=table["no_bias_value"].where(known),
-            p_value_lower=table["p_value_lower"].where(between),
-            opposite=np.where(table["opposite"], OPPOSITE, ""),
-            null_lower=table["null_lower"].where(has_null & table["p_value"].notna()),
-            words_lost=table["words_lost"].where(table["words_lost"] > 0),
-            n_words=table["words_lost"] + table["words_used"],
-            label=self.metric or "score",
-        )
-        return hover_texts(facts, _HOVER)
+        scores = self.table.fillna({"nan_reason": "the score is NaN"})
+        return score_hovers(scores, self.metric or "score")
+
+
+def score_hovers(scores: pd.DataFrame, label: str) -> list[str]:
+    """Return what is known of each score: the facts of a table, by the names of its columns."""
+    known, has_null = scores["score"].notna(), scores["null_lower"].notna()
+    facts = scores.assign(
+        why=scores["nan_reason"].mask(known),
+        no_bias_value=scores["no_bias_value"].where(known),
+        p_value_lower=scores["p_value_lower"].where(
+            scores["p_value_lower"] != scores["p_value_upper"]
+        ),
+        opposite=np.where(scores["opposite"], OPPOSITE, ""),
+        null_lower=scores["null_lower"].where(has_null & scores["p_value"].notna()),
+        words_lost=scores["words_lost"].where(scores["words_lost"] > 0),
+        n_words=scores["words_lost"] + scores["words_used"],
+        label=label,
+    )
+    return hover_texts(facts, _HOVER)

@@ -24,14 +24,15 @@ from wefe.plotting import (
     plot_silhouettes,
 )
 from wefe.plotting import write_figures as write
-from wefe.plotting._axes import Panels, name_rows
-from wefe.plotting._labels import escape, height_px, width_px, wrap
+from wefe.plotting._axes import Panels, name_rows, stacked
+from wefe.plotting._heat_maps import add_cells, name_columns
+from wefe.plotting._labels import escape, height_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
-from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_texts
+from wefe.plotting._reading import FACTS, score_hovers
+from wefe.plotting._style import PALETTE, add_marks, apply_layout
 from wefe.report._scores import SIGNIFICANT, rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number
-from wefe.results import OPPOSITE
 from wefe.study._results import StudyResults
 
 # Maximum number of models with scores in the cells of a heat map.
@@ -46,17 +47,6 @@ _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
 # Ends of a box, and the columns of quantiles.
 _BOX = {"q1": "25 %", "median": "50 %", "q3": "75 %", "lowerfence": "5 %", "upperfence": "95 %"}
-# Facts of a score, and the lines that appear when you hover over its cell.
-_FACTS = [
-    *("score", "no_bias_value", "nan_reason", "score_lower", "score_upper", "p_value"),
-    *("opposite", "null_lower", "null_upper", "words_used", "words_lost"),
-]
-_HOVER = (
-    "score = {score:.4g}<br>no bias: {no_bias_value:g}<br>no value: {nan_reason}<br>"
-    "interval from {score_lower:.4g}<br>to {score_upper:.4g}<br>p = {p_value:.3g}<br>{opposite}<br>"
-    "without bias from {null_lower:.4g}<br>to {null_upper:.4g} (95 %)<br>"
-    "{words_used:g} words used<br>{words_lost:g} words lost"
-)
 
 
 class Figure(NamedTuple):
@@ -224,53 +214,39 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     for part in metric["parts"]:
         names += [f"<b>{escape(part['query_set'])}</b>", *(wrap(q, 44) for q in part["queries"])]
         rows += [[{}] * len(models), *zip(*part["cells"], strict=True)]
-    cells = pd.DataFrame(itertools.chain(*rows)).reindex(columns=_FACTS)
-    is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"].notna()
-    cells["opposite"] = cells["opposite"].map({True: OPPOSITE})
+    cells = pd.DataFrame(itertools.chain(*rows)).reindex(columns=[*FACTS, "opposite"])
+    cells["opposite"] = cells["opposite"].notna()
     # Four digits, to save space.
     far = (cells["score"] - cells["no_bias_value"]).map("{:.4g}".format).astype(float)
 
     def grid(values: Iterable[Any]) -> Any:
         return np.reshape(list(values), (-1, len(models))).tolist()
 
-    figure = go.Figure()
-    template = "<b>%{x}</b><br>%{y}<br>%{z:.4g} from no bias<extra></extra>"
-    figure.add_heatmap(z=grid(far), coloraxis="coloraxis", ygap=1, hovertemplate=template)
-    below_px = _name_models(figure, models)
-    if len(models) > MOST_MODELS:
-        below_px = 0
-        figure.update_xaxes(title_text="Models", showticklabels=False)
-    else:
-        template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
-        on_hover = grid(hover_texts(cells, _HOVER))
-        figure.update_traces(xgap=1, hovertext=on_hover, hovertemplate=template)
-    if len(models) <= _MOST_WITH_NUMBERS:
+    # The longest name determines the height of a row.
+    row_px = max(_CELL_PX, height_px(names) + 6)
+    figure, plot_px = stacked([len(names) * row_px], 0)
+    across, below_px = name_columns(figure, models, _ACROSS_PX / len(models))
+    what, largest = (
+        f"{escape(metric['label'])}: from no bias",
+        metric["farthest"][0]["distance"] or 1,
+    )
+    font_px = 11 * (len(models) <= _MOST_WITH_NUMBERS)
+    look = (what, font_px, "", (-largest, largest))
+    add_cells(figure, pd.DataFrame(grid(far)), (names, across), *look, row=1, col=1)
+    if font_px:
+        is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
         texts = cells["score"].map(number).where(cells["score"].notna(), "")
         in_cells = grid(texts + np.where(is_small, "*", ""))
-        figure.update_traces(text=in_cells, texttemplate="%{text}", textfont_size=11)
-    name_rows(figure, names)
-    title = {"text": f"{escape(metric['label'])}: from no bias", "side": "right"}
-    largest = metric["farthest"][0]["distance"] or 1
-    scale = {"cmin": -largest, "cmax": largest, "autocolorscale": True}
-    figure.update_layout(coloraxis={**scale, "colorbar": {"title": title, "thickness": 14}})
-    # The longest name determines the height of a row.
-    plot_px = len(names) * max(_CELL_PX, height_px(names) + 6)
-    return apply_layout(figure, "", {}, plot_px, 0, 30 + below_px)
-
-
-def _name_models(figure: go.Figure, models: Sequence[str]) -> int:
-    """Write the names of models below a heat map; return the pixels that they need."""
-    narrow, wide = ([wrap(name, most) for name in models] for most in (18, 24))
-    is_upright = width_px(narrow) > _ACROSS_PX / len(models)
-    shown = wide if is_upright else narrow
-    # plotly merges equal categories, so the axis has positions instead of names.
-    figure.update_xaxes(
-        tickvals=list(range(len(models))),
-        ticktext=shown,
-        tickangle=-90 * is_upright,
-        showgrid=False,
-    )
-    return width_px(shown) if is_upright else height_px(shown)
+        figure.update_traces(text=in_cells, texttemplate="%{text}")
+    if len(models) > MOST_MODELS:
+        below_px = 30
+        figure.update_xaxes(title_text="Models", showticklabels=False)
+        figure.update_traces(xgap=0)
+    else:
+        template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
+        on_hover = grid(score_hovers(cells, metric["label"]))
+        figure.update_traces(hovertext=on_hover, hovertemplate=template)
+    return apply_layout(figure, "", {}, plot_px, 0, below_px)
 
 
 # Correlations
