@@ -94,7 +94,7 @@ def plot_neighborhood(
     for name, (colour, symbol) in looks.items():
         part = table[~is_centre & (table["group"] == name)]
         marker = {"symbol": symbol, "color": colour, "line": {"width": part["ring"].tolist()}}
-        add_points(figure, part, name, template, {**marker, "size": 11, "opacity": 0.9})
+        add_points(figure, part, name, template, {**marker, "size": 11})
     for group, star in parts_of(table[is_centre], "group"):
         # The star stands out from a crowd of points.
         ring = {"width": star["ring"].tolist()}
@@ -153,7 +153,6 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
             "color": colour,
             "symbol": symbol if agrees else other,
             "size": 8,
-            "opacity": 0.75,
             "line": {"width": 0 if agrees else 2, "color": colour},
         }
         name = group if agrees else f"{group}, in a cluster of others"
@@ -239,7 +238,7 @@ def plot_statistic(
     template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
     order = away.sort_values(ascending=False, kind="stable").index
     table["text"] = spaced(table, order[:_MOST_FAR])
-    marker = {"color": PALETTE[0], "size": 8, "opacity": 0.75}
+    marker = {"color": PALETTE[0], "size": 8}
     add_points(figure, table, "words", template, marker)
     figure.update_xaxes(title_text=wrap(statistic_name, 70))
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)

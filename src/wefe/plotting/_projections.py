@@ -227,6 +227,6 @@ def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place
         text=words["word"].map(lambda word: f" {escape(shortened(word, 18))} ").where(is_end, ""),
         side=np.where(at == 0, "middle left", "middle right"),
     )[(size <= _MOST_POINTS) | (at < 5) | (at >= size - 5)]
-    marker = {"color": points["colour"].tolist(), "size": 6, "opacity": 0.8}
+    marker = {"color": points["colour"].tolist(), "size": 6}
     template = "<b>{word}</b><br>{set}, {model}<br>{x:.3f}"
     add_points(figure, points, "", template, marker, textposition=[*points["side"]], **place)

@@ -29,7 +29,7 @@ INK = "#222222"
 
 
 def _template(
-    paper: str, ink: str, grid: str, hover: str, cells: Sequence[str]
+    paper: str, ink: str, grid: str, hover: str, opacity: float, cells: Sequence[str]
 ) -> go.layout.Template:
     """Return a template that draws everything without a colour of its own in ink."""
     axis = {
@@ -60,12 +60,13 @@ def _template(
             "yaxis": {**axis, "ticks": "outside", "tickcolor": paper},
             "legend": {"traceorder": "normal"},
             "hovermode": "closest",
+            "modebar": {"bgcolor": paper, "color": ink, "activecolor": ink},
             "hoverlabel": {"align": "left", "bgcolor": hover, "font": {"color": ink}},
             "annotationdefaults": {"font": {"size": 11, "color": ink}, "showarrow": False},
             "shapedefaults": {"line": {"color": ink, "width": 1}},
         },
         data={
-            "scatter": [in_ink],
+            "scatter": [{**in_ink, "marker": {**in_ink["marker"], "opacity": opacity}}],
             "bar": [{"marker": {"color": ink}, "error_x": {"color": ink}}],
             "box": [in_ink],
             "heatmap": [{"textfont": {"color": ink}}],
@@ -79,6 +80,7 @@ LIGHT = _template(
     ink=INK,
     grid="#e3e3e3",
     hover="white",
+    opacity=0.8,
     cells=("#e8893b", "#f7d3b5", "#fbfbfb", "#bcdcf2", "#4c9bd6"),
 )
 DARK = _template(
@@ -86,6 +88,7 @@ DARK = _template(
     ink="#e8eaed",
     grid="#3c434c",
     hover="#2b3138",
+    opacity=1.0,  # dark blue could not be told from the paper
     cells=("#9c5210", "#5a3a1f", "#23282e", "#1f4258", "#1c659b"),
 )
 
@@ -254,8 +257,4 @@ def as_dark(figure: go.Figure) -> go.Figure:
     """
     if not isinstance(figure, go.Figure):
         raise TypeError(f"figure must be a plotly Figure; got {found(figure)}.")
-    dark = go.Figure(figure).update_layout(template=DARK)
-    for trace in dark.select_traces({"type": "scatter"}):
-        if trace.marker.opacity is not None:
-            trace.marker.opacity = 1
-    return dark
+    return go.Figure(figure).update_layout(template=DARK)

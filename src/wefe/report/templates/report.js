@@ -2,27 +2,16 @@
 "use strict";
 (() => {
   const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
-  const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
   let printing = false;
 
   // Figures
 
   const themes = JSON.parse(document.getElementById("themes").textContent);
-  const themed = ({ data, layout }) => {
-    const isDark = darkScheme.matches && !printing;
-    layout.template = isDark ? themes.dark : themes.light;
-    const { paper_bgcolor: bgcolor, font } = layout.template.layout;
-    layout.modebar = { bgcolor, color: font.color, activecolor: font.color };
-    // Dark blue could not be told from the paper.
-    const faint = data.filter((trace) => isDark && trace.marker?.opacity && trace.type === "scatter");
-    faint.forEach((trace) => (trace.marker.opacity = 1));
-    return { data, layout };
-  };
-
   const plots = [...document.querySelectorAll(".drawing")];
   const read = (plot) => JSON.parse(plot.parentElement.querySelector("script").textContent);
   const draw = (plot) => {
-    const figure = themed(read(plot));
+    const { data, layout } = read(plot);
+    layout.template = darkScheme.matches && !printing ? themes.dark : themes.light;
     // No buttons that would send something anywhere.
     const config = {
       responsive: true,
@@ -30,10 +19,10 @@
       modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
     };
     // On paper there is nothing to scroll.
-    if (printing && !figure.layout.width) figure.layout.width = 680;
+    if (printing && !layout.width) layout.width = 680;
     plot.querySelector(".waiting")?.remove();
     plot.dataset.drawn = "yes";
-    return Plotly.react(plot, figure.data, figure.layout, config);
+    return Plotly.react(plot, data, layout, config);
   };
   const isDrawn = (plot) => plot.dataset.drawn === "yes";
 
@@ -171,6 +160,5 @@
     { rootMargin: "-10% 0px -80% 0px" }
   );
   document.querySelectorAll("main > section").forEach((section) => marking.observe(section));
-  if (!calm.matches) document.documentElement.classList.add("smooth");
   document.documentElement.dataset.ready = "yes";
 })();
