@@ -355,9 +355,10 @@ def test_verify_computes_a_sample_again(folder):
     assert found["passed"].all()
     assert (found["largest_difference"] == 0).all()
     assert len(verify(study, results, n=2, progress=False)) == 2
+    outcome = results.of_kind("score")[0][1]
+    value = {**outcome.value, "score": outcome.value["score"] + 0.5}
     with Store(folder / "study.db") as store:
-        (row,) = store.get([results.of_kind("score")[0][1].key]).values()
-        store.put([row._replace(value={**row.value, "score": row.value["score"] + 0.5})])
+        store.put([(outcome.key, "score", value, 0.0)])
     found = verify(study, StudyResults.from_file(folder / "study.db"), n=100, progress=False)
     assert found["largest_difference"][~found["passed"]].tolist() == [0.5]
     with pytest.raises(ValueError, match="the study file has changed"):

@@ -45,7 +45,7 @@ from wefe.study._plan import (
     Task,
     provenance,
 )
-from wefe.study._store import Row, Store, study_key
+from wefe.study._store import Store, study_key
 
 if TYPE_CHECKING:
     import os
@@ -125,7 +125,7 @@ class StudyResults:
     @classmethod
     def _from_store(cls, store: Store, name: str) -> StudyResults:
         try:
-            study = store.one("study", study_key(name))
+            study = store.one(study_key(name))
             plan = Plan.from_dict(study["plan"])
             return cls._of(store, plan, study["models"], study["run"])
         except (LookupError, TypeError, AttributeError, RecursionError, sqlite3.Error) as error:
@@ -137,12 +137,17 @@ class StudyResults:
         cls, store: Store, plan: Plan, model_keys: Mapping[str, str], run: Mapping[str, Any]
     ) -> StudyResults:
         """Return the available results of a plan."""
-        known = {label: store.one("model", key) or _UNKNOWN for label, key in model_keys.items()}
+        known = {label: store.one(key) or _UNKNOWN for label, key in model_keys.items()}
         abouts = {model.label: known[model.base] for model in plan.models}
         keys = [abouts[task.model]["keys"].get(task.id) for task in plan.tasks]
-        rows = store.get(filter(None, keys))
+        stored = store.get(filter(None, keys))
+        # Of a model that could not be opened, the tasks have no keys.
+        unopened = {
+            label: Outcome("failed" if about["failure"] else "missing", reason=about["failure"])
+            for label, about in abouts.items()
+        }
         outcomes = tuple(
-            _outcome(rows.get(key), abouts[task.model]["failures"].get(task.id), store.path)
+            stored.get(key, unopened[task.model])
             for task, key in zip(plan.tasks, keys, strict=True)
         )
         models = {label: dict(about["info"].get(label, {})) for label, about in abouts.items()}
@@ -717,8 +722,8 @@ _OF_MODEL = ["base_model", "mitigation"]
 _OF_TASK = [*provenance(Outcome()), "identity", "distances"]
 # What the rows of a matrix are, if not models.
 _INDEX = {"correlations": "ranking"}
-# Columns of a model that is not open yet.
-_UNKNOWN: Mapping[str, Any] = {"keys": {}, "failures": {}, "info": {}}
+# What is known of a model that was not opened yet.
+_UNKNOWN: Mapping[str, Any] = {"keys": {}, "failure": None, "info": {}}
 
 
 def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
@@ -729,19 +734,6 @@ def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
     if value["nan_reason"] is not None:
         return str(value["nan_reason"])
     return Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": task.model}))
-
-
-def _outcome(row: Row | None, reason: str | None, path: str) -> Outcome:
-    if row is not None and row.value is None:
-        reason = (
-            f"its result in {path} was changed after it was written. Run the study again to "
-            "recompute it"
-        )
-    if reason is not None:
-        return Outcome("failed", reason=reason)
-    if row is None:
-        return Outcome()
-    return Outcome("done", row.value, None, row.key, row.seconds, row.finished, row.version)
 
 
 def _question(task: Task) -> tuple[str, ...]:

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from wefe._checks import import_library
 from wefe._same_words import left_out, tell_left_out
-from wefe.study._plan import digest
+from wefe.study._plan import Outcome, digest
 from wefe.study._store import Row, Store
-from wefe.study._tasks import Opened, Result, Unit, close_unit, describe, open_unit, run_tasks
+from wefe.study._tasks import Opened, Unit, close_unit, describe, open_unit, run_tasks
 
 if TYPE_CHECKING:
     from wefe.study._planning import Planned
@@ -160,8 +160,8 @@ class Run:
         self._opened: dict[str, Opened] = {}
         # Position of a task -> key of its result.
         self._keys: dict[int, str] = {}
-        # Key of a result, or label of a model that could not be opened -> why.
-        self._failures: dict[str, str] = {}
+        # Label of a model that could not be opened -> why.
+        self._unopened: dict[str, str] = {}
         # Models and reasons in the log.
         self._told: set[tuple[str, str]] = set()
         self.n_computed = 0
@@ -170,10 +170,9 @@ class Run:
         """Return the models that are new or may have changed since the last run."""
         keys = self._planned.model_keys
         rows = {} if reopen else self._store.get(keys.values())
-        known = {key: row.value for key, row in rows.items() if row.value is not None}
         for unit in self._planned.units:
             asked = {task.id for task in unit.tasks.values()}
-            about = known.get(keys[unit.entry.label])
+            about = rows.get(keys[unit.entry.label], Outcome()).value
             if about and unit.identity is not None and asked <= about["prints"].keys():
                 opened = Opened(**{name: about[name] for name in Opened._fields})
                 self._opened[unit.entry.label] = opened
@@ -191,7 +190,8 @@ class Run:
             if reason is None:
                 self._opened[unit.entry.label] = opened
             else:
-                self._fail(unit.entry.label, unit.entry.label, reason)
+                self._unopened[unit.entry.label] = reason
+                self._tell(unit.entry.label, reason)
 
     def missing(self) -> list[tuple[Unit, list[int]]]:
         """Return the tasks to compute, by model; tasks with the same key are computed once."""
@@ -200,8 +200,8 @@ class Run:
         opened = [unit for unit in self._planned.units if unit.entry.label in self._opened]
         for unit in opened:
             self._keys |= self._keys_of(unit, without)
-        present = self._store.get(self._keys.values()).values()
-        settled = {row.key for row in present if row.value is not None}
+        present = self._store.get(self._keys.values()).items()
+        settled = {key for key, outcome in present if outcome.status == "done"}
         missing = []
         for unit in opened:
             asked = {self._keys[at]: at for at in unit.tasks if at in self._only}
@@ -209,7 +209,7 @@ class Run:
             settled.update(asked)
             if own:
                 missing.append((unit, own))
-        self._keep()
+        self._store.put(map(self._about, self._planned.units))
         self._without = without
         return missing
 
@@ -226,20 +226,15 @@ class Run:
             return (unit, left), run_tasks, unit, left, prints, self._without
 
         calls = deque(call(*each) for each in missing)
-        try:
-            for (unit, left), future in completed(calls, executors):
-                results, reason = _result(future)
-                if reason is not None:
-                    # The call or its process died, so all tasks of the model fail.
-                    results = dict.fromkeys(left, Result(None, reason=reason))
-                self._enter(results)
-                if any(result.reason is not None for result in results.values()):
-                    self._keep()
-                advance(len(results))
-                if others := [at for at in left if at not in results]:
-                    calls.appendleft(call(unit, others))
-        finally:
-            self._keep()
+        for (unit, left), future in completed(calls, executors):
+            results, reason = _result(future)
+            if reason is not None:
+                # The call or its process died, so all tasks of the model fail.
+                results = dict.fromkeys(left, Outcome("failed", reason=reason))
+            self._enter(results)
+            advance(len(results))
+            if others := [at for at in left if at not in results]:
+                calls.appendleft(call(unit, others))
 
     def _words_left_out(self) -> dict[str, list[str]]:
         """Return, per query, the words that some models lack; no model is measured with them."""
@@ -266,42 +261,31 @@ class Run:
             keys[at] = digest(task.digest, __version__, prints[task.id], how, lost)
         return keys
 
-    def _enter(self, results: Mapping[int, Result]) -> None:
-        """Store results."""
-        tasks = self._planned.plan.tasks
-        done = {at: result for at, result in results.items() if result.reason is None}
-        self._store.put(
-            Row(self._keys[at], tasks[at].kind, result.value, result.seconds)
-            for at, result in done.items()
-        )
-        self.n_computed += len(done)
-        for at, result in results.items():
-            if result.reason is not None:
-                self._fail(tasks[at].model, self._keys[at], result.reason)
+    def _enter(self, results: Mapping[int, Outcome]) -> None:
+        """Store results, and the reasons of failures."""
+        rows: list[Row] = []
+        for at, outcome in results.items():
+            task, key = self._planned.plan.tasks[at], self._keys[at]
+            if outcome.reason is None:
+                self.n_computed += 1
+                rows.append((key, task.kind, outcome.value, outcome.seconds))
+            else:
+                self._tell(task.model, outcome.reason)
+                rows.append((key, "failure", outcome.reason, 0.0))
+        self._store.put(rows)
 
-    def _fail(self, model: str, key: str, reason: str) -> None:
+    def _tell(self, model: str, reason: str) -> None:
         if (model, reason) not in self._told:
             self._told.add((model, reason))
             logger.info("%s failed: %s", model, reason)
-        self._failures[key] = reason
 
-    def _keep(self) -> None:
-        """Store what is known of the models, unless the file says so already."""
-        rows = []
-        for unit in self._planned.units:
-            label = unit.entry.label
-            opened = self._opened.get(label, Opened({}, {}, {}))
-            keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
-            failures = {
-                task.id: self._failures[key]
-                for task in unit.tasks.values()
-                if (key := keys.get(task.id, label)) in self._failures
-            }
-            value = {**opened._asdict(), "keys": keys, "failures": failures}
-            rows.append(Row(self._planned.model_keys[label], "model", value))
-        known = self._store.get(row.key for row in rows)
-        nothing = Row("", "", None)
-        self._store.put(row for row in rows if known.get(row.key, nothing).value != row.value)
+    def _about(self, unit: Unit) -> Row:
+        """Return the row of a model: what its results depend on, and their keys."""
+        label = unit.entry.label
+        opened = self._opened.get(label, Opened({}, {}, {}))
+        keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
+        value = {**opened._asdict(), "keys": keys, "failure": self._unopened.get(label)}
+        return self._planned.model_keys[label], "model", value, 0.0
 
 
 def _result(future: Future[Any]) -> tuple[Any, str | None]:

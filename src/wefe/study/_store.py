@@ -9,19 +9,19 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, TypeAlias
 
-from wefe.study._plan import digest
+from wefe.study._plan import Outcome, digest
 
 # 'wefe' in ASCII identifies these databases.
 _APPLICATION_ID = 0x77656665
-_LAYOUT = 3
+_LAYOUT = 4
 # Other runs lock the file only for one small transaction.
 _PATIENCE_S = 60
 _TABLE = """
 CREATE TABLE results (
     key TEXT PRIMARY KEY,    -- hash of what the result was computed from
-    kind TEXT NOT NULL,      -- of the task; 'model' and 'study' for what is known of these
+    kind TEXT NOT NULL,      -- of the task; 'failure', 'model' or 'study'
     value TEXT NOT NULL,     -- JSON
     seconds REAL NOT NULL,
     finished TEXT NOT NULL,  -- UTC, ISO 8601
@@ -31,15 +31,8 @@ CREATE TABLE results (
 """
 
 
-class Row(NamedTuple):
-    """A row of the results file; `value` is None if the row was modified after writing."""
-
-    key: str
-    kind: str
-    value: Any
-    seconds: float = 0.0
-    finished: str = ""
-    version: str = ""
+#: Key, kind, value and computing time.
+Row: TypeAlias = tuple[str, str, Any, float]
 
 
 class Store:
@@ -130,37 +123,43 @@ class Store:
         from wefe import __version__
 
         full = []
-        for row in rows:
-            text = json.dumps(row.value, ensure_ascii=False, allow_nan=False)
-            values = (row.key, row.kind, text, float(row.seconds), now(), __version__)
+        for key, kind, value, seconds in rows:
+            text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+            values = (key, kind, text, float(seconds), now(), __version__)
             full.append((*values, digest(*values)))
         with self._transaction():
             statement = "INSERT OR REPLACE INTO results VALUES (?, ?, ?, ?, ?, ?, ?)"
             self._db.executemany(statement, full)
 
-    def get(self, keys: Iterable[str]) -> dict[str, Row]:
-        """Return the existing rows by key."""
-        rows = {}
+    def get(self, keys: Iterable[str]) -> dict[str, Outcome]:
+        """Return the existing rows by key; a row that was changed counts as failed."""
+        changed = (
+            f"its result in {self.path} was changed after it was written. Run the study again to "
+            "recompute it"
+        )
+        outcomes = {}
         # One variable, because SQLite limits their number.
         which = "SELECT value FROM json_each(?)"
         found = self._db.execute(
             f"SELECT * FROM results WHERE key IN ({which})", [json.dumps(list(keys))]
         )
         for *values, proof in found:
+            key, kind, text, *when = values
             # A row is sound if it is as `put` wrote it.
-            is_sound = isinstance(values[2], str) and digest(*values) == proof
-            values[2] = json.loads(values[2]) if is_sound else None
-            rows[values[0]] = Row(*values)
-        return rows
+            if not isinstance(text, str) or digest(*values) != proof:
+                outcomes[key] = Outcome("failed", reason=changed)
+            elif kind == "failure":
+                outcomes[key] = Outcome("failed", reason=json.loads(text))
+            else:
+                outcomes[key] = Outcome("done", json.loads(text), None, key, *when)
+        return outcomes
 
-    def one(self, kind: str, key: str) -> Any:
+    def one(self, key: str) -> Any:
         """Return the value of a model or a study; None if it does not exist."""
-        row = self.get([key]).get(key)
-        if row is None:
-            return None
-        if row.value is None or row.kind != kind:
+        outcome = self.get([key]).get(key, Outcome())
+        if outcome.status == "failed":
             raise ValueError(f"{self.path} is damaged: a row was changed after it was written.")
-        return row.value
+        return outcome.value
 
     def studies(self) -> list[str]:
         keys = self._db.execute("SELECT key FROM results WHERE key BETWEEN 'study:' AND 'study;'")

@@ -25,7 +25,7 @@ from wefe._progress import progress_bar
 from wefe._visible import count
 from wefe.study._plan import Outcome, Plan
 from wefe.study._results import StudyResults
-from wefe.study._store import Row, Store, now, study_key
+from wefe.study._store import Store, now, study_key
 
 if TYPE_CHECKING:
     from wefe.study._declaration import Declaration
@@ -212,7 +212,7 @@ class Study:
         file = None if self.path is None else self.path.name
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
-            before = store.one("study", study_key(planned.plan.name)) or {"run": {}}
+            before = store.one(study_key(planned.plan.name)) or {"run": {}}
             other = before["run"].get("study_file")
             if other not in (None, file):
                 logger.warning(
@@ -438,7 +438,7 @@ def _compute(
 def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
     """Store the study itself, so that results can be read without the study file."""
     value = {"plan": planned.plan.to_dict(), "models": planned.model_keys, "run": run}
-    store.put([Row(study_key(planned.plan.name), "study", value)])
+    store.put([(study_key(planned.plan.name), "study", value, 0.0)])
 
 
 def _environment() -> dict[str, Any]:

@@ -30,7 +30,7 @@ from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import load, words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
-from wefe.study._plan import Task, digest
+from wefe.study._plan import Outcome, Task, digest
 from wefe.words import check_preprocessors, variants
 
 if TYPE_CHECKING:
@@ -140,14 +140,6 @@ class Opened(NamedTuple):
     info: dict[str, dict[str, Any]]
 
 
-class Result(NamedTuple):
-    """Value of a task, or the reason why it failed."""
-
-    value: dict[str, Any] | None
-    seconds: float = 0.0
-    reason: str | None = None
-
-
 def open_unit(unit: Unit) -> Opened:
     """Open the model of a unit and return what its results depend on."""
     with _one_thread():
@@ -159,10 +151,10 @@ def run_tasks(
     positions: Sequence[int],
     prints: Mapping[str, str],
     without: Mapping[str, Sequence[str]],
-) -> dict[int, Result]:
+) -> dict[int, Outcome]:
     """Run the first of some tasks, and as many of the others as time allows."""
     end = time.perf_counter() + CALL_SECONDS
-    results: dict[int, Result] = {}
+    results: dict[int, Outcome] = {}
     with _one_thread():
         opened = _model_of(unit)
         if opened.opened.prints != prints:
@@ -247,7 +239,7 @@ class OpenedUnit:
         model.name = label
         return Place(self, model, self.base, made)
 
-    def run(self, position: int) -> Result:
+    def run(self, position: int) -> Outcome:
         task = self.unit.tasks[position]
         start = time.perf_counter()
         try:
@@ -259,8 +251,8 @@ class OpenedUnit:
             json.dumps(value)
             self._check_files()
         except Exception as error:
-            return Result(None, reason=describe(error))
-        return Result(value, time.perf_counter() - start)
+            return Outcome("failed", reason=describe(error))
+        return Outcome("done", value, seconds=time.perf_counter() - start)
 
 
 def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
