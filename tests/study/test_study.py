@@ -13,6 +13,7 @@ from wefe import compare_models, load, measure, run_queries
 from wefe._same_words import on_same_words
 from wefe.datasets import load_criterion
 from wefe.debias import HardDebias
+from wefe.metrics._registry import as_metric
 from wefe.silhouette import bias_silhouette
 from wefe.study import Study, StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
@@ -98,6 +99,31 @@ def test_silhouettes_and_quality_are_tasks(folder):
     assert results.quality().shape == (2, 1)
     assert "Quality" in results.rankings()
     assert n_computed(declared(folder, random_state=3, **more)) == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "params"),
+    [
+        ("weat-es", {"return_effect_size": True}),
+        ("weat", {"return_effect_size": False}),
+        # Without unit vectors, these have no finite range.
+        ("rnd", {"normalize": True}),
+        ("ripa", {"normalize": True}),
+    ],
+)
+def test_silhouettes_of_a_study_are_those_of_the_metric_named(folder, name, params):
+    asked = {"metric": name, "query_set": "gender", "query": CAREER, "n_runs": 3}
+    results = run(declared(folder, "whole", silhouettes=[asked]))
+    metric, (whole,) = as_metric(name), opened(folder, "whole")
+    found = {
+        task.place["query"]: (task.place["metric"], each) for task, each in results.silhouettes()
+    }
+    for query in metric.subqueries(QUERIES[0]):
+        label, each = found.pop(query.query_name)
+        expected = bias_silhouette(metric, query, whole, n_runs=3, metric_params=params | FORMS)
+        assert each.to_json() == expected.to_json()
+        assert label == metric.scale(query, **params).label
+    assert not found
 
 
 def test_subqueries_of_one_name_have_intervals_and_warnings_of_their_own():

@@ -237,11 +237,13 @@ class SilhouetteEntry(Part):
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
         """Return the parameters for `bias_silhouette(metric_params=...)`."""
-        defaults: dict[str, Any] = {}
-        if self.metric == "weat-es":
-            defaults = {"return_effect_size": True}
+        metric = as_metric(self.metric)
+        # Scores of subsets can be compared with these; they take precedence over [lookup].
+        defaults = dict(metric.subset_params)
+        if self.metric == "weat":  # not 'weat-es'
+            defaults["return_effect_size"] = False
         elif self.metric == "rnsb":
-            defaults = as_metric("rnsb")._report_params(self.params, random_state, "two-sided")
+            defaults |= metric._report_params(self.params, random_state, "two-sided")
         return {**defaults, **self.params}
 
     def _parts(self, query: Query) -> list[Query]:
