@@ -6,7 +6,7 @@ import math
 import pandas as pd
 import pytest
 
-from wefe import load_test_model, replicate
+from wefe import WordEmbeddingModel, load_test_model, replicate
 from wefe.replication import list_replications
 from wefe.replication._replication import _printed, compared
 
@@ -109,3 +109,15 @@ def test_a_model_that_cannot_be_opened_is_named(tmp_path):
     assert "nowhere" in found.to_html()
     with pytest.raises(ValueError, match="table: FileNotFoundError"):
         replicate("weat", {"table": lost["table"]}, progress=False)
+
+
+def test_models_with_a_prefix_give_the_same_results(tmp_path):
+    model = load_test_model()
+    words = [f"/c/en/{word}" for word in model.vocab]
+    prefixed = WordEmbeddingModel.from_arrays(words, model.vectors)
+    # Of a text file, only the words asked for are read.
+    prefixed.save(tmp_path / "prefixed.txt", progress=False)
+    entry = {"source": str(tmp_path / "prefixed.txt"), "vocab_prefix": "/c/en/"}
+    found = replicate("rnsb", {"open": model, "prefixed": entry}, progress=False)
+    (table,) = found.tables.values()
+    assert table["prefixed"].tolist() == pytest.approx(table["open"].tolist(), abs=1e-6)

@@ -20,10 +20,10 @@ from wefe._checks import check_choice, found
 from wefe._files import atomic_file
 from wefe._visible import as_csv
 from wefe.datasets import load_query_set
-from wefe.models import WordEmbeddingModel, load, load_test_model
-from wefe.models._load import words_of
+from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.quality import load_benchmark
 from wefe.study import Study, StudyResults, study_file
+from wefe.study._schema import plain_name
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -59,20 +59,17 @@ class Run(NamedTuple):
     results: StudyResults
     printed: pd.DataFrame
     random_state: int
-    n_jobs: int | None
-    progress: bool
-    # Folder for results that are slow to compute.
-    folder: Path
 
-    def open_models(self, words: Iterable[str | Query] | None) -> dict[str, WordEmbeddingModel]:
-        """Open the models of the study that can be opened, with the words given.
+    def open_models(self, queries: Iterable[Query] | None) -> dict[str, WordEmbeddingModel]:
+        """Open the models of the study that can be opened, with the words of some queries.
 
         None stands for all words, and leaves out encoders.
         """
+        asked = None if queries is None else list(queries)
         return {
-            entry.label: _opened(entry, words)
+            entry.label: entry.open(asked)
             for entry in self.study.declaration.models
-            if self.results.models[entry.label] and (words is not None or not entry.is_encoder)
+            if self.results.models[entry.label] and (asked is not None or not entry.is_encoder)
         }
 
     def printed_in(self, table: str) -> pd.DataFrame:
@@ -264,8 +261,7 @@ def replicate(
                 "Check the paths and names in models."
             )
         printed = _printed(name)
-        run = Run(study, results, printed, random_state, n_jobs, progress, place)
-        made: Findings = module.findings(run)
+        made: Findings = module.findings(Run(study, results, printed, random_state))
         measured = dict.fromkeys(made.measured, np.nan) if others else made.measured
         comparison = compared(printed, measured, made.incomplete)
         notes += [*others, *made.notes]
@@ -279,13 +275,13 @@ def compared(
 ) -> pd.DataFrame:
     """Return printed and measured values with verdicts; a tolerance of 'x10' is a factor."""
     known = {
-        (item, score, _plain(model)): value for (item, score, model), value in measured.items()
+        (item, score, plain_name(model)): value for (item, score, model), value in measured.items()
     }
     given = {model for _, _, model in known}
-    lacking = {(item, _plain(model)) for item, model in incomplete}
+    lacking = {(item, plain_name(model)) for item, model in incomplete}
     rows = []
     for row in printed.to_dict("records"):
-        item, model = row["item"], _plain(row["model"])
+        item, model = row["item"], plain_name(row["model"])
         value = known.get((item, row["score"], model), np.nan)
         row |= {"value": value, "verdict": _verdict(value, row["printed"], row["tolerance"])}
         row["reason"] = _reason(row, model in given, (item, model) in lacking)
@@ -368,10 +364,6 @@ def _printed(name: str) -> pd.DataFrame:
         return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
 
 
-def _plain(name: str) -> str:
-    return "".join(letter for letter in name.lower() if letter.isalnum())
-
-
 def _packaged(dims: Sequence[int] = ()) -> dict[str, ModelLike]:
     """Return the packaged vectors, a shuffled control, and versions with fewer dimensions."""
     model = load_test_model()
@@ -438,12 +430,3 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
         )
     source = os.fspath(model)
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
-
-
-def _opened(entry: Any, words: Iterable[str | Query] | None) -> WordEmbeddingModel:
-    if entry.is_encoder:
-        from wefe.contextual import load_encoder
-
-        return load_encoder(entry.place, name=entry.label, **entry.load_options())
-    words = None if words is None else words_of(words)
-    return load(entry.place, entry.label, words=words, **entry.load_options())

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import chain
-
 import pandas as pd
 
 from wefe.datasets import Criterion, fetch_occupation_shares, load_weat
 from wefe.explore import correlate_with_statistic
+from wefe.query import Query
 from wefe.replication._replication import Findings, Run, beside_printed, found_in, why
 
 # The packaged lists have 18 names per set in test 4, and Bill in test 10. The paper leaves out four
@@ -39,8 +38,9 @@ def findings(run: Run) -> Findings:
     terms = load_weat()
     pairs = list(zip(terms["female_terms"], terms["male_terms"], strict=True))
     gender = Criterion("gender", pairs, class_names=("female", "male"))
+    words = Query([terms["female_terms"], terms["male_terms"]], [list(share.index)])
     wefat, notes = found_in(
-        run.open_models([*share.index, *chain(*pairs)]),
+        run.open_models([words]),
         lambda model: correlate_with_statistic(
             *(model, share, gender),
             measure="sc-weat",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
@@ -23,6 +23,7 @@ from wefe.datasets._queries import QUERY_SETS, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._parameters import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_names
+from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 from wefe.models.formats._registry import without_suffixes
 from wefe.query import Query
@@ -90,6 +91,17 @@ class _OpenedEntry(Part):
         """Return the options for opening the model, without location and name."""
         others = self.model_fields_set - {self.paths[0], "name"}
         return self.model_dump(include=others, exclude_none=True)
+
+    def open(
+        self, words: Iterable[str | Query] | None = None, n_threads: int | None = None
+    ) -> WordEmbeddingModel:
+        """Open the model; files that must be parsed are read only for `words`."""
+        options = {"name": self.label, "progress": False, **self.load_options()}
+        if self.is_encoder:
+            from wefe.contextual import load_encoder
+
+            return load_encoder(self.place, **options)
+        return load(self.place, words=words, n_jobs=n_threads, **options)
 
     def resolved(self, base: str | os.PathLike[str]) -> Any:
         """Return the entry with absolute paths for files beside the study file."""

@@ -27,7 +27,7 @@ from wefe._same_words import hiding, lacking
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.models._fingerprints import Fingerprints
-from wefe.models._load import load, words_of
+from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.study._plan import Outcome, Task, digest
@@ -200,17 +200,10 @@ def describe(error: BaseException) -> str:
 
 
 def open_base(unit: Unit) -> WordEmbeddingModel:
-    """Open the model of a unit; files that must be parsed are read only for needed words."""
-    entry = unit.entry
-    options = {"name": entry.label, "progress": False, **entry.load_options()}
-    if entry.is_encoder:
-        from wefe.contextual import load_encoder
-
-        encoder: WordEmbeddingModel = load_encoder(entry.place, **options)
-        return encoder
+    """Open the model of a unit with the words that its tasks need."""
     needed = _needed(unit).values()
     words = None if None in needed else frozenset().union(*filter(None, needed))
-    return load(entry.place, words=words, n_jobs=unit.n_threads, **options)
+    return unit.entry.open(words, unit.n_threads)
 
 
 class OpenedUnit:
