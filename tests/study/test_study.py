@@ -136,7 +136,12 @@ def test_subqueries_of_one_name_have_intervals_and_warnings_of_their_own():
         data = Study.example().declaration.canonical() | {"mitigations": []}
         data |= {"queries": [{"name": "g", "query": queries}], "metrics": [{"metric": "weat-es"}]}
         data |= {"intervals": {"n_bootstrap": 50}, "audit": {"scores": True}}
-        return run(Study(data), ":memory:").to_frame()
+        results = run(Study(data), ":memory:")
+        names = [task.place["query"] for task, _ in results.of_kind("score")]
+        assert len(set(names)) == len(names)
+        # Reports look up the queries of rows by these names.
+        assert results.to_frame()["query_name"].tolist() == names
+        return results.to_frame()
 
     alone, both = scored(first), scored(first, second)
     for name in ("score", "score_lower", "score_upper", "warnings"):

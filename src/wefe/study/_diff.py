@@ -15,8 +15,8 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
 from wefe._visible import html_table, visible
-from wefe.study._plan import Task, provenance
-from wefe.study._results import StudyResults
+from wefe.study._plan import Outcome, Task, provenance
+from wefe.study._results import StudyResults, silhouette_of
 
 if TYPE_CHECKING:
     from wefe.retrieval import RankingAudit
@@ -323,15 +323,16 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
         if task.kind in ("quality", "silhouette", "direction"):
             about: dict[Any, Any] = {"model_name": task.model, "identity": task.identity}
-            about |= provenance(outcome) | _described(task, outcome.value or {})
+            about |= provenance(outcome) | _described(task, outcome)
             rows.append(about)
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
     return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])
 
 
-def _described(task: Task, value: Mapping[str, Any]) -> dict[str, Any]:
+def _described(task: Task, outcome: Outcome) -> dict[str, Any]:
     """Return the columns that describe the result of a benchmark or an audit."""
     about: dict[str, Any]
+    value = outcome.value or {}
     if task.kind == "quality":
         about = {"table": "quality", "metric": task.place["benchmark"]}
         details = [value["n_used"]] if value else None
@@ -342,11 +343,9 @@ def _described(task: Task, value: Mapping[str, Any]) -> dict[str, Any]:
         about["metric"] = "variance of the first component"
         return about | {"score": next(iter(shares), None), "details": shares}
     about["metric"] = "robustness of the silhouette"
-    if value.get("silhouette") is None:
+    found = silhouette_of(task, outcome)
+    if isinstance(found, str):
         return about
-    from wefe.silhouette import Silhouette
-
-    found = Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": ""}))
     return about | {"score": found.robustness, "details": list(np.ravel(found.curves))}
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
+from wefe._visible import unique_labels
 from wefe.datasets import list_query_sets
 from wefe.metrics._registry import as_metric
 from wefe.query import Query, unique_queries
@@ -175,9 +176,12 @@ class Planner:
             paired = self._paired.get(part.name)
             unpaired = as_metric(entry.metric)._params_for_unpaired(entry.params, part.name, paired)
             params = {**self._lookup, **unpaired, **entry.run_params(declared.random_state)}
-            for query in unique_queries(fitting) + others:
+            asked = unique_queries(fitting) + others
+            # Subqueries of two queries may have the same name.
+            names = unique_labels([query.query_name for query in asked], "queries")
+            for query, name in zip(asked, names, strict=True):
                 identity = {**about, "query": self._known(query), "params": params}
-                place = {"metric": entry.label, "query_set": part.name, "query": query.query_name}
+                place = {"metric": entry.label, "query_set": part.name, "query": name}
                 yield "score", labels, place, identity
                 if has_intervals:
                     yield "interval", labels, place, {**identity, "bootstrap": drawn}

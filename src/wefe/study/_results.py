@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import math
 import sqlite3
@@ -19,7 +18,7 @@ import pandas as pd
 
 from wefe._answers import Answer
 from wefe._checks import check_known
-from wefe._visible import html_table, unique_labels
+from wefe._visible import html_table
 from wefe.aggregation import aggregated, heading_of
 from wefe.comparison import paired_test
 from wefe.metrics._base import Scale
@@ -158,6 +157,12 @@ class StudyResults:
         return results
 
     # Outcomes
+
+    @cached_property
+    def _by_place(self) -> dict[tuple[str, ...], Outcome]:
+        """Outcomes by kind, model and place of the task."""
+        pairs = zip(self.plan.tasks, self.outcomes, strict=True)
+        return {(task.kind, task.model, *task.place.values()): found for task, found in pairs}
 
     def of_kind(self, kind: Kind) -> list[tuple[Task, Outcome]]:
         """Return the tasks of one kind with their outcomes.
@@ -356,20 +361,15 @@ class StudyResults:
             'sets' (dicts with 'name', 'role', 'used', 'lost'), 'audit' (``QueryAudit.to_json``, or
             None) and 'not_audited' (the reason). None if not computed.
         """
-        for task, outcome in self.of_kind("words"):
-            if (task.model, *task.place.values()) == (model, query_set, query):
-                value = outcome.value
-                if value is None or value["audit"] is None:
-                    return value
-                return {**value, "audit": {**value["audit"], "model_name": model}}
-        return None
+        value = self._by_place.get(("words", model, query_set, query), Outcome()).value
+        if value is None or value["audit"] is None:
+            return value
+        return {**value, "audit": {**value["audit"], "model_name": model}}
 
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
         """Return a list of pairs (Task, Silhouette), of those that could be computed."""
-        from wefe.silhouette import Silhouette
-
-        found = self._values("silhouette", "silhouette")
-        return [(task, Silhouette.from_json(json.dumps(value))) for task, value in found]
+        found = [(pair[0], silhouette_of(*pair)) for pair in self.of_kind("silhouette")]
+        return [(task, each) for task, each in found if not isinstance(each, str)]
 
     def silhouette_study(
         self, unbiased: str | None = None, biased: str | None = None
@@ -410,7 +410,11 @@ class StudyResults:
 
         There is one for each model and criterion.
         """
-        return list(self._values("direction", "audit"))
+        return [
+            (task, {**outcome.value["audit"], "model_name": task.model})
+            for task, outcome in self.of_kind("direction")
+            if outcome.value is not None and outcome.value["audit"] is not None
+        ]
 
     def retrieval(self) -> list[tuple[Task, RankingAudit]]:
         """Return a list of pairs (Task, RankingAudit), of those that could be computed.
@@ -437,13 +441,6 @@ class StudyResults:
             for name, table in audit.tables().items():
                 found.setdefault(name, []).append(pd.DataFrame(place, table.index).join(table))
         return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
-
-    def _values(self, kind: Kind, key: str) -> Iterator[tuple[Task, dict[str, Any]]]:
-        """Yield the results of a kind with the model's name, which is not stored with them."""
-        for task, outcome in self.of_kind(kind):
-            value = (outcome.value or {}).get(key)
-            if value is not None:
-                yield task, {**value, "model_name": task.model}
 
     def quality(self) -> pd.DataFrame | None:
         """Return scores of the quality benchmarks; None if the study has no benchmarks.
@@ -594,25 +591,19 @@ class StudyResults:
     @cached_property
     def _tidy(self) -> pd.DataFrame:
         """The tidy table, with the identity of each task and the resamples of its interval."""
-        by_place: dict[tuple[str, ...], list[tuple[Task, Outcome]]] = {}
-        for task, outcome in self.of_kind("score"):
-            place = task.place["metric"], task.place["query_set"]
-            by_place.setdefault(place, []).append((task, outcome))
-        rows = []
-        for pairs in by_place.values():
-            # All models have the same queries.
-            names = [task.place["query"] for task, _ in pairs if task.model == pairs[0][0].model]
-            labels = itertools.cycle(unique_labels(names, "queries"))
-            rows += [self._row(*pair) | {"query_name": next(labels)} for pair in pairs]
+        rows = [self._row(*pair) for pair in self.of_kind("score")]
         tidy = tidy_frame(rows).join(pd.DataFrame(rows, columns=[*_OF_MODEL, *_OF_TASK]))
         columns = ["query_set", "model_name", *_OF_MODEL, *tidy.columns.drop(_OF_MODEL)]
-        return tidy[list(dict.fromkeys(columns))].astype({"seconds": float})
+        tidy = tidy[list(dict.fromkeys(columns))].astype({"seconds": float})
+        places = tidy.groupby(["metric", "query_set"], sort=False).ngroup()
+        return tidy.loc[places.sort_values(kind="stable").index].reset_index(drop=True)
 
     def _row(self, task: Task, outcome: Outcome) -> dict[str, Any]:
         """Return a score with its interval and the warnings of its audit, its scale and place."""
         scale, model = self._scale(task), self._models[task.model]
         row = Answer(math.nan, nan_reason=outcome.why)._asdict()
-        interval, warnings = (each.get(_question(task)) for each in self._beside.values())
+        place = task.model, *task.place.values()
+        interval, warnings = (self._by_place.get((k, *place)) for k in ("interval", "warnings"))
         if outcome.value is not None:
             row |= {"nan_reason": None, **outcome.value}
             if interval is not None:
@@ -624,6 +615,7 @@ class StudyResults:
             "model_name": task.model,
             "base_model": model.base,
             "mitigation": model.mitigation,
+            "query_name": task.place["query"],
             "metric": task.place["metric"],
             "query_set": task.place["query_set"],
             "n_queries": len(self._query_sets[task.place["query_set"]].queries),
@@ -632,14 +624,6 @@ class StudyResults:
             "scale_max": scale.value_range[1],
             **provenance(outcome),
             "identity": task.identity,
-        }
-
-    @cached_property
-    def _beside(self) -> dict[str, dict[tuple[str, ...], Outcome]]:
-        """Intervals and warnings of scores: kind -> model, place and query -> outcome."""
-        return {
-            kind: {_question(task): found for task, found in self.of_kind(kind)}
-            for kind in ("interval", "warnings")
         }
 
     def _part(self, metric: str, query_set: str) -> pd.DataFrame:
@@ -734,11 +718,6 @@ def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
     if value["nan_reason"] is not None:
         return str(value["nan_reason"])
     return Silhouette.from_json(json.dumps({**value["silhouette"], "model_name": task.model}))
-
-
-def _question(task: Task) -> tuple[str, ...]:
-    # Subqueries of two queries may have the same name.
-    return task.model, *task.place.values(), task.identity["query"]
 
 
 def _resampled(distances: str) -> np.ndarray:
