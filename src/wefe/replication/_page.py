@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import pandas as pd
@@ -15,35 +14,26 @@ from wefe.report._summarize import summarize
 from wefe.report._text import number
 
 if TYPE_CHECKING:
-    import plotly.graph_objects as go
-
-    from wefe.study import StudyResults
+    from wefe.replication._replication import Replication
 
 
-def replication_html(
-    results: StudyResults,
-    paper: Mapping[str, Any],
-    tables: Mapping[str, pd.DataFrame],
-    figures: Mapping[str, go.Figure],
-    comparison: pd.DataFrame,
-    notes: Sequence[str],
-) -> str:
+def replication_html(made: Replication) -> str:
     """Return the report as one HTML file."""
-    summary = summarize(results)
+    summary = summarize(made.results)
     own = [
         drawn(f"paper-{at}", figure, {"title": title})
-        for at, (title, figure) in enumerate(figures.items())
+        for at, (title, figure) in enumerate(made.figures.items())
     ]
-    compared = comparison.drop(columns="tolerance").set_index("table")
+    compared = made.comparison.drop(columns="tolerance").set_index("table")
     shown = {
-        **{key: paper[key] for key in ("title", "reference")},
-        "notes": notes,
-        "verdicts": comparison["verdict"].value_counts(sort=False).to_dict(),
-        "tables": [_table(*pair) for pair in tables.items()],
+        **{key: made.paper[key] for key in ("title", "reference")},
+        "notes": [*made.notes],
+        "verdicts": made.verdicts(),
+        "tables": [_table(*pair) for pair in made.tables.items()],
         "compared": _table("Printed values and those measured here", compared),
         "figures": [each.id for each in own],
     }
-    drawings = study_figures(results, summary) | {each.id: each for each in own}
+    drawings = study_figures(made.results, summary) | {each.id: each for each in own}
     page = summary | {"figures": drawings, "paper": visible_data(shown, "\n")}
     return html_page("replication.html.jinja", **page)
 

@@ -125,8 +125,7 @@ class Replication:
         """
         from wefe.replication._page import replication_html
 
-        parts = {name: value for name, value in vars(self).items() if name != "name"}
-        return replication_html(**parts)
+        return replication_html(self)
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write the report and all tables to a folder.
