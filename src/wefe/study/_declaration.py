@@ -14,6 +14,7 @@ import pydantic
 from pydantic import Field, field_validator, model_validator
 
 from wefe._checks import check_choice
+from wefe.metrics._registry import as_metric
 from wefe.study._entries import (
     AggregationEntry,
     EncoderEntry,
@@ -387,7 +388,7 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
         if asked:
             yield where, f"all models are encoders, {why}"
     for i, metric in enumerate(study.metrics):
-        if metric.metric_class.encodes_texts and tables:
+        if as_metric(metric.metric).encodes_texts and tables:
             yield (
                 ("metrics", i, "metric"),
                 f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors. "

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
 from pydantic import (
     AfterValidator,
@@ -43,9 +43,6 @@ from wefe.study._schema import (
     source_file,
 )
 from wefe.words import check_preprocessors
-
-if TYPE_CHECKING:
-    from wefe.metrics import BaseMetric
 
 _TO_FILL_IN = "FILL IN"
 
@@ -369,35 +366,40 @@ def metric_name(value: str) -> str:
 MetricName: TypeAlias = Annotated[str, AfterValidator(metric_name)]
 
 
-class MetricEntry(Part):
+class MetricPart(Part):
     """A metric with its parameters."""
 
     #: Name of a metric; weat-es is the effect size of weat, seat and ceat are for encoders.
     metric: MetricName
-    #: Name in tables and plots; default: the name of the score, such as 'WEAT-ES'.
-    label: Name = ""
     #: Its parameters, as in run_query.
     params: dict[str, Any] = Field(default={})
+
+    @model_validator(mode="after")
+    def _params_fit(self) -> MetricPart:
+        check_metric_params(self.metric, self.params)
+        return self
+
+
+class MetricEntry(MetricPart):
+    """A metric to measure."""
+
+    #: Name in tables and plots; default: the name of the score, such as 'WEAT-ES'.
+    label: Name = ""
     #: Names of the query sets to measure; default: all.
     queries: list[str] | None = Field(default=None, min_length=1)
     #: For ceat: a text file with one sentence per line.
     contexts: str | None = Field(default=None, min_length=1)
 
     @model_validator(mode="after")
-    def _params_fit(self) -> MetricEntry:
-        check_metric_params(self.metric, self.params)
+    def _is_complete(self) -> MetricEntry:
         if self.metric == "ceat" and self.contexts is None:
             refuse([(("contexts",), "missing. ceat needs a file with one sentence per line")])
         if self.metric != "ceat" and self.contexts is not None:
             refuse([(("contexts",), f"is for ceat, and this is {self.metric}")])
         if not self.label:
-            label = self.metric_class().scale(None, **self.run_params()).label
+            label = as_metric(self.metric).scale(None, **self.run_params()).label
             object.__setattr__(self, "label", label)
         return self
-
-    @property
-    def metric_class(self) -> type[BaseMetric]:
-        return metric_names()[self.metric]
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
         """Return the parameters for `run_query`, including those that a study sets."""

@@ -20,7 +20,7 @@ from wefe import datasets
 from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
-from wefe.study._entries import MetricName, check_metric_params
+from wefe.study._entries import MetricPart
 from wefe.study._schema import (
     Name,
     Part,
@@ -193,11 +193,9 @@ class MitigationEntry(Part):
         return list(criterion.specific_words if self.ignore == "specific" else self.ignore or ())
 
 
-class SilhouetteEntry(Part):
+class SilhouetteEntry(MetricPart):
     """A silhouette: how a score depends on which words of its lists are available."""
 
-    #: A metric, as in [[metrics]].
-    metric: MetricName
     #: Name of a query set of this study.
     query_set: str
     #: Name of a query, or of a subquery; default: every query.
@@ -220,8 +218,6 @@ class SilhouetteEntry(Part):
     #: Smallest and largest score, and the score without bias; default: those of the metric.
     value_range: list[float] | None = None
     no_bias_value: float | None = None
-    #: Parameters of the metric.
-    params: dict[str, Any] = Field(default={})
 
     @field_validator("metric")
     @classmethod
@@ -229,11 +225,6 @@ class SilhouetteEntry(Part):
         if name == "ceat":
             raise ValueError("ceat has no silhouette; use seat or a metric of words")
         return name
-
-    @model_validator(mode="after")
-    def _params_fit(self) -> SilhouetteEntry:
-        check_metric_params(self.metric, self.params)
-        return self
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
         """Return the parameters for `bias_silhouette(metric_params=...)`."""

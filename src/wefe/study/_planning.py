@@ -120,7 +120,7 @@ class Planner:
             yield PlannedQuerySet(entry.label, tuple(queries), weight, tuple(left_out))
 
     def _planned_metric(self, entry: MetricEntry) -> PlannedMetric:
-        instance = entry.metric_class()
+        instance = as_metric(entry.metric)
         params = {**self._lookup, **entry.run_params(self._declaration.random_state)}
         names = tuple(part.name for part in self._query_sets_of(entry))
         scale = instance.scale(None, **params)
@@ -159,28 +159,38 @@ class Planner:
         self._queries.setdefault(key, query)
         return key
 
+    def _about(self, entry: MetricEntry | SilhouetteEntry, query_set: str) -> dict[str, Any]:
+        """Return the identity of the scores of a metric in a query set, without the query."""
+        # A metric of word pairs needs target sets whose i-th words are pairs.
+        paired = self._paired.get(query_set)
+        unpaired = as_metric(entry.metric)._params_for_unpaired(entry.params, query_set, paired)
+        params = entry.run_params(self._declaration.random_state)
+        return {
+            # The effect size is a parameter of WEAT.
+            "metric": entry.metric.removesuffix("-es"),
+            "params": {**self._lookup, **unpaired, **params},
+            **self._forms,
+        }
+
     def _scores(self, entry: MetricEntry, labels: list[str]) -> Iterator[_Asked]:
-        metric, declared = entry.metric_class(), self._declaration
-        about = {"metric": _registered(entry.metric), **self._forms}
+        metric, declared = as_metric(entry.metric), self._declaration
+        contexts = {}
         path = entry.contexts_path(self._base)
         if path is not None:
-            about["contexts"] = _content(path)
-            self._texts[about["contexts"]] = path
+            contexts["contexts"] = _content(path)
+            self._texts[contexts["contexts"]] = path
         drawn = [*declared.intervals.model_dump().values(), declared.random_state]
         has_intervals = declared.intervals.n_bootstrap and not metric.encodes_texts
         for part in self._query_sets_of(entry):
             # As in run_queries, queries without a score keep their column, as NaN.
             fitting = [sub for query in part.queries for sub in metric.subqueries(query)]
             others = [query for query in part.queries if not metric.subqueries(query)]
-            # A metric of word pairs needs target sets whose i-th words are pairs.
-            paired = self._paired.get(part.name)
-            unpaired = as_metric(entry.metric)._params_for_unpaired(entry.params, part.name, paired)
-            params = {**self._lookup, **unpaired, **entry.run_params(declared.random_state)}
+            about = self._about(entry, part.name) | contexts
             asked = unique_queries(fitting) + others
             # Subqueries of two queries may have the same name.
             names = unique_labels([query.query_name for query in asked], "queries")
             for query, name in zip(asked, names, strict=True):
-                identity = {**about, "query": self._known(query), "params": params}
+                identity = {**about, "query": self._known(query)}
                 place = {"metric": entry.label, "query_set": part.name, "query": name}
                 yield "score", labels, place, identity
                 if has_intervals:
@@ -209,23 +219,15 @@ class Planner:
         from wefe.silhouette._silhouette import scale_with  # for those that ask for silhouettes
 
         part = next(part for part in self._query_sets if part.name == entry.query_set)
-        seed = self._declaration.random_state
         own = ("vary", "n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
         options = entry.model_dump(include={*own})
-        metric = as_metric(entry.metric)
-        scale = metric.scale(None, **entry.run_params())
+        options["random_state"] = self._declaration.random_state
+        scale = as_metric(entry.metric).scale(None, **entry.run_params())
         with blaming("silhouettes", entry.metric, "value_range"):
             scale_with(scale, entry.value_range, entry.no_bias_value)
-        paired = self._paired.get(part.name)
-        unpaired = metric._params_for_unpaired(entry.params, part.name, paired)
+        about = self._about(entry, part.name) | {"options": options}
         for query in entry.pick(part.queries):
-            identity = {
-                "metric": _registered(entry.metric),
-                "query": self._known(query),
-                "params": {**self._lookup, **unpaired, **entry.run_params(seed)},
-                "options": {**options, "random_state": seed},
-                **self._forms,
-            }
+            identity = {**about, "query": self._known(query)}
             place = {"metric": scale.label, "query_set": part.name, "query": query.query_name}
             yield "silhouette", labels, {**place, "vary": entry.vary}, identity
 
@@ -256,11 +258,6 @@ def _check_places(tasks: Sequence[Task]) -> None:
 def settings_of(declaration: Declaration) -> dict[str, Any]:
     """Return a declaration as plain data, as stored in results files."""
     return {**declaration.canonical(), "limits": declaration.limits.model_dump(mode="json")}
-
-
-def _registered(metric: str) -> str:
-    """Return the name of the metric class: the effect size is a parameter of WEAT."""
-    return metric.removesuffix("-es")
 
 
 def _content(path: Path) -> str:
