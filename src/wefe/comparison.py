@@ -15,8 +15,7 @@ from wefe._evaluation import Evaluation
 from wefe._same_words import on_same_words
 from wefe._wordset import FractionalWeightsError, Vectors, Weights
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import BaseMetric
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_queries
 from wefe.running import _check_params, generate_subqueries_from_queries_list
@@ -72,7 +71,7 @@ class ModelComparison:
 
 
 def compare_models(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     queries: Sequence[Query],
     one: WordEmbeddingModel,
     other: WordEmbeddingModel,

@@ -23,7 +23,7 @@ from wefe.aggregation import (
     matrix_of,
 )
 from wefe.metrics._base import BaseMetric, Scale
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries, check_query, unique_queries
 
@@ -54,7 +54,7 @@ COLUMNS = [
 
 
 def measure(
-    metrics: type[BaseMetric] | BaseMetric | str | Sequence[type[BaseMetric] | BaseMetric | str],
+    metrics: MetricLike | Sequence[MetricLike],
     queries: Sequence[Query] | Mapping[str, Sequence[Query]],
     models: Sequence[WordEmbeddingModel],
     queries_set_name: str = "Unnamed queries set",
@@ -141,8 +141,7 @@ def measure(
     >>> scores[["metric", "score", "no_bias_value", "words_used"]].round(2).values.tolist()
     [['WEAT-ES', 1.04, 0.0, 32], ['MAC', 0.97, 1.0, 32]]
     """
-    one = isinstance(metrics, str | type | BaseMetric)
-    instances = list(map(as_metric, [metrics] if one else check_sequence("metrics", metrics)))
+    instances = as_metrics(metrics)
     name = check_text("queries_set_name", queries_set_name)
     sets = queries if isinstance(queries, Mapping) else {name: queries}
     if not instances or not sets:
@@ -195,7 +194,7 @@ def measure(
 
 
 def run_queries(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     queries: Sequence[Query],
     models: Sequence[WordEmbeddingModel],
     queries_set_name: str = "Unnamed queries set",
@@ -305,7 +304,7 @@ def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
 
 
 def generate_subqueries_from_queries_list(
-    metric: type[BaseMetric] | BaseMetric | str, queries: Sequence[Query]
+    metric: MetricLike, queries: Sequence[Query]
 ) -> list[Query]:
     """Return Q_F: the queries that fit the template of a metric, and subqueries of larger ones.
 

@@ -71,6 +71,8 @@ CALLS = [
     (f"audit {DEMO} --criterion gender --format csv", "use it with --queries only"),
     ("audit --requirements --out x.html", "nothing to draw"),
     (f"audit {DEMO} --queries one.json", "needs a query with two"),
+    (f"{MEASURE} --metric wet", "Did you mean 'weat'?"),
+    (f"{SILHOUETTE} --metric seat", "seat measures encoders only"),
     (f"{SILHOUETTE} --n-jobs 0", "--n-jobs must be a number of workers"),
     (f"{SILHOUETTE} --model a=demo --model a=small.txt", "number 2 is also called 'a'"),
     (f"{RETRIEVAL} --names empty.txt", "--names: empty.txt cannot be read"),

@@ -99,7 +99,7 @@ def test_results_go_beside_the_study_file(tmp_path):
              "metrics": [{"metric": "weat"}, {"metric": "rnd", "queries": ["gender"]}]},
             "key 'queries', number 2, key 'weight': is 0 for every query set of RND",
         ),
-        ({"metrics": [{"metric": "wet"}]}, "key 'metric': 'wet' is no metric. Did you mean 'weat'"),
+        ({"metrics": [{"metric": "wet"}]}, "got str 'wet'. Did you mean 'weat'"),
         (
             {"metrics": [{"metric": "rnd", "params": {"distanc": "cos"}}]},
             "key 'params', key 'distanc': unknown to rnd. Did you mean 'distance'?",
@@ -114,6 +114,10 @@ def test_results_go_beside_the_study_file(tmp_path):
         ({"explore": {"criteria": ["gender"], "words": ["a", " b"]}}, "number 2: ' b' has blanks"),
         ({"models": [ENCODER], "explore": {"criteria": ["gender"]}}, "all models are encoders"),
         ({"silhouettes": [{"metric": "ceat", "query_set": "gender"}]}, "ceat has no silhouette"),
+        (
+            {"silhouettes": [{"metric": "seat", "query_set": "gender"}]},
+            "key 'silhouettes', number 1, key 'metric': seat measures encoders only, and 'demo'",
+        ),
         ({"limits": {"max": {"weat": -1}}}, "key 'max', key 'weat': must be greater than or equal"),
         ({"results": ":memory:"}, "key 'results': must be a file"),
         # What must fit together.

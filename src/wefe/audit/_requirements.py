@@ -25,7 +25,7 @@ from wefe.audit._theorems import (
     theorems_of,
 )
 from wefe.metrics._base import BaseMetric, check_declared
-from wefe.metrics._registry import as_metric, list_metrics
+from wefe.metrics._registry import MetricLike, as_metric, list_metrics
 
 _SIGNS = {True: "✓", False: "x", None: "?"}
 _WORDS = {True: "yes", False: "no", None: "open"}
@@ -133,7 +133,7 @@ class Requirements(Facts, Design):
 
 
 def check_requirements(
-    metric: BaseMetric | type[BaseMetric] | str,
+    metric: MetricLike,
     *,
     metric_params: Mapping[str, Any] | None = None,
     n_groups: int | None = None,

@@ -12,7 +12,7 @@ from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import Lookup, UnanswerableError, without_log
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._projection import RIPA, DirectBias
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.metrics._weat import WEAT
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -22,7 +22,7 @@ _OF_PAIRS = {"few-sets", "lost-sets", "identical-members", "repeated-sets", "out
 
 
 def score_warnings(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     query: Query,
     model: WordEmbeddingModel,
     **params: Any,

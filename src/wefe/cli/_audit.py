@@ -297,7 +297,7 @@ def silhouette(
     format
         Format of the printed table of silhouettes.
     """
-    metrics = opt.check_metrics(metric, of_texts=False)
+    metrics = opt.known_metrics(metric)
     given = opt.parse_params(param, [*metrics, *(_WEAT if {*metrics} & {*_WEAT} else ())])
     params: dict[str, dict[str, Any]] = {}
     for name in metrics + list(given):

@@ -140,7 +140,7 @@ def measure(
         "compare": (len(models.model + models.encoder) == 2, "two models"),
     }
     opt.check_used(measure, locals(), uses)
-    names = opt.check_metrics(metric)
+    names = opt.known_metrics(metric)
     params = opt.parse_params(param, names)
     opt.check_outputs(figures, bibtex)
     # CSV has no p-values of single words.

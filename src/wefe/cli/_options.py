@@ -79,12 +79,11 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 from typer.core import TyperCommand
 
-from wefe._checks import check_choice
 from wefe._files import check_writable
 from wefe.contextual import load_encoder
 from wefe.datasets._opened import OpenedQueries, open_query_set
 from wefe.datasets._queries import QUERY_SETS
-from wefe.metrics._registry import get_metric, metric_names
+from wefe.metrics._registry import metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.query import Query
 from wefe.study import StudyResults
@@ -323,19 +322,9 @@ def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict
     return params
 
 
-def check_metrics(names: Sequence[str], of_texts: bool = True) -> list[str]:
+def known_metrics(names: Sequence[str]) -> list[str]:
     """Return metric names as the help lists them; reject typos before any work."""
-    known = {name: m for name, m in metric_names().items() if of_texts or not m.encodes_texts}
-    listed = {metric: name for name, metric in reversed(known.items()) if name != "weat-es"}
-
-    def checked(name: str) -> str:
-        if name.lower() not in known:
-            # Names of classes and of papers, as in Python.
-            with suppress(ValueError, KeyError):
-                return listed[get_metric(name)]
-        return check_choice("--metric", name.lower(), sorted(known))
-
-    return list(dict.fromkeys(map(checked, names)))
+    return list(dict.fromkeys(map(metric_name, names)))
 
 
 def check_outputs(figures: Path | None, file: Path | None = None) -> None:

@@ -15,7 +15,7 @@ from wefe._plain import Facts
 from wefe._visible import count, draw, unique_labels
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, within
 from wefe.contextual._model import ContextualModel, check_encoder, check_layer
-from wefe.metrics._base import BaseMetric
+from wefe.metrics._registry import MetricLike
 from wefe.models._word_embedding_model import check_models
 from wefe.query import Query, check_queries, unique_queries
 from wefe.running import measure
@@ -73,7 +73,7 @@ class LayerScores(Facts):
 
 
 def layer_scores(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     queries: Query | Sequence[Query],
     models: ContextualModel | Sequence[ContextualModel],
     layers: Sequence[int] | None = None,

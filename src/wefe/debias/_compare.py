@@ -37,7 +37,7 @@ from wefe.debias._evidence import (
 )
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 
@@ -56,7 +56,6 @@ COLUMNS = [*Row._fields[:6], "change", *Row._fields[6:9], "better", "best_value"
 After: TypeAlias = (
     WordEmbeddingModel | Sequence[WordEmbeddingModel] | Mapping[str, WordEmbeddingModel]
 )
-AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,7 +123,7 @@ def compare(
     before: WordEmbeddingModel,
     after: After,
     queries: Sequence[Query],
-    metrics: Sequence[AnyMetric] | None = None,
+    metrics: Sequence[MetricLike] | None = None,
     *,
     quality: Literal["auto"] | Sequence[str | os.PathLike[str]] | None = "auto",
     criterion: Criterion | str | None = None,

@@ -15,8 +15,7 @@ from wefe._visible import visible
 from wefe.contextual import load_encoder
 from wefe.contextual._load import is_encoder_object
 from wefe.datasets._opened import OpenedQueries, open_query_set
-from wefe.metrics import BaseMetric
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models import WordEmbeddingModel, load
 from wefe.query import Query, check_queries
 from wefe.running import measure
@@ -30,7 +29,7 @@ def assert_bias(
     model: Any,
     queries: str | os.PathLike[str] | Query | Sequence[Query],
     *,
-    metric: type[BaseMetric] | BaseMetric | str = "weat-es",
+    metric: MetricLike = "weat-es",
     max: float | None = None,  # noqa: A002 - as in `wefe check --max`
     p_value: float | None = None,
     offline: bool = False,

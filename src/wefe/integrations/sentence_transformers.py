@@ -12,13 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from wefe._checks import check_bool, check_sequence, import_library
+from wefe._checks import check_bool, import_library
 from wefe._visible import as_csv
 from wefe.aggregation import aggregate
 from wefe.contextual import load_encoder
 from wefe.datasets import load_query_set
-from wefe.metrics import BaseMetric
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.query import Query, check_queries
 from wefe.running import adjust_p_values, measure
 
@@ -74,10 +73,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
     def __init__(
         self,
         queries: str | Sequence[Query] | Mapping[str, Sequence[Query]],
-        metrics: type[BaseMetric]
-        | BaseMetric
-        | str
-        | Sequence[type[BaseMetric] | BaseMetric | str] = "weat-es",
+        metrics: MetricLike | Sequence[MetricLike] = "weat-es",
         name: str = "",
         *,
         metric_params: Mapping[str, Any] | None = None,
@@ -88,9 +84,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
             queries = {queries: load_query_set(queries, offline=True, several_words=True)}
         sets = queries if isinstance(queries, Mapping) else {"queries": queries}
         self._sets = {key: check_queries(each) for key, each in sets.items()}
-        one = isinstance(metrics, str | type | BaseMetric)
-        every = [metrics] if one else check_sequence("metrics", metrics)
-        self._metrics = [as_metric(metric) for metric in every]
+        self._metrics = as_metrics(metrics)
         self._params = dict(metric_params or {})
         self.name, self.write_csv = name, check_bool("write_csv", write_csv)
         self.greater_is_better = False

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import functools
 import sys
+from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice, check_sequence, found
 from wefe.metrics._base import BaseMetric, check_declared
 
 _OF_ENCODERS = ("seat", "ceat")
@@ -16,6 +17,8 @@ _ALSO_CALLED = {"weates": "weat", "wefat": "scweat"}
 _registry: dict[str, type[BaseMetric]] = {}
 
 MetricClass = TypeVar("MetricClass", bound=type[BaseMetric])
+#: A metric class, an instance, or the name of a metric.
+MetricLike: TypeAlias = type[BaseMetric] | BaseMetric | str
 
 
 def register(metric: MetricClass) -> MetricClass:
@@ -124,6 +127,14 @@ def metric_names() -> dict[str, type[BaseMetric]]:
     return names | {name: get_metric(name) for name in ("weat-es", "seat", "ceat")}
 
 
+def metric_name(text: str) -> str:
+    """Return the name of a metric in :func:`metric_names` for any name by which it is found."""
+    if _plain(text) == "weates":
+        return "weat-es"
+    kind = get_metric(text)
+    return next(name for name, each in metric_names().items() if each is kind)
+
+
 def as_metric(metric: object) -> BaseMetric:
     if isinstance(metric, str):
         kind = get_metric(metric)
@@ -135,6 +146,15 @@ def as_metric(metric: object) -> BaseMetric:
     if isinstance(metric, type) and issubclass(metric, BaseMetric):
         return metric()
     raise TypeError(f"metric must be a metric class such as WEAT; got {found(metric)}.")
+
+
+def as_metrics(
+    metrics: MetricLike | Sequence[MetricLike],
+    as_one: Callable[[MetricLike], BaseMetric] = as_metric,
+) -> list[BaseMetric]:
+    """Return instances of one metric, or of several."""
+    one = isinstance(metrics, str | type | BaseMetric)
+    return list(map(as_one, [metrics] if one else check_sequence("metrics", metrics)))
 
 
 def _plain(name: str) -> str:

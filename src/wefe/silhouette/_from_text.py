@@ -31,9 +31,9 @@ from wefe._checks import (
 )
 from wefe._evaluation import call_all
 from wefe._progress import progress_bar
+from wefe.metrics._registry import MetricLike
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
-from wefe.silhouette._reference import AnyMetric
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -199,7 +199,7 @@ def train_reference_models(
 
 
 def score_reference_models(
-    metrics: AnyMetric | Sequence[AnyMetric],
+    metrics: MetricLike | Sequence[MetricLike],
     queries: Sequence[Query],
     models: Mapping[str, WordEmbeddingModel],
     table: pd.DataFrame,

@@ -20,9 +20,8 @@ from wefe._bootstrap import (
 from wefe._evaluation import Evaluation, call_all
 from wefe._progress import progress_bar
 from wefe._wordset import Weights
-from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
@@ -30,7 +29,7 @@ __all__ = ["BootstrapInterval", "bootstrap_interval", "word_influence"]
 
 
 def word_influence(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     query: Query,
     model: WordEmbeddingModel,
     metric_params: Mapping[str, Any] | None = None,
@@ -94,7 +93,7 @@ def word_influence(
 
 
 def bootstrap_interval(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     query: Query,
     model: WordEmbeddingModel,
     n_bootstrap: int = 1000,

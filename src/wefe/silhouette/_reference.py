@@ -6,7 +6,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,12 +27,10 @@ from wefe._progress import noted
 from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
 from wefe.running import measure
-
-AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 
 # What a unit vector is made of. Cosines, unless it says otherwise; chosen so that norms, cosines
 # and neighbours are as in word2vec's Google News vectors.
@@ -300,7 +298,7 @@ class _Reference:
 
 
 def dial_response(
-    metrics: AnyMetric | Sequence[AnyMetric],
+    metrics: MetricLike | Sequence[MetricLike],
     query: Query,
     biases: Sequence[float] | npt.NDArray[np.floating[Any]] = _DIAL,
     n_seeds: int = 5,
@@ -357,8 +355,7 @@ def dial_response(
     WEAT  0.00  0.64               1.0
     MAC   0.06  0.06               NaN
     """
-    single = isinstance(metrics, str | type | BaseMetric)
-    asked = list(map(_steady, [metrics] if single else check_sequence("metrics", metrics)))
+    asked = as_metrics(metrics, _steady)
     if not asked:
         raise ValueError("metrics is empty; pass at least one metric.")
     dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
@@ -403,7 +400,7 @@ def _models(
     return [reference.model(b, f"bias {b:g} ({seed})", fillers=fillers) for b in dial]
 
 
-def _steady(metric: AnyMetric) -> BaseMetric:
+def _steady(metric: MetricLike) -> BaseMetric:
     """Return a metric; RNSB without its random hold-out, unless it is an instance."""
     instance = as_metric(metric)
     if instance is not metric and "holdout" in instance.subset_params:

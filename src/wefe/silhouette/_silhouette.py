@@ -33,7 +33,7 @@ from wefe._visible import draw
 from wefe._wordset import Nested, Ones, Weights
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
@@ -337,7 +337,7 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
 
 
 def bias_silhouette(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     query: Query,
     model: WordEmbeddingModel,
     *args: Any,
@@ -373,7 +373,7 @@ def bias_silhouette(
 
 
 def bias_silhouettes(
-    metric: type[BaseMetric] | BaseMetric | str,
+    metric: MetricLike,
     query: Query,
     models: Sequence[WordEmbeddingModel],
     vary: Vary = "targets",

@@ -28,7 +28,7 @@ from wefe._progress import noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import draw
 from wefe.metrics._base import BaseMetric, has_own_run_query
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.silhouette._silhouette import (
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-AnyMetric: TypeAlias = type[BaseMetric] | BaseMetric | str
 Queries: TypeAlias = Mapping[str, Query] | Sequence[Query] | Query
 Models: TypeAlias = (
     Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel] | WordEmbeddingModel
@@ -270,7 +269,7 @@ def tabulated(
 
 
 def silhouette_study(
-    metrics: Sequence[AnyMetric] | AnyMetric,
+    metrics: MetricLike | Sequence[MetricLike],
     queries: Queries,
     models: Models,
     *,
@@ -390,10 +389,9 @@ def silhouette_study(
     return tabulated(found, references, notes)
 
 
-def _checked_metrics(metrics: object, metric_params: object, scales: object) -> dict[str, Task]:
+def _checked_metrics(metrics: Any, metric_params: object, scales: object) -> dict[str, Task]:
     """Return `bias_silhouettes` of each metric with its own options, by label."""
-    single = isinstance(metrics, str | BaseMetric | type)
-    instances = list(map(as_metric, [metrics] if single else check_sequence("metrics", metrics)))
+    instances = as_metrics(metrics)
     params = _by_metric("metric_params", metric_params, instances)
     ranges = _by_metric("scales", scales, instances)
     checked: dict[str, Task] = {}

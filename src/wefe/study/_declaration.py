@@ -14,7 +14,7 @@ import pydantic
 from pydantic import Field, field_validator, model_validator
 
 from wefe._checks import check_choice
-from wefe.metrics._registry import as_metric
+from wefe.metrics._registry import get_metric
 from wefe.study._entries import (
     AggregationEntry,
     EncoderEntry,
@@ -387,10 +387,14 @@ def _for_encoders(study: Declaration) -> Iterator[Problem]:
     for asked, where, why in of_tables if not tables else ():
         if asked:
             yield where, f"all models are encoders, {why}"
-    for i, metric in enumerate(study.metrics):
-        if as_metric(metric.metric).encodes_texts and tables:
-            yield (
-                ("metrics", i, "metric"),
-                f"{metric.metric} measures encoders only, and {tables[0]!r} is a table of vectors. "
-                "Measure encoders separately",
-            )
+    for table in ("metrics", "silhouettes"):
+        for i, entry in enumerate(getattr(study, table)):
+            of_entry = [
+                name for name in tables if name in (getattr(entry, "models", None) or tables)
+            ]
+            if of_entry and get_metric(entry.metric).encodes_texts:
+                yield (
+                    (table, i, "metric"),
+                    f"{entry.metric} measures encoders only, and {of_entry[0]!r} is a table of "
+                    "vectors. Measure encoders separately",
+                )

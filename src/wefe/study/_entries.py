@@ -22,7 +22,7 @@ from wefe.datasets._opened import open_query_set
 from wefe.datasets._queries import QUERY_SETS, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._parameters import plain_hints_of
-from wefe.metrics._registry import as_metric, metric_names
+from wefe.metrics._registry import as_metric, metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
 from wefe.models.formats._registry import without_suffixes
@@ -35,9 +35,7 @@ from wefe.study._schema import (
     check_name,
     check_params,
     existing_file,
-    no_such,
     one_of,
-    plain_name,
     refuse,
     repeated,
     source_file,
@@ -351,15 +349,6 @@ class QuerySetEntry(Part):
             _check_titles(opened.queries)
         why = f"its words need a download ({opened.why})"
         return opened.queries, dict.fromkeys(opened.left_out, why)
-
-
-def metric_name(value: str) -> str:
-    """Return the registered name of a metric, ignoring case and punctuation."""
-    known, plain = metric_names(), plain_name(value)
-    for name, kind in known.items():
-        if plain in (plain_name(name), plain_name(kind.__name__)):
-            return name
-    raise ValueError(no_such(value, list(known), "no metric"))
 
 
 #: The name of a metric; case and punctuation do not matter.
