@@ -12,8 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
-from wefe._plain import records
-from wefe._visible import as_csv, visible
+from wefe._visible import as_csv, records, visible
 from wefe.results import OPPOSITE
 
 logger = logging.getLogger(__name__)

@@ -15,8 +15,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_choice, check_sequence, check_word_set, listed
-from wefe._plain import Facts, plain
-from wefe._visible import draw, unique_labels
+from wefe._visible import Facts, draw, plain, unique_labels
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._projection import centred_rows, principal_components

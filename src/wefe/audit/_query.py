@@ -13,8 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_share
-from wefe._plain import Facts
-from wefe._visible import draw
+from wefe._visible import Facts, draw
 from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import UnanswerableError, embed_query
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit

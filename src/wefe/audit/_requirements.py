@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_bool, check_positive_int
-from wefe._plain import Facts
+from wefe._visible import Facts
 from wefe.audit import _search
 from wefe.audit._search import Counterexample, as_text
 from wefe.audit._theorems import (

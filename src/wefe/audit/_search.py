@@ -19,8 +19,8 @@ from scipy.linalg import null_space, orthogonal_procrustes
 from scipy.optimize import brentq, minimize
 
 from wefe._checks import found
-from wefe._plain import Facts
 from wefe._progress import progress_bar
+from wefe._visible import Facts
 from wefe.audit._theorems import Design, Property, attainable
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of

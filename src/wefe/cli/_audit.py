@@ -18,8 +18,7 @@ import wefe.audit as audits
 from wefe._checks import check_n_jobs
 from wefe._files import atomic_file
 from wefe._output import Format, say, tell, write
-from wefe._plain import plain
-from wefe._visible import as_csv, visible
+from wefe._visible import as_csv, plain, visible
 from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._score import between_two_groups
 from wefe.cli import _options as opt

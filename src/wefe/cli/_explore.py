@@ -18,8 +18,7 @@ import pandas as pd
 
 from wefe._checks import check_share
 from wefe._output import Format, as_text, interval_text, tell, write
-from wefe._plain import plain
-from wefe._visible import HIDDEN, unique_labels, visible
+from wefe._visible import HIDDEN, plain, unique_labels, visible
 from wefe.cli import _options as opt
 from wefe.datasets import Criterion, fetch_occupation_shares, load_criterion
 from wefe.datasets._download import at_hand

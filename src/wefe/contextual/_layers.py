@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_sequence
-from wefe._plain import Facts
-from wefe._visible import count, draw, unique_labels
+from wefe._visible import Facts, count, draw, unique_labels
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, within
 from wefe.contextual._model import ContextualModel, check_encoder, check_layer
 from wefe.metrics._registry import MetricLike

@@ -12,8 +12,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import as_seed, check_choice, check_positive_int
-from wefe._plain import plain
-from wefe._visible import draw, visible_data
+from wefe._visible import draw, plain, visible_data
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,

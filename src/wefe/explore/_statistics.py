@@ -14,8 +14,7 @@ import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
 from wefe._checks import check_choice, check_word_set, found
-from wefe._plain import plain
-from wefe._visible import draw
+from wefe._visible import draw, plain
 from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples
 from wefe.explore._directions import CriterionLike, bias_directions

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
-from wefe._plain import plain
+from wefe._visible import plain
 from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import average_ranks, pearson

@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pandas as pd
 
-from wefe._plain import plain
+from wefe._visible import plain
 from wefe.report._scores import LEAST_CLUSTERS, SIGNIFICANT
 from wefe.report._text import in_parts, macros
 from wefe.study._plan import OVERALL

@@ -12,8 +12,7 @@ import plotly.graph_objects as go
 
 from wefe import __version__
 from wefe._checks import check_sequence, found
-from wefe._plain import plain
-from wefe._visible import visible_data
+from wefe._visible import plain, visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, StatisticCorrelation, WordPage
 from wefe.explore._directions import BiasDirections

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._plain import plain, records
-from wefe._visible import visible, visible_data
+from wefe._visible import plain, records, visible, visible_data
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
 from wefe.report._provenance import METHODS, methods_of, provenance

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from wefe._plain import records
+from wefe._visible import records
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.query import Query
 from wefe.report._scores import values

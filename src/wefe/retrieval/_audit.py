@@ -13,8 +13,7 @@ import pandas as pd
 
 from wefe._bootstrap import Resampling
 from wefe._checks import check_array, check_positive_int, check_word_set
-from wefe._plain import plain
-from wefe._visible import count, draw
+from wefe._visible import count, draw, plain
 from wefe._wordset import Vectors
 from wefe.contextual._templates import check_templates, fill_template
 from wefe.metrics._permutation import permutation_test, random_orders

@@ -26,10 +26,9 @@ from wefe._checks import (
     found,
 )
 from wefe._evaluation import Evaluation, call_all
-from wefe._plain import Facts
 from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
-from wefe._visible import draw
+from wefe._visible import Facts, draw
 from wefe._wordset import Nested, Ones, Weights
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._geometry import Vectors

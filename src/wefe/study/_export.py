@@ -15,8 +15,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
-from wefe._plain import plain
-from wefe._visible import as_csv
+from wefe._visible import as_csv, plain, records
 
 Format: TypeAlias = Literal["csv", "json", "parquet"]
 
@@ -98,7 +97,7 @@ def _as_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
     if format == "csv":
         return as_csv(frame).encode()
     if format == "json":
-        return _as_json(frame.astype(object).where(frame.notna(), None).to_dict("records"))
+        return _as_json(records(frame))
     texts = frame.columns[[not pd.api.types.is_numeric_dtype(kind) for kind in frame.dtypes]]
     buffer = io.BytesIO()
     # An empty text column would have no type.

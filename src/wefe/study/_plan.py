@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
-from wefe._plain import plain
+from wefe._visible import plain
 from wefe.metrics._base import Scale
 from wefe.query import Query
 

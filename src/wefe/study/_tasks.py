@@ -21,9 +21,9 @@ from threadpoolctl import threadpool_limits
 from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
 from wefe._evaluation import Evaluation
-from wefe._plain import plain
 from wefe._progress import noted
 from wefe._same_words import hiding, lacking
+from wefe._visible import plain
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.models._fingerprints import Fingerprints
