@@ -6,7 +6,7 @@ import inspect
 import itertools
 import logging
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wefe._checks import check_known
 from wefe._files import check_writable
@@ -19,12 +19,6 @@ from wefe.models.formats._write import format_of
 from wefe.running import measure, scores_matrix
 
 logger = logging.getLogger(__name__)
-
-# Arguments of `fit` that are no parameters of a method, or have options of their own.
-_NOT_PARAMETERS = ("self", "model", "criterion", "ignore", "fit_params")
-
-if TYPE_CHECKING:
-    from wefe.debias import BaseDebias
 
 
 @opt.command
@@ -91,9 +85,12 @@ def debias(
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
         raise ValueError("give one model to mitigate: either --model FILE or --encoder FOLDER.")
-    kind = get_debias_method(method)
-    own, fit_params = _parameters(kind, param)
-    mitigation = kind(**own)
+    kind, fit_params = get_debias_method(method), dict(opt.assigned(param, "NAME=VALUE"))
+    names = inspect.signature(kind).parameters
+    mitigation = kind(**{name: fit_params.pop(name) for name in names if name in fit_params})
+    # The other parameters of `fit` have options of their own.
+    of_fit = [name for name in mitigation._known() if name not in ("criterion", "ignore")]
+    check_known("--param", fit_params, [*names, *of_fit])
     if encoder:
         name, source = opt.split_name(encoder)
         words, opened = _criterion(criterion, offline), load_encoder(source, name)
@@ -145,21 +142,6 @@ def _criterion(text: str, offline: bool) -> Criterion:
             *(text, len(words.specific_words), error),
         )
         return words
-
-
-def _parameters(kind: type[BaseDebias], given: list[str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    own = inspect.signature(kind).parameters
-    fit = inspect.signature(kind.fit).parameters
-    others = [name for name in fit if name not in (*own, *_NOT_PARAMETERS)]
-    values = {}
-    for text in given:
-        name, equals, value = text.partition("=")
-        if not equals:
-            raise ValueError(f"--param {text}: expected NAME=VALUE.")
-        values[name] = opt.json_or_text(value)
-    check_known("--param", values, [*own, *others])
-    of_fit = {name: values.pop(name) for name in others if name in values}
-    return values, of_fit
 
 
 def _print_scores(

@@ -296,29 +296,28 @@ def check_used(
                 raise ValueError(f"--{name.strip('_').replace('_', '-')} is for {what}.")
 
 
-def json_or_text(value: str) -> Any:
-    with suppress(ValueError):
-        return json.loads(value)
-    return value
+def assigned(texts: Sequence[str], wanted: str) -> Iterator[tuple[str, Any]]:
+    """Yield the name and the value of each --param; a value that is not JSON is a text."""
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ValueError(f"--param {text!r}: expected {wanted}.")
+        try:
+            yield name, json.loads(value)
+        except ValueError:
+            yield name, value
 
 
 def parse_params(texts: Sequence[str], metrics: Sequence[str]) -> dict[str, dict[str, Any]]:
     params: dict[str, dict[str, Any]] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
+    for key, value in assigned(texts, "METRIC.NAME=VALUE, for example rnsb.n_iterations=100"):
         metric, _, name = key.partition(".")
-        if not equals or not name:
+        if not name or metric.lower() not in metrics:
             raise ValueError(
-                f"--param {text!r}: expected METRIC.NAME=VALUE, for example rnsb.n_iterations=100."
+                f"--param {key!r}: expected METRIC.NAME=VALUE with a metric that is measured "
+                f"(--metric): {', '.join(metrics)}."
             )
-        if metric.lower() not in metrics:
-            raise ValueError(
-                f"--param {text!r}: {metric!r} is not measured; --metric lists "
-                f"{', '.join(metrics)}."
-            )
-        if name == "return_effect_size":
-            raise ValueError(f"--param {text!r}: choose --metric weat or --metric weat-es instead.")
-        params.setdefault(metric.lower(), {})[name] = json_or_text(value)
+        params.setdefault(metric.lower(), {})[name] = value
     return params
 
 
