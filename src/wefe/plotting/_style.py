@@ -40,7 +40,10 @@ def _template(
         "title": {"standoff": 10},
         "gridcolor": grid,
     }
-    in_ink = {"line": {"color": ink}, "marker": {"color": ink, "line": {"color": ink}}}
+    in_ink: dict[str, Any] = {
+        "line": {"color": ink},
+        "marker": {"color": ink, "line": {"color": ink}},
+    }
     return go.layout.Template(
         layout={
             "colorway": PALETTE,
