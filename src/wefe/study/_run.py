@@ -10,10 +10,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from contextlib import ExitStack, contextmanager, suppress
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wefe._checks import import_library
+from wefe._progress import progress_bar
 from wefe._same_words import left_out, tell_left_out
 from wefe.study._plan import Outcome, digest
 from wefe.study._store import Row, Store
@@ -24,9 +25,12 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+# Starts executors.
+_Start: TypeAlias = Callable[[], Iterable[Executor]]
+
 
 def completed(
-    calls: deque[tuple[Any, ...]], executors: Callable[[], Iterable[Executor]]
+    calls: deque[tuple[Any, ...]], executors: _Start
 ) -> Iterator[tuple[Any, Future[Any]]]:
     """Run calls (a label, a function, its arguments) and yield the labels of finished ones.
 
@@ -53,21 +57,18 @@ def completed(
                 free.append(executor)
 
 
+@contextmanager
 def executors_of(
     engine: str, scheduler: str | None, n_jobs: int | None
-) -> AbstractContextManager[list[Executor]]:
+) -> Iterator[list[Executor]]:
     """Return the executors of a study: a cluster's, this process, or worker processes."""
-    if engine == "dask":
-        return cluster(scheduler)
-    return here() if n_jobs is None else processes(n_jobs)
-
-
-@contextmanager
-def here() -> Iterator[list[Executor]]:
-    try:
-        yield [_Here()]
-    finally:
-        close_unit()
+    with ExitStack() as stack:
+        if engine == "dask":
+            yield stack.enter_context(_cluster(scheduler))
+        else:
+            # One process each, so that a crash affects only one of them.
+            own = [_Here()] if n_jobs is None else [_OneProcess() for _ in range(n_jobs)]
+            yield [stack.enter_context(each) for each in own]
 
 
 class _Here(Executor):
@@ -79,12 +80,8 @@ class _Here(Executor):
             future.set_exception(error)
         return future
 
-
-@contextmanager
-def processes(n: int) -> Iterator[list[Executor]]:
-    """Return executors with one process each, so that a crash affects only one of them."""
-    with ExitStack() as stack:
-        yield [stack.enter_context(_OneProcess()) for _ in range(n)]
+    def shutdown(self, *_: bool, **__: bool) -> None:
+        close_unit()
 
 
 class _OneProcess(Executor):
@@ -129,7 +126,7 @@ def _begin(caller: int) -> None:
 
 
 @contextmanager
-def cluster(scheduler: str | None) -> Iterator[list[Executor]]:
+def _cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     """Return executors on a Dask cluster, one per thread."""
     distributed = import_library("distributed", "dask", "engine='dask'")
     client: Any = None
@@ -160,44 +157,41 @@ class Run:
         self._opened: dict[str, Opened] = {}
         # Position of a task -> key of its result.
         self._keys: dict[int, str] = {}
-        # Label of a model that could not be opened -> why.
-        self._unopened: dict[str, str] = {}
         # Models and reasons in the log.
         self._told: set[tuple[str, str]] = set()
         self.n_computed = 0
 
-    def to_open(self, *, reopen: bool) -> list[Unit]:
-        """Return the models that are new or may have changed since the last run."""
-        keys = self._planned.model_keys
-        rows = {} if reopen else self._store.get(keys.values())
+    def open(self, executors: _Start, *, reopen: bool, progress: bool) -> None:
+        """Open the models that are new or may have changed since the last run."""
+        if not reopen:
+            self._opened |= self._known()
+        units = [each for each in self._planned.units if each.entry.label not in self._opened]
+        calls = deque((unit.entry.label, open_unit, unit) for unit in units)
+        title = f"{self._planned.plan.name}: opening"
+        with progress_bar(len(calls), title, "model", progress) as bar:
+            for label, future in completed(calls, executors):
+                bar.update(1)
+                opened, reason = _result(future)
+                if reason is not None:
+                    self._tell(label, reason)
+                    opened = Opened({}, {}, {}, reason)
+                self._opened[label] = opened
+
+    def _known(self) -> dict[str, Opened]:
+        """Return what the file says of models that have not changed since."""
+        keys, known = self._planned.model_keys, {}
+        rows = self._store.get(keys.values())
         for unit in self._planned.units:
             asked = {task.id for task in unit.tasks.values()}
             about = rows.get(keys[unit.entry.label], Outcome()).value
             if about and unit.identity is not None and asked <= about["prints"].keys():
-                opened = Opened(**{name: about[name] for name in Opened._fields})
-                self._opened[unit.entry.label] = opened
-        return [unit for unit in self._planned.units if unit.entry.label not in self._opened]
+                known[unit.entry.label] = Opened(**{n: about[n] for n in Opened._fields})
+        return known
 
-    def open(
-        self,
-        units: Iterable[Unit],
-        executors: Callable[[], Iterable[Executor]],
-        advance: Callable[[int], object],
-    ) -> None:
-        for unit, future in completed(deque((unit, open_unit, unit) for unit in units), executors):
-            advance(1)
-            opened, reason = _result(future)
-            if reason is None:
-                self._opened[unit.entry.label] = opened
-            else:
-                self._unopened[unit.entry.label] = reason
-                self._tell(unit.entry.label, reason)
-
-    def missing(self) -> list[tuple[Unit, list[int]]]:
+    def _missing(self, without: Mapping[str, list[str]]) -> list[tuple[Unit, list[int]]]:
         """Return the tasks to compute, by model; tasks with the same key are computed once."""
-        own_words = self._planned.plan.settings["lookup"]["own_words"]
-        without = {} if own_words else self._words_left_out()
-        opened = [unit for unit in self._planned.units if unit.entry.label in self._opened]
+        units = self._planned.units
+        opened = [each for each in units if self._opened[each.entry.label].failure is None]
         for unit in opened:
             self._keys |= self._keys_of(unit, without)
         present = self._store.get(self._keys.values()).items()
@@ -209,39 +203,39 @@ class Run:
             settled.update(asked)
             if own:
                 missing.append((unit, own))
-        self._store.put(map(self._about, self._planned.units))
-        self._without = without
+        self._store.put(map(self._about, units))
         return missing
 
-    def compute(
-        self,
-        missing: Iterable[tuple[Unit, list[int]]],
-        executors: Callable[[], Iterable[Executor]],
-        advance: Callable[[int], object],
-    ) -> None:
-        """Compute results and store each of them immediately."""
+    def compute(self, executors: _Start, *, progress: bool) -> None:
+        """Compute missing results and store each of them immediately."""
+        plan = self._planned.plan
+        without = {} if plan.settings["lookup"]["own_words"] else self._words_left_out()
 
         def call(unit: Unit, left: list[int]) -> tuple[Any, ...]:
             prints = self._opened[unit.entry.label].prints
-            return (unit, left), run_tasks, unit, left, prints, self._without
+            return (unit, left), run_tasks, unit, left, prints, without
 
+        missing = self._missing(without)
         calls = deque(call(*each) for each in missing)
-        for (unit, left), future in completed(calls, executors):
-            results, reason = _result(future)
-            if reason is not None:
-                # The call or its process died, so all tasks of the model fail.
-                results = dict.fromkeys(left, Outcome("failed", reason=reason))
-            self._enter(results)
-            advance(len(results))
-            if others := [at for at in left if at not in results]:
-                calls.appendleft(call(unit, others))
+        n_tasks = sum(len(own) for _, own in missing)
+        with progress_bar(n_tasks, plan.name, "task", progress) as bar:
+            for (unit, left), future in completed(calls, executors):
+                results, reason = _result(future)
+                if reason is not None:
+                    # The call or its process died, so all tasks of the model fail.
+                    results = dict.fromkeys(left, Outcome("failed", reason=reason))
+                self._enter(results)
+                bar.update(len(results))
+                if others := [at for at in left if at not in results]:
+                    calls.appendleft(call(unit, others))
 
     def _words_left_out(self) -> dict[str, list[str]]:
         """Return, per query, the words that some models lack; no model is measured with them."""
         lookup = self._planned.plan.settings["lookup"]
         found = {}
         for key, query in self._planned.plan.queries.items():
-            lacked = [opened.lacking.get(key, []) for opened in self._opened.values()]
+            opened = [each for each in self._opened.values() if each.failure is None]
+            lacked = [each.lacking.get(key, []) for each in opened]
             words = left_out(query, lacked, lookup["lost_vocabulary_threshold"])
             if words:
                 found[key] = words
@@ -282,9 +276,8 @@ class Run:
     def _about(self, unit: Unit) -> Row:
         """Return the row of a model: what its results depend on, and their keys."""
         label = unit.entry.label
-        opened = self._opened.get(label, Opened({}, {}, {}))
         keys = {task.id: self._keys[at] for at, task in unit.tasks.items() if at in self._keys}
-        value = {**opened._asdict(), "keys": keys, "failure": self._unopened.get(label)}
+        value = {**self._opened[label]._asdict(), "keys": keys}
         return self._planned.model_keys[label], "model", value, 0.0
 
 

@@ -21,7 +21,6 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int
-from wefe._progress import progress_bar
 from wefe._visible import count
 from wefe.study._plan import Outcome, Plan
 from wefe.study._results import StudyResults
@@ -423,15 +422,10 @@ def _compute(
         planned = planned._replace(units=units)
     run = Run(planned, store, only)
     opened = executors_of(engine, scheduler, n_jobs)
-    name = planned.plan.name
     with ExitStack() as stack:
         executors = cache(lambda: stack.enter_context(opened))
-        to_open = run.to_open(reopen=reopen)
-        with progress_bar(len(to_open), f"{name}: opening", "model", progress) as bar:
-            run.open(to_open, executors, bar.update)
-        missing = run.missing()
-        with progress_bar(sum(len(own) for _, own in missing), name, "task", progress) as bar:
-            run.compute(missing, executors, bar.update)
+        run.open(executors, reopen=reopen, progress=progress)
+        run.compute(executors, progress=progress)
     return run.n_computed
 
 

@@ -138,6 +138,8 @@ class Opened(NamedTuple):
     lacking: dict[str, list[str]]
     # Label -> what is known of the model.
     info: dict[str, dict[str, Any]]
+    # Why the model could not be opened.
+    failure: str | None = None
 
 
 def open_unit(unit: Unit) -> Opened:
