@@ -8,7 +8,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, cached_property
@@ -376,26 +376,14 @@ def _shown(value: Mapping[str, Any] | None) -> dict[str, Any]:
 
 def _difference(one: Any, other: Any) -> float:
     """Return the largest difference of the numbers in plain data; infinite if more differs."""
-    leaves, others = dict(_leaves(one)), dict(_leaves(other))
-    if list(leaves) != list(others):
-        return math.inf
-    return max((_apart(leaf, others[place]) for place, leaf in leaves.items()), default=0.0)
-
-
-def _leaves(value: Any, place: tuple[Any, ...] = ()) -> Iterator[tuple[tuple[Any, ...], Any]]:
-    """Yield the numbers and texts in plain data with their places."""
-    if not value or not isinstance(value, Mapping | list):
-        yield place, value
-        return
-    for key, part in value.items() if isinstance(value, Mapping) else enumerate(value):
-        yield from _leaves(part, (*place, key))
-
-
-def _apart(one: Any, other: Any) -> float:
-    # A bool is no number here.
-    if {type(one), type(other)} <= {int, float}:
+    kinds = {type(one), type(other)}
+    if kinds <= {int, float}:  # a bool is no number here
         return float(abs(one - other))
-    return 0.0 if one == other and type(one) is type(other) else math.inf
+    if kinds == {dict}:
+        return _difference([*map(list, one.items())], [*map(list, other.items())])
+    if kinds == {list} and len(one) == len(other):
+        return max(map(_difference, one, other), default=0.0)
+    return 0.0 if repr(one) == repr(other) else math.inf  # True == 1
 
 
 def _compute(
