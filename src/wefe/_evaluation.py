@@ -79,10 +79,7 @@ class Evaluation:
     @property
     def is_fast(self) -> bool:
         """Whether all cases are scored in one computation."""
-        # A subclass that overrides only `_compute` must not use the inherited `_scores`.
-        formulas, mro = {"_scores", "_compute"}, type(self.metric).__mro__
-        defined = next(formulas & vars(each).keys() for each in mro if formulas & vars(each).keys())
-        return self.can_repeat and "_scores" in defined
+        return self.can_repeat and not self.metric._by_case
 
     def for_jobs(self, n_jobs: int | None) -> Evaluation:
         """Return a copy to send to workers, with mapped models in memory."""
@@ -117,8 +114,7 @@ class Evaluation:
         n_targets, n_cases = len(self.targets), n_cases_of(sets)
         if not self.can_repeat:
             return np.array([self._score_of_query(sets, case) for case in range(n_cases)])
-        formula = type(self.metric)._scores if self.is_fast else BaseMetric._scores
-        scores = formula(self.metric, sets[:n_targets], sets[n_targets:])
+        scores = self.metric._scores_of(sets[:n_targets], sets[n_targets:])
         return np.broadcast_to(scores, n_cases)
 
     def _score_of_query(self, sets: Sequence[WordSet], case: int) -> float:

@@ -26,6 +26,7 @@ from wefe.metrics import (
 from wefe.metrics._parameters import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.report._provenance import METHODS
+from wefe.silhouette import bootstrap_interval
 from wefe.study._entries import check_metric_params
 
 
@@ -104,6 +105,22 @@ def test_measurement_has_the_last_word(query, toy_model):
     result = detailed().run_query(query, toy_model)
     assert dict(result) == {"query_name": query.query_name, **values}
     assert result.details == {"n": 2}
+
+
+def test_a_subclass_with_its_own_scores_returns_them(toy_query, toy_model):
+    """`run_query` returned the score of the parent, and a bootstrap that of the subclass."""
+
+    class Doubled(WEAT):
+        metric_name = metric_short_name = "DOUBLED"
+
+        def _scores(self, targets, attributes):
+            return 2 * super()._scores(targets, attributes)
+
+    plain, doubled = (metric().run_query(toy_query, toy_model) for metric in (WEAT, Doubled))
+    assert doubled["result"] == 2 * plain["result"]
+    # Measured again with the same words, it has the same score.
+    interval = bootstrap_interval(Doubled(), toy_query, toy_model, 100)
+    assert interval.samples.size == 100
 
 
 def test_metric_with_parameters_of_its_own(query, toy_model):

@@ -188,6 +188,33 @@ def test_a_metric_of_a_user_has_a_p_value_when_it_says_what_may_be_exchanged(mod
             Spread().run_query(query, model, calculate_p_value=True)
 
 
+@pytest.mark.parametrize("parent", [WEAT, GeneralizedWEAT])
+def test_a_subclass_with_its_own_formula_is_not_tested_by_the_inherited_one(parent, model):
+    """The p-value was that of the parent's sums, or of its `_scores`."""
+
+    def compute(self, targets, attributes):
+        one, other = (attributes[0].mean_cosine(part).mean() for part in targets)
+        return float(one - other)
+
+    declared = {"metric_name": "Half", "metric_short_name": "HALF", "_compute": compute}
+    half = type("Half", (parent,), declared)
+    alone = type(
+        "Alone", (BaseMetric,), {**declared, "metric_template": (2, 2), "null_exchange": "targets"}
+    )
+    query = query_of(3, 4, 5, 5, n_targets=2)
+    how = {"calculate_p_value": True, "p_value_iterations": 50, "random_state": 0}
+    for method in ("exact", "approximate"):
+        tests = [
+            metric().run_query(query, model, p_value_method=method, **how)
+            for metric in (half, alone)
+        ]
+        first, second = (result.details["permutation_test"] for result in tests)
+        assert first == second
+    pairs = type("Pairs", (RIPA,), declared)
+    with pytest.raises(TypeError, match="must define _pair_values"):
+        pairs().run_query(query_of(3, 3, 5, n_targets=2), model, **how)
+
+
 def test_too_many_splits_are_sampled(model):
     query = query_of(10, 10, 5, n_targets=2)
     result = ECT().run_query(query, model, calculate_p_value=True, p_value_iterations=99)

@@ -158,6 +158,9 @@ class BaseMetric:
     - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
       :class:`Measurement` if there are more entries. Without `_scores` it is called for each case.
 
+    A subclass of a metric that defines one of them does not use the inherited other one, nor
+    `_sums` and `_pair_values`, with which splits are counted.
+
     Parameters
     ----------
     calculate_p_value : bool, default=False
@@ -262,10 +265,22 @@ class BaseMetric:
     #: Set during a call, if `needs_vocabulary` is True.
     model: ClassVar[WordEmbeddingModel]
     lookup: ClassVar[Lookup]
+    #: Whether `_compute` is defined below `_scores`, so that each case is computed by itself.
+    _by_case: ClassVar[bool] = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         dataclasses.dataclass(eq=False, repr=False, kw_only=True)(cls)
+        depths = {
+            name: next(depth for depth, kind in enumerate(cls.__mro__) if name in vars(kind))
+            for name in ("_scores", "_compute", "_sums", "_pair_values")
+        }
+        # A class with a formula of its own must not use what computes an inherited score.
+        of_formula = min(depths["_scores"], depths["_compute"])
+        cls._by_case = of_formula < depths.pop("_scores")
+        for name, depth in depths.items():
+            if depth > of_formula:
+                setattr(cls, name, getattr(BaseMetric, name))
 
     def __post_init__(self) -> None:
         check_parameters(self)
@@ -577,6 +592,11 @@ class BaseMetric:
                 measured = self._measure(parts[:n_targets], parts[n_targets:])
                 scores[case] = measured.values["result"]
         return scores
+
+    def _scores_of(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        """Return one score for each case, by the formula that the class defines last."""
+        formula = BaseMetric._scores if self._by_case else type(self)._scores
+        return formula(self, targets, attributes)
 
     def _compute(
         self, targets: Sequence[WordSet], attributes: Sequence[WordSet]

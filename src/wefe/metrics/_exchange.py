@@ -192,7 +192,7 @@ def _scores(
                 for own, part in zip(rows, exchanged, strict=True)
             ]
             sides = (parts, attributes) if of_targets else (targets, parts)
-            scores.append(np.broadcast_to(metric._scores(*sides), len(rows[0])))
+            scores.append(np.broadcast_to(metric._scores_of(*sides), len(rows[0])))
             bar.update(len(rows[0]))
     return np.concatenate(scores)
 
