@@ -88,7 +88,8 @@ def load(
         - GloVe or word2vec text, with or without a header, or word2vec binary, perhaps compressed
           (gzip, bzip2, xz, zip, or zstd with ``wefe[zstd]``). Members of zip archives:
           'glove.6B.zip/glove.6B.50d.txt'.
-        - CSV or TSV, with or without column names; the native format of :func:`convert`.
+        - CSV or TSV, with or without column names, perhaps compressed; the native format of
+          :func:`convert`.
         - safetensors with a tokenizer.json beside it, or a folder with both (``wefe[hub]``):
           model2vec, StaticEmbedding, or the input embeddings of a language model.
         - fastText .bin and gensim's plain KeyedVectors. Other gensim files are pickles, which need

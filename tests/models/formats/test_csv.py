@@ -1,6 +1,7 @@
 """CSV and TSV: told from other text, with any separator, quotes and columns."""
 
 import csv
+import gzip
 import io
 
 import numpy as np
@@ -8,10 +9,11 @@ import pandas as pd
 import pytest
 from model_files import at_most, check_source, read_all
 
-from wefe.models.formats import _frames
+from wefe import load
+from wefe.models.formats import _text
 from wefe.models.formats._frames import CsvSource, looks_like_csv
 from wefe.models.formats._open import open_file
-from wefe.models.formats._source import Reading
+from wefe.models.formats._source import PackedFile, Reading
 
 PLAIN, LENIENT = Reading(), Reading(lenient=True)
 # Words that pandas takes for missing values, that need quotes, and that split lines elsewhere.
@@ -39,7 +41,7 @@ def csv_of(words, vectors, sep=",", header=None, **options):
 def test_csv_with_any_separator_and_quotes_is_read(text, sep, header, options):
     path = text(csv_of(WORDS, VECTORS.tolist(), sep, header, **options))
     assert looks_like_csv(path.read_bytes()) == sep
-    check_source(CsvSource(path, PLAIN), WORDS, VECTORS)
+    check_source(CsvSource(PackedFile(path), PLAIN), WORDS, VECTORS)
 
 
 def test_csv_of_pandas_is_read(text):
@@ -47,7 +49,7 @@ def test_csv_of_pandas_is_read(text):
     table = pd.DataFrame(vectors, index=WORDS)
     # The row numbers of the second are no dimension.
     for written in (table.to_csv(), table.reset_index(names="word").to_csv()):
-        check_source(CsvSource(text(written), PLAIN), WORDS, vectors)
+        check_source(CsvSource(PackedFile(text(written)), PLAIN), WORDS, vectors)
 
 
 @pytest.mark.parametrize(
@@ -63,12 +65,23 @@ def test_csv_of_pandas_is_read(text):
     ],
 )
 def test_words_and_numbers_are_found_in_any_layout(text, content, words, vectors):
-    read, rows = read_all(CsvSource(text(content), PLAIN))
+    read, rows = read_all(CsvSource(PackedFile(text(content)), PLAIN))
     assert (read, np.array(rows).tolist()) == (words, vectors)
 
 
-WRONG = ["he,3", "he,3,4,5", "he,3,x", "he,3,", "he,3,1_0", "he,3,0x10", ",,", "h\0e,3,4", "he,3,٤"]
-WRONG += ["h" * 5000 + ",3,4", "h\udcff,3,4"]
+WRONG = [
+    "he,3",
+    "he,3,4,5",
+    "he,3,x",
+    "he,3,",
+    "he,3,4,",
+    "he,3,1_0",
+    "he,3,0x10",
+    ",,",
+    "h\0e,3,4",
+    "he,3,٤",
+]
+WRONG += ["h\udcff,3,4"]
 
 
 @pytest.mark.parametrize("line", WRONG, ids=range(len(WRONG)))
@@ -76,24 +89,34 @@ WRONG += ["h" * 5000 + ",3,4", "h\udcff,3,4"]
 def test_a_wrong_line_is_named_or_skipped(text, first, line):
     path = text(f"{first}\n\n{line}\nx,5,6\n")
     with pytest.raises(ValueError, match=r"m\.csv, line 3: .* 2 numbers"):
-        read_all(CsvSource(path, PLAIN))
-    source = CsvSource(path, LENIENT)
+        read_all(CsvSource(PackedFile(path), PLAIN))
+    source = CsvSource(PackedFile(path), LENIENT)
     check_source(source, ["she", "x"], np.array([[1, 2], [5, 6]], np.float32), n_passes=1)
     assert source.n_skipped == 1
 
 
 def test_of_other_words_numbers_are_not_parsed(text):
     path = text("she,1,2\nhe,3,x\nart,5,6\nshe,7,8\n")
-    assert read_all(CsvSource(path, PLAIN), ["art", "she"])[0] == ["she", "art", "she"]
+    assert read_all(CsvSource(PackedFile(path), PLAIN), ["art", "she"])[0] == ["she", "art", "she"]
     with pytest.raises(ValueError, match="line 2"):
-        read_all(CsvSource(path, PLAIN), ["he"])
+        read_all(CsvSource(PackedFile(path), PLAIN), ["he"])
+
+
+def test_csv_may_be_packed(text):
+    path = text(csv_of(WORDS, VECTORS.tolist(), header=["word", "x", "y", "z"]))
+    packed = path.with_suffix(".csv.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    model = load(packed)
+    assert (model.name, [*model.vocab]) == ("m", WORDS)
+    np.testing.assert_array_equal(model.vectors, VECTORS)
 
 
 @pytest.mark.slow
 def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
-    monkeypatch.setattr(_frames, "_BLOCK_NUMBERS", 1 << 12)
+    monkeypatch.setattr(_text, "_PARSE_BYTES", 1 << 16)
+    monkeypatch.setattr(_text, "keep_freed_memory", lambda: None)
     line = ",".join(["0.125"] * 1000)
-    source = CsvSource(text(f"word,{line}\n" * 2000), PLAIN)
+    source = CsvSource(PackedFile(text(f"word,{line}\n" * 2000)), PLAIN)
     # The file has 12 MB, the vectors 8.
     with at_most(6_500_000):
         assert sum(len(words) for words, _ in source.blocks()) == 2000
@@ -117,7 +140,7 @@ def test_csv_is_told_by_content(text, head, sep):
     assert looks_like_csv(head.encode()[:4096]) == sep
     if sep is None:
         with pytest.raises(ValueError, match=r"m\.csv is not CSV"):
-            CsvSource(text(head), PLAIN)
+            CsvSource(PackedFile(text(head)), PLAIN)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,6 @@ import csv
 import itertools
 import logging
 import re
-from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from wefe.models.formats._sniff import is_number
 from wefe.models.formats._source import (
     HEAD_BYTES,
     MAX_WORD_BYTES,
+    PackedFile,
     Reading,
     TableSource,
     VectorSource,
@@ -30,6 +30,7 @@ from wefe.models.formats._source import (
     naming_errors,
     table_source,
 )
+from wefe.models.formats._text import LineError, LineSource, Parsed, Vector
 
 logger = logging.getLogger(__name__)
 
@@ -170,88 +171,63 @@ def _kind(column: Any) -> str:
 
 # ---- CSV -----------------------------------------------------------------------------------------
 
-# Numbers of a block: some MB.
-_BLOCK_NUMBERS = 1 << 18
-# The first line has at most so many bytes; the others as many as their word and numbers may take.
-_MAX_FIRST_BYTES = 1 << 20
-_MAX_NUMBER_BYTES = 64
 
-
-class CsvSource(VectorSource):
-    """Float32 vectors in a CSV or TSV file, read in parts.
+class CsvSource(LineSource):
+    """Float32 vectors in a CSV or TSV file.
 
     The separator is a comma, tab or semicolon; the first line may name columns. The word is in the
     first column or in one named 'word' or similar; columns named 'count' or similar are ignored.
     """
 
-    def __init__(self, path: Path, reading: Reading) -> None:
-        self.path, self.reading = path, reading
-        self.label, self.name = str(path), path.stem
-        with path.open("rb") as file:
-            head = file.read(_MAX_FIRST_BYTES)
+    def __init__(self, file: PackedFile, reading: Reading) -> None:
+        self._file, self.reading = file, reading
+        self.label, self.name = file.label, file.name
+        with file.open() as opened:
+            head = next(line_blocks(opened, self.label), b"")
         sep = looks_like_csv(head[:HEAD_BYTES])
-        is_whole = b"\n" in head.strip() or len(head) < _MAX_FIRST_BYTES
-        if sep is None or not is_whole:
+        if sep is None:
             raise ValueError(
-                f"{path} is not CSV: expected words and numbers separated by commas, tabs or "
+                f"{self.label} is not CSV: expected words and numbers separated by commas, tabs or "
                 f"semicolons; found {head[:60]!r}."
             )
         fields = _fields(_lines(head)[0], sep)
         self._sep, self._n_fields = sep, len(fields)
-        self._has_header, self._word, self._numbers = _columns(fields)
+        has_header, self._word, self._numbers = _columns(fields)
         self.dim = len(self._numbers)
+        is_plain = [self._word, *self._numbers] == list(range(len(fields)))
+        self._separator = sep.encode() if is_plain else None
         log_left_out(self.label, fields, {self._word, *self._numbers})
+        body = head.removeprefix(codecs.BOM_UTF8)
+        if has_header:
+            # Blank lines may come before it.
+            body = body.lstrip().partition(b"\n")[2]
+        self._start = len(head) - len(body)
+        self._first_line = 1 + head.count(b"\n", 0, self._start)
 
-    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
-        names, numbers = list[str](), array("d")
-        for number, line in self._lines():
-            try:
-                word, texts = self._split(line)
-                if words is None or word in words:
-                    numbers.extend(list(map(float, texts)))
-                    names.append(word)
-            except ValueError as error:
-                what = f"expected a word and {self.dim} numbers, {self._n_fields} fields in all"
-                message = f"{what}; found {line[:60]!r} of {len(line):,} bytes ({error})."
-                self.skip_or_raise(f"line {number}", message)
-            if len(numbers) >= _BLOCK_NUMBERS:
-                yield names, self._matrix(numbers)
-                names, numbers = [], array("d")
-        yield names, self._matrix(numbers)
+    def _parse_regular(self, lines: list[bytes]) -> Parsed | None:
+        text, sep = b"\n".join(lines), self._separator
+        is_odd = any(mark in text for mark in (b'"', b" ", b"\0"))
+        if sep is None or is_odd or text.count(sep) != len(lines) * self.dim:
+            return None
+        return super()._parse_regular(text.replace(sep, b" ").split(b"\n"))
 
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        """Yield lines that are not blank, and their numbers, without the names of columns."""
-        number, n_left_out = 0, int(self._has_header)
-        show = self.reading.progress
-        with (
-            self.path.open("rb") as file,
-            progress_bar(self.path.stat().st_size, self.path.name, "B", show) as bar,
-        ):
-            for block in line_blocks(file, self.label):
-                bar.update(len(block))
-                for line in block.removesuffix(b"\n").split(b"\n"):
-                    number += 1
-                    text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
-                    if text.strip():
-                        if not n_left_out:
-                            yield number, text
-                        n_left_out = 0
-
-    def _split(self, line: bytes) -> tuple[str, list[str]]:
-        if len(line) > MAX_WORD_BYTES + _MAX_NUMBER_BYTES * self._n_fields or b"\0" in line:
-            raise ValueError("it is too long, or has null bytes")
-        fields = _fields(line.decode("utf-8").removesuffix("\r"), self._sep)
-        if len(fields) != self._n_fields:
-            raise ValueError(f"it has {len(fields)} fields")
-        numbers = [fields[column] for column in self._numbers]
-        # Python reads 1_0 as 10, and digits of every script; no file of vectors means that.
-        if re.search(r"[^\0-\x7f]|_", "".join(numbers)):
-            raise ValueError("a number has other characters")
-        return fields[self._word], numbers
-
-    def _matrix(self, numbers: array[float]) -> FloatArray:
-        with np.errstate(over="ignore"):
-            return np.frombuffer(numbers).astype(np.float32).reshape(-1, self.dim)
+    def parse_line(self, line: bytes) -> tuple[str, Vector]:
+        """Return the word and the vector of a line."""
+        try:
+            fields = _fields(line.decode("utf-8").removesuffix("\r"), self._sep)
+            if len(fields) != self._n_fields or b"\0" in line:
+                raise ValueError(f"it has {len(fields)} fields, or null bytes")
+            texts = [fields[column] for column in self._numbers]
+            # Python reads 1_0 as 10, and digits of every script; no file of vectors means that.
+            if re.search(r"[^\0-\x7f]|_", "".join(texts)):
+                raise ValueError("a number has other characters")
+            with np.errstate(over="ignore"):
+                return fields[self._word], np.array(list(map(float, texts))).astype(np.float32)
+        except ValueError as error:
+            raise LineError(
+                f"expected a word and {self.dim} numbers, {self._n_fields} fields in all; found "
+                f"{line[:60]!r} of {len(line):,} bytes ({error})."
+            ) from None
 
 
 def looks_like_csv(head: bytes) -> str | None:

@@ -79,7 +79,7 @@ FORMATS = (
         "_write:write_plain",
         packed=True,
     ),
-    Format("csv", (".csv", ".tsv"), _is_csv, "_frames:CsvSource"),
+    Format("csv", (".csv", ".tsv"), _is_csv, "_frames:CsvSource", packed=True),
     Format("glove", (".txt",), is_text, "_text:TextSource", "_write:write_plain", packed=True),
     # Read as 'glove' is: a first line 'n_words dim' is all that differs.
     Format("word2vec", (".vec",), is_text, "_text:TextSource", "_write:write_plain", packed=True),

@@ -1,13 +1,15 @@
-"""GloVe and word2vec text: a word and its numbers per line."""
+"""Text with a word and its numbers per line: GloVe and word2vec, and what CSV shares with them."""
 
 from __future__ import annotations
 
 import codecs
 import functools
+from abc import abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Set
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -28,12 +30,141 @@ from wefe.models.formats._source import (
 # Bytes that one thread parses at once: large beside the overhead of a call, small beside the cache.
 _PARSE_BYTES = 1 << 19
 
+Vector: TypeAlias = npt.NDArray[np.float32]
+
 
 class LineError(ValueError):
     """A line that is not a word and its numbers; the message says what was found."""
 
 
-class TextSource(VectorSource):
+class LineSource(VectorSource):
+    """A file with a word and its numbers per line, parsed by several threads.
+
+    The lines begin at byte `_start`. `_separator` stands between the word and each of its numbers;
+    it is None if lines have another order.
+    """
+
+    _file: PackedFile
+    _start: int = 0
+    _first_line: int = 1
+    _separator: bytes | None = b" "
+
+    @abstractmethod
+    def parse_line(self, line: bytes) -> tuple[str, Vector]:
+        """Return the word and the vector of a line; the reference for the faster ways."""
+
+    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
+        """Parse the file with several threads.
+
+        With `words`, parse their lines, lines too short for their numbers, and the last of a block,
+        because the last line of the file tells whether it was cut short.
+        """
+        parse, n_bytes, sep = self._parse_block, _PARSE_BYTES, self._separator
+        if words is not None and sep is not None:
+            # A word may contain spaces; the line tells where it ends only when it is parsed.
+            firsts = {word.encode("utf-8", "surrogatepass").partition(sep)[0] for word in words}
+            # Large pieces: handing one over takes the threads some 50 microseconds.
+            parse, n_bytes = functools.partial(self._parse_some, firsts), 8 * _PARSE_BYTES
+        keep_freed_memory()
+        line, n_words = self._first_line, 0
+        for parsed in self._parse_in_threads(parse, n_bytes):
+            for offset, message in parsed.problems:
+                self.skip_or_raise(f"line {line + offset}", message)
+            line += parsed.n_lines
+            n_words += len(parsed.words) + parsed.n_unread
+            yield parsed.words, parsed.vectors
+        self._check_count(n_words)
+
+    def _parse_in_threads(self, parse: Callable[..., Parsed], n_bytes: int) -> Iterator[Parsed]:
+        coming: deque[Future[Parsed]] = deque()
+        n_threads = self.reading.n_jobs or available_cores()
+        with (
+            self._file.open() as file,
+            progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
+            ThreadPoolExecutor(n_threads, "wefe-parse") as pool,
+        ):
+            file.read(self._start)
+            for data in line_blocks(file, self.label, n_bytes):
+                bar.update(len(data))
+                coming.append(pool.submit(parse, data))
+                if len(coming) > n_threads:
+                    yield coming.popleft().result()
+            for each in coming:
+                yield each.result()
+
+    def _check_count(self, n_words: int) -> None:
+        if self.n_words is not None and n_words + self.n_skipped != self.n_words:
+            message = (
+                f"{self.label}: the header promises {self.n_words} words, the file has "
+                f"{n_words + self.n_skipped}."
+            )
+            if not self.reading.lenient:
+                raise ValueError(f"{message} It may be cut short.")
+            self.n_skipped = max(self.n_skipped, self.n_words - n_words)
+
+    def _parse_block(self, data: bytes) -> Parsed:
+        """Parse lines: all at once if they are regular, otherwise one by one."""
+        lines = data.split(b"\n")
+        if not lines[-1]:
+            lines.pop()
+        return self._parse_regular(lines) or self._parse_lines(enumerate(lines), len(lines))
+
+    def _parse_some(self, firsts: Set[bytes], data: bytes) -> Parsed:
+        """Parse lines that start with certain words, are blank or too short, and the last one."""
+        lines = data.removesuffix(b"\n").split(b"\n")
+        wanted: list[tuple[int, bytes]] = []
+        for number, line in enumerate(lines, 1):
+            end = line.find(self._separator or b"")
+            # A line of 2 * dim bytes has no room for a word and its numbers. Of a word in quotes
+            # only the parser knows where it ends.
+            is_odd = end <= 0 or len(line) <= 2 * self.dim or line[:1] == b'"'
+            if is_odd or number == len(lines) or line[:end] in firsts:
+                wanted.append((number - 1, line))
+        parsed = self._parse_lines(wanted, len(lines))
+        parsed.n_unread = len(lines) - len(wanted)
+        return parsed
+
+    def _parse_regular(self, lines: list[bytes]) -> Parsed | None:
+        """Parse lines of a word without spaces and finite numbers; None if a line is different."""
+        parts = [line.rstrip(b" \r").partition(b" ") for line in lines]
+        # Before the first space there is the word, if the line has as many numbers as expected.
+        words = [word for word, _, _ in parts]
+        rows = [b" %b\n" % numbers for _, _, numbers in parts]
+        vectors, letters = parse_numbers(rows, self.dim), b"\n".join(words)
+        if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters or not all(words):
+            return None
+        try:
+            return Parsed(letters.decode("utf-8").split("\n"), vectors, len(lines))
+        except UnicodeDecodeError:
+            return None
+
+    def _parse_lines(self, lines: Iterable[tuple[int, bytes]], n_lines: int) -> Parsed:
+        """Parse lines one by one; blank lines are left out."""
+        words, rows, problems = [], [], []
+        for number, line in lines:
+            try:
+                if line.strip():
+                    word, vector = self.parse_line(line)
+                    words.append(word)
+                    rows.append(vector)
+            except LineError as error:
+                problems.append((number, str(error)))
+        vectors = np.array(rows, dtype=np.float32).reshape(-1, self.dim)
+        return Parsed(words, vectors, n_lines, problems)
+
+
+@dataclass
+class Parsed:
+    words: list[str]
+    vectors: Vector
+    n_lines: int
+    #: Number of the line within the block, counted from 0, and what is wrong with it.
+    problems: list[tuple[int, str]] = field(default_factory=list)
+    #: How many lines were not parsed.
+    n_unread: int = 0
+
+
+class TextSource(LineSource):
     """A file with a word and its numbers per line, separated by single spaces.
 
     A first line 'n_words dim' is a header. A space or carriage return may precede the line end.
@@ -60,151 +191,36 @@ class TextSource(VectorSource):
                 f"{self.label}, line 1: expected a word and its numbers, found {shown(head)}."
             )
 
-    def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
-        """Parse the file with several threads.
-
-        With `words`, parse their lines, lines too short for their numbers, and the last of a block,
-        because the last line of the file tells whether it was cut short.
-        """
-        parse, n_bytes = _parse_block, _PARSE_BYTES
-        if words is not None:
-            # A word may contain spaces; the line tells where it ends only when it is parsed.
-            firsts = {word.encode("utf-8", "surrogatepass").partition(b" ")[0] for word in words}
-            # Large pieces: handing one over takes the threads some 50 microseconds.
-            parse, n_bytes = functools.partial(_parse_some, firsts), 8 * _PARSE_BYTES
-        keep_freed_memory()
-        line, n_words = self._first_line, 0
-        for parsed in self._parse_in_threads(parse, n_bytes):
-            for offset, message in parsed.problems:
-                self.skip_or_raise(f"line {line + offset}", message)
-            line += parsed.n_lines
-            n_words += len(parsed.words) + parsed.n_unread
-            yield parsed.words, parsed.vectors
-        self._check_count(n_words)
-
-    def _parse_in_threads(self, parse: Callable[..., _Parsed], n_bytes: int) -> Iterator[_Parsed]:
-        coming: deque[Future[_Parsed]] = deque()
-        n_threads = self.reading.n_jobs or available_cores()
-        with (
-            self._file.open() as file,
-            progress_bar(self._file.size, self._file.path.name, "B", self.reading.progress) as bar,
-            ThreadPoolExecutor(n_threads, "wefe-parse") as pool,
-        ):
-            file.read(self._start)
-            for data in line_blocks(file, self.label, n_bytes):
-                bar.update(len(data))
-                coming.append(pool.submit(parse, data, self.dim))
-                if len(coming) > n_threads:
-                    yield coming.popleft().result()
-            for each in coming:
-                yield each.result()
-
-    def _check_count(self, n_words: int) -> None:
-        if self.n_words is not None and n_words + self.n_skipped != self.n_words:
-            message = (
-                f"{self.label}: the header promises {self.n_words} words, the file has "
-                f"{n_words + self.n_skipped}."
-            )
-            if not self.reading.lenient:
-                raise ValueError(f"{message} It may be cut short.")
-            self.n_skipped = max(self.n_skipped, self.n_words - n_words)
-
-
-@dataclass
-class _Parsed:
-    words: list[str]
-    vectors: npt.NDArray[np.float32]
-    n_lines: int
-    #: Number of the line within the block, counted from 0, and what is wrong with it.
-    problems: list[tuple[int, str]] = field(default_factory=list)
-    #: How many lines were not parsed.
-    n_unread: int = 0
-
-
-def _parse_block(data: bytes, dim: int) -> _Parsed:
-    """Parse lines: all at once if they are regular, otherwise one by one."""
-    lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    return _parse_regular(lines, dim) or _parse_lines(enumerate(lines), len(lines), dim)
-
-
-def _parse_some(firsts: Set[bytes], data: bytes, dim: int) -> _Parsed:
-    """Parse lines that start with certain words, are blank or too short, and the last one."""
-    lines = data.removesuffix(b"\n").split(b"\n")
-    wanted: list[tuple[int, bytes]] = []
-    for number, line in enumerate(lines, 1):
-        space = line.find(b" ")
-        # A line of 2 * dim bytes has no room for a word and its numbers.
-        is_odd = space <= 0 or len(line) <= 2 * dim or number == len(lines)
-        if is_odd or line[:space] in firsts:
-            wanted.append((number - 1, line))
-    parsed = _parse_lines(wanted, len(lines), dim)
-    parsed.n_unread = len(lines) - len(wanted)
-    return parsed
-
-
-def _parse_regular(lines: list[bytes], dim: int) -> _Parsed | None:
-    """Parse lines of a word without spaces and finite numbers; None if a line is different."""
-    parts = [line.rstrip(b" \r").partition(b" ") for line in lines]
-    # Before the first space there is the word, if the line has as many numbers as expected.
-    words = [word for word, _, _ in parts]
-    rows = [b" %b\n" % numbers for _, _, numbers in parts]
-    vectors, letters = parse_numbers(rows, dim), b"\n".join(words)
-    if vectors is None or not np.isfinite(vectors).all() or b"\t" in letters or not all(words):
-        return None
-    try:
-        return _Parsed(letters.decode("utf-8").split("\n"), vectors, len(lines))
-    except UnicodeDecodeError:
-        return None
-
-
-def _parse_lines(lines: Iterable[tuple[int, bytes]], n_lines: int, dim: int) -> _Parsed:
-    """Parse lines one by one; blank lines are left out."""
-    words, rows, problems = [], [], []
-    for number, line in lines:
-        if not line.strip():
-            continue
+    def parse_line(self, line: bytes) -> tuple[str, Vector]:
+        """Return the word and the vector of a line; the reference for the faster ways."""
+        # Counted from the right, because a word may contain spaces.
+        fields = line.rstrip(b" \r\n").rsplit(b" ", self.dim)
+        numbers = b"".join(fields[1:])
+        if b"\t" in line:
+            raise LineError("there are tabs between numbers; expected single spaces.")
+        if len(fields) == self.dim + 1 and fields[0] == b"":
+            raise LineError(f"the word is empty; expected a word and {self.dim} numbers.")
+        if b"" in fields or fields[0].endswith(b" "):
+            raise LineError("expected single spaces, found several.")
         try:
-            word, vector = parse_line(line, dim)
-        except LineError as error:
-            problems.append((number, str(error)))
-            continue
-        words.append(word.decode("utf-8"))
-        rows.append(vector)
-    vectors = np.array(rows, dtype=np.float32).reshape(-1, dim)
-    return _Parsed(words, vectors, n_lines, problems)
-
-
-def parse_line(line: bytes, dim: int) -> tuple[bytes, npt.NDArray[np.float32]]:
-    """Return the word and the vector of a line; the reference for the faster ways."""
-    # Counted from the right, because a word may contain spaces.
-    fields = line.rstrip(b" \r\n").rsplit(b" ", dim)
-    numbers = b"".join(fields[1:])
-    if b"\t" in line:
-        raise LineError("there are tabs between numbers; expected single spaces.")
-    if len(fields) == dim + 1 and fields[0] == b"":
-        raise LineError(f"the word is empty; expected a word and {dim} numbers.")
-    if b"" in fields or fields[0].endswith(b" "):
-        raise LineError("expected single spaces, found several.")
-    try:
-        # Python reads 1_0 as 10, and with blanks around it; no file of vectors means that.
-        if numbers != numbers.translate(None, b"_\r\v\f") or len(fields) != dim + 1:
-            raise ValueError
-        with np.errstate(over="ignore"):
-            vector = np.array(fields[1:], dtype=np.float64).astype(np.float32)
-    except ValueError:
-        raise LineError(f"expected a word and {dim} numbers, found {shown(line)}.") from None
-    try:
-        fields[0].decode("utf-8")
-    except UnicodeDecodeError:
-        raise LineError(f"the word {fields[0]!r} is not UTF-8.") from None
-    if not np.isfinite(vector).all():
-        place = int(np.flatnonzero(~np.isfinite(vector))[0])
-        raise LineError(
-            f"number {place + 1} of {fields[0]!r} is {fields[1 + place].decode()}, not finite."
-        )
-    return fields[0], vector
+            # Python reads 1_0 as 10, and with blanks around it; no file of vectors means that.
+            if numbers != numbers.translate(None, b"_\r\v\f") or len(fields) != self.dim + 1:
+                raise ValueError
+            with np.errstate(over="ignore"):
+                vector = np.array(fields[1:], dtype=np.float64).astype(np.float32)
+        except ValueError:
+            what = f"expected a word and {self.dim} numbers, found {shown(line)}."
+            raise LineError(what) from None
+        try:
+            word = fields[0].decode("utf-8")
+        except UnicodeDecodeError:
+            raise LineError(f"the word {fields[0]!r} is not UTF-8.") from None
+        if not np.isfinite(vector).all():
+            place = int(np.flatnonzero(~np.isfinite(vector))[0])
+            raise LineError(
+                f"number {place + 1} of {fields[0]!r} is {fields[1 + place].decode()}, not finite."
+            )
+        return word, vector
 
 
 def _sampled_dim(file: PackedFile) -> int:
