@@ -349,7 +349,7 @@ def silhouette(
 
 def _silhouette_tables(study: SilhouetteStudy) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield robustness and accuracy: one row per word list and model, one column per metric."""
-    best = "; *: best in the row" if len(study.metrics) > 1 else ""
+    best = "; *: best in the row" if len(study.robustness) > 1 else ""
     for title, cells in study._tables():
         cells.index.names = [
             str(each or "").replace("bias_type", "query") for each in cells.index.names

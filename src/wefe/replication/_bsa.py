@@ -49,10 +49,10 @@ def findings(run: Run) -> Findings:
     named = {
         (metric, bias, vary, model): each
         for query, bias in names.items()
-        for (metric, own, vary, model), each in study.silhouettes.items()
+        for (metric, own, vary, model), each in study.found.items()
         if own == query
     }
-    study = replace(study, silhouettes=named, bias_types=_BIASES)
+    study = replace(study, found=named)
     frame = study.to_frame()
     frame["item"] = frame["bias_type"] + ", " + frame["list_type"]
     frame["score"] = frame["metric"].str.removesuffix("-ES")

@@ -8,7 +8,7 @@ import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from itertools import product
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
@@ -27,8 +27,8 @@ from wefe._checks import (
 from wefe._progress import noted, progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import draw
-from wefe.metrics._base import BaseMetric, has_own_run_query
-from wefe.metrics._registry import MetricLike, as_metric, as_metrics
+from wefe.metrics._base import has_own_run_query
+from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 from wefe.silhouette._silhouette import (
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+Metrics: TypeAlias = Mapping[MetricLike, Mapping[str, Any]] | Sequence[MetricLike] | MetricLike
 Queries: TypeAlias = Mapping[str, Query] | Sequence[Query] | Query
 Models: TypeAlias = (
     Mapping[str, WordEmbeddingModel] | Sequence[WordEmbeddingModel] | WordEmbeddingModel
@@ -73,33 +74,47 @@ class SilhouetteStudy:
 
     Attributes
     ----------
-    silhouettes : dict
-        From (metric, bias type, vary, model) to :class:`Silhouette`; for example
-        ``study.silhouettes["WEAT-ES", "gender", "targets", "glove"]``.
-    metrics, bias_types, vary, models : tuple of str
-        What was measured, in this order. Metrics are named by the label of their score.
+    found : dict
+        From (metric, bias type, vary, model) to :class:`Silhouette`, or to the reason why there is
+        none. Metrics are named by the label of their score.
     unbiased, biased : str or None
         Names of the reference models.
-    notes : tuple of str
-        What has no value and why, and which lists were joined.
+    remarks : tuple of str
+        Which lists were joined.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> query, model = load_weat_queries()[5], load_test_model()
-    >>> silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10).metrics
-    ('WEAT-ES', 'MAC')
+    >>> study = silhouette_study(["weat", "mac"], query, model, vary="targets", n_runs=10)
+    >>> study.to_frame()["metric"].tolist()
+    ['WEAT-ES', 'MAC']
     """
 
-    silhouettes: Mapping[Key, Silhouette]
-    metrics: tuple[str, ...]
-    bias_types: tuple[str, ...]
-    vary: tuple[Vary, ...]
-    models: tuple[str, ...]
+    found: Mapping[Key, Silhouette | str]
     unbiased: str | None = None
     biased: str | None = None
-    notes: tuple[str, ...] = ()
+    remarks: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        if not self.silhouettes:
+            raise ValueError(f"nothing could be measured: {' '.join(self.notes)}")
+
+    @cached_property
+    def silhouettes(self) -> dict[Key, Silhouette]:
+        """Those that could be measured: ``silhouettes["MAC", "gender", "targets", "glove"]``."""
+        return {key: each for key, each in self.found.items() if isinstance(each, Silhouette)}
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What has no value and why, and which lists were joined."""
+        lost = [
+            f"nan: {metric}, {bias_type}, {model}: {why}"
+            for (metric, bias_type, _, model), why in self.found.items()
+            if isinstance(why, str)
+        ]
+        return tuple(dict.fromkeys([*self.remarks, *lost]))
 
     @property
     def robustness(self) -> pd.DataFrame:
@@ -179,11 +194,12 @@ class SilhouetteStudy:
         }
 
     def _pivot(self, values: str, n_levels: int = 3) -> pd.DataFrame:
-        levels = [self.bias_types, [LIST_TYPES[vary] for vary in self.vary], self.models][:n_levels]
+        metrics, bias_types, vary, models = map(dict.fromkeys, zip(*self.found, strict=True))
+        levels = [list(bias_types), [LIST_TYPES[each] for each in vary], list(models)][:n_levels]
         names = ["bias_type", "list_type", "model"][:n_levels]
         wide = self._frame().pivot_table(values, "metric", names, aggfunc="first")
         columns = pd.MultiIndex.from_product(levels, names=[n.replace("_", " ") for n in names])
-        return wide.reindex(index=pd.Index(self.metrics, name="metric"), columns=columns)
+        return wide.reindex(index=pd.Index(metrics, name="metric"), columns=columns)
 
     def plot(
         self,
@@ -207,11 +223,10 @@ class SilhouetteStudy:
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        known = {"metric": self.metrics, "bias_type": self.bias_types, "vary": self.vary}
-        chosen = self.silhouettes
-        for place, (name, wanted) in enumerate(zip(known, (metric, bias_type, vary), strict=True)):
+        chosen, places = self.silhouettes, {"metric": metric, "bias_type": bias_type, "vary": vary}
+        for place, (name, wanted) in enumerate(places.items()):
             if wanted is not None:
-                check_choice(name, wanted, known[name])
+                check_choice(name, wanted, dict.fromkeys(key[place] for key in self.found))
                 chosen = {key: one for key, one in chosen.items() if key[place] == wanted}
         # A figure has little room, and the bias type identifies the query.
         shown = [replace(one, query_name=key[1]) for key, one in chosen.items()]
@@ -227,13 +242,13 @@ class SilhouetteStudy:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
         for name, title in _TITLES.items():
             if (table := getattr(self, name)) is not None:
-                stars = np.where(self.best(name) & (len(self.metrics) > 1), "*", "")
+                stars = np.where(self.best(name) & (len(table) > 1), "*", "")
                 shown = (table.map("{:.2f}".format) + stars).T
                 yield title.format(biased=self.biased, unbiased=self.unbiased), shown
 
     def __repr__(self) -> str:
         n_runs = next((one.n_runs for one in self.silhouettes.values()), 0)
-        several = len(self.metrics) > 1
+        several = len(self.robustness) > 1
         parts = [f"Silhouette study, {n_runs} runs" + " (*: best in the row)" * several]
         for title, cells in self._tables():
             # Align the digits.
@@ -248,28 +263,8 @@ class SilhouetteStudy:
         return "".join(tables) + "".join(f"<p>{escape(note)}</p>" for note in self.notes)
 
 
-def tabulated(
-    found: Mapping[Key, Silhouette | str],
-    references: tuple[str | None, str | None],
-    notes: Sequence[str] = (),
-) -> SilhouetteStudy:
-    """Return the study of silhouettes, and of reasons why there is none."""
-    done = {key: each for key, each in found.items() if isinstance(each, Silhouette)}
-    lost = [
-        f"nan: {key[0]}, {key[1]}, {key[3]}: {why}"
-        for key, why in found.items()
-        if isinstance(why, str)
-    ]
-    notes = [*dict.fromkeys([*notes, *lost])]
-    if not done:
-        raise ValueError(f"nothing could be measured: {' '.join(notes)}")
-    parts: Any = zip(*found, strict=True)
-    metrics, bias_types, vary, models = (tuple(dict.fromkeys(part)) for part in parts)
-    return SilhouetteStudy(done, metrics, bias_types, vary, models, *references, tuple(notes))
-
-
 def silhouette_study(
-    metrics: MetricLike | Sequence[MetricLike],
+    metrics: Metrics,
     queries: Queries,
     models: Models,
     *,
@@ -280,8 +275,6 @@ def silhouette_study(
     n_jobs: int | None = None,
     unbiased: str | None = None,
     biased: str | None = None,
-    metric_params: Mapping[Any, Mapping[str, Any]] | None = None,
-    scales: Mapping[Any, Mapping[str, Any]] | None = None,
     progress: bool = True,
 ) -> SilhouetteStudy:
     """Measure how reliable metrics and word lists are: the study of the paper.
@@ -290,8 +283,10 @@ def silhouette_study(
 
     Parameters
     ----------
-    metrics : sequence of metric classes, instances or names
-        For example ``["weat", "ect", "rnsb"]``.
+    metrics : sequence of metric classes, instances or names, or mapping from them to options
+        For example ``["weat", "ect", "rnsb"]``. The options are 'metric_params', 'value_range' and
+        'no_bias_value' of :func:`bias_silhouettes`. The paper uses ``{"weat": {}, "rnsb":
+        {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
     queries : mapping from bias type to Query, or sequence of Query
         The word lists: target sets are social groups, attribute sets concepts. For a sequence, the
         names of the queries are the bias types.
@@ -305,11 +300,6 @@ def silhouette_study(
         Names of the reference models, one assumed to be free of the bias and one assumed to be as
         biased as possible. By default models named 'unbiased' and 'biased'; without both there is
         no accuracy.
-    metric_params : mapping from metric to mapping, optional
-        Parameters of `run_query`, such as ``{"rnsb": {"holdout": True}}``.
-    scales : mapping from metric to mapping, optional
-        'value_range' or 'no_bias_value' that replace those of the metric. The paper uses ``{"rnsb":
-        {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
     progress : bool, default=True
         Show a progress bar with the time left.
 
@@ -346,7 +336,7 @@ def silhouette_study(
                         WEAT-ES
     career Social group    0.81
     """
-    measured = _checked_metrics(metrics, metric_params, scales)
+    measured = _checked_metrics(metrics)
     asked = _by_name("queries", queries, check_query, "query_name")
     compared = _by_name("models", models, check_model, "name")
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
@@ -374,7 +364,7 @@ def silhouette_study(
             if fitting is not query:
                 notes.append(f"{label}: all attribute sets of a query as one list.")
             # As bias_silhouettes does, which gets one model at a time here.
-            lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords["metric_params"]}
+            lookup = {"lost_vocabulary_threshold": 1.0, **measure.keywords.get("metric_params", {})}
             alike = on_same_words(list(compared.values()), [fitting], lookup)
             for each, (name, model) in product(lists, zip(compared, alike, strict=True)):
                 named = copy.copy(model)
@@ -386,34 +376,26 @@ def silhouette_study(
                     found[key] = str(error)
                     logger.warning("%s has no silhouette: %s", ", ".join(key), error)
                 bar.update()
-    return tabulated(found, references, notes)
+    return SilhouetteStudy(found, *references, notes)
 
 
-def _checked_metrics(metrics: Any, metric_params: object, scales: object) -> dict[str, Task]:
+def _checked_metrics(metrics: Any) -> dict[str, Task]:
     """Return `bias_silhouettes` of each metric with its own options, by label."""
-    instances = as_metrics(metrics)
-    params = _by_metric("metric_params", metric_params, instances)
-    ranges = _by_metric("scales", scales, instances)
+    options = metrics if isinstance(metrics, Mapping) else {}
+    instances = as_metrics([*options] or metrics)
     checked: dict[str, Task] = {}
-    for metric in instances:
-        own, scale = params.get(type(metric), {}), ranges.get(type(metric), {})
+    for metric, own in zip(instances, [*options.values()] or [{}] * len(instances), strict=True):
+        check_known("metrics", own, ("metric_params", "value_range", "no_bias_value"))
+        params, scale = own.get("metric_params", {}), {**own}
+        scale.pop("metric_params", None)
         if not has_own_run_query(metric):
-            metric._with_params(**own)
-        declared = metric.scale(**{**metric.subset_params, **own})
-        check_known("scales", scale, ("value_range", "no_bias_value"))
+            metric._with_params(**params)
+        declared = metric.scale(**{**metric.subset_params, **params})
         scale_with(declared, **scale)
         if declared.label in checked:
             raise ValueError(f"metrics must differ; two are called {declared.label}. Remove one.")
-        checked[declared.label] = partial(bias_silhouettes, metric, metric_params=own, **scale)
+        checked[declared.label] = partial(bias_silhouettes, metric, **own)
     return _not_empty("metrics", checked)
-
-
-def _by_metric(name: str, given: Any, metrics: Sequence[BaseMetric]) -> dict[type, dict[str, Any]]:
-    """Return the values of a mapping from metrics (names or classes), by class."""
-    own = {type(as_metric(key)): dict(values) for key, values in (given or {}).items()}
-    known = [type(metric).__name__ for metric in metrics]
-    check_known(name, [kind.__name__ for kind in own], known)
-    return own
 
 
 def _by_name(what: str, given: Any, check: Callable[[Any], object], name_of: str) -> dict[str, Any]:

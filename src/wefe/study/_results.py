@@ -392,7 +392,8 @@ class StudyResults:
         ValueError
             If there is no silhouette, or a reference model is not among the models.
         """
-        from wefe.silhouette._study import checked_references, tabulated
+        from wefe.silhouette import SilhouetteStudy
+        from wefe.silhouette._study import checked_references
 
         asked = [each for each in self.of_kind("silhouette") if each[1].status != "failed"]
         places = {(task.place["query_set"], task.place["query"]) for task, _ in asked}
@@ -403,7 +404,7 @@ class StudyResults:
             bias_type = query if n_sets[query] == 1 else f"{query} ({query_set})"
             found[metric, bias_type, vary, task.model] = silhouette_of(task, outcome)
         references = checked_references(unbiased, biased, [*map(itemgetter(3), found)])
-        return tabulated(found, references)
+        return SilhouetteStudy(found, *references)
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
         """Return a list of pairs (Task, dict), the data of ``DirectionAudit.to_json``.
