@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from wefe._checks import check_bool
 from wefe._visible import count
 from wefe.audit._query import p_and_auc
-from wefe.plotting._axes import Panels
+from wefe.plotting._axes import grid
 from wefe.plotting._labels import wrap
 from wefe.plotting._style import PALETTE, apply_layout, hover, hover_texts, write
 from wefe.plotting._table import check_several, parts_of
@@ -71,6 +71,7 @@ def plot_individual_biases(
     largest = np.nan_to_num([table[shown].abs().max() for table in tables])
     ends = 1.08 * np.where(full_range, limits, largest)
     ends = np.maximum(ends, ends.max() * shared_axis)
+    ends[ends == 0] = 0.1
     n_sets = max(len(audit.targets) for audit in given)
     # The title names what all audits share; panels name what differs.
     names = pd.DataFrame([[f": {a.query_name}", f", {a.model_name}"] for a in given])
@@ -78,10 +79,8 @@ def plot_individual_biases(
     title = "".join(["Individual biases", *names.iloc[0][shared]])
     titles = ["".join(row[~shared]).lstrip(":, ") for _, row in names.iterrows()]
     heads = list(map(_numbers, given))
-    panels = Panels(titles, _SET_PX * n_sets + 20, below_px=50, abreast=2, second_lines=heads)
-    figure = panels.figure()
-    for position, (table, limit) in enumerate(zip(tables, limits, strict=True)):
-        place, end = panels.place(position), ends[position] or 0.1
+    figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, second_lines=heads)
+    for place, table, limit, end in zip(places, tables, limits, ends, strict=True):
         figure.update_xaxes(range=[-end, end], **place)
         _draw(figure, table.assign(x=table[shown]), place)
         if limit <= end:
@@ -103,7 +102,7 @@ def plot_individual_biases(
         "Line in the colour of a set: its mean. Dashed: what is attainable.": True,
         "Each panel has an axis of its own.": not shared_axis and len(given) > 1,
     }
-    return apply_layout(figure, title, notes, panels.height, panels.title_px)
+    return apply_layout(figure, title, notes)
 
 
 def _numbers(audit: QueryAudit) -> str:

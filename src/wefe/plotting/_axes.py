@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import plotly.graph_objects as go
@@ -58,47 +59,39 @@ class Rows:
         )
 
 
-class Panels:
-    """A grid of panels, each with a title no wider than itself."""
-
-    def __init__(
-        self,
-        names: Sequence[str],
-        panel_px: int,
-        below_px: int,
-        abreast: int = 3,
-        second_lines: Sequence[str] = (),
-    ) -> None:
-        # Four panels look better two by two.
-        self.n_columns = min(2 if len(names) == 4 else len(names), abreast)
-        self.n_rows = math.ceil(len(names) / self.n_columns)
-        self.titles = [wrap(name, 80 // self.n_columns) for name in names]
-        if second_lines:
-            pairs = zip(self.titles, second_lines, strict=True)
-            self.titles = ["<br>".join(filter(None, pair)) for pair in pairs]
-        self.title_px = height_px(self.titles) + 10
-        between_px = below_px + self.title_px
-        self.height = self.n_rows * panel_px + (self.n_rows - 1) * between_px
-        self.spacing = between_px / self.height if self.n_rows > 1 else 0
-
-    def figure(self) -> go.Figure:
-        figure = make_subplots(
-            rows=self.n_rows,
-            cols=self.n_columns,
-            subplot_titles=self.titles,
-            shared_yaxes=True,
-            horizontal_spacing=0.1 / self.n_columns,
-            vertical_spacing=self.spacing,
-        )
-        return figure.update_annotations(font={"size": 13})
-
-    def place(self, position: int) -> dict[str, Any]:
-        """Return row and column of a panel, counted from 1 as plotly does."""
-        row, column = divmod(position, self.n_columns)
-        return at(row + 1, column + 1)
+def grid(
+    names: Sequence[str],
+    panel_px: int,
+    below_px: int,
+    abreast: int = 3,
+    second_lines: Sequence[str] = (),
+) -> tuple[go.Figure, list[dict[str, Any]]]:
+    """Return a figure with a panel per name, no narrower than its title, and their places."""
+    # Four panels look better two by two.
+    n_columns = min(2 if len(names) == 4 else len(names), abreast)
+    n_rows = math.ceil(len(names) / n_columns)
+    titles = [wrap(name, 80 // n_columns) for name in names]
+    if second_lines:
+        pairs = zip(titles, second_lines, strict=True)
+        titles = ["<br>".join(filter(None, pair)) for pair in pairs]
+    title_px = (height_px(titles) + 10) * any(titles)
+    figure = stacked(
+        [panel_px] * n_rows,
+        below_px + title_px,
+        title_px,
+        cols=n_columns,
+        subplot_titles=titles,
+        shared_yaxes=True,
+        horizontal_spacing=0.1 / n_columns,
+    )
+    places = [at(*place) for place in product(range(1, n_rows + 1), range(1, n_columns + 1))]
+    return figure, places[: len(names)]
 
 
-def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go.Figure, int]:
+def stacked(
+    heights: Sequence[int], between_px: int, above_px: int = 0, **options: Any
+) -> go.Figure:
+    """Return a figure with rows of panels; its height and upper margin are those of the panels."""
     height = sum(heights) + between_px * (len(heights) - 1)
     figure = make_subplots(
         rows=len(heights),
@@ -106,7 +99,8 @@ def stacked(heights: Sequence[int], between_px: int, **options: Any) -> tuple[go
         vertical_spacing=between_px / height if len(heights) > 1 else 0,
         **options,
     )
-    return figure, height
+    figure.update_annotations(font={"size": 13})
+    return figure.update_layout(height=height, margin_t=above_px)
 
 
 def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from wefe._checks import check_bool, check_choice
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.plotting._axes import Panels, Rows, at, mark_no_bias, stacked
+from wefe.plotting._axes import Rows, at, grid, mark_no_bias, stacked
 from wefe.plotting._labels import at_most, shorten, shortened, wrap
 from wefe.plotting._reading import SIGNIFICANT, Reading
 from wefe.plotting._style import (
@@ -75,7 +75,7 @@ def plot_queries_results(
         labels[last] = f"<b>{labels[last]}</b>"
     parts = [part for _, part in parts_of(table, "axis")]
     rows = [Rows([*part[by].unique()], labels, part[series_by].nunique()) for part in parts]
-    figure, height = stacked([bars.height for bars in rows], 90)
+    figure = stacked([bars.height for bars in rows], 90, 20)
     for row, (part, bars) in enumerate(zip(parts, rows, strict=True), 1):
         for position, (name, own) in enumerate(parts_of(part, series_by)):
             # The template draws what has no style, here the summary of models, in ink.
@@ -99,7 +99,7 @@ def plot_queries_results(
     }
     legend_title = series_by.capitalize()
     figure.update_layout(barmode="group", showlegend=True, legend_title_text=legend_title)
-    return apply_layout(figure, reading.title(), notes, height, 20, footnotes=footnotes)
+    return apply_layout(figure, reading.title(), notes, footnotes=footnotes)
 
 
 def draw_series(
@@ -176,12 +176,11 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
     rows = Rows(models, {model: wrap(model) for model in models}, 1)
-    panels = Panels(short if facets else [""], rows.height, below_px=50)
-    figure = panels.figure()
+    figure, places = grid(short if facets else [""], rows.height, below_px=50)
     template = f"<b>{{y}}</b><br>{{ranking}}<br>rank {{x:g}} of {len(models)}"
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
         own = pd.DataFrame({"x": table[column], "y": models, "ranking": column})
-        place = panels.place(position * facets)
+        place = places[position * facets]
         shown = own["x"].map("{:g}".format).replace("nan", "").tolist()
         look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
         look |= {"text": shown, "orientation": "h", "marker": bar_style(position)}
@@ -217,8 +216,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         f"{model} has no rank in {', '.join(at_most(np.array(short)[gaps].tolist()))}."
         for model, gaps in table.isna()[(lacking > 0) & (not facets)].iterrows()
     ]
-    above_px = panels.title_px * facets
-    return apply_layout(figure, heading, notes, panels.height, above_px, footnotes=at_most(lines))
+    return apply_layout(figure, heading, notes, footnotes=at_most(lines))
 
 
 def best_first(ranking: pd.DataFrame) -> pd.DataFrame:
@@ -281,10 +279,9 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
         hover=hover_texts(table, template),
     ).rename(columns={"share": "score", "low": "null_lower", "high": "null_upper"})
     rows = Rows(words, labels, len(names))
-    panels = Panels(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
-    figure = panels.figure()
+    figure, places = grid(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
     for (model, group), own in parts_of(table, ["model", "group"]):
-        number, place = names.index(group), panels.place(models.index(model))
+        number, place = names.index(group), places[models.index(model)]
         draw_series(figure, own, rows, number, bar_style(number), (group, group), place)
     rows.apply(figure)
     # The last number of a panel would overlap the first one of the next.
@@ -298,7 +295,7 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
         "their line: chance explains them."
     )
     notes = {note: table["null_lower"].notna().any()}
-    return apply_layout(figure, heading, notes, panels.height, panels.title_px)
+    return apply_layout(figure, heading, notes)
 
 
 def _lean(label: str) -> str:

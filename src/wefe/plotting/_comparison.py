@@ -63,8 +63,8 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     labels = {name: wrap(name, 36) for name in table["name"]}
     rows = [Rows([*panel["name"].unique()], labels, len(models)) for panel in panels.values()]
     titles = [wrap(title, 60) for title in panels]
-    figure, plot_px = stacked([part.height for part in rows], 84, subplot_titles=titles)
-    figure.update_annotations(font={"size": 13})
+    above_px = 20 + height_px(titles[:1])
+    figure = stacked([part.height for part in rows], 84, above_px, subplot_titles=titles)
     for number, ((title, panel), bars) in enumerate(zip(panels.items(), rows, strict=True), 1):
         place = at(number)
         panel = panel.assign(row=panel["name"].map(bars.names.index))
@@ -96,8 +96,7 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     }
     missing = table[table["text"] != ""]
     why = missing["model"] + ", " + missing["place"] + ": " + missing["note"]
-    above_px, footnotes = 20 + height_px(titles[:1]), at_most(list(why.unique()), 8)
-    return apply_layout(figure, heading, notes, plot_px, above_px, footnotes=footnotes)
+    return apply_layout(figure, heading, notes, footnotes=at_most(list(why.unique()), 8))
 
 
 def _placed(table: pd.DataFrame) -> pd.DataFrame:

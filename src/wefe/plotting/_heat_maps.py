@@ -98,7 +98,7 @@ def _heat_map(
     short, aggregation = shorten(list(table.columns))
     cell_px, font_px = cell_size(max(table.shape))
     down = list(map(wrap, shorten(list(table.index))[0]))
-    figure, height = stacked([cell_px * len(down)], 0)
+    figure = stacked([cell_px * len(down)], 0)
     across, below_px = name_columns(figure, short, cell_px)
     add_cells(figure, table, (down, across), what, font_px, number_format, limits, row=1, col=1)
     missing = [{"x": j, "y": i, "text": "n/a"} for i, j in np.argwhere(table.isna())]
@@ -109,7 +109,7 @@ def _heat_map(
         "n/a: no value (NaN).": table.isna().to_numpy().any(),
         aggregation: aggregation,
     }
-    return apply_layout(figure, title, notes, height, below_px=below_px, width=width)
+    return apply_layout(figure, title, notes, below_px, width)
 
 
 def name_columns(figure: go.Figure, names: Sequence[str], cell_px: float) -> tuple[list[str], int]:
@@ -194,7 +194,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     below_px = width_px(labels.values()) + 24
     heights = [cell_px * (each.n_sets + 1) for each in audits]
     # One panel below the other: side by side, labels would cover cells on narrow pages.
-    figure, plot_px = stacked(heights, below_px + _HEADING_PX)
+    figure = stacked(heights, below_px + _HEADING_PX, _HEADING_PX)
     titles = ["All sets", f"Without {count(len(audit.outliers), 'outlier')}"]
     for row, (each, what) in enumerate(zip(audits, titles, strict=False), 1):
         cell = at(row)
@@ -219,7 +219,7 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     }
     title = f"Directions of the defining sets, {audit.model_name}"
     width = max(560, heights[0] + width_px(labels.values()) + 150)
-    return apply_layout(figure, title, notes, plot_px, _HEADING_PX, below_px, width)
+    return apply_layout(figure, title, notes, below_px, width)
 
 
 def plot_direction_components(audit: DirectionAudit) -> go.Figure:
@@ -273,10 +273,11 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     shown = {"tickvals": labels, "ticktext": list(map(escape, labels)), "col": 1}
     figure.update_yaxes(type="category", autorange="reversed", **shown)
     place = {"x": 0.02, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}
-    figure.update_layout(legend={"orientation": "h", **place})
+    size = {"height": max(260, 20 * audit.n_sets), "margin_t": 16}
+    figure.update_layout(legend={"orientation": "h", **place}, **size)
     note = (
         f"Dashed: the first component of unrelated sets, about {audit.chance_ratio:.0%}. "
         "PC1: the bias direction."
     )
     title = f"Components of the bias direction, {audit.model_name}"
-    return apply_layout(figure, title, {note: True}, max(260, 20 * audit.n_sets), 16, 140)
+    return apply_layout(figure, title, {note: True}, 140)

@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_bool, check_choice, found
 from wefe._visible import count
-from wefe.plotting._axes import Panels, at, stacked
+from wefe.plotting._axes import at, grid, stacked
 from wefe.plotting._labels import LINE_PX, height_px, wrap
 from wefe.plotting._style import (
     PALETTE,
@@ -67,10 +67,9 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
         line, panel = panel, line
     table[["x", "line", "panel"]] = table[["layer", line, panel]]
     names, shown = list(table["line"].unique()), list(table["panel"].unique())
-    panels = Panels(shown, _PANEL_PX, 70, 2)
-    figure = panels.figure()
+    figure, places = grid(shown, _PANEL_PX, 70, 2)
     for (title, name), own in parts_of(table, ["panel", "line"]):
-        _draw_line(figure, own, name, names.index(name), panels.place(shown.index(title)))
+        _draw_line(figure, own, name, names.index(name), places[shown.index(title)])
     figure.add_hline(scores.no_bias_value, line_dash="dash")
     step = max(1, round(table["layer"].max() / 12))
     figure.update_xaxes(title_text="Layer (0: embedding layer)", dtick=step)
@@ -83,7 +82,7 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
         "Bands: bootstrap intervals over the words.": table["score_lower"].notna().any(),
         f"{count(undefined, 'score')} of {len(table)} undefined: no point.": undefined,
     }
-    return apply_layout(figure, f"{scores.metric} by layer", notes, panels.height, panels.title_px)
+    return apply_layout(figure, f"{scores.metric} by layer", notes)
 
 
 def _draw_line(
@@ -140,10 +139,8 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     bins["x"] = bins.mean(axis=1)
     template = "{start:.2f} to {end:.2f}: {y:.1%} of the samples"
     names, below = [result["query_name"] for result in given], map(_second_line, given, effects)
-    panels = Panels(names, 200, 60, 2, list(below))
-    figure = panels.figure()
-    for position, (result, own) in enumerate(zip(given, effects, strict=True)):
-        place = panels.place(position)
+    figure, places = grid(names, 200, 60, 2, list(below))
+    for place, result, own in zip(places, given, effects, strict=True):
         bins["y"] = np.histogram(own, edges)[0] / max(1, len(own))
         add_marks(figure, "bar", bins, "", template, marker={"color": PALETTE[0]}, **place)
         figure.add_vline(0, line_dash="dash", **place)
@@ -160,7 +157,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
         "bias.": True,
         "Samples share words and contexts: read the spread, not the standard error.": True,
     }
-    return apply_layout(figure, "Effect sizes over contexts", notes, panels.height, panels.title_px)
+    return apply_layout(figure, "Effect sizes over contexts", notes)
 
 
 def _second_line(result: MetricResult, effect_sizes: npt.NDArray[np.float64]) -> str:
@@ -232,9 +229,10 @@ def plot_silhouettes(
     heads = [wrap(_head(key, row, compared), _CHARACTERS) for key, row in rows.items()]
     titles_px = 14 + LINE_PX + height_px(wrap(name, width) for name in models)
     above_px = titles_px + 8 + height_px(heads)
-    figure, plot_px = stacked(
+    figure = stacked(
         [_SILHOUETTE_PX] * len(rows),
         46 + above_px,
+        above_px,
         cols=len(models),
         shared_yaxes=True,
         horizontal_spacing=0.05 / len(models),
@@ -265,7 +263,7 @@ def plot_silhouettes(
         and any("accuracy" in head for head in heads),
     }
     title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
-    return apply_layout(figure, title, notes, plot_px, above_px)
+    return apply_layout(figure, title, notes)
 
 
 def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, number: int) -> None:

@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import found
 from wefe._visible import count, unique_labels
-from wefe.plotting._axes import Panels
+from wefe.plotting._axes import grid
 from wefe.plotting._labels import escape, width_px, wrap
 from wefe.plotting._style import (
     PALETTE,
@@ -67,10 +67,8 @@ def plot_negative_sentiment(
     ]
     label_px = min(150, width_px(["", *words]))
     abreast = 3 if len(words) <= 8 else 2 if len(words) <= 24 else 1
-    panels = Panels(list(spreads), 240, label_px + 24, abreast, scores)
-    figure = panels.figure()
-    for position, spread in enumerate(spreads.values()):
-        place = panels.place(position)
+    figure, places = grid(list(spreads), 240, label_px + 24, abreast, scores)
+    for place, spread in zip(places, spreads.values(), strict=True):
         own = spread.words.reindex(words).assign(set=set_of).rename_axis("x").reset_index()
         own = own.assign(y=own["share"], times=own["share"] / spread.uniform)
         for number, (name, part) in enumerate(parts_of(own, "set")):
@@ -110,7 +108,7 @@ def plot_negative_sentiment(
         < len(words),
     }
     title = f"Negative sentiment of {count(len(words), 'target word')}"
-    return apply_layout(figure, title, shown, panels.height, panels.title_px, label_px + 24)
+    return apply_layout(figure, title, shown, label_px + 24)
 
 
 class Spread(NamedTuple):

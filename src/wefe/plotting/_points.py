@@ -102,7 +102,7 @@ def plot_neighborhood(
         star = star.assign(text="<b>" + star["text"] + "</b>")
         look = {"size": 22, "opacity": 1.0}
         add_points(figure, star, "centre", template, marker | look, showlegend=False)
-    figure.update_layout(showlegend=True, legend_title_text="Leans to")
+    figure.update_layout(height=520, showlegend=True, legend_title_text="Leans to")
     # Both axes have one scale, and no numbers, because these mean nothing.
     figure.update_xaxes(showticklabels=False)
     figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
@@ -112,7 +112,7 @@ def plot_neighborhood(
         f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.": True,
     }
     heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
-    return apply_layout(figure, heading, notes, 520, below_px=30, footnotes=lost)
+    return apply_layout(figure, heading, notes, 30, footnotes=lost)
 
 
 def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
@@ -160,7 +160,7 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
         add_points(figure, part, name, template, marker)
     figure.update_xaxes(showticklabels=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
-    figure.update_layout(showlegend=True)
+    figure.update_layout(height=480, showlegend=True)
     shown = count(len(table), "word")
     share = f"{1 - table['other'].mean():.0%} of " if len(table) else ""
     notes = {
@@ -170,7 +170,7 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
     }
     names = ["The most biased words and their clusters", *filter(None, [frame.attrs.get("model")])]
     heading = ", ".join(names)
-    return apply_layout(figure, heading, notes, 480, below_px=30, footnotes=lost)
+    return apply_layout(figure, heading, notes, 30, footnotes=lost)
 
 
 def plot_statistic(
@@ -242,10 +242,10 @@ def plot_statistic(
     add_points(figure, table, "words", template, marker)
     figure.update_xaxes(title_text=wrap(statistic_name, 70))
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
-    figure.update_layout(showlegend=False)
+    figure.update_layout(height=420, showlegend=False)
     heading = title or f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
     shown = dict.fromkeys(notes, True)
-    return apply_layout(figure, heading, shown, 420, below_px=64, footnotes=lost)
+    return apply_layout(figure, heading, shown, 64, footnotes=lost)
 
 
 def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
@@ -291,10 +291,11 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     figure.add_vline(0.8, line_dash="dash", annotation=text, annotation_position="top")
     figure.update_xaxes(title_text="Impact ratio (1: the most selected group)", rangemode="tozero")
     figure.update_yaxes(autorange="reversed", type="category")
-    figure.update_layout(showlegend=groups["attribute"].nunique() > 1)
+    size = {"height": 40 + 34 * len(groups), "margin_t": 24}
+    figure.update_layout(**size, showlegend=groups["attribute"].nunique() > 1)
     notes = {
         f"Selected: the top {audit.k} documents of each query. Lines: {audit.confidence:.0%} "
         "intervals over names and queries.": True,
         "Below 0.8, the four-fifths rule of thumb asks for a closer look. It is no verdict.": True,
     }
-    return apply_layout(figure, "Impact ratios", notes, 40 + 34 * len(groups), above_px=24)
+    return apply_layout(figure, "Impact ratios", notes)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._axes import Panels, name_rows
+from wefe.plotting._axes import grid, name_rows
 from wefe.plotting._labels import escape, height_px, shortened, wrap
 from wefe.plotting._style import (
     PALETTE,
@@ -72,16 +72,16 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
     ]
     # A row per model where its groups fit into one.
     abreast = {1: 2, 2: 2, 4: 4}.get(len(shown), 3)
-    panels = Panels(list(dict.fromkeys(titles)), 18 * n_rows + 12, below_px=54, abreast=abreast)
-    axis = _axis_title(panels.n_columns, *(shown if facing else ("", "", " →")))
-    characters = max(12, 80 // panels.n_columns // (1 + facing))
+    figure, places = grid(list(dict.fromkeys(titles)), 18 * n_rows + 12, 54, abreast)
+    n_columns = max(place["col"] for place in places)
+    axis = _axis_title(n_columns, *(shown if facing else ("", "", " →")))
+    characters = max(12, 80 // n_columns // (1 + facing))
     is_left = facing & (table["group"] == shown[-1])
     table["x"] = table["projection"].mask(is_left, -table["projection"])
     table["text"] = " " + table["word"].map(lambda word: escape(shortened(word, characters))) + " "
     template = f"<b>{{word}}</b><br>{{group}}, rank {{rank:g}}<br>{_COSINE}: {{projection:.3f}}"
-    figure = panels.figure()
     for position, (model, group) in enumerate(parts):
-        place, number = panels.place(position // (1 + facing)), shown.index(group)
+        place, number = places[position // (1 + facing)], shown.index(group)
         own = table[(table["model"] == model) & (table["group"] == group)]
         colour = bar_style(number)["color"]
         # Translucent, so that texts on it are readable on light and on dark paper.
@@ -102,9 +102,7 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
     heading = f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
     heading = _joined(heading, models[0] * (len(models) == 1))
     note = "Bars: cosine with the bias direction towards the group; rank 1 on top."
-    return apply_layout(
-        figure, heading, {note: True}, panels.height, panels.title_px, footnotes=lost
-    )
+    return apply_layout(figure, heading, {note: True}, footnotes=lost)
 
 
 def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Figure:
@@ -154,12 +152,11 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     names = [_joined(f"towards {group}" * by_group, name * (len(sets) > 1)) for group, name in keys]
     labels = [wrap(row, 26) for row in rows]
     panel_px = max(52, height_px(labels) + 26) * len(rows) + 8
-    panels = Panels(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
+    figure, places = grid(names, panel_px, 56, abreast=1 if len(keys) <= 3 else 2)
+    n_columns = max(place["col"] for place in places)
     end = " towards the group →" * by_group
-    axis = _axis_title(panels.n_columns, first, second, end)
-    figure = panels.figure()
-    for position, (group, name) in enumerate(keys):
-        place = panels.place(position)
+    axis = _axis_title(n_columns, first, second, end)
+    for place, (group, name) in zip(places, keys, strict=True):
         inside = table[(table["group"] == group) & (table["panel"] == name)]
         colour = bar_style(groups.index(group))["color"]
         _draw(figure, inside, colour, AWAY if by_group else bar_style(1)["color"], place)
@@ -169,7 +166,7 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         write(figure, empty, **place)
     # Room for the words at both ends.
     largest = np.abs(table["projection"].to_numpy()).max(initial=0)
-    limit = (1.1 + 0.35 * panels.n_columns) * largest or 0.1
+    limit = (1.1 + 0.35 * n_columns) * largest or 0.1
     figure.update_yaxes(showticklabels=True)
     figure.update_xaxes(range=[-limit, limit], tickformat=".2~f", nticks=9, tickangle=0)
     figure.update_xaxes(zeroline=True, title_text=axis)
@@ -181,9 +178,7 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         "ends.": True,
         "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
     }
-    return apply_layout(
-        figure, title or heading, notes, panels.height, panels.title_px, footnotes=lost
-    )
+    return apply_layout(figure, title or heading, notes, footnotes=lost)
 
 
 def _joined(*names: str) -> str:

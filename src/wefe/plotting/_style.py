@@ -195,19 +195,21 @@ def apply_layout(
     figure: go.Figure,
     title: str,
     notes: Mapping[str, object],
-    plot_px: int,
-    above_px: int = 0,
     below_px: int = 60,
     width: int | None = None,
     footnotes: Sequence[str] = (),
 ) -> go.Figure:
-    """Add template, title, the notes that apply, footnotes and the size; return the figure."""
+    """Add template, title, the notes that apply, footnotes and their size; return the figure.
+
+    The figure has the height of its panels, and the margin of what is above them.
+    """
     small = [
         f'<span style="font-size:12px">{wrap(note, 100)}</span>'
         for note, applies in notes.items()
         if applies
     ]
     text = "<br>".join([wrap(title, 66), *small])
+    plot_px, above_px = figure.layout.height, figure.layout.margin.t or 0
     top_px = 28 + 22 * n_lines(text) + above_px
     if foot := "<br>".join(wrap(line, 64) for line in footnotes):
         figure.add_annotation(
@@ -215,27 +217,27 @@ def apply_layout(
             yshift=-below_px, align="left", showarrow=False,
         )  # fmt: skip
         below_px += LINE_PX * n_lines(foot) + 12
-    names = _legend(figure)
-    legend_px = 30 + sum(LINE_PX * n_lines(name) + 4 for name in names)
     return figure.update_layout(
         template=LIGHT,
         title_text=text,
         # plotly places a title of several lines higher by the height of a capital letter.
         title_pad_t=16 if n_lines(text) == 1 else 28,
         margin={"l": 24, "r": 24, "t": top_px, "b": below_px},
-        height=top_px + max(plot_px, legend_px * bool(figure.layout.showlegend)) + below_px,
+        height=top_px + max(plot_px, _legend_px(figure)) + below_px,
         width=width,
     )
 
 
-def _legend(figure: go.Figure) -> list[str]:
-    """Name each group of traces once in the legend; return the names."""
-    groups = set()
+def _legend_px(figure: go.Figure) -> int:
+    """Name each group of traces once in the legend; return its height."""
+    named, height = set(), 30
     for trace in figure.data:
         if trace.legendgroup and trace.showlegend is None:
-            trace.showlegend = trace.legendgroup not in groups
-            groups.add(trace.legendgroup)
-    return [trace.name or "" for trace in figure.data if trace.showlegend is not False]
+            trace.showlegend = trace.legendgroup not in named
+            named.add(trace.legendgroup)
+        if trace.showlegend is not False:
+            height += LINE_PX * n_lines(trace.name or "") + 4
+    return height * bool(figure.layout.showlegend)
 
 
 def as_dark(figure: go.Figure) -> go.Figure:

@@ -110,9 +110,8 @@ def _map(found: EmbeddedQuery, model: str) -> go.Figure:
     for kind, (colour, size) in _LOOKS.items():
         own, marker = points[points["kind"] == kind], {"color": colour, "size": size}
         add_points(figure, own, f"{kind} words", "{word}", marker)
-    return apply_layout(
-        figure, f"Sentiment words and national origins, {model}", {"PCA.": True}, 480
-    )
+    figure.update_layout(height=480)
+    return apply_layout(figure, f"Sentiment words and national origins, {model}", {"PCA.": True})
 
 
 def _figures_3_and_4(results: Mapping[str, MetricResult]) -> dict[str, go.Figure]:

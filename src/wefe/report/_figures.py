@@ -24,7 +24,7 @@ from wefe.plotting import (
     plot_silhouettes,
 )
 from wefe.plotting import write_figures as write
-from wefe.plotting._axes import Panels, name_rows, stacked
+from wefe.plotting._axes import grid, name_rows, stacked
 from wefe.plotting._heat_maps import add_cells, name_columns
 from wefe.plotting._labels import escape, height_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
@@ -176,10 +176,9 @@ def _distributions(summary: Mapping[str, Any]) -> Iterator[Figure]:
 
 
 def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
-    panels = Panels(table.columns.tolist(), 170, 40)
-    figure = panels.figure()
-    for at, name in enumerate(table):
-        known, place = table[name].dropna(), panels.place(at)
+    figure, places = grid(table.columns.tolist(), 170, 40)
+    for name, place in zip(table, places, strict=True):
+        known = table[name].dropna()
         figure.add_histogram(
             x=known.map("{:.4g}".format).astype(float).tolist(),
             nbinsx=30,
@@ -196,7 +195,7 @@ def _histograms(table: pd.DataFrame, shown: Sequence[str]) -> go.Figure:
             add_marks(figure, "scatter", own, name, template, **look, **place)
     figure.update_yaxes(title_text="Models", col=1)
     figure.update_layout(showlegend=bool(shown), legend=LEGEND_BELOW)
-    return apply_layout(figure, "", {}, panels.height, panels.title_px, 80)
+    return apply_layout(figure, "", {}, 80)
 
 
 # Scores
@@ -219,12 +218,12 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     # Four digits, to save space.
     far = (cells["score"] - cells["no_bias_value"]).map("{:.4g}".format).astype(float)
 
-    def grid(values: Iterable[Any]) -> Any:
+    def cells_of(values: Iterable[Any]) -> Any:
         return np.reshape(list(values), (-1, len(models))).tolist()
 
     # The longest name determines the height of a row.
     row_px = max(_CELL_PX, height_px(names) + 6)
-    figure, plot_px = stacked([len(names) * row_px], 0)
+    figure = stacked([len(names) * row_px], 0)
     across, below_px = name_columns(figure, models, _ACROSS_PX / len(models))
     what, largest = (
         f"{escape(metric['label'])}: from no bias",
@@ -232,11 +231,11 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     )
     font_px = 11 * (len(models) <= _MOST_WITH_NUMBERS)
     look = (what, font_px, "", (-largest, largest))
-    add_cells(figure, pd.DataFrame(grid(far)), (names, across), *look, row=1, col=1)
+    add_cells(figure, pd.DataFrame(cells_of(far)), (names, across), *look, row=1, col=1)
     if font_px:
         is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
         texts = cells["score"].map(number).where(cells["score"].notna(), "")
-        in_cells = grid(texts + np.where(is_small, "*", ""))
+        in_cells = cells_of(texts + np.where(is_small, "*", ""))
         figure.update_traces(text=in_cells, texttemplate="%{text}")
     if len(models) > MOST_MODELS:
         below_px = 30
@@ -244,9 +243,9 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
         figure.update_traces(xgap=0)
     else:
         template = "<b>%{x}</b><br>%{y}<br>%{hovertext}<extra></extra>"
-        on_hover = grid(score_hovers(cells, metric["label"]))
+        on_hover = cells_of(score_hovers(cells, metric["label"]))
         figure.update_traces(hovertext=on_hover, hovertemplate=template)
-    return apply_layout(figure, "", {}, plot_px, 0, below_px)
+    return apply_layout(figure, "", {}, below_px)
 
 
 # Correlations
@@ -341,8 +340,8 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     sets, models = (table[name].unique().tolist() for name in ("set", "model_name"))
     labels = [wrap(name, 26) for name in models]
     row_px = max(height_px(labels), 14 * len(colours), 18) + 12
-    panels = Panels(sets, row_px * len(models) + 8, 34, 1 if len(sets) <= 3 else 2)
-    figure = panels.figure()
+    abreast = 1 if len(sets) <= 3 else 2
+    figure, places = grid(sets, row_px * len(models) + 8, 34, abreast)
     for name, (group, colour) in itertools.product(sets, colours.items()):
         some = table[(table["set"] == name) & (table["group"] == group)]
         figure.add_box(
@@ -353,7 +352,7 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
             name=f"towards {escape(group)}" * several,
             legendgroup=group,
             marker_color=colour,
-            **panels.place(sets.index(name)),
+            **places[sets.index(name)],
         )
     name_rows(figure, labels)
     largest = 1.08 * table[["5 %", "95 %"]].abs().to_numpy().max() or 1
@@ -361,8 +360,8 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
     title = "cosine towards the group →"
     if len(groups) == 2:
         title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
-    figure.update_xaxes(title_text=title, row=panels.n_rows)
+    figure.update_xaxes(title_text=title, row=places[-1]["row"])
     figure.update_layout(boxmode="group", legend=LEGEND_BELOW)
     below_px = 64 + 30 * several
-    figure = apply_layout(figure, "", {}, panels.height, panels.title_px, below_px)
+    figure = apply_layout(figure, "", {}, below_px)
     return figure.update_layout(showlegend=several)
