@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_positive_int, check_word_set, found
@@ -25,9 +24,9 @@ from wefe.explore._lookup import (
     own_words,
 )
 from wefe.metrics._direction import ROUNDING
-from wefe.metrics._geometry import Vectors, unit_rows
+from wefe.metrics._geometry import unit_rows
 from wefe.metrics._projection import indirect_bias
-from wefe.models._passes import Rows, forms, plain_rows, vocabulary_cosines
+from wefe.models._passes import forms, most_associated, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query
@@ -165,58 +164,38 @@ def extreme_words(
     1  minilm-words    male     1      hes       0.431
     """
     check_positive_int("n", n)
+    if among is not None:
+        check_positive_int("among", among)
     parts = []
     for label, model, directions in _in_each(models, criterion, preprocessors):
         ignored = directions.words if ignore is None else check_words("ignore", ignore)
         left_out = every_form(ignored, preprocessors)
         if words is None:
-            known, cosines = _of_vocabulary(model, directions, n, among, left_out)
+            rows, _ = plain_rows(model, among)
+            best = most_associated(model, directions.towards, n, left_out, rows)
+            words_at: Any = model.table.words_at
         else:
             lists = {"words": check_word_set("words", words)}
             found = _looked_up(model, lists, preprocessors)["words"]
-            kept = ~pd.Index(found.forms).isin(left_out)
-            known = np.array(found.forms, dtype=object)[kept]
-            cosines = directions.cosines(found.vectors[kept])
-        for group, along in zip(directions.groups, cosines.T, strict=True):
+            words_at = pd.Index(found.forms).take
+            cosines = directions.cosines(found.vectors)
+            cosines[pd.Index(found.forms).isin(left_out)] = -1
             # A stable sort puts the more frequent of equal words first.
-            order = np.argsort(-along, kind="stable")[:n]
-            order = order[along[order] > ROUNDING]
+            order = np.argsort(-cosines, axis=0, kind="stable")[:n]
+            best = list(zip(order.T, np.take_along_axis(cosines, order, axis=0).T, strict=True))
+        for group, (rows, along) in zip(directions.groups, best, strict=True):
+            far = along > ROUNDING
             columns = {
                 "model": label,
                 "group": group,
-                "rank": np.arange(1, len(order) + 1),
-                "word": known[order],
-                "projection": along[order],
+                "rank": np.arange(1, far.sum() + 1),
+                "word": bare_words(model, words_at(rows[far])),
+                "projection": along[far],
             }
             parts.append(pd.DataFrame(columns))
     table = pd.concat(parts, ignore_index=True)
     table.attrs.update({"criterion": directions.name, "groups": list(directions.groups)})
     return table
-
-
-def _of_vocabulary(
-    model: WordEmbeddingModel,
-    directions: BiasDirections,
-    n: int,
-    among: int | None,
-    left_out: frozenset[str],
-) -> tuple[npt.NDArray[np.object_], Vectors]:
-    """Return extreme words of any group, in the order of the vocabulary, and their cosines."""
-    if among is not None:
-        among = check_positive_int("among", among)
-    rows, _ = plain_rows(model, among)
-    ignored = [model.vocab.get(form, -1) for form in forms(model, left_out)]
-    rows = np.setdiff1d(rows, ignored)
-    approximate = vocabulary_cosines(model, directions.towards, among)[rows]
-    usable = np.isfinite(approximate).all(axis=1)
-    rows, approximate = rows[usable], approximate[usable]
-    # Preselect with low precision; twice as many candidates allow for rounding.
-    wanted: set[int] = set()
-    for column in approximate.T:
-        wanted.update(rows[np.argsort(-column, kind="stable")[: 2 * n + 10]].tolist())
-    few: Rows = np.array(sorted(wanted), dtype=np.intp)
-    words = bare_words(model, model.table.words_at(few))
-    return np.array(words, dtype=object), directions.cosines(model.rows(few))
 
 
 def word_lists(words: object) -> dict[str, list[str]]:

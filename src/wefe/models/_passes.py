@@ -88,7 +88,7 @@ def most_associated(
     model: WordEmbeddingModel,
     axes: npt.ArrayLike,
     n_words: int,
-    ignore: Sequence[str] = (),
+    ignore: Iterable[str] = (),
     rows: Rows | None = None,
 ) -> list[tuple[Rows, Vectors]]:
     """Return, per axis, the `n_words` rows whose unit vectors have the largest products with it.
@@ -100,19 +100,20 @@ def most_associated(
     allowed = np.full(len(model.vocab), rows is None)
     allowed[[] if rows is None else rows] = True
     allowed[[model.vocab[form] for form in forms(model, ignore) if form in model.vocab]] = False
-    best: list[tuple[Rows, Vectors]] = [(np.empty(0, np.intp), np.empty(0)) for _ in directions]
+    best, values = np.empty((len(directions), 0), np.intp), np.empty((len(directions), 0))
     for block_rows, vectors in vocabulary_blocks(model):
         here = allowed[block_rows]
+        if not here.any():
+            continue
         wide = vectors.astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
         reach = (wide @ directions.T)[here] / lengths[here, None]
-        for axis, (kept, values) in enumerate(best):
-            candidates = np.concatenate([kept, block_rows[here]])
-            reached = np.concatenate([values, reach[:, axis]])
-            # A stable sort, and blocks come by rising row.
-            order = np.argsort(-reached, kind="stable")[:n_words]
-            best[axis] = (candidates[order], reached[order])
-    return best
+        candidates = np.hstack([best, np.tile(block_rows[here], (len(directions), 1))])
+        reached = np.hstack([values, reach.T])
+        # A stable sort, and blocks come by rising row.
+        order = np.argsort(-reached, axis=1, kind="stable")[:, :n_words]
+        best, values = (np.take_along_axis(each, order, axis=1) for each in (candidates, reached))
+    return list(zip(best, values, strict=True))
 
 
 def forms(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
