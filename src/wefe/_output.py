@@ -184,12 +184,13 @@ def number_text(x: float) -> str:
     return f"{x:.{min(9, max(4, 2 - math.floor(math.log10(abs(x)))))}f}"
 
 
-def interval_text(lower: pd.Series, upper: pd.Series) -> list[str | None]:
+def interval_text(lower: pd.Series, upper: pd.Series) -> pd.Series:
     """Format intervals; None where there is none."""
-    return [
+    texts = [
         None if pd.isna(low) else f"[{number_text(low)}, {number_text(high)}]"
         for low, high in zip(lower, upper, strict=True)
     ]
+    return pd.Series(texts, lower.index, dtype=object)
 
 
 def p_value_text(p: float) -> str:

@@ -37,6 +37,11 @@ def visible(text: str, keep: str = "") -> str:
     )
 
 
+def one_line(text: object) -> str:
+    """Return a text on one line, with invisible and control characters escaped."""
+    return visible(" ".join(str(text).split()))
+
+
 def visible_data(value: Any, keep: str = "") -> Any:
     """Return plain data with :func:`visible` applied to all strings and keys."""
     if isinstance(value, str):
@@ -152,7 +157,7 @@ def html_table(
 
 def count(number: int, one: str, several: str = "") -> str:
     """Return a number with its noun, for example '1 query' or '2 words'."""
-    return f"{number} {one if number == 1 else several or one + 's'}"
+    return f"{number:,} {one if number == 1 else several or one + 's'}"
 
 
 def draw(function: str, *args: Any, **options: Any) -> Any:

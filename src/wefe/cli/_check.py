@@ -17,9 +17,9 @@ import pandas as pd
 import typer
 
 from wefe._output import Format, as_text, say, tell, write
-from wefe._visible import as_csv, visible, visible_data
+from wefe._visible import as_csv, one_line, visible, visible_data
 from wefe.cli import _options as opt
-from wefe.cli._run import Stored
+from wefe.cli._run import INTERRUPTED, Stored
 from wefe.study import Study, StudyResults
 from wefe.study._diff import StudyDiff
 from wefe.study._diff import diff as compare
@@ -32,7 +32,6 @@ logger = logging.getLogger(__name__)
 _LONGEST_TABLE = 40
 # GitHub shows at most ten annotations per step.
 _MOST_ANNOTATIONS = 10
-_INTERRUPTED = 130
 
 
 @opt.command
@@ -109,7 +108,7 @@ def check(
         found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:
         print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
-        raise typer.Exit(_INTERRUPTED) from None
+        raise typer.Exit(INTERRUPTED) from None
     report = check_limits(
         found,
         max_bias=limits,
@@ -181,7 +180,7 @@ def _print(report: GateReport) -> None:
     lines += [f"note: {note}" for note in report.notes]
     if lines:
         # A line break in a name could inject a command into GitHub Actions.
-        tell("\n".join(["", *map(_one_line, lines)]))
+        tell("\n".join(["", *map(one_line, lines)]))
 
 
 def _print_github(report: GateReport) -> None:
@@ -195,22 +194,18 @@ def _print_json(report: GateReport) -> None:
     write("json", [], {"checks": report.to_frame(), "notes": notes})
 
 
-def _one_line(text: str) -> str:
-    return visible(" ".join(text.split()))
-
-
 def _print_junit(report: GateReport) -> None:
     table = report.to_frame()
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
     for row in table.to_dict("records"):
         names = (row["query_set"], row["query_name"], row["model_name"], row["limit"])
-        name = ", ".join(_one_line(part) for part in names if isinstance(part, str))
-        case = {"classname": _one_line(row["metric"]), "name": name}
+        name = ", ".join(one_line(part) for part in names if isinstance(part, str))
+        case = {"classname": one_line(row["metric"]), "name": name}
         test = ElementTree.SubElement(suite, "testcase", case)
         if not row["passed"]:
-            ElementTree.SubElement(test, "failure", {"message": _one_line(row["reason"])})
-    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(_one_line, report.notes))
+            ElementTree.SubElement(test, "failure", {"message": one_line(row["reason"])})
+    ElementTree.SubElement(suite, "system-out").text = "\n".join(map(one_line, report.notes))
     ElementTree.indent(suite)
     print(ElementTree.tostring(suite, encoding="unicode"))
 

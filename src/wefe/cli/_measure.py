@@ -8,7 +8,6 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 import typer
 
@@ -286,16 +285,12 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
 def _comparison(results: StudyResults) -> pd.DataFrame:
     """Return the results of --compare, from the side of the model with less bias."""
     one, other = (model.label for model in results.plan.models)
-    found = results.compare_models(one, other)
-    found = found.rename(columns={"query_set": "queries"}).reindex(range(max(1, len(found))))
-    numbers = ["difference", "lower", "upper"]
-    found[numbers] = found[numbers].astype(float)
-    found["less_bias"] = np.sign(found["difference"]).map({-1: other, 1: one})
-    sign = np.where(found["difference"] < 0, -1, 1)
-    found["difference"] *= sign
-    # A negative sign exchanges the bounds.
-    bounds = found[["lower", "upper"]].mul(sign, axis="index")
-    found[["difference_lower", "difference_upper"]] = np.sort(bounds)
+    first = results.compare_models(one, other).assign(less_bias=one)
+    second = results.compare_models(other, one).assign(less_bias=other)
+    found = first.where(first["difference"] >= 0, second).reindex(range(max(1, len(first))))
+    found.loc[~(found["difference"] > 0), "less_bias"] = None
+    names = {"query_set": "queries", "lower": "difference_lower", "upper": "difference_upper"}
+    found = found.rename(columns=names)
     is_too_few = ~(found["n_queries"] > 1)
     results_of = [*("less_bias", "difference", "difference_lower", "difference_upper"), "p_value"]
     found.loc[is_too_few, results_of] = None
@@ -307,12 +302,12 @@ def _comparison(results: StudyResults) -> pd.DataFrame:
 
 def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     columns = ["metric", "queries", "less_bias", "difference", "interval", "p_value", "n_queries"]
-    shown = rows.reindex(columns=[*columns, "difference_lower", "difference_upper", "nan_reason"])
-    shown["interval"] = interval_text(shown["difference_lower"], shown["difference_upper"])
+    intervals = interval_text(rows["difference_lower"], rows["difference_upper"])
     title = (
         "Which model is less biased? (average distance from no bias, on the words that both have)"
     )
-    return title, shown[[*columns, "nan_reason"]].dropna(axis="columns", how="all")
+    shown = rows.assign(interval=intervals)[[*columns, "nan_reason"]]
+    return title, shown.dropna(axis="columns", how="all")
 
 
 def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:

@@ -80,6 +80,7 @@ import typer
 from typer.core import TyperCommand
 
 from wefe._files import check_writable
+from wefe._visible import one_line
 from wefe.contextual import load_encoder
 from wefe.datasets._opened import OpenedQueries, open_query_set
 from wefe.datasets._queries import QUERY_SETS
@@ -374,7 +375,7 @@ def open_models(
             errors[entry.label] = error
     if len(errors) == len(declared) > 0:
         raise next(iter(errors.values()))
-    return opened, {name: " ".join(str(error).split()) for name, error in errors.items()}
+    return opened, {name: one_line(error) for name, error in errors.items()}
 
 
 def _opened(entry: EncoderEntry | TableEntry, words: Sequence[str | Query]) -> WordEmbeddingModel:

@@ -19,14 +19,14 @@ import typer
 from wefe._checks import check_choice, import_library
 from wefe._files import atomic_file
 from wefe._output import Format, as_text, interval_text, say, tell, write
-from wefe._visible import visible
+from wefe._visible import count, visible
 from wefe.cli import _options as opt
 from wefe.integrations.exports import CardFormat, write_cards
 from wefe.study import Study, StudyResults, list_study_files, study_file
 from wefe.study import verify as compute_again
 
 # The exit code of programs ended by Ctrl-C.
-_INTERRUPTED = 130
+INTERRUPTED = 130
 # Formats of tables that need a library, and the extra with it.
 _LIBRARIES = {"model-index": ("yaml", "hub"), "parquet": ("pyarrow", "parquet")}
 # Maximum number of reasons to print, and their length.
@@ -64,7 +64,7 @@ class Outputs:
             is_card = self.export_format in get_args(CardFormat)
             write: Any = partial(write_cards, results) if is_card else results.export
             n, what = len(write(self.export, self.export_format)), "model" if is_card else "table"
-            print(f"{_count(n, what)}: {self.export}")
+            print(f"{count(n, what)}: {self.export}")
         if self.figures is not None:
             print(f"{len(write_figures(results, self.figures))} figures: {self.figures}")
 
@@ -173,13 +173,13 @@ def run(
         print(f"\ninterrupted; {_so_far(declared, where)}", file=sys.stderr)
         # Workers have ended, and nothing is left to clean up.
         sys.stderr.flush()
-        os._exit(_INTERRUPTED)
+        os._exit(INTERRUPTED)
     _print_results(found)
     for task, outcome in found.of_kind("silhouette"):
         if why := (outcome.value or {}).get("nan_reason"):
             say(f"no silhouette: {', '.join([task.model, *task.place.values()])}: {why}", "yellow")
     seconds = f"{found.run['seconds']:.1f} s"
-    tell(f"\n{_count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
+    tell(f"\n{count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
     outputs.write(found, report)
     if not found.is_complete or found.to_frame()["score"].isna().mean() == 1:
         raise typer.Exit(1)
@@ -240,7 +240,7 @@ def verify(
         n_jobs=n_jobs,
     )
     wrong = table[~table["passed"]]
-    print(f"{len(table) - len(wrong)} of {_count(len(table), 'result')} reproduced.")
+    print(f"{len(table) - len(wrong)} of {count(len(table), 'result')} reproduced.")
     if len(wrong):
         print(as_text(wrong.drop(columns="passed").map(lambda cell: visible(str(cell)))))
         raise typer.Exit(1)
@@ -261,7 +261,7 @@ def _print_results(results: StudyResults) -> None:
         _print_blank(done[done["metric"].isin(blank)])
     if len(reasons):
         tell(
-            f"\nNaN: {_count(reasons.sum(), 'score')}; the report and the tables list all reasons. "
+            f"\nNaN: {count(reasons.sum(), 'score')}; the report and the tables list all reasons. "
             "The most frequent:"
         )
     for reason, n in reasons.head(_MOST_REASONS).items():
@@ -273,7 +273,7 @@ def _print_results(results: StudyResults) -> None:
     if len(failures):
         print("\nFailed:")
     for model, reason, n_tasks in failures.itertuples(index=False):
-        tell(f"- {model} ({_count(n_tasks, 'task')}): {reason}")
+        tell(f"- {model} ({count(n_tasks, 'task')}): {reason}")
 
 
 def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFrame]]:
@@ -282,8 +282,7 @@ def _tables_of_rankings(results: StudyResults) -> Iterator[tuple[str, pd.DataFra
             (audit.groups, "impact_ratio", _GROUPS, f"Selected in the top {audit.k}, by group"),
             (audit.gaps, "gap", _GAPS, "Gaps of mean scores (group minus other)"),
         ):
-            bounds = table[f"{column}_lower"], table[f"{column}_upper"]
-            intervals = pd.Series(interval_text(*bounds), dtype=object)
+            intervals = interval_text(table[f"{column}_lower"], table[f"{column}_upper"])
             yield f"{task.model}: {title}", table.assign(interval=intervals)[columns]
         yield (
             f"{task.model}: Changed when names are exchanged (share of queries, of top places)",
@@ -300,7 +299,7 @@ def _print_blank(asked: pd.DataFrame) -> None:
     n_asked = asked["model_name"].value_counts().to_dict()
     n_nan = nan["model_name"].value_counts(sort=False).to_dict()
     for model, n in n_nan.items():
-        tell(f"- {model}: NaN for {n:,} of {_count(n_asked[model], 'score')}")
+        tell(f"- {model}: NaN for {n:,} of {count(n_asked[model], 'score')}")
     tell(
         'Leave out the models that lack words, or set [aggregation] missing = "models".'
         if len(n_nan) < len(n_asked)
@@ -345,13 +344,9 @@ def _so_far(study: Study, where: Path) -> str:
         return "nothing was computed yet."
     n_done = sum(outcome.status == "done" for outcome in results.outcomes)
     return (
-        f"{n_done:,} of {_count(len(results.outcomes), 'task')} are done and saved in {where}. Run "
+        f"{n_done:,} of {count(len(results.outcomes), 'task')} are done and saved in {where}. Run "
         "the same command again to continue."
     )
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 @opt.command

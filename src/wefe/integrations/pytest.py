@@ -11,7 +11,7 @@ import pandas as pd
 
 from wefe._checks import check_between, check_number
 from wefe._output import as_text
-from wefe._visible import visible
+from wefe._visible import one_line
 from wefe.contextual import load_encoder
 from wefe.contextual._load import is_encoder_object
 from wefe.datasets._opened import OpenedQueries, open_query_set
@@ -144,4 +144,4 @@ def _table(failed: pd.DataFrame) -> list[str]:
 
 
 def _as_item(text: str) -> str:
-    return f"- {visible(' '.join(text.split()))}"
+    return f"- {one_line(text)}"

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
-from wefe._visible import html_table, visible
+from wefe._visible import html_table, one_line
 from wefe.study._plan import Outcome, Task, provenance
 from wefe.study._results import StudyResults, silhouette_of
 
@@ -493,11 +493,6 @@ _PROSE = ("status", "differs", "limit", "audit", "reason", "relative_change")
 _LIVE = re.compile(r"@|#\w|://|www\.|mailto:", re.IGNORECASE)
 
 
-def plain(text: str) -> str:
-    """Return a text on one line, with invisible and reordering characters escaped."""
-    return visible(" ".join(text.split()))
-
-
 def markdown_table(frame: pd.DataFrame) -> str:
     """Return a table in Markdown whose cells cannot contain markup, links or mentions."""
     cells = frame.astype(object).apply(
@@ -522,7 +517,7 @@ def markdown_name(value: Any) -> str:
     """Return a user-chosen text as a code span; other values as :func:`markdown_text` does."""
     if not isinstance(value, str):
         return markdown_text(value)
-    text = plain(value)
+    text = one_line(value)
     if not text:
         return ""
     fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
@@ -544,7 +539,7 @@ def markdown_text(value: Any) -> str:
         return {True: "yes", False: "no"}[bool(value)]
     if isinstance(value, int | float | np.number):
         return f"{value:.4g}"
-    words = plain(str(value)).split(" ")
+    words = one_line(value).split(" ")
     return " ".join(markdown_name(w) if _LIVE.search(w) else _escaped(w) for w in words)
 
 
