@@ -126,15 +126,25 @@ def test_silhouettes_of_a_study_are_those_of_the_metric_named(folder, name, para
     assert not found
 
 
-def test_subqueries_of_one_name_have_intervals_and_warnings_of_their_own():
-    attributes = {"A": ["home", "children", "parents"], "B": ["office", "salary", "business"]}
-    first = {"F": ["she", "woman", "girl"], "M": ["he", "man", "boy"], "N": ["we", "us", "people"]}
-    second = {"F": ["her", "mother", "lady"], "M": ["him", "father", "lord"]}
+# Queries with subqueries of the same name.
+_CONCEPTS = {"A": ["home", "children", "parents"], "B": ["office", "salary", "business"]}
+_GROUPS = {"F": ["she", "woman", "girl"], "M": ["he", "man", "boy"], "N": ["we", "us", "people"]}
+_OF_ONE_NAME = [
+    {"targets": _GROUPS, "attributes": _CONCEPTS},
+    {
+        "targets": {"F": ["her", "mother", "lady"], "M": ["him", "father", "lord"]},
+        "attributes": _CONCEPTS,
+    },
+]
 
-    def scored(*targets):
-        queries = [{"targets": each, "attributes": attributes} for each in targets]
+
+def test_subqueries_of_one_name_have_intervals_and_warnings_of_their_own():
+    def scored(*queries):
         data = Study.example().declaration.canonical() | {"mitigations": []}
-        data |= {"queries": [{"name": "g", "query": queries}], "metrics": [{"metric": "weat-es"}]}
+        data |= {
+            "queries": [{"name": "g", "query": [*queries]}],
+            "metrics": [{"metric": "weat-es"}],
+        }
         data |= {"intervals": {"n_bootstrap": 50}, "audit": {"scores": True}}
         results = run(Study(data), ":memory:")
         names = [task.place["query"] for task, _ in results.of_kind("score")]
@@ -143,9 +153,19 @@ def test_subqueries_of_one_name_have_intervals_and_warnings_of_their_own():
         assert results.to_frame()["query_name"].tolist() == names
         return results.to_frame()
 
-    alone, both = scored(first), scored(first, second)
+    alone, both = scored(_OF_ONE_NAME[0]), scored(*_OF_ONE_NAME)
     for name in ("score", "score_lower", "score_upper", "warnings"):
         assert both[name][: len(alone)].tolist() == alone[name].tolist()
+
+
+def test_subqueries_of_one_name_have_silhouettes_of_their_own():
+    data = Study.example().declaration.canonical() | {"mitigations": []}
+    data |= {"queries": [{"name": "g", "query": _OF_ONE_NAME}]}
+    data |= {"silhouettes": [{"metric": "weat-es", "query_set": "g", "n_runs": 3}]}
+    found = {task.place["query"]: each for task, each in run(Study(data), ":memory:").silhouettes()}
+    both = found["F and M wrt A and B"], found["F and M wrt A and B (2)"]
+    assert len(found) == 4  # three of the first query, one of the second
+    assert both[0].robustness != both[1].robustness
 
 
 def test_two_models_are_compared_as_by_compare_models(folder):

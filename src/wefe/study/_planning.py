@@ -186,10 +186,7 @@ class Planner:
             fitting = [sub for query in part.queries for sub in metric.subqueries(query)]
             others = [query for query in part.queries if not metric.subqueries(query)]
             about = self._about(entry, part.name) | contexts
-            asked = unique_queries(fitting) + others
-            # Subqueries of two queries may have the same name.
-            names = unique_labels([query.query_name for query in asked], "queries")
-            for query, name in zip(asked, names, strict=True):
+            for name, query in _named(unique_queries(fitting) + others):
                 identity = {**about, "query": self._known(query)}
                 place = {"metric": entry.label, "query_set": part.name, "query": name}
                 yield "score", labels, place, identity
@@ -226,9 +223,9 @@ class Planner:
         with blaming("silhouettes", entry.metric, "value_range"):
             scale_with(scale, entry.value_range, entry.no_bias_value)
         about = self._about(entry, part.name) | {"options": options}
-        for query in entry.pick(part.queries):
+        for name, query in _named(entry.pick(part.queries)):
             identity = {**about, "query": self._known(query)}
-            place = {"metric": scale.label, "query_set": part.name, "query": query.query_name}
+            place = {"metric": scale.label, "query_set": part.name, "query": name}
             yield "silhouette", labels, {**place, "vary": entry.vary}, identity
 
     def _of_quality(self) -> Iterator[_Asked]:
@@ -253,6 +250,12 @@ def _check_places(tasks: Sequence[Task]) -> None:
             f"two of [[silhouettes]] are the same: {', '.join(places[position][1:])}. Remove one, "
             "or name other models."
         )
+
+
+def _named(queries: Sequence[Query]) -> Iterator[tuple[str, Query]]:
+    """Yield queries with unique names; subqueries of two queries may have the same one."""
+    names = unique_labels([query.query_name for query in queries], "queries")
+    return zip(names, queries, strict=True)
 
 
 def settings_of(declaration: Declaration) -> dict[str, Any]:
