@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from importlib import import_module
 from typing import Any, TypeGuard
@@ -60,6 +60,13 @@ def check_bool(name: str, value: object) -> bool:
     if isinstance(value, bool | np.bool_):
         return bool(value)
     raise TypeError(f"{name} must be True or False; got {found(value)}.")
+
+
+def check_given(check: Callable[[str, Any], object], **values: object) -> None:
+    """Check the values that are not None."""
+    for name, value in values.items():
+        if value is not None:
+            check(name, value)
 
 
 def check_positive_int(name: str, value: object) -> int:

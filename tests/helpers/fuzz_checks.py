@@ -138,7 +138,10 @@ def check_files(
         "rows": lambda: _read_rows(opened.table),
     }
     opened = attempt(
-        verdict, "open", lambda: open_source(path, Reading(lenient=lenient, progress=False)), *named
+        verdict,
+        "open",
+        lambda: open_source(path, Reading(on_error="skip" if lenient else "raise", progress=False)),
+        *named,
     )
     # `load` begins with opening, too.
     is_open = isinstance(opened, VectorSource)

@@ -17,6 +17,7 @@ from typing import Any, TypeAlias, get_args
 from wefe._checks import (
     check_bool,
     check_choice,
+    check_given,
     check_number,
     check_positive_int,
     found,
@@ -169,9 +170,9 @@ def load_encoder(
     """
     check_choice("pooling", pooling, get_args(Pooling))
     check_bool("cache", cache)
-    _check_given(check_positive_int, batch_size=batch_size, max_length=max_length, dim=dim)
-    _check_given(_check_string, name=name, prompt=prompt)
-    _check_given(partial(check_number, at_least=0), max_texts=max_texts)
+    check_given(check_positive_int, batch_size=batch_size, max_length=max_length, dim=dim)
+    check_given(_check_string, name=name, prompt=prompt)
+    check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
     of_models = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
@@ -204,12 +205,6 @@ def load_encoder(
         # Refuses too large a `dim`, and a pipeline without vectors of texts.
         cached.width(number, model.pooling)
     return model
-
-
-def _check_given(check: Callable[[str, Any], object], **options: Any) -> None:
-    for name, value in options.items():
-        if value is not None:
-            check(name, value)
 
 
 def _check_string(name: str, value: object) -> None:
@@ -264,7 +259,7 @@ def _open(
 ) -> _Opened:
     torch = import_library("torch", "transformers", "load_encoder")
     import_library("transformers", "transformers", "load_encoder")
-    _check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
+    check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
     if isinstance(source, str | os.PathLike):
         _refuse("a transformers model given as an object", tokenizer=tokenizer)
         folder, name = _find_folder(source, revision, token)

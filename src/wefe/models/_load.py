@@ -7,22 +7,24 @@ import logging
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, fields
+from functools import partial
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_positive_int, found
+from wefe._checks import check_choice, check_given, found
 from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import (
+    Counts,
     Reading,
     TableSource,
     VectorSource,
@@ -68,7 +70,7 @@ def load(
     lowercase: Lowercase | None = None,
     keep: Callable[[str], bool] | None = None,
     min_count: int | None = None,
-    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
+    counts: Counts | None = None,
     subwords: Subwords | None = None,
     vocabulary: Vocabulary | None = None,
     on_error: Literal["raise", "skip"] = "raise",
@@ -164,16 +166,10 @@ def load(
     >>> load("demo")
     <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
     """
+    given = locals()
     _check_hold(hold, words)
-    opened = open_cut(
-        *(source, limit, lowercase, keep, min_count, counts, revision, token),
-        on_error=on_error,
-        subwords=subwords,
-        vocabulary=vocabulary,
-        trust_pickle=trust_pickle,
-        n_jobs=n_jobs,
-        progress=progress,
-    )
+    reading = Reading(**{option.name: given[option.name] for option in fields(Reading)})
+    opened = open_cut(source, reading)
     source = opened.source
     prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
     requested = None if words is None else words_of(words, prefix)
@@ -249,10 +245,11 @@ def convert(
             f"path must end with '.safetensors'; got {found(str(path))}. To write another format, "
             "load the model and call its save()."
         )
-    opened = open_cut(source, progress=progress, **options)
+    reading = Reading(progress=progress, **options)
+    opened = open_cut(source, reading)
     kept, n_words = opened.source, opened.source.n_words
     blocks = opened.blocks()
-    if opened.lowercase == "mean":
+    if reading.lowercase == "mean":
         table = opened.collect()
         blocks, n_words = table.blocks(), len(table)
     name = kept.name if name is None else name
@@ -330,9 +327,7 @@ def load_weat_w2v() -> ArrayVectors:
     return vectors
 
 
-def open_vectors(
-    source: Any, reading: Reading, revision: str | None = None, token: str | bool | None = None
-) -> VectorSource:
+def open_vectors(source: Any, reading: Reading) -> VectorSource:
     """Open any source of `load`, including models and 'demo'."""
     if isinstance(source, str) and source == "demo":
         source = load_test_model()
@@ -340,7 +335,7 @@ def open_vectors(
         opened = TableSource(source.wv, source.name, source.name, subwords=source.use_subwords)
         opened.vocab_prefix = source.vocab_prefix
         return opened
-    return open_source(source, reading, revision, token)
+    return open_source(source, reading)
 
 
 def words_of(
@@ -375,22 +370,17 @@ def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
     return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
 
 
-def _optional(check: Callable[..., Any], name: str, value: Any, *options: Any) -> Any:
-    return None if value is None else check(name, value, *options)
-
-
 @dataclass
 class Opened:
-    """A source, and which of its words to keep, in which form; see `load`."""
+    """A source, and what decides which of its words to keep; see `load`."""
 
     source: VectorSource
-    limit: int | None = None
-    keep: Callable[[str], bool] | None = None
-    lowercase: Lowercase | None = None
+    reading: Reading
+    keep: Sequence[Callable[[str], bool]]
 
     @property
     def is_whole(self) -> bool:
-        return not (self.limit or self.keep or self.lowercase)
+        return not (self.reading.limit or self.keep or self.reading.lowercase)
 
     @property
     def table(self) -> VectorTable | None:
@@ -399,13 +389,13 @@ class Opened:
 
     def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
         """Yield the words to keep, or those among `words`; repeated words stay."""
-        left = self.limit or sys.maxsize
+        left = self.reading.limit or sys.maxsize
         for names, vectors in self.source.blocks(words if self.is_whole else None):
             names, vectors = names[:left], vectors[:left]
             left -= len(names)
-            if self.keep is not None:
-                names, vectors = _kept(map(self.keep, names), names, vectors)
-            if self.lowercase is not None:
+            for keep in self.keep:
+                names, vectors = _kept(map(keep, names), names, vectors)
+            if self.reading.lowercase is not None:
                 names = [name.lower() for name in names]
             if words is not None:
                 names, vectors = _kept(map(words.__contains__, names), names, vectors)
@@ -440,14 +430,14 @@ class Opened:
                 # Grows in place (nobody else holds the array): there are never two copies.
                 n_rows = max(len(index), int(len(every) * _GROWTH))
                 every.resize((n_rows, self.source.dim), refcheck=False)
-            if self.lowercase == "mean":
+            if self.reading.lowercase == "mean":
                 np.add.at(every, places, vectors)
             else:
                 new, first = np.unique(places, return_index=True)
                 every[start : len(index)] = vectors[first[new >= start]]
         every.resize((len(index), self.source.dim), refcheck=False)
         n_times = np.bincount(np.concatenate(every_place))
-        if self.lowercase == "mean":
+        if self.reading.lowercase == "mean":
             every /= n_times[:, None]
         self._log_repeated(int(n_times.sum()) - len(index))
         if requested is not None:
@@ -458,7 +448,7 @@ class Opened:
 
     def _log_repeated(self, n_repeated: int) -> None:
         label = self.source.label
-        if n_repeated and self.lowercase == "mean":
+        if n_repeated and self.reading.lowercase == "mean":
             logger.info("%s: %d words merged into the mean of their forms", label, n_repeated)
         elif n_repeated:
             logger.warning(
@@ -471,44 +461,22 @@ def _kept(chosen: Iterable[object], words: list[str], vectors: FloatArray) -> Bl
     return [words[row] for row in rows], vectors[rows]
 
 
-def open_cut(
-    source: Any,
-    limit: int | None = None,
-    lowercase: Lowercase | None = None,
-    keep: Callable[[str], bool] | None = None,
-    min_count: int | None = None,
-    counts: Mapping[str, int] | str | os.PathLike[str] | None = None,
-    revision: str | None = None,
-    token: str | bool | None = None,
-    on_error: str = "raise",
-    **how: Any,
-) -> Opened:
-    """Open a source and check all options; `how` holds other options of `Reading`."""
-    lenient = check_choice("on_error", on_error, ("raise", "skip")) == "skip"
-    reading = Reading(lenient, **how)
-    opened = open_vectors(source, reading, revision, token)
+def open_cut(source: Any, reading: Reading) -> Opened:
+    opened = open_vectors(source, reading)
     opened.reading = reading
     if reading.subwords in ("mean", "first") and not opened.use_subwords:
         raise ValueError(
             f"subwords={reading.subwords!r}: {opened.label} builds no vectors of words in this "
             "way. Leave subwords out: words that it lacks count as lost."
         )
-    _optional(check_choice, "lowercase", lowercase, ("first", "mean"))
-    _optional(check_positive_int, "limit", limit)
-    if keep is not None and not callable(keep):
-        raise TypeError(f"keep must be a callable that takes a word; got {found(keep)}.")
-    if min_count is not None:
-        least = check_positive_int("min_count", min_count)
-        keep = _keep_frequent(opened, least, counts, keep)
-    return Opened(opened, limit, keep, lowercase)
+    keep = [] if reading.keep is None else [reading.keep]
+    if reading.min_count is not None:
+        keep.insert(0, _frequent(opened, reading.min_count).__contains__)
+    return Opened(opened, reading, keep)
 
 
-def _keep_frequent(
-    opened: VectorSource,
-    least: int,
-    counts: Mapping[str, int] | str | os.PathLike[str] | None,
-    keep: Callable[[str], bool] | None,
-) -> Callable[[str], bool]:
+def _frequent(opened: VectorSource, min_count: int) -> set[str]:
+    counts = opened.reading.counts
     if isinstance(counts, str | os.PathLike):
         counts = _read_counts(Path(counts))
     elif counts is None:
@@ -517,8 +485,7 @@ def _keep_frequent(
         raise ValueError(
             f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
-    frequent = {word for word, n in counts.items() if n >= least}
-    return frequent.__contains__ if keep is None else lambda word: word in frequent and keep(word)
+    return {word for word, n in counts.items() if n >= min_count}
 
 
 def _read_counts(path: Path) -> dict[str, int]:
@@ -536,7 +503,7 @@ def _read_counts(path: Path) -> dict[str, int]:
 
 
 def _check_hold(hold: object, words: object) -> None:
-    _optional(check_choice, "hold", hold, ("selected", "mapped", "memory"))
+    check_given(partial(check_choice, choices=get_args(Held)), hold=hold)
     if hold == "selected" and words is None:
         raise ValueError("hold='selected' needs the words to read: words=[...].")
 

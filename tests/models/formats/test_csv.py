@@ -15,7 +15,7 @@ from wefe.models.formats._frames import CsvSource, looks_like_csv
 from wefe.models.formats._open import open_file
 from wefe.models.formats._source import PackedFile, Reading
 
-PLAIN, LENIENT = Reading(), Reading(lenient=True)
+PLAIN, LENIENT = Reading(), Reading(on_error="skip")
 # Words that pandas takes for missing values, that need quotes, and that split lines elsewhere.
 WORDS = ["null", "NA", "new, york", 'a "b"', '"', ",", ";", "naïve", "a\x85b\u2028c"]
 VECTORS = np.arange(27, dtype=np.float32).reshape(9, 3) / 7

@@ -21,7 +21,9 @@ def opened(tmp_path):
 
     def opened(columns, lenient=False, **options):
         parquet.write_table(arrow.table(columns), tmp_path / "m.parquet", **options)
-        return ParquetSource(tmp_path / "m.parquet", Reading(lenient=lenient))
+        return ParquetSource(
+            tmp_path / "m.parquet", Reading(on_error="skip" if lenient else "raise")
+        )
 
     return opened
 

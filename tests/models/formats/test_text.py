@@ -35,7 +35,10 @@ def opened(request, write, monkeypatch):
     def opened(start, lines, end=b"\n", lenient=False, n_jobs=3):
         start = start % len(lines) if b"%" in start else start
         path = write(start + b"".join(line + end for line in lines))
-        return TextSource(PackedFile(path), Reading(lenient, n_jobs=n_jobs, progress=False))
+        return TextSource(
+            PackedFile(path),
+            Reading(on_error="skip" if lenient else "raise", n_jobs=n_jobs, progress=False),
+        )
 
     return opened
 

@@ -21,7 +21,9 @@ def binary(words, vectors, newline=b"", promised=None):
 
 
 def source(path, lenient=False):
-    return Word2VecBinarySource(PackedFile(path), Reading(lenient=lenient, progress=False))
+    return Word2VecBinarySource(
+        PackedFile(path), Reading(on_error="skip" if lenient else "raise", progress=False)
+    )
 
 
 HE = np.full((2, 2), 0.1)

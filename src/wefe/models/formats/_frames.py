@@ -369,7 +369,7 @@ class ParquetSource(VectorSource):
             values = values.to_numpy(zero_copy_only=False)
         block = stack(
             *(self.label, words[rows].tolist(), values, self.dim, start + rows),
-            skip=self.reading.lenient,
+            skip=self.reading.on_error == "skip",
         )
         self.n_skipped += len(rows) - len(block[0])
         return block

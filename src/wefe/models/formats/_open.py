@@ -22,9 +22,7 @@ from wefe.models.formats._source import PackedFile, Reading, TableSource, Vector
 _UNNAMED = "Unnamed model"
 
 
-def open_source(
-    source: Any, reading: Reading, revision: str | None = None, token: str | bool | None = None
-) -> VectorSource:
+def open_source(source: Any, reading: Reading) -> VectorSource:
     """Open a path, a name of gensim-data or Hugging Face, or an object with vectors."""
     if not isinstance(source, str | os.PathLike):
         return open_object(source, reading)
@@ -34,7 +32,7 @@ def open_source(
         return function("_tokens:open_token_table")(path, reading)  # type: ignore[no-any-return]
     if any(each.is_file() for each in (path, *path.parents)):
         return open_file(path, reading)
-    return open_source(_fetch(os.fspath(source), path, revision, token), reading)
+    return open_source(_fetch(os.fspath(source), path, reading), reading)
 
 
 def open_file(path: Path, reading: Reading) -> VectorSource:
@@ -67,13 +65,13 @@ def _is_npz(path: Path) -> bool:
     return bool(names) and all(name.endswith(".npy") for name in names)
 
 
-def _fetch(text: str, path: Path, revision: str | None, token: str | bool | None) -> Path:
+def _fetch(text: str, path: Path, reading: Reading) -> Path:
     if text in _hub.GENSIM_DATA_NAMES:
         return _hub.fetch_from_gensim_data(text)
     # In a folder that exists, a name is far more often a file that is missing than a repository.
     is_repository = _hub.looks_like_repo_id(text) and not path.parent.is_dir()
     if is_repository or text.startswith("hf://"):
-        return _hub.fetch_from_hugging_face(text, revision, token)
+        return _hub.fetch_from_hugging_face(text, reading.revision, reading.token)
     raise FileNotFoundError(
         f"there is no file {text!r}. Give a file of vectors, a name of gensim-data, a repository "
         f"of Hugging Face ('org/name'), or 'demo'.{nearest(text, _hub.GENSIM_DATA_NAMES)}"

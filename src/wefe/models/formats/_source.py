@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import bz2
 import contextlib
-import functools
 import gzip
 import io
 import logging
@@ -14,16 +13,25 @@ import zipfile
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, TypeAlias, get_args
+from typing import Any, BinaryIO, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_choice, check_positive_int, found, import_library, listed
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_given,
+    check_positive_int,
+    found,
+    import_library,
+    listed,
+)
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
-from wefe.models._types import Block, FloatArray, Subwords
+from wefe.models._types import Block, FloatArray, Lowercase, Subwords
 
 logger = logging.getLogger(__name__)
 
@@ -122,17 +130,17 @@ class PackedFile:
         """Yield decompressed bytes; errors are those of the library."""
         if self.packing == "gzip":
             with gzip.open(self.path) as packed:
-                yield from iter(functools.partial(packed.read, 1 << 16), b"")
+                yield from iter(partial(packed.read, 1 << 16), b"")
         elif self.packing == "zip":
             with zipfile.ZipFile(self.path) as archive, archive.open(self._member) as file:
-                yield from iter(functools.partial(file.read, 1 << 16), b"")
+                yield from iter(partial(file.read, 1 << 16), b"")
         elif self.packing == "zstd":
             library = import_library("zstandard", "zstd", self.label)
             yield from _streams(self.path, library.ZstdDecompressor().decompressobj)
         elif self.packing == "bzip2":
             yield from _streams(self.path, bz2.BZ2Decompressor, 1 << 16)
         else:
-            start = functools.partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
+            start = partial(lzma.LZMADecompressor, lzma.FORMAT_XZ)
             yield from _streams(self.path, start, 1 << 16)
 
     def _choose_member(self, member: str | None) -> str:
@@ -236,26 +244,38 @@ def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterat
 
 #: The words of a matrix: themselves, or the file that has them.
 Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
+#: Occurrences of words, or the file that has them.
+Counts: TypeAlias = Mapping[str, int] | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
 class Reading:
-    """Options for reading; see `wefe.models.load`. `lenient` is ``on_error='skip'``."""
+    """Options for reading; see `wefe.models.load`."""
 
-    lenient: bool = False
-    trust_pickle: bool = False
+    limit: int | None = None
+    lowercase: Lowercase | None = None
+    keep: Callable[[str], bool] | None = None
+    min_count: int | None = None
+    counts: Counts | None = None
     subwords: Subwords | None = None
     vocabulary: Vocabulary | None = None
+    on_error: Literal["raise", "skip"] = "raise"
+    trust_pickle: bool = False
+    revision: str | None = None
+    token: str | bool | None = None
     n_jobs: int | None = None
     progress: bool = True
 
     def __post_init__(self) -> None:
+        check_choice("on_error", self.on_error, ("raise", "skip"))
         check_bool("trust_pickle", self.trust_pickle)
         check_bool("progress", self.progress)
-        if self.subwords is not None:
-            check_choice("subwords", self.subwords, get_args(Subwords))
-        if self.n_jobs is not None:
-            check_positive_int("n_jobs", self.n_jobs)
+        numbers = {"limit": self.limit, "min_count": self.min_count, "n_jobs": self.n_jobs}
+        check_given(check_positive_int, **numbers)
+        check_given(partial(check_choice, choices=get_args(Subwords)), subwords=self.subwords)
+        check_given(partial(check_choice, choices=get_args(Lowercase)), lowercase=self.lowercase)
+        if self.keep is not None and not callable(self.keep):
+            raise TypeError(f"keep must be a callable that takes a word; got {found(self.keep)}.")
 
 
 @dataclass(frozen=True)
@@ -276,7 +296,7 @@ class VectorSource(ABC):
 
     `label` is the name in messages, `name` the default name of the model. `table` has the vectors
     if they are available without reading the whole source. `n_words` is None if it is not known
-    before. `n_skipped` counts damaged words that lenient reading left out. `counts` returns how
+    before. `n_skipped` counts damaged words that were left out. `counts` returns how
     often each word occurred in the training text. With `use_subwords`, the table builds the vectors
     of words outside its vocabulary.
     """
@@ -301,7 +321,7 @@ class VectorSource(ABC):
 
     def skip_or_raise(self, where: str, message: str, n_words: int = 1) -> None:
         """Count damaged words, or raise an error for them."""
-        if not self.reading.lenient:
+        if self.reading.on_error == "raise":
             place = f"{self.label}, {where}" if where else self.label
             raise ValueError(f"{place}: {message}")
         self.n_skipped += n_words

@@ -98,7 +98,7 @@ class LineSource(VectorSource):
                 f"{self.label}: the header promises {self.n_words} words, the file has "
                 f"{n_words + self.n_skipped}."
             )
-            if not self.reading.lenient:
+            if self.reading.on_error == "raise":
                 raise ValueError(f"{message} It may be cut short.")
             self.n_skipped = max(self.n_skipped, self.n_words - n_words)
 
@@ -181,7 +181,7 @@ class TextSource(LineSource):
             self.n_words, self.dim = header
             self._start += head.find(b"\n") + 1 or len(head)
             # Every line takes a letter, and a space and a digit for each number.
-            least = (1 if reading.lenient else self.n_words) * (2 * self.dim + 2) - 1
+            least = (1 if reading.on_error == "skip" else self.n_words) * (2 * self.dim + 2) - 1
             check_promise(self.label, header, least, file.size)
         else:
             self.dim = _sampled_dim(file)

@@ -48,7 +48,7 @@ class Word2VecBinarySource(VectorSource):
         self._start = head.index(b"\n") + 1
         # Every word takes its vector, one letter and a space.
         least = self._start + self.n_words * (self._size + 2)
-        check_promise(self.label, header, least, None if reading.lenient else file.size)
+        check_promise(self.label, header, least, None if reading.on_error == "skip" else file.size)
         if self._size > MAX_RECORD_BYTES:
             raise ValueError(f"{self.label}: the header promises {self.dim} dims, too many.")
 
@@ -120,7 +120,7 @@ class Word2VecBinarySource(VectorSource):
                         f"{self.label}, byte {offset:,}: expected word {number} of {n_words}, a "
                         f"space and {self.dim} numbers, found {rest[:40]!r}."
                     )
-        if number <= n_words and not self.reading.lenient:
+        if number <= n_words and self.reading.on_error == "raise":
             raise ValueError(
                 f"{self.label} is cut short in word {number} of {n_words}, after byte {offset:,}."
             )
