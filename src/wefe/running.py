@@ -40,7 +40,7 @@ logger = logging.getLogger(__name__)
 _NUMBERS = [
     *("score", "score_lower", "score_upper", "score_se"),
     *("null_mean", "null_lower", "null_median", "null_upper"),
-    *("no_bias_value", "scale_min", "scale_max"),
+    *("bias", "no_bias_value", "scale_min", "scale_max"),
     *("p_value", "p_value_holm", "p_value_bh", "p_value_lower", "p_value_upper"),
 ]
 _COUNTS = ["words_used", "words_lost", "n_queries"]
@@ -116,8 +116,8 @@ def measure(
         - 'model_name', 'query_name', 'metric', 'score';
         - 'score_lower', 'score_upper', 'score_se': bounds of the bootstrap interval, and standard
           error; NaN without `n_bootstrap`;
-        - 'no_bias_value', 'scale_min', 'scale_max': the score that means no bias, and the
-          smallest and largest possible scores;
+        - 'bias': distance of the score from 'no_bias_value', the score that means no bias;
+          'scale_min', 'scale_max': the smallest and largest possible scores;
         - 'null_mean', 'null_lower', 'null_median', 'null_upper': mean and 2.5, 50 and 97.5 %
           quantiles of the scores of a permutation test; NaN if the metric computes no p-value;
         - 'p_value', NaN likewise; 'p_value_holm' and 'p_value_bh': see :func:`adjust_p_values`;
@@ -360,7 +360,7 @@ def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
     for column, separator in (("warnings", " | "), ("lost_words", ", ")):
         frame[column] = [None if each is None else separator.join(each) for each in frame[column]]
     frame = frame.astype({**dict.fromkeys(_NUMBERS, float), **dict.fromkeys(_COUNTS, "Int64")})
-    return adjust_p_values(frame)
+    return adjust_p_values(frame.assign(bias=(frame["score"] - frame["no_bias_value"]).abs()))
 
 
 def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:

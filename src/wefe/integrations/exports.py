@@ -24,7 +24,6 @@ from wefe._files import atomic_file
 from wefe._output import as_latex, tables_of_scores
 from wefe._visible import count, unique_labels
 from wefe.study import StudyResults
-from wefe.study._diff import with_bias
 from wefe.study._export import slug
 
 __all__ = [
@@ -286,7 +285,7 @@ def write_cards(
 
 def tidy(results: Any) -> pd.DataFrame:
     table = results.to_frame() if hasattr(results, "plan") else results
-    wanted = ["model_name", "query_set", "query_name", "metric", "score", *_SCALE, *_BESIDE]
+    wanted = ["model_name", "query_set", "query_name", "metric", "score", "bias", *_SCALE, *_BESIDE]
     if isinstance(table, pd.DataFrame) and set(wanted) <= set(table.columns):
         return table
     raise TypeError(f"results must be a table of wefe.measure or of a study; got {found(results)}.")
@@ -294,7 +293,7 @@ def tidy(results: Any) -> pd.DataFrame:
 
 def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]:
     """Return a model name and its defined scores, with 'bias' (the distance from no bias)."""
-    table = with_bias(tidy(results))
+    table = tidy(results)
     names = list(table["model_name"].unique())
     if model is None and len(names) != 1:
         raise ValueError(f"choose one of {len(names)} models with the parameter model: {names}.")

@@ -14,7 +14,6 @@ from wefe._checks import import_library
 from wefe._visible import unique_labels
 from wefe.integrations.exports import tidy
 from wefe.study import StudyResults
-from wefe.study._diff import with_bias
 
 __all__ = ["log_results"]
 
@@ -51,7 +50,7 @@ def log_results(results: pd.DataFrame | StudyResults, *, step: int | None = None
                 log_results(measure("weat-es", queries, [model]), step=epoch)
     """
     mlflow = import_library("mlflow", "mlflow", "log_results")
-    table = with_bias(tidy(results))
+    table = tidy(results)
     params: dict[str, Any] = {"wefe.version": __version__}
     if hasattr(results, "plan"):
         params["wefe.study"] = results.plan.name

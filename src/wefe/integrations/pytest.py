@@ -19,7 +19,6 @@ from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models import WordEmbeddingModel, load
 from wefe.query import Query, check_queries
 from wefe.running import measure
-from wefe.study._diff import with_bias
 from wefe.study._gate import check_each
 
 __all__ = ["assert_bias"]
@@ -89,8 +88,7 @@ def assert_bias(
         name = instance.metric_short_name
         raise ValueError(f"{name} computes no p-value by default; pass calculate_p_value=True.")
     options: dict[str, Any] = {"generate_subqueries": True, "progress": False}
-    table = measure(instance, asked.queries, [opened], asked.name, metric_params=params, **options)
-    scores = with_bias(table)
+    scores = measure(instance, asked.queries, [opened], asked.name, metric_params=params, **options)
     reasons = pd.Series(check_each(scores, most), dtype=object)
     if least_p:
         is_improbable = reasons.isna() & ~(scores["p_value_holm"] >= least_p)

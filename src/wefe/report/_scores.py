@@ -58,10 +58,9 @@ def scored(results: StudyResults) -> pd.DataFrame:
     strong on the side that its test ignores; 'counts': whether the query counts in aggregated
     scores; 'cluster': the number of the group of queries that share words.
     """
-    tidy = results.to_frame()
+    tidy = results.to_frame().rename(columns={"bias": "distance"})
     score, no_bias = tidy["score"], tidy["no_bias_value"]
     low, high = tidy["score_lower"], tidy["score_upper"]
-    tidy["distance"] = (score - no_bias).abs()
     ends = tidy[["score_lower", "score_upper"]].sub(no_bias, axis=0).abs()
     tidy["near"] = ends.min(axis=1).mask((low <= no_bias) & (no_bias <= high), 0.0)
     tidy["far"] = ends.max(axis=1)

@@ -381,8 +381,7 @@ def dial_response(
 
 
 def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
-    distances = (table["score"] - table["no_bias_value"]).abs().to_numpy()
-    by_query = distances.reshape(n_seeds, len(dial), -1)
+    by_query = table["bias"].to_numpy().reshape(n_seeds, len(dial), -1)
     curves, n_queries = by_query.mean(axis=2), by_query.shape[2]
     notes = [f"mean over {n_queries} subqueries"] * (n_queries > 1)
     if len(reasons := table["nan_reason"].dropna()):

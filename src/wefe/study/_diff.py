@@ -258,14 +258,9 @@ def check_results(**given: object) -> None:
 
 def measured(results: StudyResults, *, by_query: bool = False) -> pd.DataFrame:
     """Return the scores and audited rankings of a study, with 'bias' and 'identity'."""
-    scores = with_bias(results._tidy).assign(table="scores").astype(object)
+    scores = results._tidy.assign(table="scores").astype(object)
     rankings = pd.DataFrame(_rankings(results, by_query=by_query), dtype=object)
     return pd.concat([scores, rankings]).astype({"bias": float})
-
-
-def with_bias(tidy: pd.DataFrame) -> pd.DataFrame:
-    """Add the column 'bias', the distance from no bias, to a tidy table of scores."""
-    return tidy.assign(bias=(tidy["score"] - tidy["no_bias_value"]).abs())
 
 
 def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, Any]]:

@@ -338,9 +338,7 @@ class StudyResults:
         """Return the queries' weights, and both models' distances from no bias with resamples."""
         left_out = self._totals[metric, query_set]["left_out"].iloc[0]
         part = self._part(metric, query_set)
-        part = part[~part["query_name"].isin(left_out)]
-        part = part.assign(bias=(part["score"] - part["no_bias_value"]).abs())
-        part = part.dropna(subset=["bias", "distances"])
+        part = part[~part["query_name"].isin(left_out)].dropna(subset=["bias", "distances"])
         first, second = (part[part["model_name"] == model] for model in (one, other))
         pairs = first.merge(second, on="query_name")
         return pairs.assign(weight=self._query_sets[query_set].weight / max(1, len(pairs)))
