@@ -222,7 +222,7 @@ def test_theorem_1_the_extremes_are_reached_and_never_passed():
     ],
 )
 def test_theorem_4_the_largest_effect_size(sizes, ddof, expected):
-    largest = largest_effect_size(*sizes, ddof)
+    largest = largest_effect_size(*sizes, ddof=ddof)
     assert largest == pytest.approx(expected, abs=1e-6)
     reached = audit_of([0.501] * sizes[0], [0.5] * sizes[1], ddof=ddof).comparison
     assert (reached.effect_size, reached.share_of_largest) == pytest.approx((largest, 1))

@@ -18,6 +18,7 @@ from wefe.audit._warnings import AuditWarning
 from wefe.embeddings import UnanswerableError, embed_query
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
 from wefe.metrics._weat import WEAT
+from wefe.metrics._weat import largest_effect_size as largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
 from wefe.results import WordUse, uses_of
@@ -395,31 +396,6 @@ def audit_query(
         significance=significance,
         comparison=comparison,
     )
-
-
-def largest_effect_size(n_1: int, n_2: int, ddof: int = 0) -> float:
-    """Return the largest WEAT effect size for target sets of given sizes (theorem 4, lemma 1).
-
-    Parameters
-    ----------
-    n_1, n_2 : int
-        Numbers of words, at least 1 each.
-    ddof : {0, 1}, default=0
-        Standard deviation in the effect size: population (0) or sample (1).
-
-    Returns
-    -------
-    float
-        ``N / sqrt(n_1 * n_2) * sqrt((N - ddof) / N)`` with N = n_1 + n_2: 2 for equal sizes and
-        ``ddof=0``, more for unequal ones.
-
-    Examples
-    --------
-    >>> largest_effect_size(8, 8), round(largest_effect_size(2, 4), 4)
-    (2.0, 2.1213)
-    """
-    n = n_1 + n_2
-    return n / math.sqrt(n_1 * n_2) * math.sqrt((n - ddof) / n)
 
 
 def _smallest_p_value(n_1: int, n_2: int, alternative: Alternative) -> float:

@@ -18,7 +18,7 @@ from wefe.contextual._contexts import FoundContexts, contexts_in, find_contexts,
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale
+from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
 from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._weat import largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -213,9 +213,8 @@ class CEAT(BaseMetric):
         return words_only(encoder, readable)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        bound = math.inf
-        if query is not None:
-            bound = largest_effect_size(query.target_sets, lookup, ddof=1)
+        sizes = distinct_sizes(query, lookup, "target_sets")
+        bound = largest_effect_size(*sizes, ddof=1) if sizes else math.inf
         return Scale("CEAT", (-bound, bound), 0.0)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:

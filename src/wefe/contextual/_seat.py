@@ -95,12 +95,12 @@ class SEAT(BaseMetric):
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
-        if query is not None and (sizes := distinct_sizes(query.target_sets, lookup)):
+        if query is not None and (sizes := distinct_sizes(query, lookup, "target_sets")):
             templates = templates_of_sets(query, self.templates)
-            sentences = [range(n * len(own)) for n, own in zip(sizes, templates, strict=False)]
-            bound = 2.0 * sum(map(len, sentences))
-            if self.return_effect_size:
-                bound = largest_effect_size(sentences, {}, self.ddof)
+            x, y = (n * len(own) for n, own in zip(sizes, templates, strict=False))
+            bound = largest_effect_size(x, y, ddof=self.ddof)
+            if not self.return_effect_size:
+                bound = 2.0 * (x + y)
         return Scale("SEAT-ES" if self.return_effect_size else "SEAT", (-bound, bound), 0.0)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:

@@ -679,8 +679,11 @@ def has_own_run_query(metric: BaseMetric) -> bool:
     return type(metric).run_query is not BaseMetric.run_query
 
 
-def distinct_sizes(sets: Sequence[Sequence[Any]] | None, lookup: Lookup) -> list[int] | None:
-    """Number of vectors of each set if all words are found; None if unknown, as with 'all'."""
-    if sets is None or lookup.get("strategy") == "all":
-        return None
-    return [len(set(words)) for words in sets]
+def distinct_sizes(query: Query | None, lookup: Lookup, side: str) -> list[int]:
+    """Number of vectors of each set of a side ('target_sets' or 'attribute_sets') of a query.
+
+    That is, if all words are found; empty if it is unknown, as with 'all'.
+    """
+    if query is None or lookup.get("strategy") == "all":
+        return []
+    return [len(set(words)) for words in getattr(query, side)]

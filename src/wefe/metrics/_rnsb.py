@@ -155,8 +155,8 @@ class RNSB(BaseMetric):
     p_value_iterations: Count = 199
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        sizes = distinct_sizes(None if query is None else query.target_sets, lookup)
-        return Scale("RNSB", (0.0, math.inf if sizes is None else math.log(sum(sizes))), 0.0)
+        sizes = distinct_sizes(query, lookup, "target_sets")
+        return Scale("RNSB", (0.0, math.log(sum(sizes)) if sizes else math.inf), 0.0)
 
     def _report_params(
         self, own: Mapping[str, Any], random_state: int, p_value_test_type: str

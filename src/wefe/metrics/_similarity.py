@@ -150,8 +150,7 @@ class RND(BaseMetric):
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = 2.0 if self.distance != "norm" or lookup.get("normalize") else math.inf
         if self.reduce == "sum":
-            sizes = distinct_sizes(None if query is None else query.attribute_sets, lookup)
-            bound *= math.inf if sizes is None else sizes[0]
+            bound *= sum(distinct_sizes(query, lookup, "attribute_sets")) or math.inf
         return Scale("RND", (-bound, bound), 0.0)
 
     def _by_word(self, targets: Sequence[WordSet], words: WordSet) -> Vectors:

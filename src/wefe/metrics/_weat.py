@@ -74,14 +74,29 @@ def sums_of(x: Vectors, y: Vectors, ddof: int | None) -> Sums:
     return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
 
 
-def largest_effect_size(sets: Sequence[Sequence[Any]] | None, lookup: Lookup, ddof: int) -> float:
-    """Largest effect size of two sets; infinite if their sizes are unknown."""
-    sizes = distinct_sizes(sets, lookup)
-    if sizes is None:
-        return math.inf
-    n = sum(sizes)
-    # Reached where all words of a set have one value.
-    return n / math.sqrt(math.prod(sizes)) * (math.sqrt((n - 1) / n) if ddof == 1 else 1.0)
+def largest_effect_size(n_1: int, n_2: int, *, ddof: int = 0) -> float:
+    """Return the largest WEAT effect size for target sets of given sizes (theorem 4, lemma 1).
+
+    Parameters
+    ----------
+    n_1, n_2 : int
+        Numbers of words, at least 1 each.
+    ddof : {0, 1}, default=0
+        Standard deviation in the effect size: population (0) or sample (1).
+
+    Returns
+    -------
+    float
+        ``N / sqrt(n_1 * n_2) * sqrt((N - ddof) / N)`` with N = n_1 + n_2, reached if the words of
+        each set have one value: 2 for equal sizes and ``ddof=0``, more for unequal ones.
+
+    Examples
+    --------
+    >>> largest_effect_size(8, 8), round(largest_effect_size(2, 4), 4)
+    (2.0, 2.1213)
+    """
+    n = n_1 + n_2
+    return n / math.sqrt(n_1 * n_2) * math.sqrt((n - ddof) / n)
 
 
 @register
@@ -166,10 +181,10 @@ class WEAT(BaseMetric):
         return {"return_effect_size": self.return_effect_size, **params}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        sets, bound = None if query is None else query.target_sets, math.inf
-        if self.return_effect_size:
-            bound = largest_effect_size(sets, lookup, self.ddof)
-        elif sizes := distinct_sizes(sets, lookup):
+        sizes, bound = distinct_sizes(query, lookup, "target_sets"), math.inf
+        if sizes and self.return_effect_size:
+            bound = largest_effect_size(*sizes, ddof=self.ddof)
+        elif sizes:
             bound = 2.0 * sum(sizes)  # each association is at most 2
         return Scale("WEAT-ES" if self.return_effect_size else "WEAT", (-bound, bound), 0.0)
 
@@ -261,9 +276,8 @@ class SCWEAT(BaseMetric):
         return super()._report_params(own, random_state, p_value_test_type) if asked else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        bound = largest_effect_size(
-            None if query is None else query.attribute_sets, lookup, self.ddof
-        )
+        sizes = distinct_sizes(query, lookup, "attribute_sets")
+        bound = largest_effect_size(*sizes, ddof=self.ddof) if sizes else math.inf
         return Scale("SC-WEAT", (0.0 if self.reduce == "mean_abs" else -bound, bound), 0.0)
 
     def _by_word(self, words: WordSet, attributes: Sequence[WordSet]) -> Vectors:
