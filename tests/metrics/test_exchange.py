@@ -258,13 +258,13 @@ def test_another_method_than_the_one_asked_for_is_told():
 
 
 def test_defaults_of_reports_are_exact_or_without_chance():
-    exact = ECT()._report_params({}, 3, "two-sided")
+    exact = ECT()._report_params({}, random_state=3)
     assert (exact["calculate_p_value"], exact["random_state"]) == (True, 3)
     for metric in (MAC(), SCWEAT()):
-        assert metric._report_params({}, 3, "two-sided") == {}
+        assert metric._report_params({}, random_state=3) == {}
     assert ECT()._params_for_unpaired({}, "queries", paired=False) == {}
-    assert RNSB()._report_params({}, 3, "two-sided") == {"holdout": False, "random_state": 3}
-    assert RNSB()._report_params({"n_iterations": 9}, 3, "two-sided")["holdout"]
+    assert RNSB()._report_params({}, random_state=3) == {"holdout": False, "random_state": 3}
+    assert RNSB()._report_params({"n_iterations": 9}, random_state=3)["holdout"]
 
 
 # Pairs

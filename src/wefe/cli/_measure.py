@@ -216,7 +216,7 @@ def measure(
 
 def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
     """Return the side of the test for a metric with p-values by default."""
-    asked = as_metric(metric)._report_params({}, 0, p_value_test)
+    asked = as_metric(metric)._report_params({}, p_value_test_type=p_value_test, random_state=0)
     return {name: side for name, side in asked.items() if name == "p_value_test_type"}
 
 

@@ -195,13 +195,8 @@ class CEAT(BaseMetric):
     def _tested(self, measured: Measurement, *sides: Sequence[WordSet]) -> Measurement:  # noqa: ARG002
         return measured  # it has the p-value of its random-effects model
 
-    def _report_params(
-        self,
-        own: Mapping[str, Any],  # noqa: ARG002
-        random_state: int,
-        p_value_test_type: str,  # noqa: ARG002
-    ) -> dict[str, Any]:
-        return {"random_state": random_state}
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:  # noqa: ARG002
+        return {"random_state": test["random_state"]}
 
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
         encoder = check_encoder(model, "CEAT")

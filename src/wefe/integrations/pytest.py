@@ -83,7 +83,8 @@ def assert_bias(
     opened = _open(model, asked.queries)
     instance = as_metric(metric)
     lookup = {"preprocessors": [{}, {"lowercase": True}]}
-    params = lookup | instance._report_params(params, 0, "two-sided") | params
+    test = {"p_value_test_type": "two-sided", "random_state": 0}
+    params = lookup | instance._report_params(params, **test) | params
     if least_p and not params.get("calculate_p_value"):
         name = instance.metric_short_name
         raise ValueError(f"{name} computes no p-value by default; pass calculate_p_value=True.")

@@ -485,21 +485,15 @@ class BaseMetric:
             f"{type(self).__name__} exchanges the words of pairs, so it must define _pair_values."
         )
 
-    def _report_params(
-        self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
-    ) -> dict[str, Any]:
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
         """Return the default parameters of `wefe measure` and of studies for this metric.
 
-        `own` are the user's parameters, which take precedence.
+        `own` are the user's parameters, which take precedence. `test` has the 'p_value_test_type'
+        and the 'random_state', for sets so large that random splits are drawn.
         """
         if self.null_exchange is None or self.needs_vocabulary:
             return {}
-        return {
-            "calculate_p_value": True,
-            "p_value_method": "exact",
-            "p_value_test_type": p_value_test_type,
-            "random_state": random_state,  # for sets so large that random splits are drawn
-        }
+        return {"calculate_p_value": True, "p_value_method": "exact", **test}
 
     def _params_for_unpaired(
         self, own: Mapping[str, Any], queries: str, paired: bool | None

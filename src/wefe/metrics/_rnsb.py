@@ -158,11 +158,9 @@ class RNSB(BaseMetric):
         sizes = distinct_sizes(query, lookup, "target_sets")
         return Scale("RNSB", (0.0, math.log(sum(sizes)) if sizes else math.inf), 0.0)
 
-    def _report_params(
-        self, own: Mapping[str, Any], random_state: int, p_value_test_type: str
-    ) -> dict[str, Any]:
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
         # With a single training, a random hold-out only adds noise.
-        return {"holdout": own.get("n_iterations", 1) != 1, "random_state": random_state}
+        return {"holdout": own.get("n_iterations", 1) != 1, "random_state": test["random_state"]}
 
     @property
     def _is_default(self) -> bool:

@@ -174,11 +174,9 @@ class WEAT(BaseMetric):
         # An effect size is a share of the deviation; it does not grow with the attribute sets.
         return frozenset(of_both | _FINDINGS_OF_EFFECT_SIZES)
 
-    def _report_params(
-        self, own: Mapping[str, Any], random_state: int, p_value_test_type: TestType
-    ) -> dict[str, Any]:
-        params = super()._report_params(own, random_state, p_value_test_type)
-        return {"return_effect_size": self.return_effect_size, **params}
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
+        of_test = super()._report_params(own, **test)
+        return {"return_effect_size": self.return_effect_size, **of_test}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         sizes, bound = distinct_sizes(query, lookup, "target_sets"), math.inf
@@ -268,12 +266,9 @@ class SCWEAT(BaseMetric):
     reduce: Literal["mean", "mean_abs"] = "mean"
     ddof: Ddof = 0
 
-    def _report_params(
-        self, own: Mapping[str, Any], random_state: int, p_value_test_type: Any
-    ) -> dict[str, Any]:
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
         # Every word is tested, which takes long.
-        asked = own.get("calculate_p_value", False)
-        return super()._report_params(own, random_state, p_value_test_type) if asked else {}
+        return super()._report_params(own, **test) if own.get("calculate_p_value") else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         sizes = distinct_sizes(query, lookup, "attribute_sets")

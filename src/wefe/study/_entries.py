@@ -394,7 +394,8 @@ class MetricEntry(MetricPart):
         """Return the parameters for `run_query`, including those that a study sets."""
         # P-values are exact, and random methods are seeded.
         metric = as_metric(self.metric)
-        return {**metric._report_params(self.params, random_state, "two-sided"), **self.params}
+        test = {"p_value_test_type": "two-sided", "random_state": random_state}
+        return {**metric._report_params(self.params, **test), **self.params}
 
     def contexts_path(self, base: str | os.PathLike[str]) -> Path | None:
         """Return the path of the sentences; None for metrics that need none."""

@@ -234,7 +234,7 @@ class SilhouetteEntry(MetricPart):
         if self.metric == "weat":  # not 'weat-es'
             defaults["return_effect_size"] = False
         elif self.metric == "rnsb":
-            defaults |= metric._report_params(self.params, random_state, "two-sided")
+            defaults |= metric._report_params(self.params, random_state=random_state)
         return {**defaults, **self.params}
 
     def _parts(self, query: Query) -> list[Query]:
