@@ -126,11 +126,13 @@ class Evaluation:
         except UnanswerableError:
             return math.nan
 
-    def _query_of(self, sets: Sequence[Sequence[str]]) -> Query:
-        query, n_targets = self.query, len(self.targets)
-        words = [[word.removeprefix(self.prefix) for word in part] for part in sets]
-        names = query.target_sets_names, query.attribute_sets_names
-        return Query(words[:n_targets], words[n_targets:], *names)
+    def _query_of(self, sets: Sequence[tuple[str, ...]]) -> Query:
+        """Return the query with some of its words, in the forms that were found; not checked."""
+        prefix, n_targets = self.prefix, len(self.targets)
+        if prefix:
+            sets = [tuple(word.removeprefix(prefix) for word in part) for part in sets]
+        named = tuple(zip((part.name for part in self.sets), sets, strict=True))
+        return Query._part((named[:n_targets], named[n_targets:]))
 
 
 def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
