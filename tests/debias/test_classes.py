@@ -247,7 +247,7 @@ def test_leace_worked_example(toy_model):
 def test_guarantees_of_leace(shape, options):
     x, z = drawn(*shape)
     erase = leace_map(x, z, **options)
-    after, p = erase(x), erase.projection
+    after, p = erase(x), erase.matrix.T
     np.testing.assert_allclose(after, x @ p.T + erase.shift, atol=1e-12)
     assert np.abs(covariance(x, z)).max() > 0.1
     np.testing.assert_allclose(covariance(after, z), 0, atol=1e-10)
@@ -275,7 +275,7 @@ def test_leace_equals_the_oblique_projection(shape, affine):
     cross, inverse = covariance(x, z[:, 1:]), np.linalg.inv(np.cov(x.T))
     p = np.eye(len(inverse)) - cross @ np.linalg.solve(cross.T @ inverse @ cross, cross.T @ inverse)
     erase = leace_map(x, z, affine=affine, shrinkage=False)
-    np.testing.assert_allclose(erase.projection, p, atol=1e-9)
+    np.testing.assert_allclose(erase.matrix.T, p, atol=1e-9)
     mean = x.mean(axis=0) * affine
     np.testing.assert_allclose(erase(x), (x - mean) @ p.T + mean, atol=1e-9)
 

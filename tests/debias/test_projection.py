@@ -5,8 +5,8 @@ import pytest
 from mitigation import unit
 
 from wefe.debias._projection import (
+    Erasure,
     equalized,
-    neutralised,
     orthonormal,
     principal_components,
     remove,
@@ -69,7 +69,7 @@ def test_a_word_that_is_nothing_but_bias_becomes_zero_not_noise(dtype, caplog):
     others = rng().normal(size=(3, 8))
     others[2] = 1e-5 * others[2] + basis[0]
     vectors = np.concatenate([3 * basis[:1] + 2 * basis[1:], others])
-    result = neutralised(vectors.astype(dtype), basis)
+    result = Erasure(basis, basis)(vectors.astype(dtype))
     assert not result[0].any()
     assert not to_unit(result.copy())[0].any()
     np.testing.assert_allclose(result[1:], remove(vectors, basis)[1:], atol=1e-6)

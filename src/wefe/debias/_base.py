@@ -31,7 +31,7 @@ from wefe._progress import progress_bar
 from wefe._wordset import WordSet
 from wefe.datasets import Criterion, load_criterion
 from wefe.debias._fitted import check_is_fitted
-from wefe.debias._projection import AffineMap, Vectors, principal_components
+from wefe.debias._projection import Vectors, principal_components
 from wefe.embeddings import definitional_vectors, embed_sets
 from wefe.metrics._parameters import check_parameters
 from wefe.models._passes import Rows, forms
@@ -342,10 +342,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
     # For the methods of this package
 
-    def _affine_map(self) -> AffineMap | None:
-        """Return the map of all vectors, if a layer of a network can compute it."""
-        return None
-
     def __sklearn_is_fitted__(self) -> bool:
         # The name is there before anything is learned.
         return any(name.endswith("_") for name in vars(self).keys() - {"criterion_name_"})
@@ -573,9 +569,10 @@ class WordDebias(BaseDebias):
 class RowwiseDebias(WordDebias):
     """Base class of methods that change each vector by itself.
 
-    Define `fit`, which sets `dim_`, and `_map_vectors`; `transform` and :func:`debias_file`
-    follow from them. Optional hooks: `_protected_words` never change, `_map_ignored` maps ignored
-    words, and `_settled` computes words that depend on each other, such as equalized pairs.
+    Define `fit`, which sets `dim_`, and `_map_vectors` (or let `fit` set `map_`, a function of
+    vectors); `transform` and :func:`debias_file` follow from them. Optional hooks:
+    `_protected_words` never change, `_map_ignored` maps ignored words, and `_settled` computes
+    words that depend on each other, such as equalized pairs.
 
     Parameters
     ----------
@@ -602,12 +599,15 @@ class RowwiseDebias(WordDebias):
     True
     """
 
-    @abstractmethod
+    #: The map of all vectors that change; `fit` sets it, or a method defines `_map_vectors`.
+    map_: Any
+
     def _map_vectors(self, vectors: FloatArray) -> FloatArray:
         """Return new vectors (n_words, dim) in the dtype of `vectors`, which must not change.
 
         `vectors` is float32 or float64, finite, and without zero rows.
         """
+        return np.asarray(self.map_(vectors))
 
     def _words_to_fit(self, criterion: object = None, **given: Any) -> list[str]:
         """Return all words that `fit` looks up, in every case, so that only they are read."""

@@ -6,7 +6,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any, ClassVar, Literal, TypeAlias
 
@@ -26,13 +26,12 @@ from wefe.debias._base import (
     rows_of,
     words_of_classes,
 )
-from wefe.debias._projection import AffineMap, Vectors, neutralised, orthonormal, remove
+from wefe.debias._projection import Erasure, Vectors, orthonormal, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._direction import group_directions
 from wefe.metrics._parameters import Count, RandomState
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._search import directions
-from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
@@ -257,6 +256,7 @@ class INLP(RowwiseDebias):
         )
         self.accuracies_: Vectors = np.array(accuracies)
         self.projection_: Vectors = nullspace_projection(self.directions_)
+        self.map_ = Erasure(self.directions_, self.directions_)
         if not len(self.directions_):
             logger.warning(
                 "%s: no classifier separates the classes of held-out words (accuracy %.3f, limit "
@@ -268,14 +268,6 @@ class INLP(RowwiseDebias):
             *(model.name, len(self.directions_), accuracies[-1], accuracies[0]),
         )
         return self
-
-    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        if 2 * len(self.directions_) < self.dim_:
-            return neutralised(vectors, self.directions_)
-        return np.asarray(vectors @ self.projection_.astype(vectors.dtype, copy=False))
-
-    def _affine_map(self) -> AffineMap:
-        return AffineMap(self.projection_)
 
 
 def _held_out(labels: npt.NDArray[np.intp], rng: np.random.Generator) -> npt.NDArray[np.bool_]:
@@ -348,34 +340,6 @@ def _outside(weights: Vectors, basis: Vectors) -> Vectors:
 Method = Literal["leace", "orth"]
 
 
-@dataclass(frozen=True, eq=False)
-class LeaceMap:
-    """The affine map r(x) = x - (x @ reads.T) @ writes + shift of rows x.
-
-    ``reads @ writes.T`` is the identity. `shift` preserves the mean, and is zero for a linear map.
-    """
-
-    reads: Vectors = field(repr=False)
-    writes: Vectors = field(repr=False)
-    shift: Vectors = field(repr=False)
-
-    @property
-    def projection(self) -> Vectors:
-        """The matrix P of ``r(x) = x @ P.T + shift``: shape (dim, dim), idempotent."""
-        return np.asarray(np.eye(len(self.shift)) - self.writes.T @ self.reads)
-
-    @property
-    def rank(self) -> int:
-        """Number of erased directions, at most the number of classes minus 1."""
-        return len(self.reads)
-
-    def __call__(self, vectors: FloatArray) -> FloatArray:
-        """Return the mapped vectors (n_words, dim), in their dtype."""
-        parts = (each.astype(vectors.dtype) for each in (self.reads, self.writes, self.shift))
-        reads, writes, shift = parts
-        return np.asarray(vectors - (vectors @ reads.T) @ writes + shift)
-
-
 def leace_map(
     x: npt.ArrayLike,
     z: npt.ArrayLike,
@@ -384,7 +348,7 @@ def leace_map(
     affine: bool = True,
     shrinkage: bool = True,
     svd_tol: float = 0.01,
-) -> LeaceMap:
+) -> Erasure:
     """Fit the smallest map after which vectors are uncorrelated with a concept.
 
     With S the covariance of x, C that of x and z, and W = S^(-1/2), the columns of W C span the
@@ -410,9 +374,9 @@ def leace_map(
 
     Returns
     -------
-    LeaceMap
+    Erasure
         A function of vectors, with the attributes `reads` and `writes` (rank, dim), `shift` (dim,),
-        `projection` (dim, dim) and `rank`, 0 if vectors are already uncorrelated.
+        `matrix` (dim, dim) and `rank`, 0 if vectors are already uncorrelated.
 
     Examples
     --------
@@ -450,7 +414,7 @@ def leace_map(
     u = columns[:, singular > svd_tol]
     reads, writes = u.T @ whiten, (unwhiten @ u).T
     shift = (mean @ reads.T) @ writes if affine else np.zeros(len(mean))
-    return LeaceMap(reads, writes, shift)
+    return Erasure(reads, writes, shift)
 
 
 def _shrunk(covariance: Vectors, n_words: int) -> Vectors:
@@ -487,7 +451,7 @@ class LEACE(RowwiseDebias):
 
     Attributes
     ----------
-    map_ : LeaceMap
+    map_ : Erasure
         The map x -> P x + shift.
     projection_, shift_ : ndarray of shape (dim, dim) and (dim,)
         P, idempotent, and symmetric only for 'orth'; and the shift.
@@ -542,7 +506,7 @@ class LEACE(RowwiseDebias):
             shrinkage=self.shrinkage,
             svd_tol=self.svd_tol,
         )
-        self.projection_: Vectors = self.map_.projection
+        self.projection_: Vectors = self.map_.matrix.T
         self.shift_: Vectors = self.map_.shift
         if not self.map_.rank:
             logger.warning(
@@ -553,9 +517,3 @@ class LEACE(RowwiseDebias):
             *(model.name, self.map_.rank, len(labels)),
         )
         return self
-
-    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        return self.map_(vectors)
-
-    def _affine_map(self) -> AffineMap:
-        return AffineMap(self.projection_.T, self.shift_)

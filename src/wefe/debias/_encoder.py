@@ -9,14 +9,11 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from wefe._checks import found
 from wefe.datasets import Criterion
 from wefe.debias._base import BaseDebias, as_criterion, check_words, flattened
 from wefe.debias._compare import Comparison, compare
-from wefe.debias._projection import AffineMap
-from wefe.debias._registry import list_debias_methods
+from wefe.debias._projection import Erasure, UnitMap
 from wefe.query import Query
 
 if TYPE_CHECKING:
@@ -137,23 +134,19 @@ def _is_whole(encoder: Any) -> bool:
     return source.dim is None and not source.normalize and source.encoder.prompt is None
 
 
-def _affine_map(method: BaseDebias) -> AffineMap:
-    affine = method._affine_map()
-    if affine is None:
-        able = [
-            each.__name__
-            for each in list_debias_methods()
-            if each._affine_map is not BaseDebias._affine_map
-        ]
+def _affine_map(method: BaseDebias) -> Erasure | UnitMap:
+    affine = getattr(method, "map_", None)
+    if not isinstance(affine, Erasure | UnitMap) or getattr(method, "equalize_sets_", None):
         raise TypeError(
             f"{type(method).__name__} was fitted so that it does not map all vectors alike, so it "
-            f"cannot become a layer of an encoder. These can: {', '.join(able)}. HardDebias needs "
-            "equalize_pairs=[] for it, and MulticlassHardDebias equalize_sets=[]."
+            "cannot become a layer of an encoder. These can: INLP, LEACE, LinearProjection, "
+            "SoftDebias, HardDebias with equalize_pairs=[], and MulticlassHardDebias with "
+            "equalize_sets=[]."
         )
     return affine
 
 
-def _with_layer(pipeline: Any, affine: AffineMap) -> Any:
+def _with_layer(pipeline: Any, affine: Erasure | UnitMap) -> Any:
     import torch
 
     try:
@@ -168,7 +161,7 @@ def _with_layer(pipeline: Any, affine: AffineMap) -> Any:
     n_outputs = len(affine.matrix)
     weight = torch.zeros(n_outputs, n_inputs)
     weight[:, :n_outputs] = torch.from_numpy(affine.matrix.T)
-    bias = torch.from_numpy(np.broadcast_to(affine.shift, n_outputs).astype(np.float32))
+    bias = torch.zeros(n_outputs) if affine.shift is None else torch.from_numpy(affine.shift)
     layer = modules.Dense(
         n_inputs,
         n_outputs,

@@ -24,10 +24,9 @@ from wefe.debias._base import (
     log_lost,
     rows_of,
 )
-from wefe.debias._projection import AffineMap, Vectors, equalized, neutralised, to_unit
+from wefe.debias._projection import Erasure, UnitMap, Vectors, equalized, to_unit
 from wefe.models._passes import vocabulary_blocks
 from wefe.models._search import directions
-from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
 logger = logging.getLogger(__name__)
@@ -37,15 +36,6 @@ class _SubspaceDebias(RowwiseDebias):
     """Neutralise, then equalize; `fit` sets `bias_subspace_` and `equalize_sets_`."""
 
     equalize_sets_: list[tuple[str, ...]]
-
-    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        return to_unit(neutralised(vectors, self.bias_subspace_))
-
-    def _affine_map(self) -> AffineMap | None:
-        if self.equalize_sets_:
-            return None
-        basis = self.bias_subspace_
-        return AffineMap(np.eye(self.dim_) - basis.T @ basis, to_unit=True)
 
     def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
         """Equalize sets, even of words that are ignored (and so not neutralised) or no target."""
@@ -78,6 +68,7 @@ class _SubspaceDebias(RowwiseDebias):
         self, model: WordEmbeddingModel, definitional: Any, equalize: Any, size: int | None
     ) -> None:
         sets = self._fit_subspace(model, definitional, size)
+        self.map_ = Erasure(self.bias_subspace_, self.bias_subspace_, to_unit=True)
         equalize = sets if equalize is None else equalize
         self.equalize_sets_ = with_variants(self._check_sets_size(equalize, "equalize", size))
 
@@ -333,17 +324,12 @@ class SoftDebias(RowwiseDebias):
         self.transformation_ = soft_transform(
             gram, neutral_gram, self.bias_subspace_, self.bias_weight
         )
+        self.map_ = UnitMap(self.transformation_)
         self._log(
             "%d of %d words count as neutral; %d bias directions",
             *(n_neutral, n_words, len(self.bias_subspace_)),
         )
         return self
-
-    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        return to_unit(vectors @ self.transformation_.astype(vectors.dtype))
-
-    def _affine_map(self) -> AffineMap:
-        return AffineMap(self.transformation_, to_unit=True)
 
 
 def unit_gram(model: WordEmbeddingModel) -> tuple[Vectors, int]:

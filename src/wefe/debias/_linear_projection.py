@@ -23,9 +23,8 @@ from wefe.debias._base import (
     words_of_classes,
 )
 from wefe.debias._projection import (
-    AffineMap,
+    Erasure,
     Vectors,
-    neutralised,
     orthonormal,
     principal_components,
 )
@@ -102,13 +101,8 @@ class LinearProjection(RowwiseDebias):
             self, model, definitional_sets, representatives, words_by_class
         )[: self.n_components]
         self.bias_direction_ = self.bias_subspace_[0]
+        self.map_ = Erasure(self.bias_subspace_, self.bias_subspace_)
         return self
-
-    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        return neutralised(vectors, self.bias_subspace_)
-
-    def _affine_map(self) -> AffineMap:
-        return AffineMap(np.eye(self.dim_) - self.bias_subspace_.T @ self.bias_subspace_)
 
 
 def class_directions(

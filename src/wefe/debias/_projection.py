@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -20,14 +21,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 Vectors: TypeAlias = npt.NDArray[np.float64]
-
-
-class AffineMap(NamedTuple):
-    """The map of methods that map all vectors alike: x @ matrix + shift, perhaps at unit length."""
-
-    matrix: Vectors
-    shift: Vectors | float = 0.0
-    to_unit: bool = False
 
 
 def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
@@ -67,30 +60,17 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
     return pca
 
 
-def remove(vectors: FloatArray, basis: FloatArray) -> FloatArray:
-    directions = np.atleast_2d(basis).astype(vectors.dtype, copy=False)
-    if len(directions) == 1:
+def remove(vectors: FloatArray, basis: FloatArray, writes: FloatArray | None = None) -> FloatArray:
+    """Return ``x - (x @ basis.T) @ writes`` of rows x; `writes` is the basis by default."""
+    reads = np.atleast_2d(basis).astype(vectors.dtype, copy=False)
+    back = reads if writes is None else writes.astype(vectors.dtype, copy=False)
+    if len(reads) == 1:
         # An outer product as a matrix product takes longer than the sum itself.
-        along = vectors @ directions[0]
-        removed = np.multiply(along[:, None], directions[0])
+        removed = np.multiply((vectors @ reads[0])[:, None], back[0])
     else:
-        removed = (vectors @ directions.T) @ directions
+        removed = (vectors @ reads.T) @ back
     np.subtract(vectors, removed, out=removed)
     return np.asarray(removed)
-
-
-def neutralised(vectors: FloatArray, basis: FloatArray) -> FloatArray:
-    """Remove directions; what would be only rounding noise becomes zero."""
-    result = remove(vectors, basis)
-    left, before = (np.einsum("ij,ij->i", each, each) for each in (result, vectors))
-    nothing_left = left <= (16 * np.finfo(result.dtype).eps) ** 2 * before
-    if nothing_left.any():
-        result[nothing_left] = 0
-        logger.warning(
-            "%d vectors lie entirely in the bias subspace and become zero",
-            nothing_left.sum(),
-        )
-    return result
 
 
 def to_unit(vectors: FloatArray) -> FloatArray:
@@ -99,6 +79,57 @@ def to_unit(vectors: FloatArray) -> FloatArray:
     lengths[lengths == 0] = 1
     vectors /= lengths[:, None]
     return vectors
+
+
+@dataclass(frozen=True, eq=False)
+class Erasure:
+    """The affine map r(x) = x - (x @ reads.T) @ writes + shift of rows x, perhaps at unit length.
+
+    ``reads @ writes.T`` is the identity. Without a shift, both are the same: the projection is
+    orthogonal, and what would be only rounding noise of a vector becomes zero.
+    """
+
+    reads: Vectors = field(repr=False)
+    writes: Vectors = field(repr=False)
+    shift: Vectors | None = field(default=None, repr=False)
+    to_unit: bool = False
+
+    @property
+    def matrix(self) -> Vectors:
+        """The matrix M of ``r(x) = x @ M + shift``: shape (dim, dim), idempotent."""
+        return np.asarray(np.eye(self.reads.shape[1]) - self.reads.T @ self.writes)
+
+    @property
+    def rank(self) -> int:
+        """Number of erased directions."""
+        return len(self.reads)
+
+    def __call__(self, vectors: FloatArray) -> FloatArray:
+        """Return the mapped vectors (n_words, dim), in their dtype."""
+        result = remove(vectors, self.reads, self.writes)
+        if self.shift is not None:
+            result += self.shift.astype(result.dtype)
+        else:
+            left, before = (np.einsum("ij,ij->i", each, each) for each in (result, vectors))
+            nothing_left = left <= (16 * np.finfo(result.dtype).eps) ** 2 * before
+            if nothing_left.any():
+                result[nothing_left] = 0
+                logger.warning(
+                    "%d vectors lie entirely in the bias subspace and become zero",
+                    nothing_left.sum(),
+                )
+        return to_unit(result) if self.to_unit else result
+
+
+class UnitMap(NamedTuple):
+    """The linear map r(x) = x @ matrix of rows x, scaled to unit length."""
+
+    matrix: Vectors
+    shift: None = None
+    to_unit: bool = True
+
+    def __call__(self, vectors: FloatArray) -> FloatArray:
+        return to_unit(vectors @ self.matrix.astype(vectors.dtype))
 
 
 def orthonormal(rows: npt.ArrayLike) -> Vectors:
