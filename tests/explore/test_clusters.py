@@ -19,5 +19,6 @@ def test_words_and_clusters_are_those_of_the_test_of_recovery(packaged_model, cr
     assert table["group"].value_counts().eq(50).all()
     # In another model the same words are looked at.
     before = cluster_map(packaged_model, criterion, n_words=50, method="pca")
+    assert before.attrs["method"] == "PCA"
     assert set(table["word"]) == set(before["word"])
     assert not np.allclose(table[["x", "y"]], before[["x", "y"]])

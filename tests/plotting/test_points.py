@@ -75,6 +75,12 @@ def test_the_share_is_that_of_words_in_the_cluster_of_their_group(clustered, hea
     assert (wrong.name, wrong.x) == ("male, in a cluster<br>of others", (2,))
 
 
+def test_the_note_names_the_method_of_the_map(clustered, heading):
+    clustered.attrs["method"] = "PCA"
+    assert "Map by PCA: " in heading(plot_clusters(clustered))
+    assert "Map by UMAP: " in heading(plot_clusters(clustered, method="UMAP"))
+
+
 # A statistic
 
 

@@ -14,7 +14,7 @@ from wefe.datasets import Criterion
 from wefe.debias._evidence import CommonWords, asked_words, places_of, plain_words, without_noise
 from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
 from wefe.explore._lookup import bare_words, every_form, look_up
-from wefe.explore._maps import MapMethod, in_two_dimensions
+from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
     classification_test,
@@ -279,4 +279,5 @@ def cluster_map(
         }
     )
     table.attrs = {"model": model.name, "criterion": known.name, "groups": list(names)}
+    table.attrs["method"] = METHODS[method]
     return table

@@ -115,15 +115,15 @@ def plot_neighborhood(
     return apply_layout(figure, heading, notes, 30, footnotes=lost)
 
 
-def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
+def plot_clusters(frame: pd.DataFrame, *, method: str | None = None) -> go.Figure:
     """Plot the most biased words in two dimensions, with their clusters.
 
     Parameters
     ----------
     frame : DataFrame
         Result of :func:`wefe.explore.cluster_map`: 'word', 'x', 'y', 'group', 'cluster'.
-    method : str, default='t-SNE'
-        Method of the map, for the note.
+    method : str, optional
+        Method of the map, for the note. Default: the one that `cluster_map` used.
 
     Returns
     -------
@@ -153,7 +153,7 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
             "color": colour,
             "symbol": symbol if agrees else other,
             "size": 8,
-            "line": {"width": 0 if agrees else 2, "color": colour},
+            "line": {"width": 2 * int(is_other), "color": colour},
         }
         name = group if agrees else f"{group}, in a cluster of others"
         template = "<b>{word}</b><br>{group}; its cluster is that of<br>{cluster}"
@@ -165,8 +165,8 @@ def plot_clusters(frame: pd.DataFrame, *, method: str = "t-SNE") -> go.Figure:
     share = f"{1 - table['other'].mean():.0%} of " if len(table) else ""
     notes = {
         f"{share}{shown} fall into the cluster of their group.": True,
-        f"Map by {method}: distances in it are not those in the space, in which clusters were "
-        "looked for.": True,
+        f"Map by {method or frame.attrs.get('method', 't-SNE')}: distances in it are not those in "
+        "the space, in which clusters were looked for.": True,
     }
     names = ["The most biased words and their clusters", *filter(None, [frame.attrs.get("model")])]
     heading = ", ".join(names)
