@@ -60,7 +60,7 @@ def test_bars_end_at_the_scores_in_the_order_of_the_table(results, by, said, hea
     figure = plot_queries_results(results, by=by)
     layout = figure.layout
     assert [bar.legendgroup for bar in figure.data] == list(table.index)
-    assert list(layout.yaxis.categoryarray) == list(table.columns)
+    assert list(layout.yaxis.tickvals) == list(table.columns)
     assert layout.yaxis.range[0] > layout.yaxis.range[1]  # the first on top
     np.testing.assert_array_equal(ends(figure.data), table.to_numpy().ravel())
     assert heading(figure) == "WEAT-ES: Pleasantness"
@@ -160,7 +160,7 @@ def test_ranks_are_stacked_in_the_order_of_their_sum_best_on_top(ranking, said):
     figure = plot_ranking(ranking)
     order = ["glove", "fasttext", "w2v"]
     axis = figure.layout.yaxis
-    assert list(axis.categoryarray) == order
+    assert list(axis.tickvals) == order
     assert axis.range[0] > axis.range[1]
     for bar, column in zip(figure.data, ranking, strict=True):
         assert (list(bar.y), list(bar.x)) == (order, ranking.loc[order, column].tolist())
@@ -172,7 +172,7 @@ def test_ranks_are_stacked_in_the_order_of_their_sum_best_on_top(ranking, said):
 def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, said, heading):
     ranking.loc["glove", ranking.columns[1]] = math.nan
     figure = plot_ranking(ranking, use_metric_as_facet=facets)
-    assert list(figure.layout.yaxis.categoryarray) == ["fasttext", "w2v", "glove"]
+    assert list(figure.layout.yaxis.tickvals) == ["fasttext", "w2v", "glove"]
     assert len({(bar.xaxis, bar.yaxis) for bar in figure.data}) == (3 if facets else 1)
     assert len({axis.range for axis in figure.select_xaxes()}) == 1
     assert "lack a rank stand last" in heading(figure)

@@ -19,11 +19,13 @@ def at(row: int, col: int = 1) -> dict[str, Any]:
     return {"row": row, "col": col}
 
 
-def name_rows(figure: go.Figure, labels: Sequence[str], **place: Any) -> None:
-    """Name the rows at 0, 1, 2 and so on, from the top."""
+def name_rows(
+    figure: go.Figure, labels: Sequence[str], names: Sequence[str] = (), **place: Any
+) -> None:
+    """Name the rows at 0, 1, 2 and so on, or at the categories `names`, from the top."""
     figure.update_yaxes(
         range=[len(labels) - 0.5, -0.5],
-        tickvals=list(range(len(labels))),
+        tickvals=names or list(range(len(labels))),
         ticktext=labels,
         showgrid=False,
         **place,
@@ -47,16 +49,7 @@ class Rows:
     def apply(self, figure: go.Figure, **axis: Any) -> None:
         """Put the names on the vertical axis, the first on top."""
         figure.update_layout(bargap=_ROW_GAP)
-        figure.update_yaxes(
-            type="category",
-            categoryorder="array",
-            categoryarray=self.names,
-            range=[len(self.names) - 0.5, -0.5],
-            tickvals=self.names,
-            ticktext=self.labels,
-            showgrid=False,
-            **axis,
-        )
+        name_rows(figure, self.labels, self.names, type="category", **axis)
 
 
 def grid(

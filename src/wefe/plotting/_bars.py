@@ -168,7 +168,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     Examples
     --------
     >>> ranks = pd.DataFrame({"WEAT": [2, 1], "RND": [2, 1]}, index=["w2v", "glove"])
-    >>> plot_ranking(ranks).layout.yaxis.categoryarray
+    >>> plot_ranking(ranks).layout.yaxis.tickvals
     ('glove', 'w2v')
     """
     table = best_first(ranking)

@@ -270,8 +270,7 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
         look = {"mode": "markers", "marker": marker}
         add_marks(figure, "scatter", own, name, "{name}<br>{y}: {x:.3f}", **look)
     figure.update_xaxes(title_text="|cosine|", range=[-0.02, 1.02], col=1)
-    shown = {"tickvals": labels, "ticktext": list(map(escape, labels)), "col": 1}
-    figure.update_yaxes(type="category", autorange="reversed", **shown)
+    name_rows(figure, list(map(escape, labels)), labels, type="category", col=1)
     place = {"x": 0.02, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}
     size = {"height": max(260, 20 * audit.n_sets), "margin_t": 16}
     figure.update_layout(legend={"orientation": "h", **place}, **size)
