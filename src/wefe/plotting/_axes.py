@@ -25,7 +25,7 @@ def name_rows(
     """Name the rows at 0, 1, 2 and so on, or at the categories `names`, from the top."""
     figure.update_yaxes(
         range=[len(labels) - 0.5, -0.5],
-        tickvals=names or list(range(len(labels))),
+        tickvals=[*(names or range(len(labels)))],
         ticktext=labels,
         showgrid=False,
         **place,
