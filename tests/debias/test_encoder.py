@@ -19,6 +19,7 @@ WORDS = [*load_test_model().vocab][:400]
 ABLE = {
     "LinearProjection": {},
     "INLP": {},
+    "DoubleHardDebias": {},
     "LEACE": {},
     "SoftDebias": {},
     "HardDebias": {"equalize_pairs": []},

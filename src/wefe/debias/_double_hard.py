@@ -13,7 +13,7 @@ import numpy.typing as npt
 from wefe._checks import check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._base import RowwiseDebias, check_words, fits, flattened, rows_of
-from wefe.debias._projection import Vectors, remove
+from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.metrics._parameters import Count, RandomState
@@ -151,7 +151,10 @@ class DoubleHardDebias(RowwiseDebias):
         self.definitional_pairs_ = pairs
         self.frequency_direction_: Vectors = components[chosen]
         self.pca_ = pcas[chosen]
-        self.bias_direction_ = self.pca_.components_[0]
+        self.bias_direction_ = g = self.pca_.components_[0]
+        # They are orthogonal, so both are removed in one product.
+        axes = np.stack([self.frequency_direction_, g])
+        self.map_ = Erasure(axes, axes, (self.mean_ @ g) * g - self.mean_)
         return self
 
     def get_target_words(
@@ -191,13 +194,6 @@ class DoubleHardDebias(RowwiseDebias):
         prefix = model.vocab_prefix or ""
         words = model.table.words_at(np.concatenate(sides))
         return [word.removeprefix(prefix) for word in words]
-
-    def _map_vectors(self, vectors: FloatArray) -> FloatArray:
-        g = self.bias_direction_
-        # g is orthogonal to the frequency direction, so both are removed in one product.
-        result = remove(vectors, np.stack([self.frequency_direction_, g]))
-        result -= (self.mean_ - (self.mean_ @ g) * g).astype(result.dtype)
-        return result
 
     def _map_ignored(self, vectors: FloatArray) -> FloatArray:
         return cleaned(vectors, self.mean_, self.frequency_direction_)

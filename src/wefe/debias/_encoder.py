@@ -38,8 +38,8 @@ def debias_encoder(
     Parameters
     ----------
     method : BaseDebias
-        The method to fit: LinearProjection, INLP, LEACE, SoftDebias, HardDebias with
-        ``equalize_pairs=[]``, or MulticlassHardDebias with ``equalize_sets=[]``.
+        The method to fit: LinearProjection, INLP, LEACE, SoftDebias, DoubleHardDebias, HardDebias
+        with ``equalize_pairs=[]``, or MulticlassHardDebias with ``equalize_sets=[]``.
     encoder : ContextualModel
         A SentenceTransformer opened by :func:`wefe.contextual.load_encoder` without layer, pooling,
         templates, prompt, dim and normalize. It does not change.
@@ -139,9 +139,9 @@ def _affine_map(method: BaseDebias) -> Erasure | UnitMap:
     if not isinstance(affine, Erasure | UnitMap) or getattr(method, "equalize_sets_", None):
         raise TypeError(
             f"{type(method).__name__} was fitted so that it does not map all vectors alike, so it "
-            "cannot become a layer of an encoder. These can: INLP, LEACE, LinearProjection, "
-            "SoftDebias, HardDebias with equalize_pairs=[], and MulticlassHardDebias with "
-            "equalize_sets=[]."
+            "cannot become a layer of an encoder. These can: DoubleHardDebias, INLP, LEACE, "
+            "LinearProjection, SoftDebias, HardDebias with equalize_pairs=[], and "
+            "MulticlassHardDebias with equalize_sets=[]."
         )
     return affine
 
