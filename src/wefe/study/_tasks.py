@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property, lru_cache, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -23,8 +23,8 @@ from wefe._bootstrap import Resampling
 from wefe._evaluation import Evaluation
 from wefe._progress import noted
 from wefe._same_words import hiding, lacking
-from wefe._visible import plain
-from wefe.embeddings import Lookup, UnanswerableError, embed_query
+from wefe._visible import Facts, plain
+from wefe.embeddings import UnanswerableError, embed_query
 from wefe.metrics._registry import as_metric, get_metric
 from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import words_of
@@ -44,7 +44,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "representatives")
-_LOOKUP = tuple(Lookup.__annotations__)
 #: A call returns when it has worked this long, so that results are kept and progress shows.
 CALL_SECONDS = 0.2
 
@@ -354,9 +353,7 @@ def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[s
 
 
 def _run_score(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
-    answer = answer_of(*place.asked(what), None)
-    left_out = {*_INTERVAL, "left_out"}
-    return {name: part for name, part in answer._asdict().items() if name not in left_out}
+    return answer_of(*place.asked(what), None)._asdict()
 
 
 _INTERVAL = ("score_lower", "score_upper", "score_se", "interval_nan_reason")
@@ -397,21 +394,19 @@ def _run_mitigation(place: Place, _: Mapping[str, Any]) -> Mapping[str, Any]:
 def _run_words(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.audit import audit_query
 
-    query, model = place.unit.queries[what["query"]], place.model
-    lookup = {name: what["params"][name] for name in _LOOKUP if name in what["params"]}
-    model.prepare([query], check_preprocessors(lookup.get("preprocessors")))
+    query, model, lookup = place.unit.queries[what["query"]], place.model, what["params"]
+    model.prepare([query], check_preprocessors(lookup["preprocessors"]))
     embedded = embed_query(model, query, **lookup)
-    parts = [("target", part) for part in embedded.targets]
-    parts += [("attribute", part) for part in embedded.attributes]
     sets = [
         {"name": part.name, "role": role, "used": part.words, "lost": part.lost}
-        for role, part in parts
+        for role, parts in (("target", embedded.targets), ("attribute", embedded.attributes))
+        for part in parts
     ]
     try:
         audit = audit_query(query, model, calculate_p_value=False, **lookup)
     except (UnanswerableError, ValueError) as error:
         return {"sets": sets, "audit": None, "not_audited": str(error)}
-    return {"sets": sets, "audit": _nameless(audit.to_json()), "not_audited": None}
+    return {"sets": sets, "audit": _nameless(audit), "not_audited": None}
 
 
 def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
@@ -419,10 +414,7 @@ def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     from wefe.datasets import load_criterion
 
     criterion, forms = load_criterion(what["criterion"], offline=True), what["preprocessors"]
-
-    def audit() -> dict[str, Any]:
-        return _nameless(audit_direction(criterion, place.model, preprocessors=forms).to_json())
-
+    audit = partial(audit_direction, criterion, place.model, preprocessors=forms)
     return _or_reason("audit", audit, ValueError)  # no set is complete
 
 
@@ -431,10 +423,7 @@ def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
     metric, query, model, params = place.asked(what)
     options = {**what["options"], "metric_params": params, "progress": False}
-
-    def silhouette() -> dict[str, Any]:
-        return _nameless(bias_silhouette(metric, query, model, **options).to_json())
-
+    silhouette = partial(bias_silhouette, metric, query, model, **options)
     return _or_reason("silhouette", silhouette, ValueError)
 
 
@@ -447,7 +436,7 @@ def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 def _run_explore(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
     # No set is complete, or the word is lacking or has no direction.
-    return _or_reason("page", lambda: _page(place, **what), KeyError, ValueError)
+    return _or_reason("page", partial(_page, place, **what), KeyError, ValueError)
 
 
 def _page(
@@ -487,20 +476,18 @@ def _run_retrieval(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _or_reason(
-    key: str, compute: Callable[[], dict[str, Any]], *errors: type[Exception]
+    key: str, compute: Callable[[], Facts | dict[str, Any]], *errors: type[Exception]
 ) -> dict[str, Any]:
     """Return a result, or the reason why there is none."""
     try:
-        return {key: compute(), "nan_reason": None}
+        return {key: _nameless(compute()), "nan_reason": None}
     except errors as error:
         return {key: None, "nan_reason": str(error.args[0])}
 
 
-def _nameless(text: str) -> dict[str, Any]:
+def _nameless(found: Facts | dict[str, Any]) -> dict[str, Any]:
     """Return a result without the model's name, so that models with equal vectors can share it."""
-    data: dict[str, Any] = json.loads(text)
-    del data["model_name"]
-    return data
+    return {name: value for name, value in plain(found).items() if name != "model_name"}
 
 
 _Run: TypeAlias = Callable[[Place, Mapping[str, Any]], Mapping[str, Any]]
