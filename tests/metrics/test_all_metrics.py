@@ -193,7 +193,6 @@ OF_FUNCTIONS = """
     neighbor_test: k=100 group=0 n_permutations=1000 confidence_level=0.95 random_state=0
     neighborhoods: k=100 exclude=()
     permutation_test: alternative=greater method=approximate n_iterations=10000
-    relative_gap=0.01
     projection_test: n_permutations=1000 confidence_level=0.95 random_state=0
     proximity_bias: theta=0.05
     sembias: confidence=0.95

@@ -129,7 +129,7 @@ def test_bounds_contain_the_exact_count(n, size, deviation, mirrored):
     )
     if mirrored:
         values, limit, count = -values, 1 - limit, math.comb(n, size) - count
-    lower, upper = _split_counting.count_at_least(values, size, limit, relative_gap=0.01)
+    lower, upper = _split_counting.count_at_least(values, size, limit)
     assert lower <= count <= upper
     for cells in (10**3, 10**5):
         lower, upper = _split_counting._bound_on_grid(np.sort(values), size, limit, cells)

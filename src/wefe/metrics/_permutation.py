@@ -11,13 +11,7 @@ from typing import Literal, TypeAlias, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    check_array,
-    check_choice,
-    check_positive_int,
-    check_random_state,
-    check_share,
-)
+from wefe._checks import check_array, check_choice, check_positive_int, check_random_state
 from wefe.metrics._split_counting import count_at_least
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
@@ -94,7 +88,6 @@ def permutation_test(
     method: Method = "approximate",
     n_iterations: int = 10_000,
     random_state: int | np.random.Generator | None = None,
-    relative_gap: float = 0.01,
 ) -> PermutationTest:
     """Test whether two sets of words differ in their associations more than random splits do.
 
@@ -118,16 +111,15 @@ def permutation_test(
     method : {"approximate", "exact", "saddlepoint", "auto"}, default="approximate"
         ``"exact"`` counts all splits if there are up to 40 words in total, few different
         associations, or few splits as extreme as the observed one; otherwise it computes two
-        guaranteed bounds. ``"approximate"`` draws random splits. ``"saddlepoint"`` is for a first
-        look: its error is mostly below 1 % if at least 1,000 splits are as extreme. ``"auto"`` uses
-        it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits are as extreme.
+        guaranteed bounds, mostly within 1 %. If they differ more than twofold (from about 1,000
+        words), it draws random splits. ``"approximate"`` draws random splits. ``"saddlepoint"`` is
+        for a first look: its error is mostly below 1 % if at least 1,000 splits are as extreme.
+        ``"auto"`` uses it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits
+        are as extreme.
     n_iterations : int, default=10_000
         Number of random splits.
     random_state : int, numpy.random.Generator or None, default=None
         Seed of the random splits. NumPy's global generator is neither used nor changed.
-    relative_gap : float, default=0.01
-        Largest accepted distance of the bounds of ``"exact"``, as a share of the upper one, in [0,
-        1). If they differ more than twofold (from about 1,000 words), random splits are drawn.
 
     Returns
     -------
@@ -144,8 +136,6 @@ def permutation_test(
     check_choice("method", method, get_args(Method))
     n_iterations = check_positive_int("n_iterations", n_iterations)
     random_state = check_random_state(random_state)
-    if check_share("relative_gap", relative_gap) == 1:
-        raise ValueError("relative_gap must be below 1; use for example 0.01.")
 
     statistic = math.fsum(x) - math.fsum(y)
     if method in ("saddlepoint", "auto"):
@@ -172,7 +162,7 @@ def permutation_test(
         low = 2 * len(x) * int(values.sum()) // len(values) - observed
 
     if method in ("exact", "auto"):
-        fewest, most = _count_splits(values, len(x), low, high, relative_gap)
+        fewest, most = _count_splits(values, len(x), low, high)
         bounds, kind = _as_shares(fewest, most, n_splits)
         if bounds[0] >= _USELESS * bounds[1]:
             return PermutationTest(statistic, bounds[1], bounds, kind, alternative, n_splits)
@@ -331,18 +321,18 @@ def _count_extreme(sums: npt.NDArray[np.int64], low: int | None, high: int) -> i
 
 
 def _count_splits(
-    values: npt.NDArray[np.int64], size: int, low: int | None, high: int, relative_gap: float
+    values: npt.NDArray[np.int64], size: int, low: int | None, high: int
 ) -> tuple[int, int]:
     """Bound the number of all splits whose first set sums to >= `high` or <= `low`."""
     if low is not None and low >= high - 1:
         n_splits = math.comb(len(values), size)
         return n_splits, n_splits
-    fewest, most = count_at_least(values, size, high, relative_gap=relative_gap)
+    fewest, most = count_at_least(values, size, high)
     if low is not None:
         # Exchanging the sets of a split changes the sign of its statistic.
         others = (fewest, most)
         if 2 * size != len(values):
-            others = count_at_least(-values, size, -low, relative_gap=relative_gap)
+            others = count_at_least(-values, size, -low)
         fewest, most = fewest + others[0], most + others[1]
     # The observed split is one of them.
     return max(fewest, 1), most

@@ -25,6 +25,8 @@ Integers: TypeAlias = npt.NDArray[np.int64]
 # 64-bit integers where all counts fit; Python integers or floats where they may not.
 Counts: TypeAlias = npt.NDArray[Any]
 
+# Bounds are close enough if they differ by this share of the upper one.
+_RELATIVE_GAP = 0.01
 # Sums listed for one half, enough for any 40 values; 2**20 for each half take about 0.1 s.
 _MAX_STATES = 2**21
 # For shorter lists, searching what can be dropped takes longer than keeping it.
@@ -37,14 +39,12 @@ _MAX_CELLS = 2**24
 _MAX_FLOAT_BITS = 1000
 
 
-def count_at_least(
-    values: Integers, size: int, threshold: int, relative_gap: float = 0.0
-) -> tuple[int, int]:
+def count_at_least(values: Integers, size: int, threshold: int) -> tuple[int, int]:
     """Bounds (equal if exact) for the number of subsets of `size` values with sum >= `threshold`.
 
-    They are accepted once ``upper - lower <= relative_gap * upper``, but stay wider where
-    that needs more than some 200 MB; above about 1,000 values they may be 0 and the number of all
-    subsets. The sum of absolute values must stay below 2**62, and 1 <= `size` < n_values.
+    They are accepted once they differ by 1 % of the upper one, but stay wider where that needs more
+    than some 200 MB; above about 1,000 values they may be 0 and the number of all subsets. The sum
+    of absolute values must stay below 2**62, and 1 <= `size` < n_values.
     """
     n_subsets = math.comb(len(values), size)
     total = int(values.sum())
@@ -72,11 +72,11 @@ def count_at_least(
     cells = extent if extent <= _FULL_TABLE else _FIRST_CELLS
     while True:
         lower, upper = reaching(*_bound_on_grid(values, size, threshold, cells))
-        gap, wanted = upper - lower, relative_gap * upper
+        gap, wanted = upper - lower, _RELATIVE_GAP * upper
         if gap <= wanted or cells in (extent, _MAX_CELLS):
             return lower, upper
         # The gap is about proportional to the step; aim a little below what is wanted.
-        growth = 1.3 * (gap / wanted) if wanted > 0 else math.inf
+        growth = 1.3 * (gap / wanted)
         cells = int(min(cells * min(max(growth, 2.0), 64.0), _MAX_CELLS))
 
 
