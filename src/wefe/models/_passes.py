@@ -100,11 +100,12 @@ def most_associated(
     allowed = np.full(len(model.vocab), rows is None)
     allowed[[] if rows is None else rows] = True
     allowed[[model.vocab[form] for form in forms(model, ignore) if form in model.vocab]] = False
+    last = np.flatnonzero(allowed).max(initial=-1)
     best, values = np.empty((len(directions), 0), np.intp), np.empty((len(directions), 0))
     for block_rows, vectors in vocabulary_blocks(model):
+        if block_rows[0] > last:
+            break
         here = allowed[block_rows]
-        if not here.any():
-            continue
         wide = vectors.astype(np.float64)
         lengths = np.sqrt(np.einsum("ij,ij->i", wide, wide))
         reach = (wide @ directions.T)[here] / lengths[here, None]
