@@ -42,7 +42,7 @@ def lacking(
 ) -> list[str]:
     """Return the words of a query that a model has in no form."""
     forms, prefix = check_preprocessors(preprocessors), model.vocab_prefix
-    words = dict.fromkeys(word for part in _sets(query) for word in part)
+    words = dict.fromkeys(query.words)
     return [w for w in words if not any(form in model for form in variants(w, forms, prefix))]
 
 
@@ -53,7 +53,7 @@ def left_out(query: Query, lacked: Sequence[Collection[str]], threshold: float) 
         for own in map(set, lacked)
         if all(
             sum(w in own for w in part) <= min(threshold * len(part), len(part) - 1)
-            for part in _sets(query)
+            for part in query.target_sets + query.attribute_sets
         )
     ]
     lost: set[str] = set().union(*answering)
@@ -76,16 +76,12 @@ def hiding(
     preprocessors: Preprocessors | None,
 ) -> WordEmbeddingModel:
     """Return a model that behaves as if it lacked some words of queries."""
-    words = {word for query in queries for part in _sets(query) for word in part}
+    words = {word for query in queries for word in query.words}
     kept = _forms(words - set(lost), model, preprocessors)
     if type(model) is WordEmbeddingModel:
         return _WithoutWords(model, frozenset(_forms(lost, model, preprocessors) - kept))
     # An encoder has no vocabulary.
     return with_only(model, {form for form in kept if form in model}, queries, preprocessors)
-
-
-def _sets(query: Query) -> list[list[str]]:
-    return [*query.target_sets, *query.attribute_sets]
 
 
 def _forms(

@@ -50,6 +50,7 @@ logger = logging.getLogger(__name__)
 
 EmbeddingDict: TypeAlias = dict[str, FloatArray]
 Strategy: TypeAlias = Literal["first", "all"]
+_NamedSets: TypeAlias = Sequence[tuple[str, tuple[str, ...]]]
 
 # Largest share of the words of a set that may be out of vocabulary.
 DEFAULT_THRESHOLD = 0.2
@@ -421,7 +422,7 @@ def definitional_vectors(
 
 def embed_sets(
     model: WordEmbeddingModel,
-    sets: Sequence[tuple[str, tuple[str, ...]]],
+    sets: _NamedSets,
     preprocessors: Preprocessors | None = None,
     strategy: Strategy = "first",
     normalize: bool = False,
@@ -431,16 +432,13 @@ def embed_sets(
     check_model(model)
     check_bool("normalize", normalize)
     check_bool("verbose", verbose)
-    found = [_found(model, words, preprocessors, strategy) for _, words in sets]
-    # One call, so that an encoder computes all vectors in one batch.
-    vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
-    embedded = _word_sets([name for name, _ in sets], found, vectors)
+    embedded = _word_sets(sets, *_look_up(model, sets, preprocessors, strategy))
     for part in embedded if verbose else ():
         counts = len(part), part.n_entries, part.name, len(part.lost)
         logger.info("%s: found %d forms for %d words of %r, lost %d", model.name, *counts)
     if not _usable(embedded):
         _refuse_unusable(model, embedded)
-    return tuple(replace(part, vectors=part.unit) if normalize else part for part in embedded)
+    return _normalized(embedded) if normalize else embedded
 
 
 def embed_models(
@@ -459,33 +457,45 @@ def embed_models(
     sides = targets + attributes
     groups: dict[Any, dict[int, FloatArray]] = {}
     for i, model in enumerate(models):
-        found = tuple(_found(model, words, **how) for _, words in sides)
-        vectors = model.get_vectors([form for forms, _, _ in found for form in forms])
+        found, vectors = _look_up(model, sides, **how)
         groups.setdefault((vectors.shape[1], found), {})[i] = vectors
     for (_, found), members in groups.items():
-        vectors = np.stack(list(members.values()))
-        sets = _word_sets([name for name, _ in sides], found, vectors)
+        sets = _word_sets(sides, found, np.stack(list(members.values())))
         if _why_undefined(models[0], sets, threshold) is None and _usable(sets):
-            if normalize:
-                sets = [replace(part, vectors=part.unit) for part in sets]
+            sets = _normalized(sets) if normalize else sets
             n_targets = len(targets)
-            yield (
-                list(members),
-                EmbeddedQuery(query, "", (*sets[:n_targets],), (*sets[n_targets:],)),
-            )
+            yield list(members), EmbeddedQuery(query, "", sets[:n_targets], sets[n_targets:])
 
 
-def _word_sets(names: Sequence[str], found: Sequence[_Found], every: FloatArray) -> list[WordSet]:
+def _look_up(
+    model: WordEmbeddingModel,
+    sets: _NamedSets,
+    preprocessors: Preprocessors | None = None,
+    strategy: Strategy = "first",
+) -> tuple[tuple[_Found, ...], FloatArray]:
+    """Return what is found of each set, and the vectors of all forms."""
+    found = tuple(_found(model, words, preprocessors, strategy) for _, words in sets)
+    # One call, so that an encoder computes all vectors in one batch.
+    return found, model.get_vectors([form for forms, _, _ in found for form in forms])
+
+
+def _normalized(sets: Iterable[WordSet]) -> tuple[WordSet, ...]:
+    return tuple(replace(part, vectors=part.unit) for part in sets)
+
+
+def _word_sets(
+    named: _NamedSets, found: Sequence[_Found], every: FloatArray
+) -> tuple[WordSet, ...]:
     """Return word sets with the vectors of the forms found, of shape (..., n_forms, dim)."""
     vectors = np.asarray(every, dtype=np.float64)
     lengths = np.sqrt(np.einsum("...ij,...ij->...i", vectors, vectors))
     sets, stop = [], 0
-    for name, (forms, lost, first_row) in zip(names, found, strict=True):
+    for (name, _), (forms, lost, first_row) in zip(named, found, strict=True):
         start, stop = stop, stop + len(forms)
         part = WordSet(name, forms, vectors[..., start:stop, :], lost, first_row)
         vars(part)["lengths"] = lengths[..., start:stop]
         sets.append(part)
-    return sets
+    return tuple(sets)
 
 
 def _usable(sets: Iterable[WordSet]) -> bool:
@@ -525,8 +535,8 @@ _Found: TypeAlias = tuple[tuple[str, ...], tuple[str, ...], tuple[int | None, ..
 def _found(
     model: WordEmbeddingModel,
     words: tuple[str, ...],
-    preprocessors: Preprocessors | None = None,
-    strategy: Strategy = "first",
+    preprocessors: Preprocessors | None,
+    strategy: Strategy,
 ) -> _Found:
     prefix = model.vocab_prefix
     written = tuple(prefix + word for word in words) if prefix else words

@@ -108,6 +108,11 @@ class Query:
         """The words without names, as nested tuples."""
         return tuple(tuple(words for _, words in sets) for sets in self._sides)
 
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words of all sets, targets first."""
+        return tuple(word for side in self._sides for _, words in side for word in words)
+
     def satisfies(self, template: Template, minimum: tuple[int, int] = (1, 1)) -> bool:
         """Check whether the query has the shape of a template.
 

@@ -7,8 +7,8 @@ in the order in which they are looked up.
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, TypeAlias, TypedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from wefe._checks import check_bool, check_choice, check_known, check_sequence, found
 
@@ -36,7 +36,7 @@ class Preprocessor(TypedDict, total=False):
     preprocessor: Callable[[str], str]
 
 
-_CASES: dict[str, Callable[[str], str]] = {
+CASES: dict[str, Callable[[str], str]] = {
     "lowercase": str.lower,
     "uppercase": str.upper,
     "titlecase": str.title,
@@ -44,7 +44,7 @@ _CASES: dict[str, Callable[[str], str]] = {
 _APOSTROPHES = {"straight": "'", "typographic": "\u2019"}
 # The straight apostrophe, both single quotation marks and the modifier letter apostrophe.
 _ANY_APOSTROPHE = tuple(map(ord, "'\u2018\u2019\u02bc"))
-_CHOICES = {
+CHOICES = {
     "strip_accents": ("ascii", "unicode"),
     "unicode_form": ("NFC", "NFD", "NFKC", "NFKD"),
     "apostrophes": tuple(_APOSTROPHES),
@@ -53,6 +53,17 @@ _CHOICES = {
 
 #: A list of preprocessors; plain dictionaries are enough.
 Preprocessors: TypeAlias = Sequence[Mapping[str, Any]]
+
+
+class HasWords(Protocol):
+    """What stands for its words, such as a query, a criterion or a benchmark."""
+
+    @property
+    def words(self) -> Collection[str]: ...
+
+
+#: Words as a model writes them, and what stands for words in all their variants.
+Words: TypeAlias = Iterable[str | HasWords] | HasWords
 
 
 def preprocess_word(
@@ -110,13 +121,13 @@ def check_preprocessor(options: object) -> Preprocessor:
         )
     check_known("preprocessor", options, Preprocessor.__annotations__)
     for option, value in options.items():
-        if option in _CASES:
+        if option in CASES:
             check_bool(f"the option {option!r}", value)
         elif option == "preprocessor":
             if not callable(value) and value is not None:
                 raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
         elif option != "strip_accents" or not isinstance(value, bool):
-            check_choice(option, value, _CHOICES[option])
+            check_choice(option, value, CHOICES[option])
     return options  # type: ignore[return-value]
 
 
@@ -163,6 +174,20 @@ def variants(
     return [prefix + form for form in forms if form or not word]
 
 
+def each_word(words: Words) -> Iterator[tuple[str, bool]]:
+    """Yield words, and whether they are as a model writes them; others have variants."""
+    entries = [words] if hasattr(words, "words") else words
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
+        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
+    for entry in entries:
+        if hasattr(entry, "words"):
+            yield from ((word, False) for word in entry.words)
+        elif isinstance(entry, str):
+            yield str(entry), True
+        else:
+            raise TypeError(f"words must be strings or queries; got {found(entry)}.")
+
+
 def _apply(word: str, options: Preprocessor) -> str:
     if not options:
         return word
@@ -181,7 +206,7 @@ def _apply(word: str, options: Preprocessor) -> str:
         word = unicodedata.normalize("NFKC" if "K" in form else "NFC", word)
     if "apostrophes" in options:
         word = word.translate(dict.fromkeys(_ANY_APOSTROPHE, _APOSTROPHES[options["apostrophes"]]))
-    for case, function in _CASES.items():
+    for case, function in CASES.items():
         if options.get(case):
             word = function(word)
     if options.get("strip_accents"):

@@ -241,7 +241,7 @@ def test_a_model_opened_for_some_words_answers_for_these(tmp_path):
     model = make_model({**ROYAL, "a": [0, 1, 0, 0], "b": [0, 1, 1, 0], "c": [0, 1, 0, 2]})
     model.save(tmp_path / "made.txt")
     pairs = Benchmark("p", "similarity", [("A", "b"), ("a", "c"), ("a", "None")], [1.0, 2.0, 3.0])
-    some = load(tmp_path / "made.txt", words=pairs.forms())
+    some = load(tmp_path / "made.txt", words=pairs)
     assert evaluate(some, pairs).score == evaluate(model, pairs).score == pytest.approx(-1.0)
     with pytest.raises(UnreadWordError, match="'d' was not among"):
         evaluate(some, PAIRS)

@@ -14,8 +14,8 @@ import numpy as np
 from wefe._checks import as_seed, check_positive_int, check_sequence, check_word_set, found
 from wefe._visible import count
 from wefe.contextual._encoder import Context
-from wefe.contextual._model import Words, expanded
 from wefe.models.formats._tokens import UNSPACED
+from wefe.words import Words, each_word
 
 # What stands within words and is no letter: soft hyphen, zero-width non-joiner and joiner.
 _JOINERS = "\u00ad\u200c\u200d"
@@ -84,7 +84,7 @@ def find_contexts(
     >>> find_contexts(["nurse", "pilot"], ["A nurse.", "The pilots met a pilot."])["pilot"]
     (Context(text='The pilots met a pilot.', start=17, end=22),)
     """
-    every = [word for part, _ in expanded(words) for word in part]
+    every = [word for word, _ in each_word(words)]
     wanted = tuple(dict.fromkeys(check_word_set("words", every)))
     if "" in wanted:
         raise ValueError("words contains an empty string, which occurs everywhere. Leave it out.")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeAlias, cast
+from collections.abc import Iterable, Sequence
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -14,17 +14,13 @@ from wefe._checks import check_sequence, check_word_set, found
 from wefe._visible import html_table
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.contextual._templates import fill_template
-from wefe.datasets import Criterion
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
 from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors, unchecked_table
 from wefe.models._types import FloatArray, Held, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
-from wefe.words import Preprocessors, check_preprocessors, variants
-
-#: Words, and queries and criteria, which stand for their words.
-Words: TypeAlias = Iterable[str | Query | Criterion] | Query | Criterion
+from wefe.words import Preprocessors, Words, check_preprocessors, each_word, variants
 
 # What stands for the word in a template.
 SLOT = "{}"
@@ -148,8 +144,8 @@ class ContextualModel(WordEmbeddingModel):
 
         Parameters
         ----------
-        words : iterable of str, Query or Criterion; or one Query or Criterion
-            Queries and criteria stand for their words. Unknown words are skipped.
+        words : iterable of str, Query, Criterion or Benchmark; or one of the last three
+            The last three stand for their words. Unknown words are skipped.
         preprocessors : list of dict, optional
             The forms in which words of queries will be looked up; by default as written.
         """
@@ -185,9 +181,8 @@ class ContextualModel(WordEmbeddingModel):
     def _forms(self, words: Words, preprocessors: Preprocessors | None) -> list[str]:
         checked = check_preprocessors(preprocessors)
         forms: list[str] = []
-        for part, is_written in expanded(words):
-            for word in _check_words(part):
-                forms += [word] if is_written else variants(word, checked, self.vocab_prefix)
+        for word, is_written in each_word(words):
+            forms += [word] if is_written else variants(word, checked, self.vocab_prefix)
         return list(dict.fromkeys(forms))
 
     def __bool__(self) -> bool:
@@ -429,23 +424,6 @@ def static_vectors(
     return table
 
 
-def expanded(words: Words) -> Iterator[tuple[Sequence[str], bool]]:
-    """Yield word sets, and whether they are words as written, not of queries and criteria."""
-    if isinstance(words, Query | Criterion):
-        words = [words]
-    if isinstance(words, str) or not isinstance(words, Iterable):
-        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
-    for entry in words:
-        if isinstance(entry, Query):
-            yield from ((part, False) for part in entry.target_sets + entry.attribute_sets)
-        elif isinstance(entry, Criterion):
-            sets = (*entry.definitional_sets, *entry.equalize_sets)
-            sets += (*entry.stereotyped_words.values(), entry.representatives, entry.specific_words)
-            yield from ((part, False) for part in sets)
-        else:
-            yield [entry], True
-
-
 def check_layer(layer: object, n_layers: int) -> int:
     """Return the index of a hidden state, counted from 0."""
     if isinstance(layer, bool) or not isinstance(layer, int | np.integer):
@@ -480,8 +458,7 @@ def check_encoder(model: object, who: str) -> ContextualModel:
 
 
 def forms_of(query: Query, encoder: WordEmbeddingModel, lookup: Lookup) -> list[str]:
-    words = [word for part in query.target_sets + query.attribute_sets for word in part]
-    found = forms_found(encoder, words, lookup.get("preprocessors"), "all")
+    found = forms_found(encoder, query.words, lookup.get("preprocessors"), "all")
     return list(dict.fromkeys(form for forms in found.values() for form in forms))
 
 

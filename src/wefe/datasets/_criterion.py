@@ -107,6 +107,12 @@ class Criterion:
         }
 
     @property
+    def words(self) -> tuple[str, ...]:
+        """All words of the criterion."""
+        sets = (*self.definitional_sets, *self.equalize_sets, *self.stereotyped_words.values())
+        return (*chain(*sets), *self.representatives, *self.specific_words)
+
+    @property
     def concept_words(self) -> tuple[str, ...]:
         """All stereotyped words, whatever their class."""
         return tuple(dict.fromkeys(chain(*self.stereotyped_words.values())))

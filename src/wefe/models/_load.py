@@ -31,8 +31,15 @@ from wefe.models.formats._source import (
     Vocabulary,
     Writing,
 )
-from wefe.query import Query
-from wefe.words import Preprocessors, check_preprocessors, variants
+from wefe.words import (
+    CASES,
+    CHOICES,
+    Preprocessors,
+    Words,
+    check_preprocessors,
+    each_word,
+    variants,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -40,23 +47,13 @@ logger = logging.getLogger(__name__)
 _GROWTH = 1.0625
 
 # Forms in which a query's words may be looked up by any of the options of a preprocessor.
-_CHOICES: dict[str, Any] = {
-    **dict.fromkeys(("lowercase", "uppercase", "titlecase"), (False, True)),
-    "strip_accents": (False, "unicode", "ascii"),
-}
+_VALUES: dict[str, Any] = {**dict.fromkeys(CASES, (True,)), **CHOICES}
 _ALL_FORMS: tuple[Any, ...] = tuple(
-    dict(zip(_CHOICES, values, strict=True)) for values in itertools.product(*_CHOICES.values())
+    {name: value for name, value in zip(_VALUES, values, strict=True) if value is not None}
+    for values in itertools.product(*((None, *choices) for choices in _VALUES.values()))
 )
-# Of a word with other letters than those of ASCII, or an apostrophe, there are more.
-_UNICODE_FORMS: tuple[Any, ...] = (
-    {},
-    *({"unicode_form": name} for name in ("NFC", "NFD", "NFKC", "NFKD")),
-)
-_APOSTROPHES: tuple[Any, ...] = ({}, {"apostrophes": "straight"}, {"apostrophes": "typographic"})
-_ALL_FORMS_OF_UNICODE: tuple[Any, ...] = tuple(
-    {**form, **unicode, **apostrophes}
-    for form, unicode, apostrophes in itertools.product(_ALL_FORMS, _UNICODE_FORMS, _APOSTROPHES)
-)
+# These make all the forms of a word in ASCII without apostrophe.
+_ASCII_FORMS = tuple(f for f in _ALL_FORMS if not {"unicode_form", "apostrophes"} & f.keys())
 
 
 def load(
@@ -64,7 +61,7 @@ def load(
     name: str | None = None,
     vocab_prefix: str | None = None,
     *,
-    words: Iterable[str | Query] | Query | None = None,
+    words: Words | None = None,
     hold: Held | None = None,
     limit: int | None = None,
     lowercase: Lowercase | None = None,
@@ -107,10 +104,10 @@ def load(
         Name of the model; by default that of the source.
     vocab_prefix : str, optional
         Prefix of every word that is looked up ('/c/en/' for ConceptNet).
-    words : iterable of str or Query, or Query, optional
+    words : iterable of str, Query, Criterion or Benchmark; or one of the last three, optional
         The only words that you need. Of text, word2vec, parquet and CSV files, only these are
-        parsed and kept; the other lines of text are only checked for a plausible length. Queries
-        stand for their words in every form that a preprocessor can produce; strings are exact.
+        parsed and kept; the other lines of text are only checked for a plausible length. Strings
+        are exact; the others stand for their words in every form that a preprocessor can produce.
         Looking up another word raises `UnreadWordError`.
     hold : {'selected', 'mapped', 'memory'}, optional
         Where to keep the vectors: only those of `words` in memory; in the file, reading rows when
@@ -339,7 +336,7 @@ def open_vectors(source: Any, reading: Reading) -> VectorSource:
 
 
 def words_of(
-    words: Iterable[str | Query] | Query,
+    words: Words,
     vocab_prefix: str | None = None,
     preprocessors: Preprocessors | None = None,
 ) -> frozenset[str]:
@@ -348,18 +345,10 @@ def words_of(
     The words of a query get `vocab_prefix` and the forms of `preprocessors`, by default every form
     that a preprocessor can produce, and always the form as written and its lower case.
     """
-    entries = [words] if isinstance(words, Query) else words
-    if isinstance(entries, str) or not isinstance(entries, Iterable):
-        raise TypeError(f"words must be an iterable of strings or queries; got {found(words)}.")
     asked: set[str] = set()
-    for entry in entries:
-        if isinstance(entry, Query):
-            for word in itertools.chain(*entry.target_sets, *entry.attribute_sets):
-                asked.update(variants(word, _forms(word, preprocessors), vocab_prefix))
-        elif isinstance(entry, str):
-            asked.add(str(entry))
-        else:
-            raise TypeError(f"words must be strings or queries; got {found(entry)}.")
+    for word, is_written in each_word(words):
+        forms = _forms(word, preprocessors)
+        asked.update([word] if is_written else variants(word, forms, vocab_prefix))
     return frozenset(asked)
 
 
@@ -367,7 +356,7 @@ def _forms(word: str, preprocessors: Preprocessors | None) -> tuple[Any, ...]:
     if preprocessors is not None:
         # As they are written and in lower case they are always asked for.
         return (*check_preprocessors(preprocessors), {}, {"lowercase": True})
-    return _ALL_FORMS if word.isascii() and "'" not in word else _ALL_FORMS_OF_UNICODE
+    return _ASCII_FORMS if word.isascii() and "'" not in word else _ALL_FORMS
 
 
 @dataclass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,8 +25,7 @@ from wefe.models._types import CHUNK_ROWS, FloatArray, Held
 
 if TYPE_CHECKING:
     from wefe.models.formats._write import SavedFormat
-    from wefe.query import Query
-    from wefe.words import Preprocessors
+    from wefe.words import Preprocessors, Words
 
 logger = logging.getLogger(__name__)
 
@@ -218,15 +217,15 @@ class WordEmbeddingModel:
 
     def prepare(
         self,
-        words: Iterable[str | Query] | Query,
+        words: Words,
         preprocessors: Preprocessors | None = None,
     ) -> None:
         """Compute vectors that will be looked up; only an encoder has anything to do.
 
         Parameters
         ----------
-        words : iterable of str or Query, or Query
-            Words exactly as they will be looked up, and queries, which stand for their words.
+        words : iterable of str, Query, Criterion or Benchmark; or one of the last three
+            Words exactly as they will be looked up, and what stands for its words.
         preprocessors : list of dict, optional
             The forms in which words of queries are looked up; see :class:`wefe.embeddings.Lookup`.
         """

@@ -135,25 +135,6 @@ class Benchmark:
         """What determines a score: kind, items and scores, without the name; hashable."""
         return (self.kind, self.items, self.scores)
 
-    def forms(self, *, lowercase: bool = True, vocab_prefix: str | None = None) -> frozenset[str]:
-        """Return every string that :func:`evaluate` may look up.
-
-        Parameters
-        ----------
-        lowercase : bool, default=True
-            As for :func:`evaluate`.
-        vocab_prefix : str, optional
-            The prefix of the model.
-
-        Returns
-        -------
-        frozenset of str
-            For ``wefe.load(source, words=benchmark.forms())``; analogies need the whole model.
-        """
-        return frozenset(
-            form for word in self._in_order() for form in forms_of(word, lowercase, vocab_prefix)
-        )
-
     def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
         return item if self.kind == "similarity" else item[:-1]
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
 
     from wefe.query import Query
+    from wefe.words import Words
 
 T = TypeVar("T")
 
@@ -60,16 +61,15 @@ class Run(NamedTuple):
     printed: pd.DataFrame
     random_state: int
 
-    def open_models(self, queries: Iterable[Query] | None) -> dict[str, WordEmbeddingModel]:
-        """Open the models of the study that can be opened, with the words of some queries.
+    def open_models(self, words: Words | None) -> dict[str, WordEmbeddingModel]:
+        """Open the models of the study that can be opened, with the words given.
 
         None stands for all words, and leaves out encoders.
         """
-        asked = None if queries is None else list(queries)
         return {
-            entry.label: entry.open(asked)
+            entry.label: entry.open(words)
             for entry in self.study.declaration.models
-            if self.results.models[entry.label] and (asked is not None or not entry.is_encoder)
+            if self.results.models[entry.label] and (words is not None or not entry.is_encoder)
         }
 
     def printed_in(self, table: str) -> pd.DataFrame:

@@ -87,10 +87,7 @@ def scored(results: StudyResults) -> pd.DataFrame:
 
 def clusters(queries: Mapping[tuple[str, ...], Query]) -> dict[tuple[str, ...], int]:
     """Number the groups of queries that share words with each other, but with no other query."""
-    words = [
-        {word.lower() for part in query.target_sets + query.attribute_sets for word in part}
-        for query in queries.values()
-    ]
+    words = [{word.lower() for word in query.words} for query in queries.values()]
     share = np.array([[not one.isdisjoint(other) for other in words] for one in words])
     return dict(zip(queries, connected_components(share)[1].tolist(), strict=True))
 

@@ -350,7 +350,7 @@ def _check_enough(query: Query, counts: Mapping[str, int], min_count: int) -> No
             f"text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Use more text."
         )
     least = max(_MIN_OCCURRENCES, min_count)
-    words = dict.fromkeys(itertools.chain(*query.target_sets, *query.attribute_sets))
+    words = dict.fromkeys(query.words)
     rare = [f"{word!r} ({counts.get(word, 0)})" for word in words if counts.get(word, 0) < least]
     if rare:
         raise ValueError(
