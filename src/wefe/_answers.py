@@ -280,7 +280,7 @@ def for_worker(
     model: WordEmbeddingModel,
     options: Mapping[str, Any],
 ) -> WordEmbeddingModel:
-    """Return the model to send to a worker, in memory if it is mapped from a file."""
+    """Return the model to send to a worker, with only the necessary words of a mapped file."""
     if model.held != "mapped":
         return model
     if model.use_subwords or not all(

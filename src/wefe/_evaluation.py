@@ -145,10 +145,7 @@ def _accepted(metric: BaseMetric, params: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def travelling(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return parameters for a worker, with mapped models in memory.
-
-    joblib sends a mapped array as a file name; the worker would miss changes made in memory.
-    """
+    """Return parameters for a worker, whose models are those of `in_memory`."""
     return {
         name: in_memory(value) if isinstance(value, WordEmbeddingModel) else value
         for name, value in values.items()
@@ -156,11 +153,15 @@ def travelling(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def in_memory(model: WordEmbeddingModel) -> WordEmbeddingModel:
-    """Return the model without arrays mapped from a file."""
+    """Return the model with copies of memory-mapped arrays.
+
+    joblib sends such an array as a file name; the worker would miss changes made in memory. Tables
+    that read rows when they are used open their file again, if it is still the same.
+    """
     if model.held != "mapped":
         return model
     sent = copy.copy(model)
-    sent.wv = model.table.portable()
+    sent.wv = model.table.copied()
     return sent
 
 

@@ -288,7 +288,7 @@ def check_changing(reader: str, seed: int, folder: Path) -> Verdict:
         "blocks": lambda: _bits(*next(table.blocks())),
         "vectors": lambda: _bits(words, np.array(model.vectors)),
         "words": lambda: dict.fromkeys(table.key_to_index),
-        "copy": lambda: _bits(words, table.portable().vectors),
+        "copy": lambda: _bits(words, table.copied().vectors),
     }
     for way in random.sample([*ways], 4):
         found = attempt(verdict, way, ways[way], path.name, name)

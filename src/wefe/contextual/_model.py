@@ -320,7 +320,7 @@ class EncodedVectors(StoredVectors):
         return frozenset(self.key_to_index)
 
     @property
-    def stored_nbytes(self) -> int:
+    def nbytes(self) -> int:
         return len(self.key_to_index) * self.vector_size * 4
 
     def _contexts(self, words: Sequence[str]) -> list[Context]:
@@ -368,11 +368,6 @@ class EncodedVectors(StoredVectors):
             if new:
                 self._rows += [*self._encode(new)]
                 index.update(zip(new, range(len(index), len(self._rows)), strict=True))
-
-    def get_vector(self, word: str) -> FloatArray:
-        """Return the vector of a word, as tables with subwords do."""
-        vector: FloatArray = self.rows([self.key_to_index[word]])[0]
-        return vector
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         if not len(rows):

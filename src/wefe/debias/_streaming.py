@@ -157,13 +157,9 @@ class _ChangedRows(StoredVectors):
 
     def __init__(self, method: RowwiseDebias, model: WordEmbeddingModel, fates: Fates) -> None:
         self.key_to_index, self.vector_size = model.vocab, model.dim
-        self.requested = model.table.requested
+        self.requested, self.dtype = model.table.requested, model.dtype
         self.method, self.model, self.fates = method, model, fates
         self.settled, self.n_left, self.n_changed = method._settled(model, fates), 0, 0
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self.model.dtype
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         vectors = self.model.rows(rows)
@@ -175,10 +171,6 @@ class _ChangedRows(StoredVectors):
             changed[rows == row] = self.settled[row]
         self.n_changed += int((vectors != changed).any(axis=1).sum())
         return changed
-
-    @property
-    def stored_nbytes(self) -> int:
-        return self.model.nbytes
 
 
 def _written(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import logging
 import mmap
 import os
@@ -82,32 +83,11 @@ class VectorTable(ABC):
         """Read all vectors into memory."""
 
     def copied(self) -> Any:
-        """Return a copy of the table, with its vectors if they are in memory."""
-        return self.with_vectors(np.array(self.vectors))
-
-    def with_vectors(self, vectors: FloatArray) -> Any:
-        """Return a table of the same words with other vectors.
-
-        Parameters
-        ----------
-        vectors : ndarray of shape (n_words, dim)
-            Not copied.
-
-        Returns
-        -------
-        object
-            A table, or gensim vectors.
-        """
+        """Return a copy that shares no vectors in memory: a table, or vectors of gensim."""
         table = copy.copy(self)
-        table.__dict__["vectors"] = vectors
+        if "vectors" in vars(self):
+            vars(table)["vectors"] = np.array(self.vectors)
         return table
-
-    def portable(self) -> Any:
-        """Return a table that another process can use, even if the file changes.
-
-        joblib sends only the file name of a memory-mapped array, without its changes.
-        """
-        return self.copied() if self.held == "mapped" else self
 
     def refresh(self, rows: Sequence[int] | npt.NDArray[np.intp]) -> None:  # noqa: B027
         """Update whatever is derived from changed rows.
@@ -311,18 +291,15 @@ class PartialIndex(dict[str, int]):
 class StoredVectors(VectorTable):
     """Vectors computed when they are used; `vectors` computes all of them once and keeps them."""
 
-    #: Where it is kept.
+    #: Where it is kept, and its size in bytes.
     stored_held: Held = "mapped"
+    stored_nbytes: int
     vector_size: int = 0
-    _all: FloatArray | None = None
+    dtype = np.dtype(np.float32)
 
     @abstractmethod
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         """Return new vectors of shape (len(rows), dim)."""
-
-    @property
-    @abstractmethod
-    def stored_nbytes(self) -> int: ...
 
     def get_vector(self, word: str) -> FloatArray:
         """Return the vector of a word, built from subwords if necessary."""
@@ -340,49 +317,31 @@ class StoredVectors(VectorTable):
         if isinstance(rows, slice):
             rows = np.arange(*rows.indices(len(self.key_to_index)))
         indices = np.asarray(rows, dtype=np.intp)
-        return self._make(indices) if self._all is None else self._all[indices]
+        return self.vectors[indices] if "vectors" in vars(self) else self._make(indices)
 
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return np.dtype(np.float32)
-
-    @property
+    @functools.cached_property
     def vectors(self) -> FloatArray:
-        if self._all is None:
-            n_words = len(self.key_to_index)
-            every = np.empty((n_words, self.vector_size), dtype=self.dtype)
-            for part in chunks(n_words, CHUNK_ROWS):
-                every[part] = self.rows(part)
-            self._all = every
-            logger.info(
-                "all %d vectors were read into memory (%.1f MB), because a call needed all of them",
-                n_words,
-                every.nbytes / 1e6,
-            )
-        return self._all
+        n_words = len(self.key_to_index)
+        every = np.empty((n_words, self.vector_size), dtype=self.dtype)
+        for part in chunks(n_words, CHUNK_ROWS):
+            every[part] = self.rows(part)
+        logger.info(
+            "all %d vectors were read into memory (%.1f MB), because a call needed all of them",
+            n_words,
+            every.nbytes / 1e6,
+        )
+        return every
 
     def load(self) -> None:
-        self.key_to_index, self._all = dict(self.key_to_index.items()), self.vectors
-
-    def copied(self) -> Any:
-        return copy.copy(self) if self._all is None else super().copied()
-
-    def portable(self) -> Any:
-        """Return the table itself, which reopens its files in another process."""
-        return self
-
-    def with_vectors(self, vectors: FloatArray) -> Any:
-        table = copy.copy(self)
-        table._all = vectors
-        return table
+        vars(self).update(vectors=self.vectors, key_to_index=dict(self.key_to_index.items()))
 
     @property
     def held(self) -> Held:
-        return self.stored_held if self._all is None else "memory"
+        return "memory" if "vectors" in vars(self) else self.stored_held
 
     @property
     def nbytes(self) -> int:
-        return self.stored_nbytes if self._all is None else self._all.nbytes
+        return self.vectors.nbytes if "vectors" in vars(self) else self.stored_nbytes
 
 
 class RowVectors(StoredVectors):
@@ -394,10 +353,9 @@ class RowVectors(StoredVectors):
         self.key_to_index, self.vector_size = key_to_index, int(array.shape[1])
         self._array, self._scale, self._places = array, scale, places
         self.stored_held = "memory" if isinstance(array, np.ndarray) else "mapped"
-
-    @property
-    def dtype(self) -> np.dtype[Any]:
-        return self._array.dtype if self._scale is None else np.dtype(np.float32)
+        self.stored_nbytes = sum(part.nbytes for part in (array, scale, places) if part is not None)
+        if scale is None:
+            self.dtype = array.dtype
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
         rows = rows if self._places is None else self._places[rows]
@@ -406,15 +364,6 @@ class RowVectors(StoredVectors):
             vectors = vectors.astype(np.float32)
             vectors *= self._scale[rows][:, None]
         return vectors
-
-    def portable(self) -> Any:
-        """Return a table in memory, because the file may have been replaced."""
-        return self.with_vectors(np.array(self.rows(slice(None))))
-
-    @property
-    def stored_nbytes(self) -> int:
-        parts = (self._array, self._scale, self._places)
-        return sum(int(part.nbytes) for part in parts if part is not None)
 
 
 class ForeignVectors(VectorTable):
@@ -433,7 +382,8 @@ class ForeignVectors(VectorTable):
         """All vectors, including rows that gensim reserves for new words."""
         return self.wv.vectors  # type: ignore[no-any-return]
 
-    def with_vectors(self, vectors: FloatArray) -> Any:
+    def copied(self) -> Any:
+        vectors = np.array(self.vectors)
         if not hasattr(self.wv, "index_to_key"):
             return unchecked_table(self.key_to_index, vectors)
         # Dictionaries and lists of its own, as words may be added to it later.
@@ -445,9 +395,6 @@ class ForeignVectors(VectorTable):
         if getattr(wv, "vectors_vocab", None) is not None:
             wv.vectors_vocab = np.array(wv.vectors_vocab)
         return wv
-
-    def portable(self) -> Any:
-        return super().portable() if self.held == "mapped" else self.wv
 
     @property
     def n_rows(self) -> int:

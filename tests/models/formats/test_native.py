@@ -12,6 +12,7 @@ from safetensors import safe_open
 from safetensors.numpy import load_file
 
 from wefe import load
+from wefe._evaluation import in_memory
 from wefe.models.formats import _native
 from wefe.models.formats._native import write_native
 from wefe.models.formats._source import Writing
@@ -114,6 +115,15 @@ def test_a_file_says_how_it_is_held_and_the_library_of_safetensors_reads_it(path
     sent = pickle.loads(pickle.dumps(mapped))
     assert sent == mapped
     assert sent.vocab["語"] == 4
+
+
+def test_a_worker_opens_the_file_again_if_it_is_the_same(path):
+    write(path)
+    sent = pickle.dumps(in_memory(load(path)))
+    assert pickle.loads(sent).held == "mapped"
+    write(path, vectors=2 * VECTORS)
+    with pytest.raises(ValueError, match=r"vectors\.safetensors changed while it was open"):
+        pickle.loads(sent)
 
 
 def test_what_does_not_fit_is_refused(path):

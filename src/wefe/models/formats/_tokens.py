@@ -282,6 +282,8 @@ class TokenVectors(StoredVectors):
         n_tokens = max(self._words.vocabulary.values(), default=-1) + 1
         numbered = table if mapping is None else mapping
         # No array is made for as many tokens as a damaged tokenizer may have.
+        parts = [part for part in (table, mapping, weights) if part is not None]
+        self.stored_nbytes = sum(part.nbytes for part in parts)
         sizes = [len(part) for part in (numbered, weights) if part is not None]
         rows = np.array([0] if mapping is None else mapping)
         if min(sizes) < n_tokens or not 0 <= rows.min() <= rows.max() < len(table):
@@ -323,11 +325,6 @@ class TokenVectors(StoredVectors):
             # The small number is model2vec's: a zero vector stays one.
             vectors = vectors / (np.linalg.norm(vectors, axis=1, keepdims=True) + np.float32(1e-32))
         return vectors
-
-    @property
-    def stored_nbytes(self) -> int:
-        parts = (self._table, self._mapping, self._weights)
-        return sum(part.nbytes for part in parts if part is not None)
 
 
 def marks_spaces(tokenizer: Tokenizer) -> bool:
