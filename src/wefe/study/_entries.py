@@ -40,7 +40,8 @@ from wefe.study._schema import (
     repeated,
     source_file,
 )
-from wefe.words import Words, check_preprocessors
+from wefe.words import Words as AnyWords
+from wefe.words import check_preprocessors
 
 _TO_FILL_IN = "FILL IN"
 
@@ -87,7 +88,9 @@ class _OpenedEntry(Part):
         others = self.model_fields_set - {self.paths[0], "name"}
         return self.model_dump(include=others, exclude_none=True)
 
-    def open(self, words: Words | None = None, n_threads: int | None = None) -> WordEmbeddingModel:
+    def open(
+        self, words: AnyWords | None = None, n_threads: int | None = None
+    ) -> WordEmbeddingModel:
         """Open the model; files that must be parsed are read only for `words`."""
         options = {"name": self.label, "progress": False, **self.load_options()}
         if self.is_encoder:
