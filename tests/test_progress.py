@@ -1,4 +1,7 @@
-"""Progress of long work where there is no terminal."""
+"""Progress of long work where there is no terminal, and what it says."""
+
+import subprocess
+import sys
 
 import pytest
 
@@ -22,3 +25,14 @@ def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys, 
             now[0] = float(seconds)
             bar.update(100)
     assert capsys.readouterr().err.splitlines() == lines
+
+
+def test_warnings_of_a_module_that_is_imported_meanwhile_are_noted():
+    code = (
+        "from wefe._checks import noted\nnotes = []\nwith noted(notes):\n"
+        "    from wefe._visible import unique_labels\n    unique_labels(['a', 'a'], 'models')\n"
+        "print(notes)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert "the second is renamed to 'a (2)'" in done.stdout
+    assert done.stderr == ""

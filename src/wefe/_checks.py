@@ -1,17 +1,25 @@
-"""Checks of user input: messages say what was expected, what was found, and what to do."""
+"""Messages: errors of user input, and the log.
+
+Errors say what was expected, what was found, and what to do.
+"""
 
 from __future__ import annotations
 
 import functools
+import logging
 import math
 import re
-from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from importlib import import_module
 from typing import Any, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
+
+#: The logger of all modules, so that a filter of it sees every message.
+logger = logging.getLogger("wefe")
 
 
 def found(value: object) -> str:
@@ -221,3 +229,23 @@ def import_library(name: str, extra: str, label: str) -> Any:
         raise ImportError(
             f'{label} needs the library {name}; install it: pip install "wefe[{extra}]"'
         ) from error
+
+
+@contextmanager
+def noted(notes: list[str], *, quiet: bool = True) -> Iterator[None]:
+    """Collect the warnings of this thread in `notes`, each once; log them too unless `quiet`."""
+    here = threading.get_ident()
+
+    def passes(record: logging.LogRecord) -> bool:
+        if record.levelno > logging.WARNING or record.thread != here:
+            return True
+        is_new = record.getMessage() not in notes
+        if is_new and record.levelno == logging.WARNING:
+            notes.append(record.getMessage())
+        return is_new and not quiet
+
+    logger.addFilter(passes)
+    try:
+        yield
+    finally:
+        logger.removeFilter(passes)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import math
 import sys
 import textwrap
@@ -12,10 +11,9 @@ from typing import Any, Literal, TypeAlias
 
 import pandas as pd
 
+from wefe._checks import logger
 from wefe._visible import as_csv, records, visible
 from wefe.results import OPPOSITE
-
-logger = logging.getLogger(__name__)
 
 _LONGEST_REASON = 120
 _HINT = (

@@ -1,13 +1,9 @@
-"""Progress bars, and warnings that are logged once."""
+"""Progress bars."""
 
 from __future__ import annotations
 
-import logging
 import sys
-import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 # A bar appears, and tqdm is imported, once the work has taken this many seconds.
@@ -70,28 +66,3 @@ def _plural(unit: str) -> str:
     if unit == "B" or unit.endswith("s"):
         return unit
     return f"{unit[:-1]}ies" if unit.endswith("y") else f"{unit}s"
-
-
-@contextmanager
-def noted(notes: list[str], *, quiet: bool = True) -> Iterator[None]:
-    """Collect the warnings of this thread in `notes`, each once; log them too unless `quiet`."""
-    here = threading.get_ident()
-
-    def passes(record: logging.LogRecord) -> bool:
-        if record.levelno > logging.WARNING or record.thread != here:
-            return True
-        is_new = record.getMessage() not in notes
-        if is_new and record.levelno == logging.WARNING:
-            notes.append(record.getMessage())
-        return is_new and not quiet
-
-    # A filter applies to one logger, not to its children.
-    names = [name for name in logging.root.manager.loggerDict if name.startswith("wefe.")]
-    loggers = [logging.getLogger(name) for name in names]
-    for each in loggers:
-        each.addFilter(passes)
-    try:
-        yield
-    finally:
-        for each in loggers:
-            each.removeFilter(passes)

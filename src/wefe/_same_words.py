@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import copy
-import logging
 from collections import UserDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from wefe._checks import listed
+from wefe._checks import listed, logger
 from wefe.models._load import words_of
 from wefe.models._tables import ArrayVectors
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 from wefe.words import Preprocessors, check_preprocessors, variants
-
-logger = logging.getLogger(__name__)
 
 _MOST_WORDS = 20
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import html
 import json
-import logging
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,10 +14,10 @@ from dataclasses import fields, is_dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from wefe._checks import logger
+
 if TYPE_CHECKING:
     import pandas as pd
-
-logger = logging.getLogger(__name__)
 
 # Control characters, line ends, marks of text direction, surrogates and noncharacters (reports
 # mark names with them). Joiners stay, because some scripts need them.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import re
 from collections.abc import Callable, Collection
@@ -12,13 +11,11 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice, found, logger
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._registry import list_metrics
 
 __all__ = ["aggregate"]
-
-logger = logging.getLogger(__name__)
 
 Aggregation: TypeAlias = (
     Literal["sum", "abs_sum", "avg", "abs_avg", "bias_avg"]

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -23,6 +22,7 @@ from wefe._checks import (
     check_text,
     check_word_set,
     listed,
+    logger,
 )
 from wefe._wordset import WordSet
 from wefe.models._tables import UnreadWordError
@@ -45,8 +45,6 @@ __all__ = [
     "get_embeddings_from_sets",
     "get_embeddings_from_tuples",
 ]
-
-logger = logging.getLogger(__name__)
 
 EmbeddingDict: TypeAlias = dict[str, FloatArray]
 Strategy: TypeAlias = Literal["first", "all"]

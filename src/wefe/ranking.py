@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
@@ -10,13 +9,19 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_number, check_sequence, check_text, found
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_number,
+    check_sequence,
+    check_text,
+    found,
+    logger,
+)
 from wefe._visible import numbered
 from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, metric_of_label
 
 __all__ = ["calculate_ranking_correlations", "create_ranking", "overall_scores", "score_column"]
-
-logger = logging.getLogger(__name__)
 
 TieMethod: TypeAlias = Literal["average", "min", "max", "first", "dense"]
 Correlation: TypeAlias = (

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wefe._checks import check_bool, listed
+from wefe._checks import check_bool, listed, logger
 from wefe._visible import html_table
 from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.query import Query
 
 __all__ = ["MetricResult", "WordUse"]
-
-logger = logging.getLogger(__name__)
 
 #: First words of the warning that a one-sided test misses a significant effect; tables search it.
 OPPOSITE = "strong in the opposite direction"

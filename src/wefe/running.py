@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,7 +11,7 @@ import pandas as pd
 
 from wefe._answers import Answer, no_subquery, run_all
 from wefe._bootstrap import Resampling
-from wefe._checks import check_bool, check_n_jobs, check_sequence, check_text, found
+from wefe._checks import check_bool, check_n_jobs, check_sequence, check_text, found, logger
 from wefe._visible import unique_labels
 from wefe.aggregation import (
     Aggregation,
@@ -34,8 +33,6 @@ __all__ = [
     "run_queries",
     "scores_matrix",
 ]
-
-logger = logging.getLogger(__name__)
 
 _NUMBERS = [
     *("score", "score_lower", "score_upper", "score_se"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_choice, check_sequence, check_word_set, listed
+from wefe._checks import check_choice, check_sequence, check_word_set, listed, logger
 from wefe._visible import Facts, draw, plain, unique_labels
 from wefe.audit._warnings import AuditWarning
 from wefe.datasets import Criterion, load_criterion
@@ -26,8 +25,6 @@ from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-logger = logging.getLogger(__name__)
 
 PlotKind: TypeAlias = Literal["correlations", "components"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -15,7 +14,7 @@ from typing import Any, Literal, NamedTuple, TypeVar
 import pandas as pd
 
 import wefe.audit as audits
-from wefe._checks import check_n_jobs
+from wefe._checks import check_n_jobs, logger
 from wefe._files import atomic_file
 from wefe._output import Format, say, tell, write
 from wefe._visible import as_csv, plain, visible
@@ -27,8 +26,6 @@ from wefe.query import Query
 from wefe.silhouette import SilhouetteStudy
 from wefe.silhouette._study import checked_references
 from wefe.study import Study
-
-logger = logging.getLogger(__name__)
 
 _Audit = TypeVar("_Audit")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import logging
 import math
 import os
 import re
@@ -16,6 +15,7 @@ from xml.etree import ElementTree
 import pandas as pd
 import typer
 
+from wefe._checks import logger
 from wefe._output import Format, as_text, say, tell, write
 from wefe._visible import as_csv, one_line, visible, visible_data
 from wefe.cli import _options as opt
@@ -26,8 +26,6 @@ from wefe.study._diff import diff as compare
 from wefe.study._gate import GateReport, checked_increase, limits_by_label, limits_of_rankings
 from wefe.study._gate import check as check_limits
 from wefe.study._store import Store
-
-logger = logging.getLogger(__name__)
 
 _LONGEST_TABLE = 40
 # GitHub shows at most ten annotations per step.

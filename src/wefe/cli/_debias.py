@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import inspect
 import itertools
-import logging
 from pathlib import Path
 from typing import Any
 
-from wefe._checks import check_known
+from wefe._checks import check_known, logger
 from wefe._files import check_writable
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
@@ -17,8 +16,6 @@ from wefe.datasets import Criterion, load_criterion
 from wefe.models import load
 from wefe.models.formats._write import format_of
 from wefe.running import measure, scores_matrix
-
-logger = logging.getLogger(__name__)
 
 
 @opt.command

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import re
 import sys
 from collections import defaultdict
@@ -16,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from wefe._checks import check_share
+from wefe._checks import check_share, logger
 from wefe._output import Format, as_text, interval_text, tell, write
 from wefe._visible import HIDDEN, plain, unique_labels, visible
 from wefe.cli import _options as opt
@@ -27,8 +26,6 @@ from wefe.models import WordEmbeddingModel, load
 
 if TYPE_CHECKING:
     from wefe.explore import BiasDirections, ModelPage, StatisticCorrelation
-
-logger = logging.getLogger(__name__)
 
 # Number of neighbours in a table for people.
 _SHOWN = 10

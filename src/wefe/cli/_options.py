@@ -68,7 +68,6 @@ import functools
 import inspect
 import itertools
 import json
-import logging
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -79,6 +78,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 import typer
 from typer.core import TyperCommand
 
+from wefe._checks import logger
 from wefe._files import check_writable
 from wefe._visible import one_line
 from wefe.contextual import load_encoder
@@ -90,8 +90,6 @@ from wefe.query import Query
 from wefe.study import StudyResults
 from wefe.study._entries import EncoderEntry, TableEntry
 from wefe.study._schema import blaming, existing_file
-
-logger = logging.getLogger(__name__)
 
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
 Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import logging
 import os
 import sqlite3
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-logger = logging.getLogger(__name__)
+from wefe._checks import logger
 
 _FOLDER = "encoders"
 _TIMEOUT_S = 30.0

@@ -8,7 +8,6 @@ import hashlib
 import inspect
 import itertools
 import json
-import logging
 import math
 import os
 import threading
@@ -19,11 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from wefe._checks import check_number, found
+from wefe._checks import check_number, found, logger
 from wefe._progress import progress_bar
 from wefe.contextual._encoder import SURROGATE, Context, Sink, Tokens, Vectors
-
-logger = logging.getLogger(__name__)
 
 # The wait before the first retry; each further one is twice as long.
 _FIRST_WAIT_S = 1.0

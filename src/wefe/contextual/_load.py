@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import copy
-import logging
 import os
 import re
 import sys
@@ -23,6 +22,7 @@ from wefe._checks import (
     found,
     import_library,
     listed,
+    logger,
 )
 from wefe.contextual._cache import cache_folder
 from wefe.contextual._encoder import CachedEncoder, Encoder, Pooling
@@ -30,8 +30,6 @@ from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
 from wefe.contextual._templates import Templates, check_templates
 from wefe.models.formats._tokens import Module, read_json
-
-logger = logging.getLogger(__name__)
 
 _DTYPES = ("float16", "bfloat16", "float32")
 

@@ -4,7 +4,6 @@
 # ``WEFE_DATA_DIR`` and the cache have the same layout.
 
 import hashlib
-import logging
 import math
 import os
 import time
@@ -14,9 +13,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from wefe._checks import logger
 from wefe.datasets._shipped import read_shipped
-
-logger = logging.getLogger(__name__)
 
 DATA_DIR_VARIABLE = "WEFE_DATA_DIR"
 RETRIES = 2

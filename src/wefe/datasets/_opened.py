@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 import textwrap
 from pathlib import Path
 from typing import NamedTuple
 
-from wefe._checks import nearest
+from wefe._checks import logger, nearest
 from wefe.datasets._shipped import read_json
 from wefe.query import Query
-
-logger = logging.getLogger(__name__)
 
 
 class OpenedQueries(NamedTuple):

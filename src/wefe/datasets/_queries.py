@@ -1,12 +1,11 @@
 """The query sets of published studies, declared as references to word sets."""
 
-import logging
 import textwrap
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from wefe._checks import check_choice, nearest
+from wefe._checks import check_choice, logger, nearest
 from wefe.datasets._eds import fetch_eds
 from wefe.datasets._languages import LANGUAGES, language_word_sets
 from wefe.datasets._shipped import read_shipped
@@ -19,8 +18,6 @@ from wefe.datasets._studies import (
     load_weat,
 )
 from wefe.query import Query
-
-logger = logging.getLogger(__name__)
 
 _DATA = read_shipped("catalogue/query_sets")
 #: Name -> 'what', 'source', 'paired_targets' (word i of one target set belongs to word i of the

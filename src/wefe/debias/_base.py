@@ -25,6 +25,7 @@ from wefe._checks import (
     check_word_set,
     found,
     listed,
+    logger,
     nearest,
 )
 from wefe._progress import progress_bar
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
     from sklearn.decomposition import PCA
 
     from wefe.embeddings import EmbeddingDict
-
-logger = logging.getLogger(__name__)
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, logger
 from wefe.datasets import Criterion
 from wefe.debias._base import (
     NotNegative,
@@ -33,8 +32,6 @@ from wefe.metrics._parameters import Count, RandomState
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel
-
-logger = logging.getLogger(__name__)
 
 #: The class of words that lean to none of the others.
 NEUTRAL = "neutral"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 import math
 import os
 import textwrap
@@ -20,6 +19,7 @@ from wefe._checks import (
     check_positive_int,
     check_sequence,
     check_word_set,
+    logger,
 )
 from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
@@ -44,8 +44,6 @@ from wefe.query import Query, check_query
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
-
-logger = logging.getLogger(__name__)
 
 _DEFAULT_METRICS = ("weat", "rnd", "mac", "ect")
 # Characters of a measure in the printed table.

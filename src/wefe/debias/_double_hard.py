@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -10,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_positive_int, check_word_set
+from wefe._checks import check_positive_int, check_word_set, logger
 from wefe.datasets import Criterion
 from wefe.debias._base import RowwiseDebias, check_words, fits, flattened, rows_of
 from wefe.debias._projection import Erasure, Vectors, remove
@@ -20,8 +19,6 @@ from wefe.metrics._parameters import Count, RandomState
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
-
-logger = logging.getLogger(__name__)
 
 # Of the vocabulary, at most this share is taken as most biased towards one class.
 _SIDE_SHARE = 0.25

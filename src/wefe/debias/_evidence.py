@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import itertools
-import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
@@ -13,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._answers import Answer, no_subquery, run_all
-from wefe._checks import check_choice, check_sequence
+from wefe._checks import check_choice, check_sequence, logger
 from wefe._evaluation import Evaluation
 from wefe._visible import unique_labels
 from wefe._wordset import Ones, Weights
@@ -38,8 +37,6 @@ from wefe.quality._analogies import answer_analogies
 from wefe.quality._evaluate import pair_cosines
 from wefe.query import Query, unique_queries
 from wefe.words import Preprocessors, check_preprocessors, variants
-
-logger = logging.getLogger(__name__)
 
 #: Frequent words: Gonen and Goldberg (2019) look at that many from the start of a vocabulary.
 FREQUENT = 50_000

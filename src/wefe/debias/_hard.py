@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import compress
@@ -11,6 +10,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import logger
 from wefe.datasets import Criterion
 from wefe.debias._base import (
     Fates,
@@ -28,8 +28,6 @@ from wefe.debias._projection import Erasure, UnitMap, Vectors, equalized, to_uni
 from wefe.models._passes import vocabulary_blocks
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel
-
-logger = logging.getLogger(__name__)
 
 
 class _SubspaceDebias(RowwiseDebias):

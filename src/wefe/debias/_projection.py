@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,14 +10,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import logger
 from wefe.metrics._direction import RANK_TOLERANCE
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._types import FloatArray
 
 if TYPE_CHECKING:
     from sklearn.decomposition import PCA
-
-logger = logging.getLogger(__name__)
 
 Vectors: TypeAlias = npt.NDArray[np.float64]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -23,8 +22,6 @@ from wefe.models._search import directions, nearest_neighbors
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
-
-logger = logging.getLogger(__name__)
 
 Weights = tuple[float, float, float]
 

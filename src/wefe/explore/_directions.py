@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import found
+from wefe._checks import found, logger
 from wefe.datasets import Criterion, load_criterion
 from wefe.embeddings import definitional_vectors
 from wefe.explore._lookup import look_up
@@ -21,8 +20,6 @@ from wefe.metrics._geometry import Vectors, unit_rows
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.words import Preprocessors
-
-logger = logging.getLogger(__name__)
 
 # Below this share of the variance, other directions together explain more.
 LEAST_EXPLAINED = 0.5

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import itertools
-import logging
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_text, nearest
+from wefe._checks import check_text, logger, nearest
 from wefe.embeddings import forms_found
 from wefe.metrics._geometry import Vectors
 from wefe.models._passes import Rows, forms
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors, check_preprocessors, variants
-
-logger = logging.getLogger(__name__)
 
 #: Gonen and Goldberg (2019) look at that many words from the start of a vocabulary.
 FREQUENT = 50_000

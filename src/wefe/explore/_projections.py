@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -31,8 +30,6 @@ from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query
 from wefe.words import Preprocessors
-
-logger = logging.getLogger(__name__)
 
 #: What functions take for words: one list, lists by name, or the sets of a query.
 WordLists: TypeAlias = Sequence[str] | Mapping[str, Sequence[str]] | Query

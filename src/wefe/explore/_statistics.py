@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -13,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._bootstrap import MOST_UNDEFINED, Resampling, bca_levels
-from wefe._checks import check_choice, check_word_set, found
+from wefe._checks import check_choice, check_word_set, found, logger
 from wefe._visible import draw, plain
 from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples
@@ -28,8 +27,6 @@ from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-logger = logging.getLogger(__name__)
 
 Measure: TypeAlias = Literal["projection", "sc-weat"]
 _ESTIMATES = ("pearson", "spearman", "slope")

@@ -7,7 +7,6 @@ left out and logged. Every exported score has its no-bias value and its range.
 from __future__ import annotations
 
 import json
-import logging
 import math
 import os
 import time
@@ -19,7 +18,7 @@ import pandas as pd
 
 from wefe import __version__
 from wefe._bibtex import bibtex, others_used
-from wefe._checks import check_choice, found, import_library
+from wefe._checks import check_choice, found, import_library, logger
 from wefe._files import atomic_file
 from wefe._output import as_latex, tables_of_scores
 from wefe._visible import count, unique_labels
@@ -30,8 +29,6 @@ __all__ = [
     *("to_bibtex", "to_eval_results", "to_every_eval_ever", "to_latex", "to_model_index"),
     "write_cards",
 ]
-
-logger = logging.getLogger(__name__)
 
 Relationship: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
 CardFormat: TypeAlias = Literal["model-index", "every-eval-ever"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import dataclasses
 import inspect
-import logging
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -25,7 +24,7 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, nearest
+from wefe._checks import check_choice, found, logger, nearest
 from wefe._wordset import Vectors, WordSet, each_case, lists_of_word_sets, n_cases_of
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
@@ -42,8 +41,6 @@ from wefe.metrics._permutation import Method, PermutationTest
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import OPPOSITE, MetricResult, log_result
-
-logger = logging.getLogger(__name__)
 
 TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import logging
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -13,12 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import logger
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError
 
 Numbers: TypeAlias = npt.NDArray[Any]
-
-logger = logging.getLogger(__name__)
 
 # Length of the gradient at which a fit ends. The penalty alone has a curvature of 1, so that the
 # optimum is no farther away than this.

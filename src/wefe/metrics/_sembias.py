@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wefe._checks import check_between, check_sequence, check_up_to, check_word_set, found
+from wefe._checks import check_between, check_sequence, check_up_to, check_word_set, found, logger
 from wefe.embeddings import DEFAULT_THRESHOLD, UnanswerableError, embed_sets
 from wefe.metrics._geometry import unit_rows
 from wefe.metrics._permutation import wilson
@@ -19,8 +18,6 @@ from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     import pandas as pd
-
-logger = logging.getLogger(__name__)
 
 Questions = Sequence[Sequence[Sequence[str]]]
 # Questions that are checked: four pairs each.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import sys
 import warnings
@@ -17,7 +16,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, check_given, found
+from wefe._checks import check_choice, check_given, found, logger
 from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
@@ -40,8 +39,6 @@ from wefe.words import (
     each_word,
     variants,
 )
-
-logger = logging.getLogger(__name__)
 
 # Growing is cheap where the C library can move pages; what is too much is memory in use.
 _GROWTH = 1.0625

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 import functools
-import logging
 import mmap
 import os
 from abc import ABC, abstractmethod
@@ -14,10 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_sequence, found
+from wefe._checks import check_sequence, found, logger
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray, Held
-
-logger = logging.getLogger(__name__)
 
 #: Which rows are wanted: a slice without step, or row numbers.
 RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, check_sequence, found
+from wefe._checks import check_bool, check_positive_int, check_sequence, found, logger
 from wefe._visible import html_table
 from wefe.models._search import directions, no_direction, search
 from wefe.models._tables import (
@@ -26,8 +25,6 @@ from wefe.models._types import CHUNK_ROWS, FloatArray, Held
 if TYPE_CHECKING:
     from wefe.models.formats._write import SavedFormat
     from wefe.words import Preprocessors, Words
-
-logger = logging.getLogger(__name__)
 
 
 class WordEmbeddingModel:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence
+from wefe._checks import as_seed, check_bool, check_positive_int, check_sequence, logger
 from wefe._visible import plain
 from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
@@ -20,8 +19,6 @@ from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.quality._analogies import answer_analogies
 from wefe.quality._benchmark import Benchmark, Kind, Mask, as_benchmark
-
-logger = logging.getLogger(__name__)
 
 
 class _Measured(NamedTuple):

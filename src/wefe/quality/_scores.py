@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 from collections import Counter
 from collections.abc import Sequence
@@ -12,15 +11,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_sequence, found
+from wefe._checks import as_seed, check_sequence, found, logger
 from wefe._progress import progress_bar
 from wefe._visible import unique_labels
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
 from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
 from wefe.ranking import score_column, without_noise
-
-logger = logging.getLogger(__name__)
 
 
 def quality_scores(

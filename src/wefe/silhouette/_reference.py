@@ -22,8 +22,8 @@ from wefe._checks import (
     check_share,
     found,
     listed,
+    noted,
 )
-from wefe._progress import noted
 from wefe._visible import unique_labels
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import Vectors, average_ranks, pearson, unit_rows

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import logging
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,6 +23,7 @@ from wefe._checks import (
     check_share,
     check_up_to,
     found,
+    logger,
 )
 from wefe._evaluation import Evaluation, call_all
 from wefe._progress import progress_bar
@@ -39,8 +39,6 @@ from wefe.query import Query, check_query
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-logger = logging.getLogger(__name__)
 
 Vary: TypeAlias = Literal["targets", "attributes"]
 Sizes: TypeAlias = npt.NDArray[np.intp]

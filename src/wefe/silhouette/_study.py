@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import logging
 import math
 import textwrap
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,8 +22,10 @@ from wefe._checks import (
     check_n_jobs,
     check_positive_int,
     check_sequence,
+    logger,
+    noted,
 )
-from wefe._progress import noted, progress_bar
+from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import draw
 from wefe.metrics._base import has_own_run_query
@@ -41,8 +42,6 @@ from wefe.silhouette._silhouette import (
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
-
-logger = logging.getLogger(__name__)
 
 Metrics: TypeAlias = Mapping[MetricLike, Mapping[str, Any]] | Sequence[MetricLike] | MetricLike
 Queries: TypeAlias = Mapping[str, Query] | Sequence[Query] | Query

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import os
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -13,7 +12,7 @@ from typing import Any
 import pydantic
 from pydantic import Field, field_validator, model_validator
 
-from wefe._checks import check_choice
+from wefe._checks import check_choice, logger
 from wefe.metrics._registry import get_metric
 from wefe.study._entries import (
     AggregationEntry,
@@ -47,8 +46,6 @@ from wefe.study._schema import (
     repeated,
     unknown,
 )
-
-logger = logging.getLogger(__name__)
 
 _FOLDER = Path(__file__).parent / "files"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import json
-import logging
 import math
 import os
 import re
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from wefe import datasets
+from wefe._checks import logger
 from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
@@ -40,8 +40,6 @@ if TYPE_CHECKING:
     from wefe.datasets import Criterion
     from wefe.debias import BaseDebias
     from wefe.quality import Benchmark
-
-logger = logging.getLogger(__name__)
 
 
 #: Names of criteria that ship with the package: gender, ...

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,9 +27,6 @@ from wefe.study._plan import (
 )
 from wefe.study._schema import blaming, repeated
 from wefe.study._tasks import Mitigation, Unit
-
-logger = logging.getLogger(__name__)
-
 
 #: A kind of task, the labels of its models, its place and its identity.
 _Asked: TypeAlias = tuple[Kind, Collection[str], dict[str, str], dict[str, Any]]

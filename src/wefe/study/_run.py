@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import signal
 import threading
@@ -13,7 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wefe._checks import import_library
+from wefe._checks import import_library, logger
 from wefe._progress import progress_bar
 from wefe._same_words import left_out, tell_left_out
 from wefe.study._plan import Outcome, digest
@@ -22,8 +21,6 @@ from wefe.study._tasks import Opened, Unit, close_unit, describe, open_unit, run
 
 if TYPE_CHECKING:
     from wefe.study._planning import Planned
-
-logger = logging.getLogger(__name__)
 
 # Starts executors.
 _Start: TypeAlias = Callable[[], Iterable[Executor]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import math
 import os
 import platform
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int
+from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int, logger
 from wefe._visible import count
 from wefe.study._plan import Outcome, Plan
 from wefe.study._results import StudyResults
@@ -29,8 +28,6 @@ from wefe.study._store import Store, now, study_key
 if TYPE_CHECKING:
     from wefe.study._declaration import Declaration
     from wefe.study._planning import Planned
-
-logger = logging.getLogger(__name__)
 
 Engine: TypeAlias = Literal["local", "dask"]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import json
-import logging
 import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -20,8 +19,8 @@ from threadpoolctl import threadpool_limits
 
 from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
+from wefe._checks import logger, noted
 from wefe._evaluation import Evaluation
-from wefe._progress import noted
 from wefe._same_words import hiding, lacking
 from wefe._visible import Facts, plain
 from wefe.embeddings import UnanswerableError, embed_query
@@ -40,8 +39,6 @@ if TYPE_CHECKING:
     from wefe.quality import Benchmark
     from wefe.study._entries import EncoderEntry, TableEntry
     from wefe.study._extras import MitigationEntry
-
-logger = logging.getLogger(__name__)
 
 _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "representatives")
 #: A call returns when it has worked this long, so that results are kept and progress shows.

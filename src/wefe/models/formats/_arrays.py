@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import logging
 import math
 import os
 import pickle
@@ -16,7 +15,7 @@ from typing import IO, Any, BinaryIO, ClassVar, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_sequence, import_library
+from wefe._checks import check_sequence, import_library, logger
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import RowVectors, VectorTable, check_vectors, unchecked_table
 from wefe.models.formats._frames import open_dict
@@ -29,8 +28,6 @@ from wefe.models.formats._source import (
     table_source,
 )
 from wefe.models.formats._tokens import read_json
-
-logger = logging.getLogger(__name__)
 
 # Looked for beside a matrix: after its name without suffix, and for the whole folder.
 _OWN = (

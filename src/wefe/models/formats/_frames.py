@@ -6,7 +6,6 @@ import codecs
 import contextlib
 import csv
 import itertools
-import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from wefe._checks import import_library
+from wefe._checks import import_library, logger
 from wefe._progress import progress_bar
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray
 from wefe.models.formats._sniff import is_number
@@ -31,8 +30,6 @@ from wefe.models.formats._source import (
     table_source,
 )
 from wefe.models.formats._text import LineError, LineSource, Parsed, Vector
-
-logger = logging.getLogger(__name__)
 
 #: Names under which a column of words goes.
 WORD_NAMES = (

@@ -6,11 +6,9 @@ import logging
 import re
 from pathlib import Path, PurePosixPath
 
-from wefe._checks import check_choice, found, import_library
+from wefe._checks import check_choice, found, import_library, logger
 from wefe.models.formats._registry import SUFFIXES
 from wefe.models.formats._tokens import find_files, missing
-
-logger = logging.getLogger(__name__)
 
 #: The embeddings of gensim-data (its corpora are left out).
 GENSIM_DATA_NAMES = (

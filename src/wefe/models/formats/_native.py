@@ -16,7 +16,6 @@ from __future__ import annotations
 import functools
 import hashlib
 import itertools
-import logging
 from array import array
 from collections.abc import ItemsView, Iterator, Mapping, ValuesView
 from pathlib import Path
@@ -25,6 +24,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from wefe._checks import logger
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe.models._file_array import FileArray
@@ -39,8 +39,6 @@ from wefe.models.formats._source import (
     cast_finite,
     naming_errors,
 )
-
-logger = logging.getLogger(__name__)
 
 StoredDtype: TypeAlias = Literal["float32", "float16", "int8"]
 _DTYPES = {"float32": "<f4", "float16": "<f2", "int8": "|i1"}

@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import gzip
 import io
-import logging
 import lzma
 import os
 import zipfile
@@ -28,12 +27,11 @@ from wefe._checks import (
     found,
     import_library,
     listed,
+    logger,
 )
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
 from wefe.models._types import Block, FloatArray, Lowercase, Subwords
-
-logger = logging.getLogger(__name__)
 
 # What the first bytes of a file are compared with.
 HEAD_BYTES = 4096

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, get_args
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, import_library
+from wefe._checks import check_choice, found, import_library, logger
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
@@ -24,8 +24,6 @@ from wefe.models.formats._source import Reading, TableSource
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-
-logger = logging.getLogger(__name__)
 
 T = TypeVar("T")
 

@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import copy
 import gzip
-import logging
 import lzma
 import os
 import pickle
@@ -17,7 +16,7 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import check_choice, found, import_library
+from wefe._checks import check_choice, found, import_library, logger
 from wefe._files import atomic_file
 from wefe._progress import progress_bar
 from wefe.models._types import Block, FloatArray
@@ -25,8 +24,6 @@ from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, function
 from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end
 from wefe.models.formats._source import Writing, cast_finite
-
-logger = logging.getLogger(__name__)
 
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
