@@ -21,7 +21,7 @@ from wefe._visible import as_csv, plain, visible
 from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._score import between_two_groups
 from wefe.cli import _options as opt
-from wefe.datasets import Criterion, load_criterion
+from wefe.datasets import load_criterion
 from wefe.query import Query
 from wefe.silhouette import SilhouetteStudy
 from wefe.silhouette._study import checked_references
@@ -104,7 +104,9 @@ def audit(
     # The sets that define a direction ship with the package.
     known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
     forms = opt.preprocessors(lowercase)
-    opened, failures = opt.open_models(declared, [*parts, *_words(known, models.vocab_prefix)])
+    # Models are read for the words of queries, in all their forms.
+    pairs = [Query(one.definitional_sets, []) for one in known]
+    opened, failures = opt.open_models(declared, [*parts, *pairs])
     of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
     of_direction = partial(audits.audit_direction, preprocessors=forms)
     found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
@@ -120,12 +122,6 @@ def audit(
     if out is not None:
         _write_figures([*found.queries, *found.directions], out)
     opt.end(failures)
-
-
-def _words(criteria: list[Criterion], prefix: str | None) -> set[str]:
-    sets = itertools.chain(*(one.definitional_sets for one in criteria))
-    words = {*itertools.chain(*sets)}
-    return {(prefix or "") + form for form in words.union(map(str.lower, words))}
 
 
 def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) -> list[_Audit]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import logging
-from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal
 
@@ -229,7 +229,8 @@ def _show(queries: list[Query], format: Format) -> None:
         print(json.dumps([query.dict() for query in queries], indent=1))
         return
     # A name may stand for other words in another query.
-    sets = dict.fromkeys(itertools.chain(*map(_sets, queries)))
+    sides = itertools.chain(*map(attrgetter("_sides"), queries))
+    sets = dict.fromkeys(itertools.chain(*sides))
     if format == "table":
         for name, words in sets:
             say(f"{name} ({len(words)} words)", "bold")
@@ -240,11 +241,6 @@ def _show(queries: list[Query], format: Format) -> None:
     frame.insert(1, "n_words", frame["words"].str.len())
     frame["words"] = frame["words"].str.join(", ")
     write(format, [("Word sets", frame)], {"words": frame})
-
-
-def _sets(query: Query) -> Iterator[tuple[str, tuple[str, ...]]]:
-    names = [*query.target_sets_names, *query.attribute_sets_names]
-    return zip(names, map(tuple, query.target_sets + query.attribute_sets), strict=True)
 
 
 @opt.command

@@ -144,8 +144,7 @@ def explore(
         )
     check_share("--theta", theta)
     lists, numbers = _word_lists(words), _statistic(statistic, offline) if statistic else []
-    if out is not None:
-        _check_page(out)
+    opt.check_outputs(None, out, (".html", ".htm"))
     # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
     reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
@@ -193,15 +192,6 @@ def _write(found: _Found, facts: Mapping[str, object], path: Path) -> None:
 
 def _tell(text: str) -> None:
     print(text, file=sys.stderr)
-
-
-def _check_page(path: Path) -> None:
-    if path.suffix.lower() not in (".html", ".htm"):
-        raise ValueError(
-            f"--out {path}: expected a file that ends in .html, for example {path.stem}.html. For "
-            "tables, use --format csv or --format json."
-        )
-    opt.check_outputs(None, path)
 
 
 def _open(texts: Iterable[str], reading: Mapping[str, Any]) -> list[WordEmbeddingModel]:

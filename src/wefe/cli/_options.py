@@ -269,7 +269,8 @@ class Command(TyperCommand):
         if "encoder" not in params:
             del groups["Encoders"]
         for title, names in groups.items():
-            own = [params.pop(name) for name in names.split() if name in params]
+            # Each option is in the first group that names it.
+            own = filter(None, map(params.pop, names.split(), itertools.repeat(None)))
             records = [*filter(None, map(help_record, own, itertools.repeat(ctx)))]
             if records:
                 with formatter.section(title):
@@ -325,13 +326,20 @@ def known_metrics(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(map(metric_name, names)))
 
 
-def check_outputs(figures: Path | None, file: Path | None = None) -> None:
+def check_outputs(
+    figures: Path | None, file: Path | None = None, suffixes: Sequence[str] = ()
+) -> None:
     """Check that figures and a file can be written, before long work."""
     if figures is not None:
         from wefe.plotting._static import check_matplotlib
 
         check_matplotlib()
     if file is not None:
+        if suffixes and file.suffix not in suffixes:
+            raise ValueError(
+                f"{file}: expected a file that ends in {' or '.join(suffixes)}, for example "
+                f"{file.stem}{suffixes[0]}."
+            )
         check_writable(file)
 
 
@@ -360,7 +368,7 @@ def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
 
 
 def open_models(
-    declared: Sequence[dict[str, Any]], words: Sequence[str | Query]
+    declared: Sequence[dict[str, Any]], words: Sequence[Query]
 ) -> tuple[list[WordEmbeddingModel], dict[str, str]]:
     """Return the opened models, and the reasons why others failed; if all fail, raise."""
     opened: list[WordEmbeddingModel] = []
@@ -376,7 +384,7 @@ def open_models(
     return opened, {name: one_line(error) for name, error in errors.items()}
 
 
-def _opened(entry: EncoderEntry | TableEntry, words: Sequence[str | Query]) -> WordEmbeddingModel:
+def _opened(entry: EncoderEntry | TableEntry, words: Sequence[Query]) -> WordEmbeddingModel:
     options = entry.load_options()
     if entry.is_encoder:
         return load_encoder(entry.place, entry.label, **options)

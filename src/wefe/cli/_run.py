@@ -44,9 +44,7 @@ class Outputs:
     export_format: Literal["csv", "json", "parquet", "model-index", "every-eval-ever"] = "csv"
 
     def check(self, report: Path | None) -> None:
-        if report is not None and report.suffix not in (".html", ".md"):
-            raise ValueError(f"{report}: expected a file that ends in .html or .md.")
-        opt.check_outputs(self.figures, report)
+        opt.check_outputs(self.figures, report, (".html", ".md"))
         if self.export is None:
             return
         if self.export.is_file():
