@@ -157,11 +157,14 @@ def test_what_fails_is_named_and_no_reason_to_lose_the_rest(wefe, models, tmp_pa
     random_model(["she", "he", *(f"w{letter}" for letter in "bcdfgh")]).save(tmp_path / "o.bin")
     call = ["--model", "other=o.bin", *DEMO]
     # Its directions of religion are not to be found, nor is one of the words.
-    done = wefe("nurse", "nursse", *call, "--criterion", "religion", "-k", "5")
+    asked = ("nurse", "nursse", "--criterion", "religion", "-k", "5", "--out", "page.html")
+    done = wefe(*call, *asked)
     assert done.stdout.startswith("nurse in minilm-words")
     assert "other in" not in done.stdout
     assert "WARNING: other" in done.stderr
     assert "WARNING: minilm-words has no word 'nursse'" in done.stderr
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "minilm-words has no word &#39;nursse&#39;" in page
     # Its directions are, the words of the list are not.
     first, second = models(*call, "--words", "jobs=nurse,pilot")
     assert first == {"model": "other", "criterion": "gender"}

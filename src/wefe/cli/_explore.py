@@ -161,7 +161,9 @@ def explore(
         group = each["group"] if each["group"] in known.class_names else None
         own = each | {"group": group, "random_state": seed}
         asked.append(("statistic", partial(correlate_with_statistic, **own)))
-    found, directions = _explore(opened, before, known, asked, opt.preprocessors(lowercase))
+    found, directions, problems = _explore(
+        opened, before, known, asked, opt.preprocessors(lowercase)
+    )
     if format == "table":
         _print(found)
     elif format == "json":
@@ -174,7 +176,8 @@ def explore(
         write(format, [(f"Exploration of {criterion}", table)], {"table": table})
     if out is not None:
         frequent = {"Frequent words": f"{among:,} from the start of the vocabulary"}
-        _write(found, {"Seed": seed, **(frequent if of_pairs else {})}, out)
+        left_out = {"Left out": " ".join(problems)} if problems else {}
+        _write(found, {"Seed": seed, **(frequent if of_pairs else {}), **left_out}, out)
 
 
 def _write(found: _Found, facts: Mapping[str, object], path: Path) -> None:
@@ -224,8 +227,8 @@ def _explore(
     criterion: Criterion,
     asked: Sequence[_Asked],
     forms: list[dict[str, Any]],
-) -> tuple[_Found, dict[str, BiasDirections]]:
-    """Explore each model; a failure does not stop the others."""
+) -> tuple[_Found, dict[str, BiasDirections], list[str]]:
+    """Explore each model; a failure does not stop the others, and is among the problems."""
     from wefe.explore import bias_directions
 
     found: _Found = defaultdict(list)
@@ -249,7 +252,7 @@ def _explore(
     # 'Nurse' and 'nurse' may be one word.
     pages = {(name, page.word): (name, page) for name, page in found["words"]}
     found["words"] = [*pages.values()]
-    return found, directions
+    return found, directions, [*problems]
 
 
 # Input
