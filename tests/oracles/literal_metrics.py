@@ -179,12 +179,6 @@ def mean_unit(vectors):
     return mean_vector([unit(v) for v in vectors])
 
 
-def same_signed(word, group_1, group_2):
-    """s(w, A, B), over the largest value that any word could have."""
-    largest = length(difference(mean_unit(group_1), mean_unit(group_2)))
-    return association(word, group_1, group_2) / largest
-
-
 def same_directions(groups):
     """Differences of the means from the first one, each made orthogonal to the earlier ones."""
     directions = []
