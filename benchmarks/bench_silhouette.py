@@ -16,7 +16,7 @@ from _table import parser, report
 from _timing import best_time, peak_mb, reset_peak
 
 from wefe import ECT, RNSB, WEAT, Query, WordEmbeddingModel
-from wefe.silhouette import bias_silhouette
+from wefe.silhouette import bias_silhouettes
 
 DIM = 300
 SIZES = (35, 35, 3_000, 3_000)
@@ -80,8 +80,8 @@ def main() -> None:
             n_runs = options.runs or (RUNS // 10 if slow else RUNS)
             reset_peak()
             before = peak_mb()
-            took, silhouette = best_time(
-                lambda args=(metric, query, model, vary, n_runs): bias_silhouette(
+            took, (silhouette,) = best_time(
+                lambda args=(metric, query, [model], vary, n_runs): bias_silhouettes(
                     *args, progress=False
                 ),
                 1,

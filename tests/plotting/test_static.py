@@ -13,7 +13,7 @@ from wefe import Query, load_test_model
 from wefe.metrics import RNSB
 from wefe.plotting import _static, write_figures
 from wefe.running import measure
-from wefe.silhouette import bias_silhouette
+from wefe.silhouette import bias_silhouettes
 
 NASTY = "$x_{1}$ \\frac <b>&"
 
@@ -34,7 +34,7 @@ def everything():
         "ranking": pd.DataFrame({"WEAT": [2, 1], NASTY: [1, math.nan]}, names),
         "correlations": pd.DataFrame([[1, math.nan], [math.nan, 1]], names, names),
         "negative_sentiment": {"q": {"demo": RNSB().run_query(query, model, holdout=False)}},
-        "silhouettes": [bias_silhouette("weat", query, model, n_runs=4)],
+        "silhouettes": bias_silhouettes("weat", query, [model], n_runs=4),
         "biases": {
             NASTY: {"demo": {"Female": [0.1, math.nan, 0.2], NASTY: [0.3], "no": []}, "b": {}}
         },

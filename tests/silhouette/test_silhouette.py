@@ -32,7 +32,6 @@ from wefe.silhouette import (
     Silhouette,
     accuracy_by_size,
     accuracy_score,
-    bias_silhouette,
     bias_silhouettes,
     bootstrap_interval,
 )
@@ -41,6 +40,11 @@ from wefe.silhouette._silhouette import growth_sizes, run_orders
 
 def rng(seed=0):
     return np.random.default_rng(seed)
+
+
+def silhouette_of(metric, query, model, *args, **options):
+    (silhouette,) = bias_silhouettes(metric, query, [model], *args, **options)
+    return silhouette
 
 
 SIZES = (6, 6, 5, 5)
@@ -195,7 +199,7 @@ CASES += [
 def test_agrees_with_the_definitions(metric, params, vary):
     model, query = model_of(), query_for(metric, SIZES)
     step = 4 if vary == "targets" else 2
-    got = bias_silhouette(metric, query, model, vary, 6, step, metric_params=params)
+    got = silhouette_of(metric, query, model, vary, 6, step, metric_params=params)
     per_list = step // query.template[vary == "attributes"]
     params = {**metric.subset_params, **params}
     expected = literal_curves(metric(), query, model, vary, 6, per_list, 0, params)
@@ -224,7 +228,7 @@ def test_workers_and_numbers_of_runs_do_not_matter(metric):
     def curves(n_runs=30, random_state=5, **options):
         query = query_for(metric, SIZES)
         asked = {"n_runs": n_runs, "random_state": random_state, **options}
-        return bias_silhouette(metric, query, model_of(), "attributes", step=2, **asked).curves
+        return silhouette_of(metric, query, model_of(), "attributes", step=2, **asked).curves
 
     alone = curves()
     np.testing.assert_array_equal(curves(n_jobs=2), alone)
@@ -277,7 +281,7 @@ def test_the_same_words_come_in_for_every_metric_and_model():
 )
 def test_ranges(metric, params, expected):
     query = query_for(metric, SIZES)
-    got = bias_silhouette(metric, query, model_of(), n_runs=3, metric_params=params)
+    got = silhouette_of(metric, query, model_of(), n_runs=3, metric_params=params)
     assert got.value_range == pytest.approx(expected)
 
 
@@ -285,8 +289,8 @@ def test_scores_without_bounds_are_related_to_a_range_that_is_given():
     raw = {"metric_params": {"normalize": False}, "n_runs": 3}
     query = query_for(RND, SIZES)
     with pytest.raises(ValueError, match=r"RND has \(-inf, inf\).*value_range.*normalize=True"):
-        bias_silhouette(RND, query, model_of(), **raw)
-    got = bias_silhouette(RND, query, model_of(), **raw, value_range=(-50, 50))
+        silhouette_of(RND, query, model_of(), **raw)
+    got = silhouette_of(RND, query, model_of(), **raw, value_range=(-50, 50))
     assert got.value_range == (-50, 50)
 
 
@@ -324,11 +328,9 @@ class WholeQueries(BaseMetric):
 @pytest.mark.parametrize("vary", ["targets", "attributes"])
 @pytest.mark.parametrize("metric", [Plain, WholeQueries])
 def test_a_metric_of_a_user(metric, vary):
-    got = bias_silhouette(metric, query_for(RND, SIZES), model_of(), vary, 5)
+    got = silhouette_of(metric, query_for(RND, SIZES), model_of(), vary, 5)
     cosines = {"distance": "cos", "normalize": False}
-    expected = bias_silhouette(
-        RND, query_for(RND, SIZES), model_of(), vary, 5, metric_params=cosines
-    )
+    expected = silhouette_of(RND, query_for(RND, SIZES), model_of(), vary, 5, metric_params=cosines)
     np.testing.assert_allclose(got.curves, expected.curves, atol=1e-12)
     assert got.metric in ("P", "WQ")
 
@@ -338,7 +340,7 @@ def test_a_metric_of_a_user(metric, vary):
 
 def test_sizes_at_which_the_score_is_undefined_are_left_out(caplog):
     with caplog.at_level(logging.WARNING):
-        silhouette = bias_silhouette(
+        silhouette = silhouette_of(
             ECT, query_for(ECT, SIZES), model_of(), "attributes", n_runs=3, step=1
         )
     assert silhouette.k.tolist() == [2, 3, 4, 5]
@@ -346,7 +348,7 @@ def test_sizes_at_which_the_score_is_undefined_are_left_out(caplog):
 
 
 def test_frames_and_json():
-    silhouette = bias_silhouette(WEAT, query_for(WEAT, SIZES), model_of(), n_runs=3)
+    silhouette = silhouette_of(WEAT, query_for(WEAT, SIZES), model_of(), n_runs=3)
     frame = silhouette.to_frame()
     assert frame["k"].tolist() == [2, 4, 6, 8, 10, 12]
     again = Silhouette.from_json(silhouette.to_json())
@@ -387,7 +389,7 @@ class HalfWeat(WEAT):
 def test_wrong_arguments(change, error, message):
     arguments = {"metric": WEAT, "query": query_for(WEAT, SIZES), "model": model_of(), **change}
     with pytest.raises(error, match=message):
-        bias_silhouette(**arguments)
+        silhouette_of(**arguments)
 
 
 @pytest.mark.parametrize(
@@ -418,15 +420,15 @@ def test_random_scores_are_refused(monkeypatch):
     fresh, drawn = _rnsb._seeds, rng()
     monkeypatch.setattr(_rnsb, "_seeds", lambda state, n: fresh(state or drawn, n))
     with pytest.raises(ValueError, match="gives another score"):
-        bias_silhouette(RNSB, query, model, metric_params={"holdout": True})
+        silhouette_of(RNSB, query, model, metric_params={"holdout": True})
     seeded = {"holdout": True, "random_state": 3}
-    assert bias_silhouette(RNSB, query, model, n_runs=2, metric_params=seeded).n_runs == 2
+    assert silhouette_of(RNSB, query, model, n_runs=2, metric_params=seeded).n_runs == 2
 
 
 @pytest.mark.parametrize(("metric", "factor"), [(HalfWeat, 0.5), (Negated, -1)])
 def test_a_metric_that_changes_another_one_keeps_its_change(metric, factor):
     query = query_for(WEAT, SIZES)
-    got, plain = (bias_silhouette(each, query, model_of(), n_runs=4) for each in (metric, WEAT))
+    got, plain = (silhouette_of(each, query, model_of(), n_runs=4) for each in (metric, WEAT))
     np.testing.assert_allclose(got.curves, factor * plain.curves, atol=1e-12)
 
 
@@ -440,8 +442,8 @@ def test_workers_see_a_mapped_model_as_it_is_in_memory(metric, tmp_path):
     mapped.vectors[:] = rng(5).normal(size=mapped.vectors.shape)
     still = WordEmbeddingModel.from_arrays(list(mapped.vocab), np.array(mapped.vectors), "still")
     query, params = query_for(metric), {"metric_params": ASKED.get(metric.metric_short_name)}
-    expected = bias_silhouette(metric, query, still, n_runs=4, **params)
-    got = bias_silhouette(metric, query, mapped, n_runs=4, n_jobs=2, **params)
+    expected = silhouette_of(metric, query, still, n_runs=4, **params)
+    got = silhouette_of(metric, query, mapped, n_runs=4, n_jobs=2, **params)
     np.testing.assert_array_equal(got.curves, expected.curves)
     assert np.ptp(got.curves) > 0
     expected = bootstrap_interval(metric, query, still, 150, **params)
@@ -457,7 +459,7 @@ def test_models_of_which_words_are_left_out_keep_their_neighbours(metric, n_jobs
     got = bias_silhouettes(metric, query, [one, lacking], n_jobs=n_jobs, **asked)
     # Of the query the pair a5, b5 is left out; a neighbour each word remains.
     for silhouette, model in zip(got, (one, lacking), strict=True):
-        alone = bias_silhouette(metric, shorter, model, **asked)
+        alone = silhouette_of(metric, shorter, model, **asked)
         np.testing.assert_array_equal(silhouette.curves, alone.curves)
         assert silhouette.value == metric().run_query(shorter, model, k=3)["result"]
 
@@ -490,4 +492,4 @@ def test_a_score_that_is_undefined_for_many_words_is_refused():
             return np.nan if len(targets[0]) == 5 else super()._compute(targets, attributes)
 
     with pytest.raises(ValueError, match="undefined for subsets of up to"):
-        bias_silhouette(Often, query_for(RND, SIZES), model_of(), n_runs=3)
+        silhouette_of(Often, query_for(RND, SIZES), model_of(), n_runs=3)

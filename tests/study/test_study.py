@@ -14,7 +14,7 @@ from wefe._same_words import on_same_words
 from wefe.datasets import load_criterion
 from wefe.debias import HardDebias
 from wefe.metrics._registry import as_metric
-from wefe.silhouette import bias_silhouette
+from wefe.silhouette import bias_silhouettes
 from wefe.study import Study, StudyResults, _run, _tasks, verify
 from wefe.study._store import Store
 from wefe.study._study import _difference
@@ -92,8 +92,8 @@ def test_silhouettes_and_quality_are_tasks(folder):
     ((task, found),) = results.silhouettes()
     params = {"return_effect_size": True, "ddof": 1, **FORMS}
     (whole,) = opened(folder, "whole")
-    expected = bias_silhouette(
-        "weat", QUERIES[0], whole, n_runs=5, random_state=3, metric_params=params
+    (expected,) = bias_silhouettes(
+        "weat", QUERIES[0], [whole], n_runs=5, random_state=3, metric_params=params
     )
     assert (task.model, found.robustness) == ("whole", pytest.approx(expected.robustness))
     assert results.quality().shape == (2, 1)
@@ -120,7 +120,8 @@ def test_silhouettes_of_a_study_are_those_of_the_metric_named(folder, name, para
     }
     for query in metric.subqueries(QUERIES[0]):
         label, each = found.pop(query.query_name)
-        expected = bias_silhouette(metric, query, whole, n_runs=3, metric_params=params | FORMS)
+        options = {"n_runs": 3, "metric_params": params | FORMS}
+        (expected,) = bias_silhouettes(metric, query, [whole], **options)
         assert each.to_json() == expected.to_json()
         assert label == metric.scale(query, **params).label
     assert not found

@@ -205,9 +205,10 @@ def plot_silhouettes(
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import bias_silhouette
-    >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model(), n_runs=5)
-    >>> [trace.name for trace in plot_silhouettes(silhouette).data]
+    >>> from wefe.silhouette import bias_silhouettes
+    >>> query, model = load_weat_queries()[5], load_test_model()
+    >>> silhouettes = bias_silhouettes("weat", query, [model], n_runs=5)
+    >>> [trace.name for trace in plot_silhouettes(silhouettes).data]
     ['5 runs', 'bounds', 'mean']
     """
     given: list[Silhouette] = check_several(

@@ -8,7 +8,6 @@ from ._reference import make_biased_embeddings as make_biased_embeddings
 from ._silhouette import Silhouette as Silhouette
 from ._silhouette import accuracy_by_size as accuracy_by_size
 from ._silhouette import accuracy_score as accuracy_score
-from ._silhouette import bias_silhouette as bias_silhouette
 from ._silhouette import bias_silhouettes as bias_silhouettes
 from ._study import SilhouetteStudy as SilhouetteStudy
 from ._study import silhouette_study as silhouette_study

@@ -91,7 +91,8 @@ class Silhouette(Facts):
 
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> silhouette = bias_silhouette("weat", load_weat_queries()[5], load_test_model(), n_runs=20)
+    >>> query, model = load_weat_queries()[5], load_test_model()
+    >>> (silhouette,) = bias_silhouettes("weat", query, [model], n_runs=20)
     >>> silhouette.to_frame().round(2).iloc[[1, 7]]
         k  lower  mean  upper
     1   4   0.15  1.17   1.91
@@ -333,42 +334,6 @@ def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silh
     return both[0], both[1]
 
 
-def bias_silhouette(
-    metric: MetricLike,
-    query: Query,
-    model: WordEmbeddingModel,
-    *args: Any,
-    **options: Any,
-) -> Silhouette:
-    """Measure a query with growing subsets of its words, in many random orders.
-
-    This is Bias Silhouette Analysis (Spliethöver and Wachsmuth, IJCAI 2021, section 3).
-
-    Parameters
-    ----------
-    metric, query : metric, Query
-        As for :func:`bias_silhouettes`.
-    model : WordEmbeddingModel
-        The model to measure.
-    *args, **options
-        'vary', 'n_runs', 'step' and the other options of :func:`bias_silhouettes`, in that order or
-        by name.
-
-    Returns
-    -------
-    Silhouette
-        All curves, their bounds, and the robustness score.
-
-    Examples
-    --------
-    >>> from wefe import WEAT, load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> bias_silhouette(WEAT, load_weat_queries()[5], load_test_model(), n_runs=20).robustness
-    0.720
-    """
-    return bias_silhouettes(metric, query, [model], *args, **options)[0]
-
-
 def bias_silhouettes(
     metric: MetricLike,
     query: Query,
@@ -386,7 +351,10 @@ def bias_silhouettes(
     metric_params: Mapping[str, Any] | None = None,
     progress: bool = True,
 ) -> list[Silhouette]:
-    """Measure several models with the same subsets of the words that all of them have.
+    """Measure a query with growing subsets of its words, in many random orders.
+
+    This is Bias Silhouette Analysis (Spliethöver and Wachsmuth, IJCAI 2021, section 3). All models
+    get the same subsets of the words that all of them have.
 
     Parameters
     ----------

@@ -278,7 +278,7 @@ def silhouette_study(
 ) -> SilhouetteStudy:
     """Measure how reliable metrics and word lists are: the study of the paper.
 
-    See Spliethöver and Wachsmuth, IJCAI 2021, section 4, and :func:`bias_silhouette`.
+    See Spliethöver and Wachsmuth, IJCAI 2021, section 4, and :func:`bias_silhouettes`.
 
     Parameters
     ----------

@@ -84,7 +84,7 @@ class Declaration(Part):
     mitigations : list of dict, optional
         'method' and 'criterion'; optionally 'name', 'models', 'params'.
     silhouettes : list of dict, optional
-        'metric', 'query_set' and options of :func:`wefe.silhouette.bias_silhouette`.
+        'metric', 'query_set' and options of :func:`wefe.silhouette.bias_silhouettes`.
     external : list of dict, optional
         Columns of external scores: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
     quality : dict, optional

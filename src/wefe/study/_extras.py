@@ -225,7 +225,7 @@ class SilhouetteEntry(MetricPart):
         return name
 
     def run_params(self, random_state: int = 0) -> dict[str, Any]:
-        """Return the parameters for `bias_silhouette(metric_params=...)`."""
+        """Return the parameters for `bias_silhouettes(metric_params=...)`."""
         metric = as_metric(self.metric)
         # Scores of subsets can be compared with these; they take precedence over [lookup].
         defaults = dict(metric.subset_params)

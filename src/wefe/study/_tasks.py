@@ -416,12 +416,12 @@ def _run_direction(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _run_silhouette(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
-    from wefe.silhouette import bias_silhouette
+    from wefe.silhouette import bias_silhouettes
 
     metric, query, model, params = place.asked(what)
     options = {**what["options"], "metric_params": params, "progress": False}
-    silhouette = partial(bias_silhouette, metric, query, model, **options)
-    return _or_reason("silhouette", silhouette, ValueError)
+    silhouettes = partial(bias_silhouettes, metric, query, [model], **options)
+    return _or_reason("silhouette", lambda: silhouettes()[0], ValueError)
 
 
 def _run_quality(place: Place, what: Mapping[str, Any]) -> dict[str, Any]:
