@@ -6,6 +6,8 @@ import sys
 import time
 from typing import Any
 
+from wefe._checks import check_bool
+
 # A bar appears, and tqdm is imported, once the work has taken this many seconds.
 _DELAY_S = 2.0
 # Seconds between two lines if standard error is not a terminal.
@@ -19,7 +21,8 @@ class progress_bar:  # noqa: N801 - used like a function
     """
 
     def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
-        self._total, self._what, self._unit, self._show = total, what, unit, show
+        self._total, self._what, self._unit = total, what, unit
+        self._show = check_bool("progress", show)
         self._of = "" if total is None else f" of {total:,}"
         self._done = 0
         self._bar: Any = None

@@ -144,7 +144,6 @@ def measure(
     if not instances or not sets:
         raise ValueError("measure needs at least one metric and one set of queries.")
     check_n_jobs(n_jobs)
-    check_bool("progress", progress)
     check_bool("audit", audit)
     compared = check_models(models)
     params = _check_params(metric_params)

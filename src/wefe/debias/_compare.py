@@ -14,7 +14,6 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
-    check_bool,
     check_known,
     check_positive_int,
     check_sequence,
@@ -226,7 +225,6 @@ def compare(
     n_words, k = check_positive_int("n_words", n_words), check_positive_int("k", k)
     n_sample = check_positive_int("n_sample", n_sample)
     seed = as_seed(random_state)
-    check_bool("progress", progress)
     check_known("compare", lookup, Lookup.__annotations__)
     options = {"lost_vocabulary_threshold": 0.2, "warn_not_found_words": False, **lookup}
 

@@ -156,7 +156,6 @@ def evaluate(
     check_model(model)
     asked = as_benchmark(benchmark)
     check_bool("lowercase", lowercase)
-    check_bool("progress", progress)
     size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
     if asked.kind == "similarity":

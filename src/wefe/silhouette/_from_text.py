@@ -168,7 +168,6 @@ def train_reference_models(
     """
     check_query(query)
     check_bool("resample", resample)
-    check_bool("progress", progress)
     sizes = {"dim": dim, "window": window, "epochs": epochs}
     for name, value in {**sizes, "min_count": min_count, "n_seeds": n_seeds}.items():
         check_positive_int(name, value)

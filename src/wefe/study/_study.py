@@ -198,7 +198,6 @@ class Study:
         """
         check_choice("engine", engine, ("local", "dask"))
         check_bool("reopen", reopen)
-        check_bool("progress", progress)
         if scheduler is not None and engine != "dask":
             raise ValueError("scheduler is for engine='dask'.")
         check_n_jobs(n_jobs)

@@ -267,7 +267,6 @@ class Reading:
     def __post_init__(self) -> None:
         check_choice("on_error", self.on_error, ("raise", "skip"))
         check_bool("trust_pickle", self.trust_pickle)
-        check_bool("progress", self.progress)
         numbers = {"limit": self.limit, "min_count": self.min_count, "n_jobs": self.n_jobs}
         check_given(check_positive_int, **numbers)
         check_given(partial(check_choice, choices=get_args(Subwords)), subwords=self.subwords)
