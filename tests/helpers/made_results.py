@@ -75,7 +75,7 @@ def results_of(
         elif isinstance(value, float):
             value = {"score": value}
         if not isinstance(value, Outcome):
-            value = Outcome("done", value, key=digest(identity), version="2.0")
+            value = Outcome("done", value, key=digest(identity), wefe_version="2.0")
         outcomes.append(value)
 
     for label in scored:

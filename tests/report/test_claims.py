@@ -13,7 +13,7 @@ from wefe.report._scores import scored
 from wefe.study import Outcome
 
 MODELS = ["modelone", "modeltwo", "modelthree", "modelone + hard"]
-FAILED = Outcome("failed", reason="no such file")
+FAILED = Outcome("failed", failure="no such file")
 #: Kinds that speak of what has no value, or of tasks.
 OF_GAPS = {"without_value", "unfinished", "left_out"}
 RANKED = {"leader", "no_leader", "lowest_sum", "tested", "differ", "same_order"}

@@ -48,7 +48,7 @@ def test_it_is_whole_loads_nothing_and_tables_and_figures_have_captions(which, r
     [
         ({"a": 0.1}, "so there is no ranking"),
         ({"a": Outcome(), "b": Outcome()}, "2 of 2 tasks are not computed yet"),
-        ({"a": Outcome("failed", reason="no <file>")}, "no &lt;file&gt;"),
+        ({"a": Outcome("failed", failure="no <file>")}, "no &lt;file&gt;"),
         ({"a": "lost", "b": "lost"}, "2 of 2 scores have no value"),
         ({f"m{i}": i / 10 for i in range(20)}, "m0</bdi> ranks first on"),
         ({"a": 0.0, "b": 0.0}, "models tie for first on 1 metric"),

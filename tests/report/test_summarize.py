@@ -149,7 +149,7 @@ def test_intervals_that_do_not_hold_their_score_are_named():
 
 
 def test_what_failed_or_has_no_value_is_counted_as_the_tidy_table_has_it():
-    failed = Outcome("failed", reason="no such file")
+    failed = Outcome("failed", failure="no such file")
     results = results_of({"WEAT": {"G": {"q": {"a": 0.1, "b": "lost", "c": failed},
                                          "r": {"a": Outcome(), "b": "lost", "c": failed},
                                          "s": {"a": "lost", "b": "lost", "c": 0.1}}}})  # fmt: skip

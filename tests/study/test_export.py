@@ -48,7 +48,9 @@ def odd():
                 "gender": {"art": art, "job": job},
                 "faith": {"mood": {"a": "too many words lost", "b": 0.1}},
             },
-            "ECT": {"gender": {"art": {"a": Outcome("failed", reason="broken, 'file'"), "b": 0.9}}},
+            "ECT": {
+                "gender": {"art": {"a": Outcome("failed", failure="broken, 'file'"), "b": 0.9}}
+            },
         },
         settings={"external": [{"name": "WEB", "best": "higher", "scores": {"a": 0.1, "b": 0.2}}]},
     )
@@ -139,7 +141,7 @@ def test_quality_is_exported_with_what_it_is_over_and_why_it_is_none(tmp_path):
         # A result may be that of another model with the same vectors.
         "a": {**value, "model_name": "other"},
         "b": {**value, "score": None, "n_used": 1, "nan_reason": "lost words"},
-        "c": Outcome("failed", reason="broken"),
+        "c": Outcome("failed", failure="broken"),
     }
     others = [("quality", model, {"benchmark": "pairs"}, cell) for model, cell in cells.items()]
     results = results_of({}, {"quality": {"name": "Quality"}}, others=others)

@@ -114,7 +114,7 @@ def test_limits_of_the_study_file_hold_where_nothing_is_given():
 
 # Nothing passes for want of a measurement
 
-FAILED = Outcome("failed", reason="OSError: broken file")
+FAILED = Outcome("failed", failure="OSError: broken file")
 
 
 @pytest.mark.parametrize(
@@ -238,7 +238,7 @@ def test_what_does_not_decide_is_noted():
         "scores with other words or parameters than before, so the question changed: 1 (first: m, "
         "s, q0, RND)",
     )
-    later = rnd(Outcome("done", {"score": 0.5}, version="2.1"))
+    later = rnd(Outcome("done", {"score": 0.5}, wefe_version="2.1"))
     assert check(later, max_increase="10%", baseline=rnd(0.5)).notes == (
         "the baseline was computed with wefe 2.0, these results with 2.1",
     )

@@ -112,7 +112,7 @@ def test_gaps_that_cancel_in_the_mean_are_found_query_by_query(results):
 
 @pytest.mark.parametrize(
     ("outcome", "says"),
-    [(Outcome("failed", reason="no memory"), "no memory"), (Outcome(), "not computed")],
+    [(Outcome("failed", failure="no memory"), "no memory"), (Outcome(), "not computed")],
 )
 def test_what_was_not_computed_does_not_pass(results, outcome, says):
     lost = replace(results, outcomes=(outcome,))

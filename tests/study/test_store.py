@@ -85,7 +85,7 @@ def test_a_result_that_was_edited_is_refused_by_name_and_computed_anew(folder):
     read = StudyResults.from_file(folder / "study.db")
     ((failed, outcome),) = read.failed
     assert failed == task
-    assert "was changed after it was written" in outcome.reason
+    assert "was changed after it was written" in outcome.failure
     assert np.isnan(read.to_frame()["score"][1])
     again = run(study)
     assert again.run["n_computed"] == 1

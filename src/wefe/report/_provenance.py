@@ -66,7 +66,7 @@ def _metric(
 
 def provenance(results: StudyResults) -> dict[str, Any]:
     rows = [
-        (task.kind, each.status, each.key, each.finished, each.version)
+        (task.kind, each.status, each.key, each.finished, each.wefe_version)
         for task, each in zip(results.plan.tasks, results.outcomes, strict=True)
     ]
     table = pd.DataFrame(rows, columns=["kind", "status", "key", "finished", "version"])

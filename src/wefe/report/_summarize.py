@@ -324,7 +324,7 @@ def _change(table: pd.DataFrame, base: str, model: str) -> list[dict[str, Any]]:
 def _quality(results: StudyResults) -> dict[str, Any] | None:
     cells: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for task, outcome in results.of_kind("quality"):
-        unknown = {"score": None, "n_items": None, "nan_reason": outcome.reason}
+        unknown = {"score": None, "n_items": None, "nan_reason": outcome.failure}
         cells[task.model].append({**task.place, **unknown, **(outcome.value or {})})
     if not cells:
         return None

@@ -15,7 +15,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_number, found
 from wefe._visible import html_table, one_line
-from wefe.study._plan import Outcome, Task, provenance
+from wefe.study._plan import Outcome, Task
 from wefe.study._results import StudyResults, silhouette_of
 
 if TYPE_CHECKING:
@@ -270,7 +270,7 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
 
     for task, outcome in results.of_kind("retrieval"):
         about: dict[Any, Any] = {"table": "audits", "query_set": task.place["audit"]}
-        about |= {"model_name": task.model, **provenance(outcome)}
+        about |= {"model_name": task.model, **outcome.provenance}
         about |= {"nan_reason": outcome.why, "identity": task.identity}
         attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
         for attribute in dict.fromkeys(attributes):
@@ -318,7 +318,7 @@ def _tidy(results: StudyResults, models: list[str]) -> pd.DataFrame:
     for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True):
         if task.kind in ("quality", "silhouette", "direction"):
             about: dict[Any, Any] = {"model_name": task.model, "identity": task.identity}
-            about |= provenance(outcome) | _described(task, outcome)
+            about |= outcome.provenance | _described(task, outcome)
             rows.append(about)
     tidy = pd.DataFrame(rows, columns=["table", *KEYS, *_NUMBERS, *_STATE], dtype=object)
     return tidy.astype(dict.fromkeys(_NUMBERS, float)).set_index(["table", *KEYS])

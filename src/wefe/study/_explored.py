@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from wefe.study._plan import Outcome, Task, provenance
+from wefe.study._plan import Outcome, Task
 
 
 class Explored(NamedTuple):
@@ -47,7 +47,7 @@ class Explored(NamedTuple):
     neighbors: pd.DataFrame
 
 
-_STATE = ("nan_reason", *provenance(Outcome()))
+_STATE = ("nan_reason", *Outcome().provenance)
 _OF_WORD = ("direct_bias", "percentile", "proximity_bias", "n_neighbors")
 _OF_SHARES = {"neighbors": "neighbor_share", "low": "chance_low", "high": "chance_high"}
 _QUANTILES = tuple(f"{share} %" for share in (1, 5, 25, 50, 75, 95, 99))
@@ -85,7 +85,7 @@ def _rows(task: Task, outcome: Outcome) -> Iterator[tuple[str, dict[str, Any]]]:
     page = value["page"] or {}
     place = {"model_name": task.model, **task.place}
     reason = value.get("nan_reason") or page.get("nan_reason")
-    state = {**place, "nan_reason": reason, **provenance(outcome)}
+    state = {**place, "nan_reason": reason, **outcome.provenance}
     if "word" in place:
         for row in _of_groups(page):
             yield "words", {**page, **row, **state}

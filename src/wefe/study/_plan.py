@@ -125,7 +125,7 @@ class Outcome:
         'missing' means not computed yet.
     value : dict or None
         The result as plain data (NaN is None), with keys that depend on the kind of the task.
-    reason : str or None
+    failure : str or None
         Why the task failed.
     key : str or None
         Hash of the task and its vectors, under which the result is stored.
@@ -133,7 +133,7 @@ class Outcome:
         Computing time; 0 unless done.
     finished : str or None
         Completion time, in UTC (ISO 8601).
-    version : str or None
+    wefe_version : str or None
         Version of wefe that computed the result.
 
     Examples
@@ -146,28 +146,21 @@ class Outcome:
 
     status: Status = "missing"
     value: Mapping[str, Any] | None = None
-    reason: str | None = None
+    failure: str | None = None
     key: str | None = None
     seconds: float = 0.0
     finished: str | None = None
-    version: str | None = None
+    wefe_version: str | None = None
 
     @property
     def why(self) -> str:
         """The reason why there is no value."""
-        return self.reason or "not computed yet"
+        return self.failure or "not computed yet"
 
-
-def provenance(outcome: Outcome) -> dict[str, Any]:
-    """Return the table columns that describe the outcome of a task."""
-    return {
-        "status": outcome.status,
-        "failure": outcome.reason,
-        "key": outcome.key,
-        "seconds": outcome.seconds,
-        "finished": outcome.finished,
-        "wefe_version": outcome.version,
-    }
+    @property
+    def provenance(self) -> dict[str, Any]:
+        """Everything except the value, as columns of tables."""
+        return {name: each for name, each in vars(self).items() if name != "value"}
 
 
 @dataclass(frozen=True)

@@ -42,7 +42,6 @@ from wefe.study._plan import (
     PlannedQuerySet,
     Status,
     Task,
-    provenance,
 )
 from wefe.study._store import Store, study_key
 
@@ -142,7 +141,7 @@ class StudyResults:
         stored = store.get(filter(None, keys))
         # Of a model that could not be opened, the tasks have no keys.
         unopened = {
-            label: Outcome("failed" if about["failure"] else "missing", reason=about["failure"])
+            label: Outcome("failed" if about["failure"] else "missing", failure=about["failure"])
             for label, about in abouts.items()
         }
         outcomes = tuple(
@@ -202,7 +201,7 @@ class StudyResults:
     def failures(self) -> pd.DataFrame:
         """Return a DataFrame of failures by model and reason: 'model_name', 'reason', 'n_tasks'."""
         columns = ["model_name", "reason"]
-        reasons = [(task.model, outcome.reason) for task, outcome in self.failed]
+        reasons = [(task.model, outcome.failure) for task, outcome in self.failed]
         grouped = pd.DataFrame(reasons, columns=columns).groupby(columns, sort=False)
         return grouped.size().rename("n_tasks").reset_index()
 
@@ -544,7 +543,7 @@ class StudyResults:
             value = outcome.value or {}
             row: dict[str, Any] = {"model_name": task.model, "benchmark": task.place["benchmark"]}
             row |= {name: value.get(name) for name in ("kind", "score", "n_used", "n_items")}
-            rows.append({**row, "nan_reason": value.get("nan_reason"), **provenance(outcome)})
+            rows.append({**row, "nan_reason": value.get("nan_reason"), **outcome.provenance})
         types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
         return pd.DataFrame(rows).astype(types)
 
@@ -621,7 +620,7 @@ class StudyResults:
             "no_bias_value": scale.no_bias_value,
             "scale_min": scale.value_range[0],
             "scale_max": scale.value_range[1],
-            **provenance(outcome),
+            **outcome.provenance,
             "identity": task.identity,
         }
 
@@ -702,7 +701,7 @@ class StudyResults:
 
 # Columns of the tidy table about the model and about the task.
 _OF_MODEL = ["base_model", "mitigation"]
-_OF_TASK = [*provenance(Outcome()), "identity", "distances"]
+_OF_TASK = [*Outcome().provenance, "identity", "distances"]
 # What the rows of a matrix are, if not models.
 _INDEX = {"correlations": "ranking"}
 # What is known of a model that was not opened yet.

@@ -220,7 +220,7 @@ class Run:
                 results, reason = _result(future)
                 if reason is not None:
                     # The call or its process died, so all tasks of the model fail.
-                    results = dict.fromkeys(left, Outcome("failed", reason=reason))
+                    results = dict.fromkeys(left, Outcome("failed", failure=reason))
                 self._enter(results)
                 bar.update(len(results))
                 if others := [at for at in left if at not in results]:
@@ -257,12 +257,12 @@ class Run:
         rows: list[Row] = []
         for at, outcome in results.items():
             task, key = self._planned.plan.tasks[at], self._keys[at]
-            if outcome.reason is None:
+            if outcome.failure is None:
                 self.n_computed += 1
                 rows.append((key, task.kind, outcome.value, outcome.seconds))
             else:
-                self._tell(task.model, outcome.reason)
-                rows.append((key, "failure", outcome.reason, 0.0))
+                self._tell(task.model, outcome.failure)
+                rows.append((key, "failure", outcome.failure, 0.0))
         self._store.put(rows)
 
     def _tell(self, model: str, reason: str) -> None:

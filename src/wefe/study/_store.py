@@ -147,9 +147,9 @@ class Store:
             key, kind, text, *when = values
             # A row is sound if it is as `put` wrote it.
             if not isinstance(text, str) or digest(*values) != proof:
-                outcomes[key] = Outcome("failed", reason=changed)
+                outcomes[key] = Outcome("failed", failure=changed)
             elif kind == "failure":
-                outcomes[key] = Outcome("failed", reason=json.loads(text))
+                outcomes[key] = Outcome("failed", failure=json.loads(text))
             else:
                 outcomes[key] = Outcome("done", json.loads(text), None, key, *when)
         return outcomes

@@ -362,7 +362,7 @@ def verify(
 def _why(before: Outcome, after: Outcome) -> str:
     if after.status == "done" and before.key != after.key:
         return "the vectors of the model or the version of wefe have changed"
-    return after.reason or "the numbers, texts or words differ"
+    return after.failure or "the numbers, texts or words differ"
 
 
 def _shown(value: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -242,7 +242,7 @@ class OpenedUnit:
             json.dumps(value)
             self._check_files()
         except Exception as error:
-            return Outcome("failed", reason=describe(error))
+            return Outcome("failed", failure=describe(error))
         return Outcome("done", value, seconds=time.perf_counter() - start)
 
 
