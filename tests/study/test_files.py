@@ -66,7 +66,7 @@ def test_the_case_study_is_that_of_the_paper():
     assert len(str(caught.value).splitlines()) == 7
     text = re.sub(r'"FILL IN[^"]*"', '"demo"', study_file("wefe"))
     study = check_declaration(tomllib.loads(text))
-    assert set(study.model_labels) <= set(list_replications().loc["wefe", "models"])
+    assert set(study.labels()) <= set(list_replications().loc["wefe", "models"])
     weights = {"gender": 7, "ethnicity": 9, "religion": 9}
     assert {entry.set: entry.weight for entry in study.queries} == weights
     for name, weight in weights.items():

@@ -142,20 +142,20 @@ class Declaration(Part):
         refuse(problem for check in checks for problem in check(self))
         return self
 
-    @property
-    def model_labels(self) -> list[str]:
-        """Names of the original models, without the mitigated ones."""
-        return [model.label for model in self.models]
+    def labels(self, *, encoders: bool | None = None) -> list[str]:
+        """Return the names of the original models, without the mitigated ones.
 
-    @property
-    def encoder_labels(self) -> list[str]:
-        """Names of the models that are encoders."""
-        return [model.label for model in self.models if model.is_encoder]
+        Parameters
+        ----------
+        encoders : bool, optional
+            True for encoders only, False for tables of vectors only. Default: all.
 
-    @property
-    def table_labels(self) -> list[str]:
-        """Names of the models that are tables of vectors."""
-        return [model.label for model in self.models if not model.is_encoder]
+        Returns
+        -------
+        list of str
+            In the order of `models`.
+        """
+        return [model.label for model in self.models if encoders in (None, model.is_encoder)]
 
     def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
         """Return the models to mitigate, each with its mitigation.
@@ -172,8 +172,8 @@ class Declaration(Part):
         ]
 
     def all_labels(self) -> list[str]:
-        """Return the names of all models: `model_labels`, then the mitigated ones."""
-        return self.model_labels + [how.label_of(model.label) for model, how in self.mitigated()]
+        """Return the names of all models: `labels`, then those of the mitigated ones."""
+        return self.labels() + [how.label_of(model.label) for model, how in self.mitigated()]
 
     def canonical(self) -> dict[str, Any]:
         """Return everything that determines the results, with defaults filled in.
@@ -335,7 +335,7 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
 
 def _taken(study: Declaration) -> Iterator[Problem]:
     """Find names that are taken by something else."""
-    models, metrics = study.model_labels, [metric.label for metric in study.metrics]
+    models, metrics = study.labels(), [metric.label for metric in study.metrics]
     columns = [*metrics, *(column.label for column in study.external)]
     sets, ways = enumerate(study.queries), enumerate(study.mitigations)
     named: list[tuple[Location, str, list[str]]] = [
@@ -357,10 +357,10 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
     metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]
     for table, key, known, what in (
         ("metrics", "queries", sets, "no query set"),
-        ("mitigations", "models", study.table_labels, "no model with a source"),
+        ("mitigations", "models", study.labels(encoders=False), "no model with a source"),
         ("silhouettes", "models", every, "no model"),
         ("silhouettes", "query_set", sets, "no query set"),
-        ("retrieval", "models", study.encoder_labels, "no encoder"),
+        ("retrieval", "models", study.labels(encoders=True), "no encoder"),
         ("external", "scores", every, "no model"),
     ):
         for position, entry in enumerate(getattr(study, table)):
@@ -374,7 +374,7 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:
     """Find options that encoders need or do not support."""
-    encoders, tables = study.encoder_labels, study.table_labels
+    encoders, tables = study.labels(encoders=True), study.labels(encoders=False)
     if study.retrieval and not encoders:
         yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
     of_tables: tuple[tuple[object, Location, str], ...] = (

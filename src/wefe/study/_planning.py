@@ -132,7 +132,7 @@ class Planner:
     def _tasks(self) -> Iterator[_Asked]:
         """Yield all tasks, with the models that they apply to."""
         declared = self._declaration
-        every, encoders = declared.all_labels(), declared.encoder_labels
+        every, encoders = declared.all_labels(), declared.labels(encoders=True)
         for metric in declared.metrics:
             yield from self._scores(metric, every)
         for part in self._query_sets:
@@ -234,7 +234,7 @@ class Planner:
                 "preprocessors": [{}, {"lowercase": True}],
             }
             is_for_all = declared.quality is None or declared.quality.mitigated
-            labels = declared.all_labels() if is_for_all else declared.model_labels
+            labels = declared.all_labels() if is_for_all else declared.labels()
             yield "quality", labels, {"benchmark": name}, identity
 
 
