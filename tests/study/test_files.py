@@ -60,13 +60,22 @@ def test_the_demo_teaches_every_section():
     assert set(every) == set(type(study).model_fields) - {"results"}
 
 
-def test_the_case_study_is_that_of_the_paper():
+@pytest.mark.parametrize("name", list_replications().index)
+def test_the_file_of_a_paper_has_an_entry_to_fill_in_for_each_of_its_models(name):
+    text = study_file(name)
+    models = list_replications().loc[name, "models"]
     with pytest.raises(ValueError, match="still to be filled in") as caught:
-        check_declaration(tomllib.loads(study_file("wefe")))
-    assert len(str(caught.value).splitlines()) == 7
+        check_declaration(tomllib.loads(text))
+    for line, where in zip(str(caught.value).splitlines(), models.values(), strict=True):
+        assert f"({where})" in line
+    study = check_declaration(tomllib.loads(re.sub(r'"FILL IN[^"]*"', '"org/name"', text)))
+    assert study.labels() == list(models)
+    assert study.labels(encoders=True) == (list(models) if name == "cosine" else [])
+
+
+def test_the_case_study_is_that_of_the_paper():
     text = re.sub(r'"FILL IN[^"]*"', '"demo"', study_file("wefe"))
     study = check_declaration(tomllib.loads(text))
-    assert set(study.labels()) <= set(list_replications().loc["wefe", "models"])
     weights = {"gender": 7, "ethnicity": 9, "religion": 9}
     assert {entry.set: entry.weight for entry in study.queries} == weights
     for name, weight in weights.items():

@@ -23,6 +23,7 @@ from wefe.datasets import load_query_set
 from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.quality import load_benchmark
 from wefe.study import Study, StudyResults, study_file
+from wefe.study._declaration import papers
 from wefe.study._schema import plain_name
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ def list_replications() -> pd.DataFrame:
     >>> list_replications().loc["weat", "title"]
     'The ten association tests'
     """
-    return pd.DataFrame.from_dict(_papers(), orient="index").rename_axis("name")
+    return pd.DataFrame.from_dict(papers(), orient="index").rename_axis("name")
 
 
 def replicate(
@@ -230,7 +231,7 @@ def replicate(
     >>> round(float(table.loc["test 6", "d, mine"]), 2)
     1.01
     """
-    paper = _papers()[check_choice("name", name, list(_papers()))]
+    paper = papers()[check_choice("name", name, list(papers()))]
     module = import_module(f"wefe.replication._{name}")
     with tempfile.TemporaryDirectory() if folder is None else nullcontext(folder) as where:
         place = Path(where)
@@ -351,10 +352,6 @@ def aggregates(results: StudyResults, query_sets: Iterable[str]) -> Values:
 def why(error: Exception) -> str:
     """Return the short reason why a download or an import failed."""
     return str(getattr(error, "short", error)).rstrip(".")
-
-
-def _papers() -> dict[str, dict[str, Any]]:
-    return tomllib.loads(_FILES.joinpath("papers.toml").read_text("utf-8"))
 
 
 def _printed(name: str) -> pd.DataFrame:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -299,7 +301,20 @@ def study_file(name: str = "demo") -> str:
     '# The case study of the WEFE paper (Badilla, Bravo-Marquez and Perez, IJCAI 2020, section 4).'
     """
     check_choice("name", name, list_study_files())
-    return (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    text = (_FOLDER / f"{name}.toml").read_text(encoding="utf-8")
+    if name not in papers():
+        return text
+    # The only entry stands for all models of the paper.
+    before, entry, after = re.split(r'(\[\[models\]\]\n\w+ = "FILL IN)"\n', text)
+    models = papers()[name]["models"].items()
+    entries = [f'{entry}: {where}"\nname = "{model}"\n' for model, where in models]
+    return "\n".join(entries).join([before, after])
+
+
+@cache
+def papers() -> dict[str, dict[str, Any]]:
+    """Return the published studies: 'title', 'reference', 'shows' and 'models' by name."""
+    return tomllib.loads(_FOLDER.with_name("papers.toml").read_text(encoding="utf-8"))
 
 
 def _nothing_asked(study: Declaration) -> Iterator[Problem]:
