@@ -64,7 +64,7 @@ def score_warnings(
     try:
         return tuple(dict.fromkeys(_found(instance, query, model, params)))
     except UnanswerableError as error:
-        return (AuditWarning("not-audited", str(error)),)
+        return (AuditWarning._of("not-audited", why=error),)
 
 
 def _found(

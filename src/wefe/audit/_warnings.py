@@ -29,7 +29,7 @@ class AuditWarning:
 
     @classmethod
     def _of(cls, kind: str, **facts: Any) -> AuditWarning:
-        return cls(kind, read_texts("warnings.toml")[kind].format(**facts))
+        return cls(kind, read_texts("warnings.toml")[kind][1].format(**facts))
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.message}"

@@ -17,7 +17,7 @@ from wefe.report._text import TEMPLATES
 from wefe.study._plan import PlannedMetric, digest
 from wefe.study._results import StudyResults
 
-#: 'aggregations', 'ties', 'warnings' and 'mitigations' (meaning and publication) by name.
+#: 'aggregations', 'ties' and 'mitigations' (meaning and publication) by name.
 METHODS: dict[str, dict[str, Any]] = tomllib.loads(
     (TEMPLATES / "methods.toml").read_text(encoding="utf-8")
 )

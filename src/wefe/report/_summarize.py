@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from wefe._visible import plain, records, visible, visible_data
+from wefe.audit._warnings import read_texts
 from wefe.ranking import calculate_ranking_correlations
 from wefe.report._claims import claims, said
 from wefe.report._provenance import METHODS, methods_of, provenance
@@ -407,11 +408,12 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
     keys = pd.MultiIndex.from_frame(table[["kind", "model", "query"]])
     table = table[of_score | ~keys.isin(keys[of_score])]
     shown = ["model", "metric", "query_set", "query", "message"]
+    meanings = read_texts("warnings.toml")
     return [
         {
             "kind": kind,
             "n": len(own),
-            "meaning": METHODS["warnings"].get(str(kind)) or cut(own["message"].iloc[0], 240),
+            "meaning": meanings[kind][0] if kind in meanings else cut(own["message"].iloc[0], 240),
             "items": own[shown].iloc[:_MOST_WARNINGS].to_dict("records"),
             "models": own["model"].unique().tolist(),
         }
