@@ -413,7 +413,7 @@ def _warnings(results: StudyResults) -> list[dict[str, Any]]:
         {
             "kind": kind,
             "n": len(own),
-            "meaning": meanings[kind][0] if kind in meanings else cut(own["message"].iloc[0], 240),
+            "meaning": meanings.get(str(kind), [cut(own["message"].iloc[0], 240)])[0],
             "items": own[shown].iloc[:_MOST_WARNINGS].to_dict("records"),
             "models": own["model"].unique().tolist(),
         }
