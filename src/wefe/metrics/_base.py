@@ -90,8 +90,7 @@ class Scale:
         Returns
         -------
         float, or as `scores`
-            ``abs(scores - no_bias_value)``, the order of section 3.1 of the WEFE paper (for WEAT
-            and RND ``|x| <= |y|``, for RNSB ``x <= y``). NaN where a score is NaN.
+            ``abs(scores - no_bias_value)``, the order of the WEFE paper (section 3.1); NaN for NaN.
         """
         return abs(scores - self.no_bias_value)
 
@@ -106,14 +105,11 @@ class Measurement:
         The entries of the result after 'query_name', in this order; 'result' comes first.
     nan_reason : str or None
         Why 'result' is NaN; None if it is a number, or to give a general reason.
-    details : dict
-        The `details` of the result.
-    warnings : tuple of str
-        The `warnings` of the result.
+    details, warnings : dict, tuple of str
+        Those of the result.
 
     Examples
     --------
-    >>> from wefe.metrics import Measurement
     >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
     {'result': 0.2, 'lean': 0.2}
     """
@@ -172,10 +168,8 @@ class BaseMetric:
         over words has too many splits, it returns the upper of two guaranteed bounds. For other
         scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
         'approximate', the default of WEAT, always does. See also :func:`permutation_test`.
-    p_value_iterations : int, default=10000
-        Number of random splits.
-    random_state : int, Generator or None, default=None
-        Seed of the random splits.
+    p_value_iterations, random_state : int, default=10000, and int, Generator or None, default=None
+        Number of random splits, and their seed.
     p_value_verbose : bool, default=False
         Log the result of the test at level INFO.
 
@@ -186,10 +180,8 @@ class BaseMetric:
         the smallest numbers that 'n' stands for, (1, 1) by default.
     metric_name, metric_short_name : str
         Full name, and the acronym used as a column heading.
-    value_range : tuple of float
-        Smallest and largest score; unbounded by default.
-    no_bias_value : float
-        The score that means that no bias was measured; 0 by default.
+    value_range, no_bias_value : (float, float), float
+        See :class:`Scale`. By default scores are unbounded, and 0 means no bias.
     pairs_targets, encodes_texts : bool
         Whether words at the same position of the target sets form pairs, such as she and he; and
         whether the metric encodes texts of its own, so that it must run where the encoder is.
@@ -289,10 +281,8 @@ class BaseMetric:
 
         Parameters
         ----------
-        query : Query
-            Target and attribute sets; their numbers must fit the template of the metric.
-        model : WordEmbeddingModel
-            The model to measure.
+        query, model : Query, WordEmbeddingModel
+            The query, whose numbers of sets must fit the template of the metric, and the model.
         *args, **params
             Parameters of the metric, which override those of the instance, and options of the
             look-up; see :class:`wefe.embeddings.Lookup`.
@@ -495,10 +485,7 @@ class BaseMetric:
     def _params_for_unpaired(
         self, own: Mapping[str, Any], queries: str, paired: bool | None
     ) -> dict[str, Any]:
-        """Return, and log, the parameters that a metric of pairs needs for unpaired target words.
-
-        `own` are the user's parameters. `paired` is None if it is unknown whether words form pairs.
-        """
+        """Return and log parameters for unpaired target words; `paired` is None if unknown."""
         if self.if_unpaired is None or paired is not False:
             return {}
         helps = {name: value for name, value in self.if_unpaired.items() if name not in own}
@@ -671,10 +658,7 @@ def has_own_run_query(metric: BaseMetric) -> bool:
 
 
 def distinct_sizes(query: Query | None, lookup: Lookup, side: str) -> list[int]:
-    """Number of vectors of each set of a side ('target_sets' or 'attribute_sets') of a query.
-
-    That is, if all words are found; empty if it is unknown, as with 'all'.
-    """
+    """Size of each set of a side if all words are found; empty if it is unknown, as with 'all'."""
     if query is None or lookup.get("strategy") == "all":
         return []
     return [len(set(words)) for words in getattr(query, side)]

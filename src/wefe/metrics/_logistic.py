@@ -50,8 +50,7 @@ def fit_cases(
     """Fit a logistic regression in each case; return the coefficients, or `output` of them.
 
     As in liblinear, with C=1 and a penalised intercept, they minimise |w|^2 / 2 + sum_i weight_i
-    log(1 + exp(-sign_i x_i w)). Newton's method with preconditioned conjugate gradients fits all at
-    once, first in single, then in double precision.
+    log(1 + exp(-sign_i x_i w)), by Newton's method with preconditioned conjugate gradients.
 
     `x` has shape (n_words, dim); `signs` are 1 or -1; `weights_of` maps a slice of cases to weights
     (n_cases, n_words). Coefficients have shape (n_cases, dim + 1), the intercept last, and lie

@@ -57,8 +57,8 @@ class RIPA(BaseMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "queen"], ["he", "king"]], [["family", "home"]])
-    >>> list(RIPA().run_query(query, load_test_model())["word_values"]["home"])
-    ['mean', 'std']
+    >>> RIPA().run_query(query, load_test_model())["word_values"]["home"]
+    {'mean': 0.0012, 'std': 0.0197}
     """
 
     metric_template = (2, 1)
@@ -139,8 +139,7 @@ def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vect
     Returns
     -------
     ndarray of shape (n_words,)
-        In [0, 1]: ``|cos(w, g)|``; for several directions, the length of the projection of the unit
-        vector.
+        ``|cos(w, g)|`` in [0, 1]; for several directions, how long the unit vector's projection is.
 
     Examples
     --------
@@ -253,10 +252,8 @@ class DirectBias(SubspaceMetric):
 
     Parameters
     ----------
-    c : float, default=1.0
-        Strictness; see :func:`direct_bias`.
-    n_components : int, default=1
-        Dimensions of the bias subspace; at most as many as the pairs span.
+    c, n_components : float, default=1.0, and int, default=1
+        Strictness, as in :func:`direct_bias`, and dimensions, as in :func:`bias_subspace`.
     direction : {'pca', 'means'}, default='pca'
         'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
         word. 'means': the difference of the means of two target sets, which need not be paired.
@@ -265,9 +262,8 @@ class DirectBias(SubspaceMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> values = DirectBias().run_query(query, load_test_model())["word_values"]
-    >>> values["nurse"] > values["engineer"]
-    True
+    >>> DirectBias().run_query(query, load_test_model())["word_values"]
+    {'nurse': 0.302, 'engineer': 0.060}
     """
 
     metric_name = "Direct Bias"

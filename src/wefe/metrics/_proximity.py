@@ -64,10 +64,8 @@ class Neighborhoods:
 
     Attributes
     ----------
-    words : tuple of str
-        The words, as in the vocabulary.
-    word_rows : ndarray of shape (n_words,)
-        Their rows in the evaluated model; -1 for a word built from subwords.
+    words, word_rows : tuple of str, ndarray of shape (n_words,)
+        Words of the vocabulary, and their rows in the evaluated model; -1 if built from subwords.
     rows, names, cosines : ndarray of shape (n_words, k)
         The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
         [-1, 1], in the evaluated model.
@@ -147,10 +145,8 @@ def neighborhoods(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        The evaluated model with its whole vocabulary, which provides the neighbours.
-    words : sequence of str
-        Words of the model, as in its vocabulary.
+    model, words : WordEmbeddingModel, sequence of str
+        The evaluated model, whose whole vocabulary provides the neighbours, and words of it.
     directions : array-like of shape (n_directions, dim)
         Orthonormal directions of the bias subspace; a single one may have any length.
     towards : array-like of shape (n_groups, dim)
@@ -390,14 +386,12 @@ class ProximityBias(_NeighborMetric):
 
     Parameters
     ----------
-    k, theta, n_components, direction : optional
-        As in :func:`neighborhoods`, :func:`proximity_bias` and :class:`DirectBias`.
+    k, exclude, theta, n_components, direction : optional
+        As in :func:`neighborhoods`, :func:`proximity_bias` and :class:`DirectBias`. By default
+        `exclude` is empty, so that target words count.
     original : WordEmbeddingModel, optional
-        The model before mitigation. As in the paper, bias direction and indirect bias are computed
-        in it, and only the neighbours come from the measured model, where the direction may have
-        been removed. By default the measured model.
-    exclude : sequence of str, optional
-        Words that never count as neighbours; none by default, so that target words count.
+        The model before mitigation, for everything but the neighbours, as in the paper: a
+        mitigation may have removed the direction. By default the measured model.
     p_value_iterations : int, default=999
         Number of random splits; each needs its own bias direction.
 
@@ -405,9 +399,8 @@ class ProximityBias(_NeighborMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> values = ProximityBias().run_query(query, load_test_model(), k=50)["word_values"]
-    >>> values["nurse"] > values["engineer"]
-    True
+    >>> ProximityBias().run_query(query, load_test_model(), k=50)["word_values"]
+    {'nurse': 0.54, 'engineer': 0.0}
     """
 
     metric_name = "Proximity Bias"
@@ -432,19 +425,18 @@ class GIPE(ProximityBias):
     bias of the words, in [0, 1]. The weight of a word is 1 plus the share of the edges that lead to
     it whose indirect bias is above `theta`. Edges with an unknown indirect bias are left out; words
     without such edges have weight 1 (in the released code 0). Despite its name the metric works for
-    any criterion. Source: Kumar, Bhotia and Chakraborty, "Nurse is Closer
-    to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word Embeddings", TACL 8, 2020.
+    any criterion. Source: Kumar, Bhotia and Chakraborty, "Nurse is Closer to Woman than Surgeon?
+    Mitigating Gender-Biased Proximities in Word Embeddings", TACL 8, 2020.
 
-    The result has 'gipe' (the score, in [0, 1]; 0 means that no bias was measured), 'word_values'
-    (word -> proximity bias) and 'weights' (word -> weight). Parameters, `details` and the reasons
-    for NaN are those of :class:`ProximityBias`.
+    The result has 'gipe' (the score; 0 means that no bias was measured), 'word_values' and
+    'weights' (word -> weight). Everything else is as in :class:`ProximityBias`.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "midwife", "engineer"]])
-    >>> GIPE().run_query(query, load_test_model(), k=50)["weights"]["engineer"]
-    1.0
+    >>> GIPE().run_query(query, load_test_model(), k=50)["weights"]
+    {'nurse': 2.0, 'midwife': 2.0, 'engineer': 1.0}
     """
 
     metric_name = "Gender-based Illicit Proximity Estimate"
@@ -488,9 +480,8 @@ class NeighborPercentage(_NeighborMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["he", "man"], ["she", "woman"]], [["nurse", "engineer"]])
-    >>> values = NeighborPercentage().run_query(query, load_test_model(), k=50)["word_values"]
-    >>> values["nurse"] < values["engineer"]
-    True
+    >>> NeighborPercentage().run_query(query, load_test_model(), k=50)["word_values"]
+    {'nurse': 0.0, 'engineer': 6.0}
     """
 
     metric_template = (2, 1)

@@ -91,17 +91,14 @@ class RecoveryTest:
         correlation, in [-1, 1]; NaN if undefined.
     chance : float
         Expected value if the vectors contain no information about the groups.
-    interval : tuple of float
-        Lower and upper bound; NaN if there are none. It covers the choice of words: how far the
-        value would move with other words of the same kind.
-    interval_method, confidence_level : {'Wilson', 'jackknife', 'none'} and float
-        Wilson's score interval for a share, a jackknife of Fisher's z over the words for a
-        correlation; and the confidence level of the interval.
-    p_value : float
-        Share of random groups of the same sizes that are recovered at least as well; NaN if there
-        is none. For 'classification' it is conservative, see :func:`classification_test`.
-    p_method : {'exact', 'permutation', 'none'}
-        Whether all random groups were counted, or some were drawn; then p = (r + 1) / (n + 1).
+    interval, interval_method, confidence_level : tuple, {'Wilson', 'jackknife', 'none'}, float
+        Bounds that cover the choice of words: how far the value would move with other words of the
+        same kind; NaN if there are none. Wilson's score interval for a share, a jackknife of
+        Fisher's z over the words for a correlation.
+    p_value, p_method : float, {'exact', 'permutation', 'none'}
+        Share of random groups of the same sizes that are recovered at least as well. 'exact': of
+        all; 'permutation': (r + 1) / (n + 1), for r of n drawn groups. NaN if there is none. It is
+        conservative for :func:`classification_test`.
     n_words, n_groups, random_state : int
         Number of words and of groups, and the seed.
     nan_reason : str or None
@@ -217,10 +214,10 @@ def classification_test(
     train_share : float, default=0.2
         Without `test`: share of each group to learn from, between 0 and 1; the rest is for testing.
     kernel : {'rbf', 'linear'}, default='rbf'
-        'rbf' as published; 'linear' to see what a linear model can learn.
+        Of scikit-learn's ``SVC(C=1)``, which compares each pair of groups: 'rbf' as published, or
+        'linear' to see what a linear model can learn.
     gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel of scikit-learn's ``SVC(C=1)``, which compares each pair of
-        groups.
+        Width of the radial kernel.
     n_repeats : int, default=20
         Without `test`: number of random divisions into training and test words, as in DEBIE.
     n_permutations, confidence_level, random_state : optional
@@ -232,14 +229,13 @@ def classification_test(
     Returns
     -------
     RecoveryTest
-        `value` is the mean accuracy over the divisions, in [0, 1]: the share of the test words that
-        are classified correctly. `chance` the share of the largest group
-        among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's, for the words
-        of one division. `p_value` compares predictions with random groups of the test words; with
-        several divisions it is twice the median (Meinshausen, Meier and Bühlmann, Journal of the
-        American Statistical Association 104, 2009, section 3). This is very conservative: mostly 1
-        for meaningless groups, so 1 is no evidence that there is nothing to learn. ``n_repeats=1``
-        tests one division exactly, which finds weaker traces but depends on the seed.
+        `value` is the mean accuracy over the divisions, in [0, 1]. `chance` is the share of the
+        largest group among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's,
+        for the words of one division. `p_value` compares predictions with random groups of the test
+        words; with several divisions it is twice the median (Meinshausen, Meier and Bühlmann,
+        Journal of the American Statistical Association 104, 2009, section 3). This is very
+        conservative: mostly 1 for meaningless groups, so 1 is no evidence that there is nothing to
+        learn. ``n_repeats=1`` tests one division exactly: more sensitive, but the seed matters.
 
     Examples
     --------

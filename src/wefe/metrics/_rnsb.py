@@ -122,11 +122,9 @@ class RNSB(BaseMetric):
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
-    >>> query = Query([["swedish"], ["mexican"], ["german"]], feelings)
-    >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
-    >>> sum(result["negative_sentiment_distribution"].values())
-    1.0
+    >>> query = Query([["irish"], ["german"]], [["love", "peace"], ["hatred", "war"]])
+    >>> RNSB().run_query(query, load_test_model(), holdout=False)["negative_sentiment_distribution"]
+    {'irish': 0.4961, 'german': 0.5039}
     """
 
     metric_template = ("n", 2)
@@ -243,14 +241,12 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Rows and columns are target words, as in section 4.2 of the paper. In [-1, 1]; NaN for a
-        word with a constant probability.
+        As in section 4.2 of the paper, in [-1, 1]; NaN for a word with a constant probability.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
-    >>> query = Query([["irish"], ["german"]], feelings)
+    >>> query = Query([["irish"], ["german"]], [["love", "peace", "joy"], ["hate", "war", "fear"]])
     >>> result = RNSB().run_query(query, load_test_model(), n_iterations=10, random_state=0)
     >>> negative_sentiment_correlation(result).columns.tolist()
     ['irish', 'german']
@@ -278,14 +274,13 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     Returns
     -------
     DataFrame of shape (n_words, n_words)
-        Outer product of the distribution with itself, as in figure 4 of the authors' notebook:
-        large if both words are negative, and no correlation. Non-negative with a sum of 1.
+        As in figure 4 of the authors' notebook: at least 0, with a sum of 1; large if both words
+        are negative. It is no correlation.
 
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> feelings = [["love", "peace", "happy"], ["hatred", "war", "awful"]]
-    >>> query = Query([["irish"], ["german"]], feelings)
+    >>> query = Query([["irish"], ["german"]], [["love", "peace"], ["hatred", "war"]])
     >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
     >>> float(joint_negative_sentiment(result).to_numpy().sum())
     1.0

@@ -76,9 +76,8 @@ class SAME(BaseMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "her"], ["he", "him"]], [["nurse", "engineer"]], ["F", "M"])
-    >>> result = SAME().run_query(query, load_test_model())
-    >>> list(result), list(result["pairwise"])
-    (['query_name', 'result', 'same', 'pairwise', 'word_values'], ['F - M'])
+    >>> SAME().run_query(query, load_test_model())["pairwise"]
+    {'F - M': {'skew': 0.142, 'stereotype': 0.120}}
     """
 
     metric_template = ("n", 1)

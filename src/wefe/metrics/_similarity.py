@@ -59,8 +59,8 @@ class MAC(BaseMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she"], ["he"]], [["family", "home"]], ["F", "M"], ["Family"])
-    >>> list(MAC().run_query(query, load_test_model())["targets_eval"]["F"])
-    ['she']
+    >>> MAC().run_query(query, load_test_model())["targets_eval"]["F"]
+    {'she': {'Family': 1.026}}
     """
 
     metric_template = ("n", "n")
@@ -126,8 +126,8 @@ class RND(BaseMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "her"], ["he", "him"]], [["family", "home"]])
-    >>> list(RND().run_query(query, load_test_model()))
-    ['query_name', 'result', 'rnd', 'distance_by_word']
+    >>> RND().run_query(query, load_test_model())["distance_by_word"]
+    {'family': -0.049, 'home': -0.020}
     """
 
     metric_template = (2, 1)

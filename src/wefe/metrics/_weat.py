@@ -132,8 +132,7 @@ class WEAT(BaseMetric):
     --------
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
-    >>> flowers_insects = load_weat_queries()[0]
-    >>> result = WEAT().run_query(flowers_insects, load_test_model(), calculate_p_value=True)
+    >>> result = WEAT().run_query(load_weat_queries()[0], load_test_model(), calculate_p_value=True)
     >>> round(result["effect_size"], 2), result["p_value"] < 0.001
     (1.2, True)
     """
@@ -245,11 +244,9 @@ class SCWEAT(BaseMetric):
     Examples
     --------
     >>> from wefe import Query, load_test_model
-    >>> groups = [["she", "her", "woman"], ["he", "him", "man"]]
-    >>> query = Query([["nurse", "teacher", "pilot"]], groups)
-    >>> result = SCWEAT().run_query(query, load_test_model())
-    >>> {word: round(value, 2) for word, value in result["effect_sizes"].items()}
-    {'nurse': 1.9, 'teacher': 1.6, 'pilot': 1.46}
+    >>> query = Query([["nurse", "pilot"]], [["she", "woman"], ["he", "man"]])
+    >>> SCWEAT().run_query(query, load_test_model())["effect_sizes"]
+    {'nurse': 1.91, 'pilot': 1.66}
     """
 
     metric_template = (1, 2)
