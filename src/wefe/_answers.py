@@ -263,10 +263,7 @@ def _prepared(
 def _blocks(
     n_models: int, queries: Sequence[Query], n_workers: int
 ) -> Iterator[tuple[range, Sequence[Query]]]:
-    """Split models and queries into calls.
-
-    In this process calls are short, so that the progress bar moves; workers get large ones.
-    """
+    """Split models and queries into calls: large ones for workers, else short, to show progress."""
     of_models = min(_MODELS_AT_ONCE, -(-n_models // n_workers))
     of_queries = 1 if n_workers == 1 else -(-len(queries) // -(-n_workers // n_models))
     for i in range(0, n_models, of_models):
@@ -295,10 +292,7 @@ def for_worker(
 def _options_of_calls(
     options: Mapping[str, Any], n_queries: int, n_models: int
 ) -> list[list[Mapping[str, Any]]]:
-    """Return the options of each call; a random generator is replaced by one seed per call.
-
-    Otherwise the order of the calls, and so `n_jobs`, would change the results.
-    """
+    """Return the options of each call; seeds replace a generator, so `n_jobs` has no effect."""
     generator = options.get("random_state")
     if not isinstance(generator, np.random.Generator):
         return [[options] * n_queries] * n_models

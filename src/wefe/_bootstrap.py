@@ -33,18 +33,14 @@ class BootstrapInterval:
 
     Attributes
     ----------
-    label : str
-        Label of the score, for example 'WEAT-ES'.
-    score : float
-        The score of all words.
+    label, score : str, float
+        The score of all words and its label, for example 'WEAT-ES'.
     lower, upper : float
         Bounds of the interval; NaN if there is none. The interval need not contain the score: RNSB,
         for example, cannot fall below 0 and rises when words repeat.
-    standard_error : float
-        Standard deviation of the scores of the resamples.
-    confidence : float
-        Nominal coverage: the share of such intervals that should contain the score of the
-        population from which the words were chosen.
+    standard_error, confidence : float
+        Standard deviation of the scores of the resamples; and nominal coverage: the share of such
+        intervals that should contain the score of the population that the words were chosen from.
     n_bootstrap, n_undefined : int
         Number of resamples, and of those without a score. Up to 5 % undefined resamples are
         ignored; with more, there is no interval.
@@ -224,10 +220,7 @@ def _drawn_strata(evaluation: Evaluation, sets: WhichSets) -> list[tuple[int, ..
 def _resamples(
     evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]]
 ) -> Iterator[list[Weights]]:
-    """Yield resamples in blocks.
-
-    Invariant: a resample depends only on the seed and on the position and length of each set.
-    """
+    """Yield blocks of resamples, which depend only on the seed and each set's place and length."""
     generators = {each: np.random.default_rng([wanted.seed, each[0]]) for each in drawn}
     size = _cases_at_once(evaluation)
     for start in range(0, wanted.n_bootstrap, size):

@@ -150,10 +150,8 @@ class WordSet:
 
     Attributes
     ----------
-    name : str
-        Name of the set.
-    words : tuple of str
-        The distinct forms found in the vocabulary, one per row of `vectors`.
+    name, words : str, tuple of str
+        Name of the set, and distinct forms found in the vocabulary, one per row of `vectors`.
     vectors : ndarray of shape (n_words, dim)
         Vectors in float64. Internally, several models are stacked as (n_models, n_words, dim), with
         one case per model.
@@ -167,16 +165,12 @@ class WordSet:
 
     Examples
     --------
-    Entry 2 repeats entry 0, so both have row 0. Entry 1 is out of vocabulary.
-
-    >>> import numpy as np
-    >>> from wefe import Query, WordEmbeddingModel
+    >>> from wefe import Query, load_test_model
     >>> from wefe.embeddings import embed_query
-    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
-    >>> query = Query([["she", "her", "she"], ["he"]], [["math"]])
-    >>> women = embed_query(model, query, lost_vocabulary_threshold=0.5).targets[0]
-    >>> women.words, women.first_row, women.lost, round(women.lost_share, 2)
-    (('she',), (0, None, 0), ('her',), 0.33)
+    >>> query = Query([["she", "xyzzy", "she"], ["he"]], [["math"]])
+    >>> women = embed_query(load_test_model(), query, lost_vocabulary_threshold=0.5).targets[0]
+    >>> women.words, women.first_row, women.lost, women.lost_share
+    (('she',), (0, None, 0), ('xyzzy',), 0.33)
     """
 
     name: str
@@ -233,23 +227,11 @@ class WordSet:
         return self.weights.sums(rows) / self.total[:, None]
 
     def mean_vector(self) -> Vectors:
-        """Average the vectors of the words.
-
-        Returns
-        -------
-        ndarray of shape (n_cases, dim)
-            One mean vector per case.
-        """
+        """Return the mean of the vectors in each case: an ndarray of shape (n_cases, dim)."""
         return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
 
     def mean_unit(self) -> Vectors:
-        """Average the unit vectors of the words.
-
-        Returns
-        -------
-        ndarray of shape (n_cases, dim)
-            One mean per case; means are not scaled to unit length.
-        """
+        """Return the mean of the unit vectors in each case, not of unit length: (n_cases, dim)."""
         return self._mean_unit
 
     @functools.cached_property
@@ -317,10 +299,8 @@ class WordSet:
 
         Parameters
         ----------
-        weights : Weights
-            How often each word counts in each case.
-        name : str, optional
-            New name of the set.
+        weights, name : Weights, and str, optional
+            How often each word counts in each case, and a new name of the set.
 
         Returns
         -------

@@ -69,10 +69,7 @@ class Lookup(TypedDict, total=False):
 
     Examples
     --------
-    The vocabulary has no 'JOHN', but the second variant finds 'john'.
-
-    >>> from wefe import Query, load_test_model
-    >>> from wefe.metrics import WEAT
+    >>> from wefe import WEAT, Query, load_test_model
     >>> query = Query([["MARY", "ANNA"], ["JOHN", "PAUL"]], [["nurse"], ["boss"]])
     >>> how: Lookup = {"preprocessors": [{}, {"lowercase": True}], "normalize": True}
     >>> round(WEAT().run_query(query, load_test_model(), **how)["weat"], 3)
@@ -105,10 +102,8 @@ class EmbeddedQuery:
 
     Attributes
     ----------
-    query : Query
-        The query.
-    model_name, model_settings : str, dict
-        Name and `settings` of the model.
+    query, model_name, model_settings : Query, str, dict
+        The query, and name and `settings` of the model.
     targets, attributes : tuple of WordSet
         The sets, in the order of the query.
     nan_reason : str or None
@@ -147,10 +142,8 @@ def embed_query(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        Model to search.
-    query : Query
-        Query to look up.
+    model, query : WordEmbeddingModel, Query
+        Model to search, and query to look up.
     lost_vocabulary_threshold, warn_not_found_words, **how : optional
         As in :class:`Lookup`.
 
@@ -167,12 +160,9 @@ def embed_query(
 
     Examples
     --------
-    >>> import numpy as np
-    >>> from wefe import Query, WordEmbeddingModel
-    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
-    >>> embedded = embed_query(model, Query([["she"], ["he", "him"]], [["math"]]))
-    >>> embedded.targets[1].lost, embedded.nan_reason
-    (('him',), "'Target set 1' lost 50% of its words (him), more than the 20% allowed")
+    >>> from wefe import Query, load_test_model
+    >>> embed_query(load_test_model(), Query([["she"], ["he", "xyzzy"]], [["math"]])).nan_reason
+    "'Target set 1' lost 50% of its words (xyzzy), more than the 20% allowed"
     """
     check_query(query)
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
@@ -327,10 +317,8 @@ def embed_tuples(
 
     Parameters
     ----------
-    model : WordEmbeddingModel
-        Model to search.
-    sets : sequence of sequences of str
-        The tuples, for example ``[["woman", "man"], ["she", "he"]]``.
+    model, sets : WordEmbeddingModel, sequence of sequences of str
+        Model to search, and tuples, for example ``[["woman", "man"], ["she", "he"]]``.
     sets_name : str, optional
         Name of the tuples in messages, for example 'definitional pairs'; 'sets' by default.
     preprocessors : list of dict, optional

@@ -31,20 +31,17 @@ class Query:
     """A bias test: target sets (social groups) and attribute sets (concepts).
 
     Queries are immutable. Two queries are equal if their words and names are, in the same order.
+    Source: Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation
+    Framework", IJCAI 2020: queries in section 3.1, scores in 3.2, rankings in 3.2 and 4.2.
 
     Parameters
     ----------
-    target_sets : sequence of sequences of str
-        At least one set of words for a social group, for example women or men.
-    attribute_sets : sequence of sequences of str
-        Sets of words that may be associated with the groups, for example traits or occupations.
+    target_sets, attribute_sets : sequence of sequences of str
+        At least one set of words for a social group, for example women or men; and sets of words
+        that may be associated with the groups, for example traits or occupations.
     target_sets_names, attribute_sets_names : sequence of str, optional
         One distinct name per set; by default 'Target set 0', ... and 'Attribute set 0', ...
 
-    References
-    ----------
-    Badilla, Bravo-Marquez and Pérez, "WEFE: The Word Embeddings Fairness Evaluation Framework",
-    IJCAI 2020: queries in section 3.1, scores in 3.2, rankings in 3.2 and 4.2.
 
     Examples
     --------
@@ -118,10 +115,8 @@ class Query:
 
         Parameters
         ----------
-        template : tuple
-            Numbers of target sets and of attribute sets; 'n' means any number.
-        minimum : tuple of int, default=(1, 1)
-            Smallest numbers that 'n' allows.
+        template, minimum : tuple, and tuple of int, default=(1, 1)
+            Numbers of target sets and of attribute sets, 'n' for any; the least that 'n' allows.
 
         Returns
         -------

@@ -20,8 +20,6 @@ class Preprocessor(TypedDict, total=False):
 
     Examples
     --------
-    Look up words as written, and if that fails in lower case without accents:
-
     >>> plain: Preprocessor = {"lowercase": True, "strip_accents": True}
     >>> variants("José", [{}, plain])
     ['José', 'jose']
@@ -152,12 +150,8 @@ def variants(
 
     Parameters
     ----------
-    word : str
-        The word, as written in the query.
-    preprocessors : sequence of dict
-        Options as in :func:`preprocess_word`; they are not checked.
-    vocab_prefix : str, optional
-        As in :func:`preprocess_word`.
+    word, preprocessors, vocab_prefix : str, sequence of dict, and str, optional
+        As in :func:`preprocess_word`; the options are not checked.
 
     Returns
     -------
