@@ -373,7 +373,7 @@ def definitional_vectors(
 
     Parameters
     ----------
-    model, sets, called : optional
+    model, sets, called : WordEmbeddingModel, sequence of sequences of str, str
         As in :func:`embed_tuples`; `called` is the name of the sets. The words of a set differ only
         in the group they refer to.
     preprocessors, normalize : optional
