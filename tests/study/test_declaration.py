@@ -437,7 +437,11 @@ def test_silhouettes_of_the_same_are_refused():
         with pytest.raises(ValueError, match=rf"same: WEAT-ES, gender, {CAREER}, targets"):
             plan(one, other)
     models = {**one, "models": ["demo"]}, {**one, "models": ["b"]}
-    plan(*models, {**one, "vary": "attributes"}, {**one, "metric": "weat"})
+    attributes = {**one, "vary": "attributes"}
+    plan(*models, attributes, {**one, "metric": "weat"})
+    assert plan({**one, "vary": "both"}).tasks == plan(one, attributes).tasks
+    with pytest.raises(ValueError, match=rf"same: WEAT-ES, gender, {CAREER}, attributes"):
+        plan({**one, "vary": "both"}, attributes)
 
 
 # Encoders

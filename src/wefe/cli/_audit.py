@@ -296,8 +296,7 @@ def silhouette(
         # The effect size has two names here.
         params.setdefault(_WEAT[0] if name in _WEAT else name, {}).update(given.get(name, {}))
     asked = list(dict.fromkeys(queries))
-    lists = ("targets", "attributes") if vary == "both" else (vary,)
-    shared = {"n_runs": runs, "step": step, "join": True}
+    shared = {"vary": vary, "n_runs": runs, "step": step, "join": True}
     study = Study(
         {
             "name": "Silhouettes",
@@ -306,8 +305,8 @@ def silhouette(
             "models": models.declared(),
             "queries": [{"name": name, **opt.declared_queries(name)} for name in asked],
             "silhouettes": [
-                {"metric": name, "params": own, "query_set": query_set, "vary": each, **shared}
-                for query_set, (name, own), each in itertools.product(asked, params.items(), lists)
+                {"metric": name, "params": own, "query_set": query_set, **shared}
+                for query_set, (name, own) in itertools.product(asked, params.items())
             ],
             "lookup": {
                 "preprocessors": opt.preprocessors(lowercase),

@@ -200,8 +200,8 @@ class SilhouetteEntry(MetricPart):
     query: str | None = Field(default=None, min_length=1)
     #: Names of the models; default: all.
     models: list[str] | None = Field(default=None, min_length=1)
-    #: The lists that grow.
-    vary: Literal["targets", "attributes"] = "targets"
+    #: The lists that grow; 'both' is a silhouette of each.
+    vary: Literal["targets", "attributes", "both"] = "targets"
     #: Number of random orders.
     n_runs: int = Field(default=100, ge=1)
     #: Words added per step; default: 2 for targets, 6 for attributes.

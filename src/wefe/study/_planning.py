@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -212,17 +213,18 @@ class Planner:
         from wefe.silhouette._silhouette import scale_with  # for those that ask for silhouettes
 
         part = next(part for part in self._query_sets if part.name == entry.query_set)
-        own = ("vary", "n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
+        own = ("n_runs", "step", "k_min", "unequal", "value_range", "no_bias_value")
         options = entry.model_dump(include={*own})
         options["random_state"] = self._declaration.random_state
         scale = as_metric(entry.metric).scale(None, **entry.run_params())
         with blaming("silhouettes", entry.metric, "value_range"):
             scale_with(scale, entry.value_range, entry.no_bias_value)
-        about = self._about(entry, part.name) | {"options": options}
-        for name, query in _named(entry.pick(part.queries)):
-            identity = {**about, "query": self._known(query)}
-            place = {"metric": scale.label, "query_set": part.name, "query": name}
-            yield "silhouette", labels, {**place, "vary": entry.vary}, identity
+        about, queries = self._about(entry, part.name), entry.pick(part.queries)
+        lists = ("targets", "attributes") if entry.vary == "both" else (entry.vary,)
+        for vary, (name, query) in itertools.product(lists, _named(queries)):
+            of_lists = {"options": {"vary": vary, **options}, "query": self._known(query)}
+            place = {"metric": scale.label, "query_set": part.name, "query": name, "vary": vary}
+            yield "silhouette", labels, place, {**about, **of_lists}
 
     def _of_quality(self) -> Iterator[_Asked]:
         declared = self._declaration
