@@ -13,8 +13,6 @@ def list_datasets() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One per dataset, with the keys
-
         - `name`; `function`: the function of :mod:`wefe.datasets` that returns or describes it;
         - `what`: one line of description; `word_sets`: their number, downloads included;
         - `delivery`: 'shipped', 'fetched' or 'partly fetched'; `download_bytes`: 0 for none;
@@ -23,10 +21,8 @@ def list_datasets() -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> for row in list_datasets()[:2]:
-    ...     print(row["name"], row["word_sets"], row["delivery"])
-    weat 32 shipped
-    rnsb 2 shipped
+    >>> [(row["name"], row["word_sets"], row["delivery"]) for row in list_datasets()[:2]]
+    [('weat', 32, 'shipped'), ('rnsb', 2, 'shipped')]
     """
     rows = []
     for name, row in read_shipped("catalogue/datasets").items():
@@ -62,10 +58,8 @@ def list_query_sets() -> list[dict[str, Any]]:
 
     Examples
     --------
-    >>> for row in list_query_sets()[:2]:
-    ...     print(row["name"], row["queries"], row["queries_offline"])
-    weat 10 10
-    gender 7 6
+    >>> [(row["name"], row["queries"], row["queries_offline"]) for row in list_query_sets()[:2]]
+    [('weat', 10, 10), ('gender', 7, 6)]
     """
     rows, datasets = [], read_shipped("catalogue/datasets")
     for name, row in QUERY_SETS.items():

@@ -45,7 +45,8 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
         A name of :func:`list_criteria`, or a JSON file: an object whose keys are parameters of
         :class:`Criterion`; only 'definitional_sets' is required.
     offline : bool, default=False
-        For 'gender': use the 232 gender-specific words that ship, not the 1,441 of the download.
+        For 'gender': use the 232 gender-specific words that ship, not the 1,441 of the download,
+        which raises ConnectionError if it fails.
 
     Returns
     -------
@@ -54,11 +55,6 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
           :func:`fetch_debiaswe`; occupations of :func:`fetch_debias_multiclass` as stereotypes;
         - ethnicity (black, caucasian, asian) and religion (jew, christian, muslim): six and five
           triples and stereotyped words of :func:`fetch_debias_multiclass`.
-
-    Raises
-    ------
-    TypeError, ValueError, ConnectionError
-        If `name` is not a known name or path, the file is invalid, or the download fails.
 
     Examples
     --------

@@ -20,8 +20,8 @@ class Criterion:
     name : str
         For example 'gender'; becomes part of the names of mitigated models.
     definitional_sets : sequence of sequences of str
-        Tuples of two or more words that differ only in the class, all in the same order of classes:
-        ``[("woman", "man"), ("she", "he")]``.
+        Tuples of two or more different words that differ only in the class, all of one length and
+        in the same order of classes: ``[("woman", "man"), ("she", "he")]``.
     class_names : sequence of str, optional
         By default 'class 0', 'class 1' ...
     equalize_sets : sequence of sequences of str, optional
@@ -33,12 +33,6 @@ class Criterion:
         Words associated with a class that should not be.
     representatives : sequence of str, optional
         One word per class; by default the first definitional set.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If a value has the wrong type; definitional sets differ in size, have fewer than two words
-        or repeat a word; or names, representatives or stereotyped words do not match the classes.
 
     Examples
     --------
@@ -118,7 +112,7 @@ class Criterion:
         return tuple(dict.fromkeys(chain(*self.stereotyped_words.values())))
 
     def queries(self) -> list[Query]:
-        """Return a list with a query for each pair of classes that have stereotyped words.
+        """Return a query for each pair of classes that have stereotyped words, in a list.
 
         Targets are the definitional words of the two classes, attributes their stereotyped words.
         """

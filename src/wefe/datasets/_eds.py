@@ -42,7 +42,8 @@ def fetch_eds(
     top_n_race_occupations : int, default=10
         Maximum number of occupations for each ethnicity.
     offline : bool, default=False
-        Omit the occupations, which the first call downloads (two census tables, 627 kB).
+        Omit the occupations, which the first call downloads (two census tables, 627 kB). It raises
+        ConnectionError if that fails, ValueError if a file differs from the published one.
 
     Returns
     -------
@@ -53,11 +54,6 @@ def fetch_eds(
         - `male_occupations`: at least as many men as women; `female_occupations`: the others;
         - `occupations_*`: white, black, asian, hispanic: the largest shares of the group, largest
           first (earlier releases returned the *smallest*).
-
-    Raises
-    ------
-    ValueError, ConnectionError
-        If a parameter has a wrong value, or the download fails or differs from the published file.
 
     Examples
     --------
@@ -96,11 +92,6 @@ def fetch_occupation_shares(
         Rows by 'occupation', a word in lower case. Columns `female`, `male`, or `white`, `black`,
         `asian`, `hispanic`, `aian` (American Indians and Alaska Natives), `multirace`, which sum to
         1; and `workers`, their number.
-
-    Raises
-    ------
-    ValueError, ConnectionError
-        As in :func:`fetch_eds`.
 
     Examples
     --------

@@ -31,8 +31,6 @@ def list_languages() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        One per language, with the keys
-
         - `code`, `language`: for example 'es' and 'Spanish';
         - `query_set`: its name for :func:`load_query_set` and ``wefe measure --queries``;
         - numbers of words: `pairs` of a male and a female term, `career`, `family`, `math`, `arts`,
@@ -73,8 +71,6 @@ def load_language_words(language: str) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        One row per word, with the columns
-
         - `set`: male_terms and female_terms (in pairs), career, family, math, arts, science;
         - `word`; `english`: the word that it translates or replaces;
         - `grammatical_gender`: 'm', 'f', 'n', 'c' (common, Dutch and Swedish), '-' (none or all);
@@ -82,10 +78,8 @@ def load_language_words(language: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> words = load_language_words("es")
-    >>> words[["word", "english", "grammatical_gender"]].iloc[[24]]
-             word    english grammatical_gender
-    24  ejecutivo  executive                  m
+    >>> load_language_words("es").loc[24, ["word", "english", "grammatical_gender"]].tolist()
+    ['ejecutivo', 'executive', 'm']
     """
     import pandas as pd
 
@@ -115,11 +109,8 @@ def grammatical_gender_counts(language: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> grammatical_gender_counts("de").loc[["math", "arts"]]
-    grammatical_gender  m  f  n  c  -
-    set
-    math                0  7  1  0  0
-    arts                2  5  1  0  0
+    >>> grammatical_gender_counts("de").loc["math"].to_dict()
+    {'m': 0, 'f': 7, 'n': 1, 'c': 0, '-': 0}
     """
     words = load_language_words(language)
     counts = words.groupby(["set", "grammatical_gender"], sort=False).size().unstack(fill_value=0)
@@ -147,10 +138,8 @@ def load_occupations(language: str) -> pd.DataFrame:
 
     Examples
     --------
-    >>> load_occupations("es").set_index("english").loc[["nurse"]]
-             masculine   feminine
-    english
-    nurse    enfermero  enfermera
+    >>> load_occupations("es").set_index("english").loc["nurse"].to_dict()
+    {'masculine': 'enfermero', 'feminine': 'enfermera'}
     """
     import pandas as pd
 
@@ -175,9 +164,8 @@ def load_language_criterion(language: str) -> Criterion:
 
     Examples
     --------
-    >>> criterion = load_language_criterion("es")
-    >>> criterion.class_names, criterion.definitional_sets[:2]
-    (('female', 'male'), (('ella', 'él'), ('hija', 'hijo')))
+    >>> load_language_criterion("es").definitional_sets[:2]
+    (('ella', 'él'), ('hija', 'hijo'))
     """
     content = _read(language)
     sets = language_word_sets(language)

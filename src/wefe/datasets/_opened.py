@@ -28,9 +28,9 @@ class OpenedQueries(NamedTuple):
 def open_query_set(
     text: str, offline: bool = False, what: str = "query set", *, several_words: bool = False
 ) -> OpenedQueries:
-    """Open a published query set, or a JSON file of queries as written by `Query.dict`.
+    """Open a published query set, or a JSON file (see `Query.dict`); messages call it `what`.
 
-    Queries without their words are left out and logged. Messages call the option `what`.
+    Queries without their words are left out and logged.
     """
     from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
 

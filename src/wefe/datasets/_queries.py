@@ -91,7 +91,8 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
         `socioeconomic_class`, `nationality`, `political_views`, `body_type`, `invented_words` (a
         control), or `gender_es`, `_fr`, `_de`, `_it`, `_nl`, `_sv`, `_pt` in other languages.
     offline : bool, default=False
-        Download nothing and leave out the queries of :func:`list_queries_left_out`.
+        Download nothing and leave out the queries of :func:`list_queries_left_out`. Otherwise a
+        download that fails raises ConnectionError.
     several_words : bool, default=False
         Keep descriptors such as 'hard-of-hearing', as studies do if all models are encoders.
 
@@ -99,11 +100,6 @@ def load_query_set(name: str, offline: bool = False, *, several_words: bool = Fa
     -------
     list of Query
         In the order of the study.
-
-    Raises
-    ------
-    ValueError, ConnectionError
-        If there is no such query set, or a download fails.
 
     Examples
     --------
@@ -200,11 +196,6 @@ def load_case_study_queries(criterion: str, offline: bool = False) -> list[Query
     -------
     list of Query
         In the order of the case study.
-
-    Raises
-    ------
-    ValueError, ConnectionError
-        If there is no such criterion, or a download fails.
 
     Examples
     --------

@@ -59,9 +59,8 @@ def load_rnsb_identity_terms() -> dict[str, list[str]]:
 def fetch_debias_multiclass() -> dict[str, Any]:
     """Return the word sets of Manzini et al., which ship with the package.
 
-    Race is called ethnicity here. 'judgemental' is spelled as published; many models only have
-    'judgmental'. Source: Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL-HLT
-    2019.
+    Race is called ethnicity here; many models have 'judgmental', not 'judgemental' as published.
+    Source: Manzini et al., Black is to Criminal as Caucasian is to Police, NAACL-HLT 2019.
 
     Returns
     -------
@@ -252,8 +251,9 @@ def fetch_holistic_bias(
 ) -> dict[str, list[str]]:
     """Fetch the descriptors of people of HolisticBias, version 1.1; the first call downloads them.
 
-    Their licence is CC BY-SA 4.0. Source: Smith et al., "I'm sorry to hear that": Finding New
-    Biases in Language Models with a Holistic Descriptor Dataset, EMNLP 2022.
+    It raises ConnectionError if that fails, ValueError if the file differs from the published one.
+    Licence: CC BY-SA 4.0. Source: Smith et al., "I'm sorry to hear that": Finding New Biases in
+    Language Models with a Holistic Descriptor Dataset, EMNLP 2022.
 
     Parameters
     ----------
@@ -267,11 +267,6 @@ def fetch_holistic_bias(
     dict of str to list of str
         'axis_group' -> its descriptors, for example 'age_old' or 'body_type_thin'. 'nonce_all' has
         invented words, a control. Groups without a word are left out.
-
-    Raises
-    ------
-    ConnectionError, ValueError
-        If the download fails, or the file is not the published one.
 
     Examples
     --------
