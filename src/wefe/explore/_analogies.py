@@ -63,19 +63,16 @@ def generate_analogies(
     repeat_words : bool, default=False
         False uses each word once as x and once as y, in its best remaining pair, as the published
         code does. True returns all pairs.
-    preprocessors : list of dict, optional
-        Variants of the words of the criterion and of `among`; see :class:`wefe.embeddings.Lookup`.
-    progress : bool, default=True
-        Whether to show a progress bar for long searches.
+    preprocessors, progress : optional
+        Variants of all these words, see :class:`wefe.embeddings.Lookup`; False hides the progress.
 
     Returns
     -------
     pandas.DataFrame
         Sorted by descending score for each pair of groups, with the columns
 
-        - `first_group`, `second_group`
+        - `first_group`, `second_group`, `distance`, and `score`, in (0, 1]
         - `first`, `second`: the words x and y, without the model's prefix
-        - `score`, in (0, 1], and `distance`
         - `is_definitional`: whether both are specific words of the criterion. Whether another
           pair is a stereotype needs human judgement.
 
@@ -207,19 +204,16 @@ class SpecificWords:
     ----------
     model_name : str
         The model.
-    words : tuple of str
-        The seed words in the model and all words classified as specific, by descending decision
-        value.
+    words, lost : tuple of str
+        Seed words in the model and words classified as specific, by descending decision value; and
+        out-of-vocabulary seed words.
     decisions, is_seed : ndarray of shape (n_words,)
         Decision value (distance from the separating plane, in margins) of each word, and whether it
         is a seed word.
     folds : ndarray of shape (n_folds, 3)
-        Precision, recall and F1 for held-out seed words, in [0, 1]; 0 if no word is classified as
-        specific.
+        Precision, recall and F1 for held-out seed words, in [0, 1]; 0 if no word is classified.
     n_train : int
         Number of training words, including seed words.
-    lost : tuple of str
-        Out-of-vocabulary seed words.
 
     Examples
     --------
@@ -308,12 +302,9 @@ def learn_specific_words(
         'balanced' weights errors by the rarity of their class: recall rises, precision falls.
     n_folds : int, default=10
         Number of cross-validation folds, at least 2.
-    preprocessors : list of dict, optional
-        Variants of the seed words and of `among`; see :class:`wefe.embeddings.Lookup`.
-    random_state : int, numpy.random.Generator or None, default=0
-        Seed of the folds and the solver.
-    progress : bool, default=True
-        Whether to show a progress bar if it takes long.
+    preprocessors, random_state, progress : optional
+        As in :func:`generate_analogies`, for the seed words and `among`; the seed of the folds and
+        the solver.
 
     Returns
     -------
@@ -323,7 +314,7 @@ def learn_specific_words(
     Raises
     ------
     ValueError
-        If only some words of the model are loaded, or a class has fewer words than there are folds.
+        If a class has fewer words than there are folds.
 
     Examples
     --------

@@ -34,10 +34,8 @@ class BiasDirections:
 
     Attributes
     ----------
-    name, model_name : str
-        Names of the criterion and the model.
-    groups : tuple of str
-        Names of the groups.
+    name, model_name, groups : str, str, tuple of str
+        Names of the criterion, the model and the groups.
     towards : ndarray of shape (n_groups, dim)
         A unit vector towards each group, from :func:`wefe.metrics.group_directions`: the bias
         direction g and -g for two groups.
@@ -53,13 +51,13 @@ class BiasDirections:
         Definitional sets that are complete in the model, and the number of those left out, because
         words lack a vector or a direction.
     criterion : Criterion
-        The criterion that the sets come from.
+        The criterion of the sets.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
-    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse"])).round(2)
+    >>> bias_directions(model, "gender").cosines([model["nurse"]]).round(2)
     array([[ 0.32, -0.32]])
     """
 
@@ -185,15 +183,13 @@ def bias_directions(
     model : WordEmbeddingModel
         The model.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        One of
-
         - a name from :func:`wefe.datasets.list_criteria` (only words that ship with the package; no
           download), or a file
         - a criterion, for example ``load_criterion("gender")`` with all its specific words
         - the words of each group, matched by position:
           ``{"female": ["she", "woman"], "male": ["he", "man"]}``
-        - tuples of words that differ only in the group, or one such tuple: ``[("she", "he"),
-          ("woman", "man")]``; the first tuple names the groups
+        - tuples (or one) of words that differ only in the group, such as ``[("she", "he")]``; the
+          first tuple names the groups
         - a BiasDirections of any model of the same dimension
     preprocessors : list of dict, optional
         Variants of each word; see :class:`wefe.embeddings.Lookup`.
@@ -205,13 +201,13 @@ def bias_directions(
 
     Raises
     ------
-    TypeError, ValueError
-        If the criterion is invalid, no set is complete, or the groups do not differ.
+    ValueError
+        If no set is complete, or the groups do not differ.
 
     References
     ----------
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016, section 5.1.
+    Bolukbasi et al., "Man is to Computer Programmer as Woman is to Homemaker? Debiasing Word
+    Embeddings", NeurIPS 2016, section 5.1.
 
     Examples
     --------

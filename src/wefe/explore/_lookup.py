@@ -83,9 +83,9 @@ def bare_words(model: WordEmbeddingModel, words: Iterable[str]) -> list[str]:
 
 
 def own_words(model: WordEmbeddingModel, rows: Rows) -> tuple[list[str], npt.NDArray[np.bool_]]:
-    """Return the words of rows without the model's prefix, and which rows have it.
+    """Return the words of rows that have the model's prefix, without it, and which rows these are.
 
-    Rows without the prefix are left out, because they may be words of other languages.
+    Rows without the prefix may be words of other languages.
     """
     prefix = model.vocab_prefix or ""
     every = np.array(model.table.words_at(rows), dtype=object)

@@ -23,7 +23,8 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
     vectors : array-like of shape (n_words, dim)
         Word vectors; they are scaled to unit length.
     method : {'pca', 't-sne', 'umap'}, default='pca'
-        't-sne' uses scikit-learn, 'umap' needs umap-learn (``pip install "wefe[umap]"``).
+        't-sne' uses scikit-learn, 'umap' needs umap-learn (``pip install "wefe[umap]"``) and raises
+        ImportError without it.
     random_state : int, default=0
         Seed of UMAP. PCA and t-SNE (started from PCA) are deterministic.
 
@@ -31,11 +32,6 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
     -------
     ndarray of shape (n_words, 2)
         For PCA, the plane of largest variance; zeros in dimensions without variance.
-
-    Raises
-    ------
-    ImportError
-        If UMAP needs umap-learn, which is not installed.
 
     Examples
     --------

@@ -60,9 +60,7 @@ _ON_MAP = ["neighbor", "cosine", "leans_to", "projection", "indirect_bias"]
 
 @dataclass(frozen=True, eq=False)
 class ModelPage:
-    """A bias in one model: its directions, distribution and extreme words.
-
-    Use :func:`wefe.report.write_page` to save pages as an HTML file.
+    """A bias in one model; :func:`wefe.report.write_page` saves it as HTML.
 
     Attributes
     ----------
@@ -74,10 +72,9 @@ class ModelPage:
     distribution : pandas.DataFrame
         The projections in numbers, see :func:`distribution_of`; `mean_abs` is the direct bias for
         one direction. The set 'vocabulary' contains frequent words.
-    extremes : pandas.DataFrame
-        Result of :func:`extreme_words`, without words that have no clear direction.
-    projections : pandas.DataFrame
-        Result of :func:`project` for all sets.
+    extremes, projections : pandas.DataFrame
+        Results of :func:`extreme_words`, without words that have no clear direction, and of
+        :func:`project` for all sets.
     n_lost : int
         Number of out-of-vocabulary words.
 
@@ -112,8 +109,8 @@ class ModelPage:
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON, without the projections of single words.
 
-        The keys of :meth:`BiasDirections.to_dict`, 'model', 'chance', 'n_words_lost', and the
-        rows of 'distribution' and 'extremes'. NaN becomes None.
+        It has the keys of :meth:`BiasDirections.to_dict`, 'model', 'chance', 'n_words_lost', and
+        the rows of 'distribution' and 'extremes'. NaN becomes None.
         """
         return {
             "model": self.model_name,
@@ -154,11 +151,6 @@ def model_page(
     -------
     ModelPage
         Use ``print`` to show it.
-
-    Raises
-    ------
-    ValueError
-        If only some words of the model are loaded, or no definitional set is complete.
 
     Examples
     --------
@@ -241,9 +233,7 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
 
 @dataclass(frozen=True, eq=False)
 class WordPage:
-    """The bias of one word in one model.
-
-    Use :func:`wefe.report.write_page` to save pages as an HTML file.
+    """The bias of one word in one model; :func:`wefe.report.write_page` saves it as HTML.
 
     Attributes
     ----------
@@ -324,7 +314,7 @@ class WordPage:
     def to_dict(self) -> dict[str, Any]:
         """Return the page as plain data for JSON; undefined values are None.
 
-        The attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
+        It has the attributes by name (tables as rows), 'model', 'n_neighbors', and the keys of
         :meth:`BiasDirections.to_dict`.
         """
         names = (
@@ -378,12 +368,9 @@ def word_page(
         Words whose indirect bias with the word is also computed.
     original : WordEmbeddingModel, optional
         The model before mitigation. Directions and indirect bias are computed from it.
-    map_method : {'pca', 't-sne', 'umap'}, default='pca'
-        As `method` of :func:`in_two_dimensions`.
-    random_state : int, default=0
-        Seed of the random words and of UMAP.
-    preprocessors : list of dict, optional
-        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+    map_method, random_state, preprocessors : optional
+        As `method` in :func:`in_two_dimensions`; the seed of the random words and of UMAP; and as
+        in :func:`bias_directions`.
 
     Returns
     -------
@@ -394,8 +381,6 @@ def word_page(
     ------
     KeyError
         If the model lacks the word, or its vector has no direction.
-    ValueError
-        If only some words of the model are loaded.
 
     Examples
     --------

@@ -52,7 +52,8 @@ def project(
     models : WordEmbeddingModel or sequence of them
         Each model uses its own direction, unless `criterion` is a BiasDirections.
     words : sequence of str, mapping or Query, optional
-        A word list, several lists by name, or the sets of a query. Default: the whole vocabulary.
+        A word list, several lists by name, or the sets of a query. Default: the whole vocabulary,
+        which the model must have.
     criterion, preprocessors : optional
         As in :func:`bias_directions`; variants of `words`, too.
 
@@ -68,16 +69,14 @@ def project(
     Raises
     ------
     ValueError
-        If a model has none of the words, or the vocabulary is needed but only some words are
-        loaded.
+        If a model has none of the words.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> project(load_test_model(), ["nurse", "engineer"]).round(3)
-              model    set      word  projection
-    0  minilm-words  words     nurse       0.320
-    1  minilm-words  words  engineer       0.046
+    >>> project(load_test_model(), ["nurse"]).round(3)
+              model    set   word  projection
+    0  minilm-words  words  nurse        0.32
     """
     lists = None if words is None else word_lists(words)
     parts, lost = [], dict[str, dict[str, tuple[str, ...]]]()
@@ -124,10 +123,8 @@ def extreme_words(
     ----------
     models : WordEmbeddingModel or sequence of them
         As in :func:`project`.
-    n : int, default=10
-        Number of words per group.
-    criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
-        The groups, as in :func:`bias_directions`.
+    n, criterion : optional
+        Number of words per group, and the groups, as in :func:`bias_directions`.
     words : sequence of str, optional
         Words to choose from, for example names of occupations.
     among : int or None, default=50_000
@@ -138,7 +135,7 @@ def extreme_words(
         Words to leave out; an empty list ignores none. Default: words that rightly belong to a
         group (`BiasDirections.words`).
     preprocessors : list of dict, optional
-        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+        As in :func:`bias_directions`.
 
     Returns
     -------
@@ -259,12 +256,8 @@ def indirect_bias_along(
         A model with its whole vocabulary, or at least `words`.
     first, second : str
         Two words that should be neutral, such as 'softball' and 'football'.
-    criterion : optional
-        The groups, as in :func:`bias_directions`.
-    n : int, default=10
-        Number of words at each end.
-    words, among, ignore, preprocessors : optional
-        As in :func:`extreme_words`; `first` and `second` are always left out.
+    criterion, n, words, among, ignore, preprocessors : optional
+        As in :func:`extreme_words`, with `n` words at each end, never `first` and `second`.
 
     Returns
     -------
