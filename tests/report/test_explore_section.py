@@ -36,7 +36,7 @@ def changed(results, change):
                 new = {"value": {**(outcome.value or {}), "page": new}} if new else {}
                 outcome = replace(outcome, **new)
             else:
-                outcome = replace(outcome, status=new, value=None, reason="no memory")
+                outcome = replace(outcome, status=new, value=None, failure="no memory")
         outcomes.append(outcome)
     return replace(results, outcomes=tuple(outcomes))
 
