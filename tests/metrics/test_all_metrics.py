@@ -208,6 +208,13 @@ def test_defaults_and_ranges_of_metrics(metric):
     assert " ".join([f"{low:g} {high:g}", *own]) == DEFAULTS[metric.__name__]
 
 
+@each_metric
+def test_a_query_of_another_shape_leaves_the_range_open(metric):
+    for n_sets in (1, 3):
+        query = Query([["a", "b"]] * n_sets, [["c", "d"]] * n_sets)
+        assert metric().scale(query).value_range[1] > 0
+
+
 def test_ranges_depend_on_parameters():
     assert SCWEAT().scale(None, reduce="mean_abs").value_range == (0.0, np.inf)
     assert RIPA().scale(None, normalize=True).value_range == (-1.0, 1.0)

@@ -208,7 +208,7 @@ class CEAT(BaseMetric):
         return words_only(encoder, readable)
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        sizes = distinct_sizes(query, lookup, "target_sets")
+        sizes = distinct_sizes(query, lookup, "target_sets", 2)
         bound = largest_effect_size(*sizes, ddof=1) if sizes else math.inf
         return Scale("CEAT", (-bound, bound), 0.0)
 

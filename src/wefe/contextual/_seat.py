@@ -95,7 +95,7 @@ class SEAT(BaseMetric):
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = math.inf
-        if query is not None and (sizes := distinct_sizes(query, lookup, "target_sets")):
+        if query is not None and (sizes := distinct_sizes(query, lookup, "target_sets", 2)):
             templates = templates_of_sets(query, self.templates)
             x, y = (n * len(own) for n, own in zip(sizes, templates, strict=False))
             bound = largest_effect_size(x, y, ddof=self.ddof)

@@ -657,8 +657,12 @@ def has_own_run_query(metric: BaseMetric) -> bool:
     return type(metric).run_query is not BaseMetric.run_query
 
 
-def distinct_sizes(query: Query | None, lookup: Lookup, side: str) -> list[int]:
-    """Size of each set of a side if all words are found; empty if it is unknown, as with 'all'."""
-    if query is None or lookup.get("strategy") == "all":
-        return []
-    return [len(set(words)) for words in getattr(query, side)]
+def distinct_sizes(
+    query: Query | None, lookup: Lookup, side: str, n_sets: int | None = None
+) -> list[int]:
+    """Size of each set of a side if all words are found.
+
+    Empty if it is unknown, as with 'all', or if the side has not `n_sets` sets.
+    """
+    sets = [] if query is None or lookup.get("strategy") == "all" else getattr(query, side)
+    return [len(set(words)) for words in sets] if n_sets in (None, len(sets)) else []

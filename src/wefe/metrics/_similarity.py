@@ -150,7 +150,7 @@ class RND(BaseMetric):
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         bound = 2.0 if self.distance != "norm" or lookup.get("normalize") else math.inf
         if self.reduce == "sum":
-            bound *= sum(distinct_sizes(query, lookup, "attribute_sets")) or math.inf
+            bound *= sum(distinct_sizes(query, lookup, "attribute_sets", 1)) or math.inf
         return Scale("RND", (-bound, bound), 0.0)
 
     def _by_word(self, targets: Sequence[WordSet], words: WordSet) -> Vectors:

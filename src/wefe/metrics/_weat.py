@@ -178,7 +178,7 @@ class WEAT(BaseMetric):
         return {"return_effect_size": self.return_effect_size, **of_test}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        sizes, bound = distinct_sizes(query, lookup, "target_sets"), math.inf
+        sizes, bound = distinct_sizes(query, lookup, "target_sets", 2), math.inf
         if sizes and self.return_effect_size:
             bound = largest_effect_size(*sizes, ddof=self.ddof)
         elif sizes:
@@ -268,7 +268,7 @@ class SCWEAT(BaseMetric):
         return super()._report_params(own, **test) if own.get("calculate_p_value") else {}
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
-        sizes = distinct_sizes(query, lookup, "attribute_sets")
+        sizes = distinct_sizes(query, lookup, "attribute_sets", 2)
         bound = largest_effect_size(*sizes, ddof=self.ddof) if sizes else math.inf
         return Scale("SC-WEAT", (0.0 if self.reduce == "mean_abs" else -bound, bound), 0.0)
 
