@@ -210,9 +210,9 @@ def test_defaults_and_ranges_of_metrics(metric):
 
 @each_metric
 def test_a_query_of_another_shape_leaves_the_range_open(metric):
-    for n_sets in (1, 3):
-        query = Query([["a", "b"]] * n_sets, [["c", "d"]] * n_sets)
-        assert metric().scale(query).value_range[1] > 0
+    for n_targets, n_attributes in ((2, 1), (3, 3)):
+        query = Query([["a", "b"]] * n_targets, [["c", "d"]] * n_attributes)
+        assert metric().scale(query).value_range[1] >= 0
 
 
 def test_ranges_depend_on_parameters():

@@ -335,7 +335,7 @@ def check_outputs(
 
         check_matplotlib()
     if file is not None:
-        if suffixes and file.suffix not in suffixes:
+        if suffixes and file.suffix.lower() not in suffixes:
             raise ValueError(
                 f"{file}: expected a file that ends in {' or '.join(suffixes)}, for example "
                 f"{file.stem}{suffixes[0]}."

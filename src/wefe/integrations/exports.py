@@ -18,7 +18,7 @@ import pandas as pd
 
 from wefe import __version__
 from wefe._bibtex import bibtex, others_used
-from wefe._checks import check_choice, found, import_library, logger
+from wefe._checks import check_choice, found, import_library, listed, logger
 from wefe._files import atomic_file
 from wefe._output import as_latex, tables_of_scores
 from wefe._visible import count, unique_labels
@@ -283,9 +283,12 @@ def write_cards(
 def tidy(results: Any) -> pd.DataFrame:
     table = results.to_frame() if hasattr(results, "plan") else results
     wanted = ["model_name", "query_set", "query_name", "metric", "score", "bias", *_SCALE, *_BESIDE]
-    if isinstance(table, pd.DataFrame) and set(wanted) <= set(table.columns):
-        return table
-    raise TypeError(f"results must be a table of wefe.measure or of a study; got {found(results)}.")
+    if not isinstance(table, pd.DataFrame) or (lacking := {*wanted} - {*table.columns}):
+        lacks = f", without {listed(sorted(lacking), 5)}" if isinstance(table, pd.DataFrame) else ""
+        raise TypeError(
+            f"results must be a table of wefe.measure or of a study; got {found(results)}{lacks}."
+        )
+    return table
 
 
 def scores_of_model(results: Any, model: str | None) -> tuple[str, pd.DataFrame]:

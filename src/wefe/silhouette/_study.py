@@ -383,7 +383,8 @@ def _checked_metrics(metrics: Any) -> dict[str, Task]:
     options = metrics if isinstance(metrics, Mapping) else {}
     instances = as_metrics([*options] or metrics)
     checked: dict[str, Task] = {}
-    for metric, own in zip(instances, [*options.values()] or [{}] * len(instances), strict=True):
+    given = [own or {} for own in options.values()] or [{}] * len(instances)
+    for metric, own in zip(instances, given, strict=True):
         check_known("metrics", own, ("metric_params", "value_range", "no_bias_value"))
         params, scale = own.get("metric_params", {}), {**own}
         scale.pop("metric_params", None)
