@@ -18,10 +18,9 @@ _SEEKING = threading.Lock()
 
 
 class OpenFile:
-    """A file open for positioned reads, which fail once it has changed.
+    """A file open for positioned reads, which fail once its `stamp` (size, time, inode) changes.
 
-    It is not memory-mapped, because reading a map of a truncated file ends the process. `stamp` is
-    the size, modification time and inode that the file must have.
+    It is not memory-mapped, because reading a map of a truncated file ends the process.
     """
 
     def __init__(

@@ -97,10 +97,9 @@ def load(
 
         A name: a Hugging Face repository ('org/name' or 'org/name@revision'), an embedding of
         gensim-data ('glove-twitter-25'), or 'demo' for the packaged vectors.
-    name : str, optional
-        Name of the model; by default that of the source.
-    vocab_prefix : str, optional
-        Prefix of every word that is looked up ('/c/en/' for ConceptNet).
+    name, vocab_prefix : str, optional
+        Name of the model, by default that of the source; and prefix of every word that is looked up
+        ('/c/en/' for ConceptNet).
     words : iterable of str, Query, Criterion or Benchmark; or one of the last three, optional
         The only words that you need. Of text, word2vec, parquet and CSV files, only these are
         parsed and kept; the other lines of text are only checked for a plausible length. Strings
@@ -131,10 +130,8 @@ def load(
         Whether a damaged line or word raises an error, or is left out, counted and logged.
     trust_pickle : bool, default=False
         Allow unpickling of models saved by gensim and of numpy objects. A pickle can run any code.
-    revision : str, optional
-        Branch, tag or commit of a Hugging Face repository.
-    token : str or bool, optional
-        Access token for a private Hugging Face repository.
+    revision, token : str (or, for `token`, bool), optional
+        Branch, tag or commit of a Hugging Face repository; access token for a private one.
     n_jobs : int, optional
         Threads that parse text; by default one per core.
     progress : bool, default=True
@@ -147,13 +144,11 @@ def load(
 
     Raises
     ------
-    FileNotFoundError
-        If the file does not exist.
     ValueError
         If the source is damaged or in no known format. The message names the file and the line,
         word or byte.
-    ImportError
-        If the format needs a library that is not installed; the message names the extra.
+    FileNotFoundError, ImportError
+        If there is no such file, or a library is missing; the message names the extra to install.
 
     Examples
     --------
@@ -206,13 +201,8 @@ def convert(
     dtype : {'float32', 'float16', 'int8'}, default='float32'
         float16 halves the size and keeps 11 significant bits. int8 takes a quarter: vectors are
         rounded to multiples of 1/127 of their largest absolute number.
-    name : str, optional
-        Name of the new model; by default that of the source.
-    progress : bool, default=True
-        Whether to show a progress bar on a terminal.
-    **options
-        Other options of :func:`load`: `limit`, `lowercase`, `keep`, `min_count`, `counts`,
-        `subwords`, `vocabulary`, `on_error`, `trust_pickle`, `revision`, `token` and `n_jobs`.
+    name, progress, **options : optional
+        As in :func:`load`, which describes all options but `vocab_prefix`, `words` and `hold`.
 
     Returns
     -------
@@ -299,12 +289,7 @@ def load_weat_w2v() -> ArrayVectors:
     Returns
     -------
     ArrayVectors
-        The vectors, to be wrapped in a model.
-
-    Warns
-    -----
-    UserWarning
-        Always: despite the name, these are not word2vec vectors.
+        The vectors, to be wrapped in a model. A UserWarning says that they are not from word2vec.
 
     Examples
     --------

@@ -134,9 +134,7 @@ def neighbors_of(
         A model with its whole vocabulary.
     words : sequence of str
         Words of the model, written as in its vocabulary.
-    k : int, default=10
-        Number of neighbours per word, at least 1.
-    approximate : bool, default=False
+    k, approximate : optional
         As in :func:`nearest_neighbors`.
 
     Returns
@@ -147,21 +145,16 @@ def neighbors_of(
 
     Raises
     ------
-    KeyError
-        If the model lacks a word.
-    ValueError
-        If the model was opened for some words only, `words` is empty, a vector has no direction, or
-        the model has fewer than `k` neighbours for a word.
+    KeyError, ValueError
+        If the model lacks a word; or a vector has no direction or fewer than `k` neighbours.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> neighbors_of(load_test_model(), ["nurse", "pilot"], k=2)
-        word  rank  neighbor    cosine
-    0  nurse     1    nurses  0.925204
-    1  nurse     2   nursing  0.867853
-    2  pilot     1    pilots  0.841789
-    3  pilot     2  aviation  0.665441
+    >>> neighbors_of(load_test_model(), ["nurse", "pilot"], k=1)
+        word  rank neighbor    cosine
+    0  nurse     1   nurses  0.925204
+    1  pilot     1   pilots  0.841789
     """
     import pandas as pd
 

@@ -57,7 +57,7 @@ def nearest_neighbors(
         For each query, the row or rows that cannot be its neighbours, such as its own.
     approximate : bool, default=False
         Search with faiss, which finds most neighbours and is faster for very many queries. Below
-        32,768 vectors the search is always exact.
+        32,768 vectors the search is always exact. Without faiss it raises ImportError.
 
     Returns
     -------
@@ -70,8 +70,6 @@ def nearest_neighbors(
     ------
     ValueError
         If a query has no direction (zero, NaN or infinity), or fewer than `k` neighbours.
-    ImportError
-        If an approximate search needs faiss, which is not installed.
 
     Notes
     -----

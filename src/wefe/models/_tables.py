@@ -21,10 +21,7 @@ RowsLike: TypeAlias = slice | Sequence[int] | npt.NDArray[np.integer[Any]]
 
 
 class VectorTable(ABC):
-    """The vocabulary and the vectors of a model.
-
-    `requested` holds the words for which a file was opened.
-    """
+    """The vocabulary and the vectors of a model; `requested`: words for which a file was opened."""
 
     key_to_index: Mapping[str, int]
     requested: frozenset[str] | None = None
@@ -183,11 +180,9 @@ class ArrayVectors(VectorTable):
         Different words, one per row.
     vectors : ndarray of shape (n_words, dim)
         Floating-point vectors, not copied.
-    requested : collection of str, optional
-        The words for which a file was opened. Looking up another word raises `UnreadWordError`,
-        because the file may contain it.
-    label : str, default=''
-        Name of the file in messages.
+    requested, label : collection of str, and str
+        The words for which a file was opened, and its name in messages. Looking up another word
+        raises `UnreadWordError`, because the file may contain it.
 
     Examples
     --------

@@ -28,12 +28,13 @@ if TYPE_CHECKING:
 
 
 class WordEmbeddingModel:
-    """A static word embedding with a name.
+    """A static word embedding with a name; :func:`load` opens one from a file, a hub or an object.
 
     Parameters
     ----------
     wv : gensim KeyedVectors, ArrayVectors or (vocabulary, vectors)
-        Vectors of gensim 4 or newer (also fastText), or a list of words and a 2-d array.
+        Vectors of gensim 4 or newer (also fastText), or a list of words and a 2-d array, which
+        become ArrayVectors. Also an attribute.
     name : str, optional
         Name of the model in results; 'Unnamed model' by default.
     vocab_prefix : str, optional
@@ -41,15 +42,6 @@ class WordEmbeddingModel:
     use_subwords : bool, default=False
         Whether a word outside the vocabulary counts as found if its vector can be built from
         subwords, for example by fastText.
-
-    Attributes
-    ----------
-    wv : gensim KeyedVectors or ArrayVectors
-        The vectors.
-
-    See Also
-    --------
-    load : Open any embedding, from a file or a hub.
 
     Examples
     --------
@@ -193,17 +185,12 @@ class WordEmbeddingModel:
         Parameters
         ----------
         words : sequence of str
-            Words of the model.
+            Words of the model; a KeyError names one that it lacks.
 
         Returns
         -------
         ndarray of shape (len(words), dim)
             A new array in the dtype of the model.
-
-        Raises
-        ------
-        KeyError
-            If the model lacks a word.
         """
         row_of = self.vocab
         try:
@@ -217,14 +204,16 @@ class WordEmbeddingModel:
         words: Words,
         preprocessors: Preprocessors | None = None,
     ) -> None:
-        """Compute vectors that will be looked up; only an encoder has anything to do.
+        """Compute vectors that will be looked up, in one pass; only encoders have anything to do.
 
         Parameters
         ----------
         words : iterable of str, Query, Criterion or Benchmark; or one of the last three
-            Words exactly as they will be looked up, and what stands for its words.
+            Words exactly as they will be looked up, and what stands for its words. Unknown words
+            are skipped.
         preprocessors : list of dict, optional
-            The forms in which words of queries are looked up; see :class:`wefe.embeddings.Lookup`.
+            The forms in which words of queries are looked up, by default as written; see
+            :class:`wefe.embeddings.Lookup`.
         """
 
     @property
@@ -235,12 +224,8 @@ class WordEmbeddingModel:
     def normalize(self) -> None:
         """Scale every vector to unit (L2) length, in place; lengths are computed in float64.
 
-        Vectors without a direction (zero, NaN or infinity) do not change.
-
-        Raises
-        ------
-        ValueError
-            If the vectors are read-only.
+        Vectors without a direction (zero, NaN or infinity) do not change. Read-only vectors raise
+        ValueError.
         """
         self._check_writeable()
         # float32 cannot square its large numbers: a length of inf would turn a vector into zeros.
@@ -271,14 +256,10 @@ class WordEmbeddingModel:
         Parameters
         ----------
         words : sequence of str
-            Words of the vocabulary. If a word occurs twice, its last vector is kept.
+            Words of the vocabulary; a missing one (or read-only vectors) raises ValueError. If a
+            word occurs twice, its last vector is kept.
         embeddings : sequence of ndarray, or ndarray of shape (len(words), dim)
             The new vectors, in the dtype of the model.
-
-        Raises
-        ------
-        ValueError
-            If a word is missing, or vectors are read-only.
         """
         check_sequence("words", words)
         check_sequence("embeddings", embeddings)
@@ -327,10 +308,9 @@ class WordEmbeddingModel:
 
         Raises
         ------
-        ValueError
-            If the format cannot store a word or number of the model.
-        ImportError
-            If the format is 'gensim' and gensim is not installed.
+        ValueError, ImportError
+            If the format cannot store a word or number of the model, or needs gensim, which is
+            missing.
 
         Notes
         -----
@@ -467,7 +447,7 @@ class WordEmbeddingModel:
         return units[0]  # type: ignore[no-any-return]
 
     def whole_table(self, purpose: str) -> VectorTable:
-        """Return the table, unless the model was opened for some words only.
+        """Return the table, or raise ValueError if the model was opened for some words only.
 
         Parameters
         ----------
@@ -478,11 +458,6 @@ class WordEmbeddingModel:
         -------
         VectorTable
             The table.
-
-        Raises
-        ------
-        ValueError
-            If the model was opened for some words only.
         """
         if self.held == "selected":
             raise ValueError(

@@ -232,8 +232,7 @@ def _json_words(file: Path) -> list[str]:
 def open_gensim(path: Path, reading: Reading) -> TableSource:
     """Open `KeyedVectors` or a trained model saved by gensim.
 
-    Plain `KeyedVectors` need neither gensim nor `trust_pickle`, because only strings, numbers,
-    lists, dicts and numeric arrays of the pickle are read.
+    Plain `KeyedVectors` need neither gensim nor `trust_pickle`: only plain data are unpickled.
     """
     try:
         table, counts = _open_plain(path)

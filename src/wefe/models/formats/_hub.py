@@ -74,9 +74,8 @@ def split_repo_id(text: str, revision: str | None) -> tuple[str, str | None]:
 def fetch_from_hugging_face(
     repo_id: str, revision: str | None = None, token: str | bool | None = None
 ) -> Path:
-    """Download what is needed of a Hugging Face model; return its folder or its file of vectors.
+    """Download a model's configuration, tokenizer and table, or its vectors; return folder or file.
 
-    For a model with a tokenizer these are its configuration, tokenizer and table of embeddings.
     Raises ValueError, FileNotFoundError, PermissionError (gated model) or ConnectionError.
     """
     repository = Repository(*split_repo_id(repo_id, revision), token)

@@ -132,17 +132,12 @@ def flair_to_gensim(flair_embedding: Any) -> Any:
     Parameters
     ----------
     flair_embedding : flair.embeddings.WordEmbeddings
-        One of flair's classic (static) word embeddings.
+        One of flair's classic (static) word embeddings; contextual ones raise TypeError.
 
     Returns
     -------
     gensim.models.KeyedVectors or ArrayVectors
         Vectors for `WordEmbeddingModel`.
-
-    Raises
-    ------
-    TypeError
-        If the object has no static vectors, like flair's contextual embeddings.
 
     Examples
     --------

@@ -292,10 +292,9 @@ class VectorSource(ABC):
     """Vectors of a file or an object, ready to be read.
 
     `label` is the name in messages, `name` the default name of the model. `table` has the vectors
-    if they are available without reading the whole source. `n_words` is None if it is not known
-    before. `n_skipped` counts damaged words that were left out. `counts` returns how
-    often each word occurred in the training text. With `use_subwords`, the table builds the vectors
-    of words outside its vocabulary.
+    if the source need not be read for them; with `use_subwords`, it builds those of other words.
+    `n_words` may be None. `n_skipped` counts damaged words that were left out. `counts` returns how
+    often each word occurred in the training text.
     """
 
     label: str

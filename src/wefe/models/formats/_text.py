@@ -40,8 +40,7 @@ class LineError(ValueError):
 class LineSource(VectorSource):
     """A file with a word and its numbers per line, parsed by several threads.
 
-    The lines begin at byte `_start`. `_separator` stands between the word and each of its numbers;
-    it is None if lines have another order.
+    Lines begin at byte `_start`. `_separator` precedes each number (None for another order).
     """
 
     _file: PackedFile

@@ -90,8 +90,7 @@ def find_files(
 ) -> tuple[Path, Path, list[str]]:
     """Find and fetch the table (safetensors), the tokenizer.json and the pooling steps of a model.
 
-    `names` are the files of the model, relative to its folder; no other is opened, whatever the
-    configuration says. `fetch` returns the path of a file.
+    Only `names`, files relative to its folder, are opened, whatever the configuration says.
     """
     modules = read_json(fetch("modules.json"), list[Module]) if "modules.json" in names else []
     folder = PurePosixPath(modules[0].path if modules else "")

@@ -83,10 +83,7 @@ class Word2VecBinarySource(VectorSource):
         return [chosen[place].decode("utf-8") for place in good], vectors[good]
 
     def _records(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
-        """Yield the number of a word, bytes that start with it, and the words in them.
-
-        One regular expression finds the words of a block, ten times faster than a loop.
-        """
+        """Yield the number of a word, bytes that start with it, and (by one regex) their words."""
         n_words, size = self.n_words or 0, self._size
         # The second branch takes what remains of a block in one step, so that the search never
         # starts again within a vector.
