@@ -71,7 +71,7 @@ def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
 class VectorCache:
     """Vectors by key, in one SQLite file that several threads and processes may use at once.
 
-    A file that fails is used no more. Without a path the cache is empty.
+    Without a path, or once the file has failed, the cache is empty.
     """
 
     def __init__(self, path: Path | None) -> None:

@@ -104,8 +104,7 @@ _ONE_TOKEN = Tokens("a", [0], [0], [0])
 class Encoder:
     """A network with its tokenizer, and the SentenceTransformer (if any) that starts with it.
 
-    `network` computes hidden states, without head and decoder. `prompt` precedes each text; None
-    means the default prompt of a SentenceTransformer.
+    `network` has no head and decoder. `prompt` precedes each text; None: a pipeline's default.
     """
 
     def __init__(
@@ -354,8 +353,7 @@ class Encoder:
 class CachedEncoder:
     """An Encoder or FunctionEncoder with a cache in `folder` (None for no cache).
 
-    It keeps the first `dim` numbers of each vector, scales them to unit length if `normalize`, and
-    encodes at most `max_texts` texts.
+    For `dim`, `normalize` and `max_texts` see `load_encoder`.
     """
 
     encoder: Any

@@ -30,10 +30,7 @@ _AT_ONCE = 8
 
 @dataclass(eq=False, repr=False)
 class FunctionEncoder:
-    """A function with the interface of :class:`wefe.contextual._encoder.Encoder`.
-
-    See :func:`load_encoder`; `identity` is the name in the cache.
-    """
+    """A function as an `Encoder`, see `load_encoder`; `identity` is the name in the cache."""
 
     n_layers = 1
     pipeline = None

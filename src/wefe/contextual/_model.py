@@ -49,14 +49,12 @@ class ContextualModel(WordEmbeddingModel):
 
     Attributes
     ----------
-    layer, n_layers : int
-        The hidden state that is read, from 0 (output of the embedding layer), and their number.
-    pooling : str
-        How token vectors are combined; 'auto' only for a whole SentenceTransformer.
-    templates : tuple of str or None
-        The templates; None for words in isolation.
-    max_length : int
-        Maximum number of tokens of a text, including special tokens.
+    layer, n_layers, max_length : int
+        The hidden state that is read, from 0 (output of the embedding layer), their number, and the
+        maximum number of tokens of a text, including special tokens.
+    pooling, templates : str, tuple of str or None
+        How token vectors are combined, 'auto' only for a whole SentenceTransformer; and the
+        templates, None for words in isolation.
 
     Examples
     --------
@@ -125,30 +123,16 @@ class ContextualModel(WordEmbeddingModel):
         Parameters
         ----------
         words : sequence of str
-            Words of the model.
+            Words of the model; a KeyError names one that it cannot encode.
 
         Returns
         -------
         ndarray of shape (n_words, dim), float32
             Vectors, not scaled to unit length; with templates, the mean over them.
-
-        Raises
-        ------
-        TypeError, KeyError
-            If `words` is not a sequence of strings, or the model cannot encode a word.
         """
         return self.get_vectors(_check_words(words))
 
     def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
-        """Encode missing words of lists and queries, in one batched pass.
-
-        Parameters
-        ----------
-        words : iterable of str, Query, Criterion or Benchmark; or one of the last three
-            The last three stand for their words. Unknown words are skipped.
-        preprocessors : list of dict, optional
-            The forms in which words of queries will be looked up; by default as written.
-        """
         self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
 
     def snapshot(
