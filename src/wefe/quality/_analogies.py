@@ -64,10 +64,10 @@ def answer_analogies(
 def _rows(
     model: WordEmbeddingModel, words: Sequence[str], lowercase: bool, n_candidates: int
 ) -> dict[str, list[int]]:
-    """Return the rows of each word that is among the candidates, the row of its vector first.
+    """Return the rows of each candidate among words, the row of its vector first.
 
-    With `lowercase`, words that differ only in case follow, because they are often so close that
-    they would be the answer to half of the questions.
+    With `lowercase`, words that differ only in case follow: close as they are, they would often be
+    the answer.
     """
     prefix = model.vocab_prefix or ""
     rows = {}

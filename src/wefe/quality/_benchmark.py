@@ -77,11 +77,6 @@ class Benchmark:
     source : str, default=''
         Origin of the items.
 
-    Raises
-    ------
-    TypeError, ValueError
-        If there are no items, or items or scores do not fit the kind.
-
     Examples
     --------
     >>> Benchmark("tiny", "similarity", [("cup", "mug"), ("cup", "tree")], [9.1, 0.4])
@@ -223,10 +218,9 @@ def load_benchmark(
 
     Raises
     ------
-    ImportError, ConnectionError, FileNotFoundError
-        If gensim is needed and not installed, the download fails, or the file does not exist.
-    TypeError, ValueError
-        If `source` or `kind` is wrong, or the file has no items or an invalid line.
+    ImportError, ConnectionError, FileNotFoundError, ValueError
+        If gensim is needed and not installed, the download fails, the file does not exist, or it
+        has no items or an invalid line.
 
     References
     ----------
@@ -239,9 +233,8 @@ def load_benchmark(
     >>> import tempfile
     >>> from pathlib import Path
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     file = Path(folder, "animals.tsv")
-    ...     _ = file.write_text("cat\tmammal\ndog\tmammal\nowl\tbird\n")
-    ...     load_benchmark(file)
+    ...     _ = Path(folder, "animals.tsv").write_text("cat\tmammal\ndog\tmammal\nowl\tbird\n")
+    ...     load_benchmark(Path(folder, "animals.tsv"))
     <Benchmark 'animals': categorisation, 3 items>
     """
     if kind is not None:

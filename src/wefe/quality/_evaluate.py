@@ -46,13 +46,11 @@ class QualityScore:
     ----------
     benchmark, kind, model_name : str
         Name and kind of the benchmark, and name of the model.
-    score : float
-        Higher is better; NaN if undefined.
+    score, nan_reason : float, str or None
+        Higher is better; NaN if undefined, for this reason.
     n_used, n_items : int
         Number of items that the score uses, and of all items; the others have out-of-vocabulary
         words.
-    nan_reason : str or None
-        Why the score is NaN.
     lost_words : tuple of str
         Words that the model lacks, or whose vector is zero or not finite.
     details : dict
@@ -63,10 +61,8 @@ class QualityScore:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.quality import Benchmark
     >>> pairs = [("cup", "bottle"), ("cup", "tree"), ("tree", "xyzzy")]
-    >>> judged = Benchmark("tiny", "similarity", pairs, [7.0, 0.4, 0.0])
-    >>> evaluate(load_test_model(), judged).lost_words
+    >>> evaluate(load_test_model(), Benchmark("t", "similarity", pairs, [7, 0.4, 0])).lost_words
     ('xyzzy',)
     """
 
@@ -124,10 +120,8 @@ def evaluate(
     vocabulary_size : int, default=300_000
         For analogies: use only this many words from the start of the vocabulary, which most files
         sort by frequency, as words and answers.
-    random_state : int, Generator or None, default=0
-        Seed of the clustering for categorisation.
-    progress : bool, default=True
-        Show a progress bar if it takes long.
+    random_state, progress : optional
+        Seed of the clustering for categorisation; whether long runs show a progress bar.
 
     Returns
     -------
@@ -148,7 +142,6 @@ def evaluate(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.quality import Benchmark
     >>> question = ("man", "king", "woman", "queen", "royal")
     >>> evaluate(load_test_model(), Benchmark("one", "analogy", [question])).score
     1.0

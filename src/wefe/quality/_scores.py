@@ -36,7 +36,7 @@ def quality_scores(
     models : sequence of WordEmbeddingModel
         The models; repeated names are numbered, 'name (2)'.
     benchmarks : sequence of Benchmark, str or path
-        Benchmarks, or names or files for :func:`load_benchmark`.
+        Benchmarks with different names, or names or files for :func:`load_benchmark`.
     lowercase, vocabulary_size, random_state, progress : optional
         As for :func:`evaluate`.
 
@@ -47,16 +47,9 @@ def quality_scores(
         (higher is better), 'n_used' and 'n_items', 'nan_reason' and so on. :func:`quality_matrix`
         turns it into one column per benchmark.
 
-    Raises
-    ------
-    TypeError, ValueError
-        As for :func:`evaluate`, and if there are no models or benchmarks, or two benchmarks have
-        the same name.
-
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> from wefe.quality import Benchmark
     >>> animals = [("cat", "mammal"), ("dog", "mammal"), ("salmon", "fish"), ("tuna", "fish")]
     >>> table = quality_scores([load_test_model()], [Benchmark("mine", "categorisation", animals)])
     >>> table[["score", "n_used", "n_items"]].values.tolist()
@@ -118,7 +111,6 @@ def quality_matrix(scores: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> scores = pd.DataFrame({"model_name": ["a", "b"], "benchmark": "x", "score": [0.7, 0.6]})
     >>> quality_matrix(scores)["x"].to_dict()
     {'a': 0.7, 'b': 0.6}
@@ -147,7 +139,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
 
     Examples
     --------
-    >>> import pandas as pd
     >>> scores = {"similarity": [0.7, 0.6, 0.5], "analogy": [0.3, 0.8, 0.1]}
     >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
     [3.0, 3.0, 6.0]
