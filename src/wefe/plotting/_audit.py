@@ -39,10 +39,9 @@ def plot_individual_biases(
     ----------
     audits : QueryAudit or sequence of QueryAudit
         Results of :func:`wefe.audit.audit_query`.
-    relative : bool, default=False
-        Whether to show s / d, which is comparable between models, instead of s.
-    full_range : bool, default=False
-        Whether to show all possible values, from -d to d.
+    relative, full_range : bool, default=False
+        Show s / d, which is comparable between models, instead of s; show all possible values, from
+        -d to d.
     shared_axis : bool, default=True
         Whether all panels have the same axis; False shows small biases in more detail.
 

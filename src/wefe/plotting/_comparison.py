@@ -49,11 +49,10 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
 
     Examples
     --------
-    >>> row = ["bias", "WEAT", "Career", "w2v debiased", 0.9, 0.2, -0.7]
-    >>> row += [0.2, 0.2, 0.1, "nearer to 0", 0.0, 32, ""]
-    >>> columns = ["aspect", "measure", "subject", "model", "before", "after", "change"]
-    >>> columns += ["before_se", "after_se", "change_se", "better", "best_value", "n", "note"]
-    >>> plot_comparison(pd.DataFrame([row], columns=columns)).data[-1].x
+    >>> row = dict(aspect="bias", measure="WEAT", subject="Career", model="debiased", n=32, note="")
+    >>> row |= dict(before=0.9, after=0.2, change=-0.7, better="nearer to 0", best_value=0.0)
+    >>> row |= dict(before_se=0.2, after_se=0.2, change_se=0.1)
+    >>> plot_comparison(pd.DataFrame([row])).data[-1].x
     (0.2,)
     """
     given: Any = getattr(table, "table", table)

@@ -120,9 +120,9 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     --------
     >>> from wefe import MetricResult, Query, load_test_model
     >>> from wefe.embeddings import embed_query
-    >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Art", "Math"])
-    >>> ceat = {"query_name": query.query_name, "result": 0.49, "ceat": 0.49}
-    >>> words, sizes = embed_query(load_test_model(), query), {"effect_sizes": [0.31, 0.66]}
+    >>> words = embed_query(load_test_model(), Query([["she"], ["he"]], [["art"], ["math"]]))
+    >>> ceat = {"query_name": "Gender wrt Subjects", "result": 0.49, "ceat": 0.49}
+    >>> sizes = {"effect_sizes": [0.31, 0.66]}
     >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
     """
     given = check_several("results", results, "wefe.CEAT", "MetricResult")

@@ -49,9 +49,8 @@ _HOVER = (
 class Reading:
     """Scores and how to read them.
 
-    `table` has one row per 'model' and 'query', NaN where a fact is unknown; `models` and `queries`
-    are in its order. `metric`, `query_set` and `aggregation` are '' if unknown. With an
-    aggregation, the last query is the aggregate.
+    `table` has one row per 'model' and 'query'; `models` and `queries` are in its order. Unknown
+    facts are NaN there and '' here. With an `aggregation`, the last query is the aggregate.
     """
 
     table: pd.DataFrame

@@ -91,11 +91,6 @@ def write_figures(
     list of Path
         The files. Figures with one panel per model show the first 12 models.
 
-    Raises
-    ------
-    ImportError, ValueError
-        If matplotlib is not installed, a format is unknown, or a table cannot be plotted.
-
     Examples
     --------
     >>> write_figures("figures", formats=["jpeg"])

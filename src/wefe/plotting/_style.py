@@ -255,9 +255,8 @@ def as_dark(figure: go.Figure) -> go.Figure:
 
     Examples
     --------
-    >>> from wefe.plotting import plot_ranking
-    >>> figure = plot_ranking(pd.DataFrame({"WEAT": [2, 1]}, index=["w2v", "glove"]))
-    >>> as_dark(figure).layout.template.layout.paper_bgcolor
+    >>> import plotly.graph_objects as go
+    >>> as_dark(go.Figure()).layout.template.layout.paper_bgcolor
     '#16191d'
     """
     if not isinstance(figure, go.Figure):
