@@ -113,11 +113,6 @@ def write_figures(
     list of Path
         The files.
 
-    Raises
-    ------
-    ImportError, ValueError
-        If matplotlib is not installed, or a format is unknown.
-
     Examples
     --------
     >>> from wefe.study import Study

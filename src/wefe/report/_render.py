@@ -21,8 +21,7 @@ from wefe.study._results import StudyResults
 def to_html(results: StudyResults) -> str:
     """Return the report as one HTML file.
 
-    The file needs no network and blocks it. Texts from word lists, names and messages cannot run as
-    code.
+    It needs no network and blocks it. Texts of word lists, names and messages cannot run as code.
 
     Parameters
     ----------
@@ -96,15 +95,8 @@ def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    results : StudyResults
-        Results of a study.
-    path : path
-        The file. It is replaced only when the report is complete.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
+    results, path : StudyResults, path
+        Results of a study, and the file. It is replaced only when the report is complete.
 
     Examples
     --------
@@ -123,11 +115,6 @@ def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
     ----------
     results, path : StudyResults, path
         As in :func:`write_html`.
-
-    Raises
-    ------
-    OSError
-        If the file cannot be written.
 
     Examples
     --------

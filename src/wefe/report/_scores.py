@@ -53,10 +53,9 @@ def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
 def scored(results: StudyResults) -> pd.DataFrame:
     """Return the tidy table with more columns.
 
-    'distance' from no bias; 'near' and 'far', the interval of the distance; 'outside': whether an
-    interval does not contain its own score, as both are printed; 'opposite': whether the score is
-    strong on the side that its test ignores; 'counts': whether the query counts in aggregated
-    scores; 'cluster': the number of the group of queries that share words.
+    'distance' from no bias, with the interval 'near' to 'far'; 'outside': whether the printed
+    interval does not contain the score; 'opposite': whether it is strong on the side that its test
+    ignores; 'counts': whether the query counts in aggregates; 'cluster': see `clusters`.
     """
     tidy = results.to_frame().rename(columns={"bias": "distance"})
     score, no_bias = tidy["score"], tidy["no_bias_value"]
@@ -100,11 +99,10 @@ def sign_flip_p_value(
 ) -> float:
     """Test whether paired differences have a mean other than 0: a sign-flip permutation test.
 
-    If the models were exchangeable, each difference could have either sign. The two-sided p-value
-    is the share of sign patterns, including the observed one, whose sum is at least as far from 0
-    as the observed sum (Fisher, The Design of Experiments, 1935, section 21). With more than 16
-    differences, `n_random` random patterns are used. The smallest p-value is 2 / 2^n, so fewer than
-    six pairs never reach 0.05. Without any pair it is 1.
+    The two-sided p-value is the share of sign patterns, including the observed one, whose sum is at
+    least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21).
+    With more than 16 differences, `n_random` random patterns are used. Fewer than six pairs never
+    reach 0.05, because the smallest p-value is 2 / 2^n; without any pair it is 1.
 
     >>> sign_flip_p_value([1.0, 2.0, 3.0])
     0.25

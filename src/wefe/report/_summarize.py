@@ -73,8 +73,7 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     Examples
     --------
     >>> from wefe.study import Study
-    >>> summary = summarize(Study.example().run(":memory:", progress=False))
-    >>> print(summary["claims"][1]["text"])
+    >>> print(summarize(Study.example().run(":memory:", progress=False))["claims"][1]["text"])
     minilm-words (hard-debias, gender) has the lowest sum of ranks over both metrics: 2, ...
     """
     labels = [model.label for model in results.plan.models]
