@@ -64,8 +64,7 @@ def to_model_index(
     --------
     >>> from wefe.study import Study
     >>> results = Study.example().run(":memory:", progress=False)
-    >>> (card,) = to_model_index(results, "minilm-words")
-    >>> card["results"][0]["dataset"]["name"]
+    >>> to_model_index(results, "minilm-words")[0]["results"][0]["dataset"]["name"]
     'Gender: Female terms and Male terms wrt Family and Career'
     """
     name, table = scores_of_model(results, model)
@@ -133,10 +132,8 @@ def to_every_eval_ever(
     ----------
     results, model : optional
         As in :func:`to_model_index`.
-    model_id : str, optional
-        Name on Hugging Face, 'org/name'; by default `model`.
-    organization : str, default='unknown'
-        Who measured.
+    model_id, organization : str
+        Name on Hugging Face, 'org/name', by default `model`; and who measured ('unknown').
     relationship : {'first_party', 'third_party', 'collaborative', 'other'}, default='other'
         Relation to the developers of the model.
 
@@ -194,9 +191,7 @@ def _evaluation(row: Mapping[Any, Any]) -> dict[str, Any]:
 
 
 def to_latex(results: pd.DataFrame | StudyResults) -> str:
-    r"""Return one LaTeX table (booktabs) per metric and query set of the results.
-
-    The output is the same as that of ``wefe measure --format latex``.
+    r"""Return a booktabs table per metric and query set, like ``wefe measure --format latex``.
 
     Examples
     --------
@@ -210,9 +205,7 @@ def to_latex(results: pd.DataFrame | StudyResults) -> str:
 
 
 def to_bibtex(results: pd.DataFrame | StudyResults) -> str:
-    """Return BibTeX entries of the metrics, query sets and other methods behind the results.
-
-    The output is the same as that of ``wefe measure --bibtex``.
+    """Return BibTeX entries of metrics, query sets and methods, like ``wefe measure --bibtex``.
 
     Examples
     --------
@@ -236,10 +229,8 @@ def write_cards(
 
     Parameters
     ----------
-    results : StudyResults
-        The results of a study.
-    folder : path
-        Created if needed.
+    results, folder : StudyResults, path
+        The results of a study, and a folder, which is created if needed.
     format : {'model-index', 'every-eval-ever'}, default='model-index'
         YAML to paste at the top of a model card (:func:`to_model_index`; needs the extra 'hub'),
         or a JSON record (:func:`to_every_eval_ever`).

@@ -38,16 +38,11 @@ class WordAssociations(mteb.AbsTask):  # type: ignore[misc]
 
     The main score, 'distance', is the mean absolute WEAT effect size, from 0 (no association
     measured with these words) to 2; lower is better. The results also have 'effect_sizes' by query
-    and the 'prompt'.
+    and the 'prompt'. Arguments are those of an mteb task; `seed` has no effect.
 
     The subsets are packaged query sets: 'weat', 'gender', 'ethnicity' and 'religion' in English,
     and gender in seven other languages (for example 'gender_de'). Queries that need a download are
     left out.
-
-    Parameters
-    ----------
-    **kwargs : Any
-        Arguments of an mteb task. `seed` has no effect.
 
     Examples
     --------
@@ -115,10 +110,8 @@ def load_mteb_encoder(
 
     Parameters
     ----------
-    model : str or mteb model
-        A model name, or a result of ``mteb.get_model``.
-    name : str, optional
-        Name in results; by default the name in mteb.
+    model, name : str or mteb model, and str
+        A model name, or a result of ``mteb.get_model``; and a name in results, by default mteb's.
     task : mteb task, optional
         Selects the prompt; by default :class:`WordAssociations`, which has the type 'STS'.
     prompt_type : mteb.types.PromptType, optional

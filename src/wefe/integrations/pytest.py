@@ -34,7 +34,7 @@ def assert_bias(
     offline: bool = False,
     **params: Any,
 ) -> pd.DataFrame:
-    """Fail if the bias of a model exceeds your limits.
+    """Raise AssertionError, with a table of the scores, if the bias of a model exceeds your limits.
 
     A score that cannot be measured fails, with the reason. A test that passes does not show that a
     model has no bias, only that these queries measured less.
@@ -48,10 +48,9 @@ def assert_bias(
         A published query set by name, a JSON file of queries, or queries.
     metric : metric class, instance or name, default='weat-es'
         The metric.
-    max : float, optional
-        Largest distance from the no-bias value that passes, as in ``wefe check --max``.
-    p_value : float, optional
-        Smallest p-value that passes, adjusted for the number of queries (Holm).
+    max, p_value : float, optional
+        Largest distance from the no-bias value that passes, as in ``wefe check --max``; smallest
+        p-value that passes, adjusted for the number of queries (Holm).
     offline : bool, default=False
         Use only the queries of a published set that need no download. Otherwise a query whose words
         cannot be downloaded fails.
@@ -63,11 +62,6 @@ def assert_bias(
     -------
     DataFrame
         The table of :func:`wefe.measure` with 'bias', the distance from no bias.
-
-    Raises
-    ------
-    AssertionError
-        If a score exceeds a limit; the message has a table of these scores.
 
     Examples
     --------

@@ -56,10 +56,9 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
 
     Attributes
     ----------
-    primary_metric : str
-        Key that selects the best checkpoint: the first query set with the first metric.
-    greater_is_better : bool
-        False: the best checkpoint shows the least bias.
+    primary_metric, greater_is_better : str, bool
+        Key that selects the best checkpoint: the first query set with the first metric; False,
+        because the best checkpoint shows the least bias.
 
     Examples
     --------
@@ -102,10 +101,8 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
 
         Parameters
         ----------
-        model : SentenceTransformer
-            The model; it is not changed.
-        output_path : str, optional
-            Folder of the CSV file; by default no file is written.
+        model, output_path : SentenceTransformer, str
+            The model, which is not changed; folder of the CSV file, by default none is written.
         epoch, steps : int, default=-1
             Position in the training.
 
