@@ -213,7 +213,6 @@ def distribution_of(projections: pd.DataFrame) -> pd.DataFrame:
 
     Examples
     --------
-    >>> import pandas as pd
     >>> table = pd.DataFrame({"model": "m", "set": "jobs", "projection": [0.4, -0.2]})
     >>> distribution_of(table)[["n", "mean", "mean_abs"]].values.tolist()
     [[2.0, 0.1, 0.3]]
