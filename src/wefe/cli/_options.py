@@ -192,8 +192,7 @@ def is_there(text: str) -> bool:
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Let typer read options from the docstring of a function and of this module.
 
-    Positional parameters become arguments, keyword-only parameters options. A parameter whose type
-    is a dataclass becomes one option per field.
+    Keyword-only parameters become options, others arguments; a dataclass becomes one per field.
     """
     parameters = inspect.signature(function, eval_str=True).parameters.values()
     groups = [each for each in parameters if is_dataclass(each.annotation)]

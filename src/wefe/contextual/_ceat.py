@@ -140,10 +140,8 @@ class CEAT(BaseMetric):
     variance : {'published', 'textbook'}, default='published'
         Variance of an effect size d: that of the associations, as in the authors' code, or n / (n_x
         n_y) + d^2 / (2 n) for n = n_x + n_y words.
-    max_contexts : int, default=100
-        Maximum number of contexts per word from a corpus.
-    random_state : int, Generator or None, default=0
-        Draws the contexts.
+    max_contexts, random_state : int, default=100; int, Generator or None, default=0
+        Maximum number of contexts per word from a corpus; seed of the contexts.
 
     Notes
     -----

@@ -296,10 +296,9 @@ def learn_specific_words(
     among : int or sequence of str, default=50_000
         Words that count as not specific in training, unless they are seed words; as in
         :func:`generate_analogies`.
-    C : float, default=1.0
-        Weight of training errors, above 0.
-    class_weight : {'balanced'}, optional
-        'balanced' weights errors by the rarity of their class: recall rises, precision falls.
+    C, class_weight : float, default=1.0, and {'balanced'}, optional
+        Weight of training errors, above 0; 'balanced' weights them by the rarity of their class:
+        recall rises, precision falls.
     n_folds : int, default=10
         Number of cross-validation folds, at least 2.
     preprocessors, random_state, progress : optional

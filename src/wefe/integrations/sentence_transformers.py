@@ -47,10 +47,8 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         or your own sets by name. A sequence gets the name 'queries'.
     metrics : str, metric, or sequence of these, default='weat-es'
         As in :func:`wefe.measure`. Queries that are too large are replaced by subqueries.
-    name : str, default=''
-        Prefix of the keys of the result.
-    metric_params : mapping, optional
-        Arguments of all metrics, for example ``{"calculate_p_value": True}``.
+    name, metric_params : str, default='', and mapping, optional
+        Prefix of the keys of the result; arguments of all metrics: ``{"calculate_p_value": True}``.
     write_csv : bool, default=True
         Append a row to 'bias_evaluation_NAME_results.csv' in the output folder of the training.
 

@@ -387,10 +387,9 @@ class WordEmbeddingModel:
 
         Raises
         ------
-        KeyError
-            If the model lacks a word.
-        ValueError
-            If the model was opened for some words only, or a vector or the sum has no direction.
+        KeyError, ValueError
+            If the model lacks a word; or it was opened for some words only, or a vector or the sum
+            has no direction.
 
         Examples
         --------
