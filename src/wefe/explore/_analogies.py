@@ -300,7 +300,7 @@ def learn_specific_words(
         Weight of training errors, above 0; 'balanced' weights them by the rarity of their class:
         recall rises, precision falls.
     n_folds : int, default=10
-        Number of cross-validation folds, at least 2.
+        Number of cross-validation folds, at least 2; a class with fewer words raises ValueError.
     preprocessors, random_state, progress : optional
         As in :func:`generate_analogies`, for the seed words and `among`; the seed of the folds and
         the solver.
@@ -309,11 +309,6 @@ def learn_specific_words(
     -------
     SpecificWords
         The words, and the cross-validated quality of the classifier.
-
-    Raises
-    ------
-    ValueError
-        If a class has fewer words than there are folds.
 
     Examples
     --------

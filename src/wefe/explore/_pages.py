@@ -356,7 +356,7 @@ def word_page(
     model : WordEmbeddingModel
         The model with its whole vocabulary.
     word : str
-        The word.
+        The word; KeyError if the model lacks it, or its vector has no direction.
     criterion : str, Criterion, mapping, sequence or BiasDirections, default='gender'
         The groups, as in :func:`bias_directions`.
     k : int, default=100
@@ -375,11 +375,6 @@ def word_page(
     -------
     WordPage
         Use ``print`` to show it.
-
-    Raises
-    ------
-    KeyError
-        If the model lacks the word, or its vector has no direction.
 
     Examples
     --------

@@ -53,7 +53,7 @@ def project(
         Each model uses its own direction, unless `criterion` is a BiasDirections.
     words : sequence of str, mapping or Query, optional
         A word list, several lists by name, or the sets of a query. Default: the whole vocabulary,
-        which the model must have.
+        which the model must have. ValueError if a model has none of the words.
     criterion, preprocessors : optional
         As in :func:`bias_directions`; variants of `words`, too.
 
@@ -65,11 +65,6 @@ def project(
         one row per `group`, with the cosine with its direction. NaN for words of a vocabulary
         without a direction. `attrs` has 'criterion', 'groups', and 'lost': model -> set -> words
         not found, or without a direction.
-
-    Raises
-    ------
-    ValueError
-        If a model has none of the words.
 
     Examples
     --------
@@ -126,7 +121,7 @@ def extreme_words(
     n, criterion : optional
         Number of words per group, and the groups, as in :func:`bias_directions`.
     words : sequence of str, optional
-        Words to choose from, for example names of occupations.
+        Words to choose from, for example occupations. ValueError if a model has none of them.
     among : int or None, default=50_000
         Without `words`: choose from this many words at the start of the vocabulary (usually the
         most frequent ones); None for all. Only forms that look like words count: in lower case,
@@ -143,11 +138,6 @@ def extreme_words(
         `model`, `group`, `rank` (from 1), `word` and `projection` (cosine with the direction
         towards that group, in (0, 1]). Fewer rows if fewer words have a positive projection.
         `attrs` has 'criterion' and 'groups'.
-
-    Raises
-    ------
-    ValueError
-        If a model has none of `words`.
 
     Examples
     --------
@@ -255,7 +245,8 @@ def indirect_bias_along(
     model : WordEmbeddingModel
         A model with its whole vocabulary, or at least `words`.
     first, second : str
-        Two words that should be neutral, such as 'softball' and 'football'.
+        Two words that should be neutral, such as 'softball' and 'football'. ValueError if the model
+        lacks one of them, or they have the same direction.
     criterion, n, words, among, ignore, preprocessors : optional
         As in :func:`extreme_words`, with `n` words at each end, never `first` and `second`.
 
@@ -265,11 +256,6 @@ def indirect_bias_along(
         `end` (`first` or `second`), `rank`, `word`, `projection` (cosine with the direction towards
         that end, in (0, 1]), `cosine` with the word at that end, and `indirect_bias` with it (NaN
         if undefined).
-
-    Raises
-    ------
-    ValueError
-        If the model lacks one of the two words, or they have the same direction.
 
     Examples
     --------

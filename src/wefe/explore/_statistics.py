@@ -230,7 +230,7 @@ def correlate_with_statistic(
         The model.
     statistic : mapping from str to float, or pandas.Series
         A number for each word, for example ``fetch_occupation_shares(2015)["female"]``. NaN means
-        that a word has no number.
+        that a word has no number. Fewer than 3 words with number and vector raise ValueError.
     criterion : optional
         The groups, as in :func:`bias_directions`.
     group : str, optional
@@ -252,11 +252,6 @@ def correlate_with_statistic(
     StatisticCorrelation
         Correlations, regression line, intervals and words left out. Correlations are NaN, with the
         reason, if all words have the same number.
-
-    Raises
-    ------
-    ValueError
-        If fewer than 3 words have both a number and a vector.
 
     References
     ----------

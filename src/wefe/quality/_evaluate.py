@@ -111,7 +111,7 @@ def evaluate(
     Parameters
     ----------
     model : WordEmbeddingModel
-        The model.
+        A model opened with all words of the benchmark; analogies need the whole model.
     benchmark : Benchmark, str or path
         A benchmark, or a name or file for :func:`load_benchmark`.
     lowercase : bool, default=True
@@ -127,11 +127,6 @@ def evaluate(
     -------
     QualityScore
         The score, and how much of the benchmark it uses.
-
-    Raises
-    ------
-    ValueError
-        If the model was opened without the words it needs (analogies need the whole model).
 
     References
     ----------
