@@ -444,6 +444,24 @@ def test_silhouettes_of_the_same_are_refused():
         plan({**one, "vary": "both"}, attributes)
 
 
+# Word sets
+
+
+def test_named_word_sets_stand_for_their_words():
+    def declared(terms, **more):
+        query = {"targets": {"a": terms}, "attributes": {"b": "weat/arts"}}
+        mitigation = {"method": "hard-debias", "criterion": "gender", "target": terms}
+        return declare(queries=[{"name": "q", "query": [query]}], mitigations=[mitigation], **more)
+
+    words = ["she", "her"]
+    named = declared("my terms", word_sets={"my terms": words}).canonical()
+    assert named == declared(words).canonical()
+    with pytest.raises(ValueError, match="'my trems' is not a word set.*mean 'my terms'"):
+        declared("my trems", word_sets={"my terms": words})
+    with pytest.raises(ValueError, match="key 'word_sets': must be a valid dict"):
+        declared(words, word_sets=3)
+
+
 # Encoders
 
 

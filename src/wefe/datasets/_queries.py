@@ -1,7 +1,7 @@
 """The query sets of published studies, declared as references to word sets."""
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -145,14 +145,18 @@ def list_queries_left_out(name: str) -> list[str]:
     ]
 
 
-def shipped_word_set(reference: str) -> list[str]:
-    """Return the words of a shipped set by its reference: 'weat/flowers'."""
+def shipped_word_set(reference: str, others: Iterable[str] = ()) -> list[str]:
+    """Return the words of a shipped set by its reference: 'weat/flowers'.
+
+    The error for an unknown one may suggest the names of other sets.
+    """
     dataset, _, key = reference.partition("/")
     known = [f"{name}/{each}" for name, load in _SHIPPED.items() for each in load()]
     if reference not in known:
+        hint = nearest(reference, [*others, *known])
         raise ValueError(
-            f"{reference!r} is not a word set that ships.{nearest(reference, known)} Write words "
-            "as a list, or DATASET/SET, for example 'weat/flowers'"
+            f"{reference!r} is not a word set that ships.{hint} Write words as a list, or "
+            "DATASET/SET, for example 'weat/flowers'"
         )
     return list(_SHIPPED[dataset]()[key])
 

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pydantic
 from pydantic import Field, field_validator, model_validator
@@ -69,6 +69,9 @@ class Declaration(Part):
         Results file, relative to the study file. Default: the study file's name with ``.db``.
     models : list of dict
         'source' or 'encoder'; optionally 'name' and options for opening the model.
+    word_sets : dict, optional
+        Name -> list of words. Queries and mitigations may use the name in place of the words. Read
+        by :func:`read_declaration` and :class:`Study`.
     queries : list of dict
         Query sets: 'set' (a published one), 'file', or 'name' and 'query'; optionally 'weight'.
     metrics : list of dict
@@ -117,6 +120,7 @@ class Declaration(Part):
     offline: bool = False
     results: str | None = Field(default=None, min_length=1)
     models: list[ModelEntry] = Field(min_length=1)
+    word_sets: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default={})
     queries: list[QuerySetEntry] = Field(default=[])
     metrics: list[MetricEntry] = Field(default=[])
     lookup: Lookup = Lookup()
@@ -182,7 +186,9 @@ class Declaration(Part):
 
         JSON-compatible data for :class:`Study`, without description, results path and limits.
         """
-        plain = self.model_dump(mode="json", exclude={"description", "results", "limits"})
+        plain = self.model_dump(
+            mode="json", exclude={"description", "results", "word_sets", "limits"}
+        )
         if not self.explore.criteria:
             del plain["explore"]
         if not self.retrieval:
@@ -194,7 +200,7 @@ def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declarati
     """Validate the content of a study file and return the declaration."""
     try:
         json.dumps(data, allow_nan=False)  # so no dates and no NaN
-        return Declaration.model_validate(dict(data))
+        return Declaration.model_validate(dict(data), context=data.get("word_sets"))
     except pydantic.ValidationError as error:
         lines = lines_of(error)
     except RecursionError:

@@ -14,6 +14,7 @@ from pydantic import (
     Discriminator,
     Field,
     Tag,
+    ValidationInfo,
     field_validator,
     model_validator,
 )
@@ -252,11 +253,15 @@ ModelEntry: TypeAlias = Annotated[
 ]
 
 
-def _listed_words(value: object) -> object:
-    return shipped_word_set(value) if isinstance(value, str) else value
+def _listed_words(value: object, info: ValidationInfo) -> object:
+    own = info.context if isinstance(info.context, Mapping) else {}
+    if not isinstance(value, str):
+        return value
+    return own[value] if value in own else shipped_word_set(value, own)
 
 
-# Words, or the name of a packaged set: 'weat/flowers'.
+# Words, or the name of a set: one of [word_sets], which are the context of the validation, or a
+# packaged one such as 'weat/flowers'.
 Words: TypeAlias = Annotated[list[str], BeforeValidator(_listed_words), Field(min_length=1)]
 
 

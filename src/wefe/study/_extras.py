@@ -20,7 +20,7 @@ from wefe._checks import logger
 from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
-from wefe.study._entries import MetricPart
+from wefe.study._entries import MetricPart, Words
 from wefe.study._schema import (
     Name,
     Part,
@@ -108,7 +108,7 @@ class MitigationEntry(Part):
     #: Parameters of the method.
     params: dict[str, Any] = Field(default={})
     #: Change only the vectors of these words; default: all.
-    target: list[str] | None = Field(default=None, min_length=1)
+    target: Words | None = None
     #: Words that keep their vectors: a list, [] for none, or 'specific' for words to which the
     #: class rightly belongs.
     ignore: list[str] | Literal["specific"] | None = "specific"
