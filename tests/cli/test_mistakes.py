@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 import pytest
-from command_line import wefe
+from command_line import STUDY, wefe
 
 from wefe.cli import _as_options
 
@@ -22,6 +22,8 @@ FILES = {
     "one.json": b'{"target_sets": [["she"]], "attribute_sets": [["math"]]}',
     "texts.txt": b"A nurse.",
     "m.kv": pickle.dumps([]),
+    "more.toml": f"{STUDY}[limits]\nmax_increase = '10%'\n".encode(),
+    "gap.toml": f"{STUDY}[limits]\nmax_gap = 0.1\n".encode(),
 }
 DEMO = "--model demo"
 MEASURE = f"measure {DEMO} --queries weat"
@@ -44,6 +46,9 @@ CALLS = [
     (f"{MEASURE} --layer 2", "--layer is for --encoder"),
     ("measure --encoder e --queries weat --trust-pickle", "--trust-pickle is for --model"),
     ("convert m.kv m.safetensors", "--trust-pickle opens it"),
+    ("check more.toml", "'max_increase' of [limits] needs a baseline"),
+    ("check gap.toml", "'min_impact_ratio' and 'max_gap' of [limits] are for audits of rankings"),
+    ("check gap.toml --max-gap 0.2", "--min-impact-ratio and --max-gap are for audits"),
     (DEBIAS, "--model FILE or --encoder FOLDER"),
     (f"{DEBIAS} --encoder lost --ignore lost.txt", "--ignore is for --model"),
     (f"{DEBIAS} {DEMO} --method hard-debais", "Did you mean 'hard-debias'"),

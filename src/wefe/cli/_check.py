@@ -101,7 +101,7 @@ def check(
     max_increase = declared["max_increase"] if max_increase is None else max_increase
     own = stored.results or (source.results_path if isinstance(source, Study) else study)
     old = None if baseline is None else _open_baseline(baseline, own, source.plan.name)
-    checked_increase(max_increase, limits | of_rankings, baseline)
+    checked_increase(max_increase, limits | of_rankings, baseline, source.plan)
     try:
         found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
     except KeyboardInterrupt:

@@ -217,7 +217,7 @@ def check(
         max_bias = max_bias or declared["max"]
     limits = limits_by_label(max_bias or {}, results.plan)
     limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
-    increase = checked_increase(max_increase, limits, baseline)
+    increase = checked_increase(max_increase, limits, baseline, results.plan)
     now, gone = _matched(results, baseline, on)
     rows = [
         *_judged(_without_nan(now) if allow_nan else now, limits, increase, allow_new),
@@ -233,7 +233,10 @@ def check(
 
 
 def checked_increase(
-    max_increase: str | float | None, limits: Mapping[str, float], baseline: object
+    max_increase: str | float | None,
+    limits: Mapping[str, float],
+    baseline: object,
+    plan: Plan,
 ) -> tuple[float, bool] | None:
     """Return the largest increase, and whether it is relative to the baseline."""
     if not limits and max_increase is None:
@@ -241,9 +244,12 @@ def checked_increase(
             "there is no limit to check. Give a limit for a metric (max_bias={'weat-es': 0.5}, "
             "--max weat-es=0.5) or for the increase, or add [limits] to the study file."
         )
+    # In quotes, a key of a study file is not turned into an option of the command line.
+    is_declared = max_increase == plan.settings["limits"]["max_increase"]
     if (max_increase is None) != (baseline is None):
+        name = "'max_increase' of [limits]" if is_declared else "max_increase"
         raise ValueError(
-            "max_increase (given, or in [limits]) needs a baseline to compare with."
+            f"{name} needs a baseline to compare with."
             if baseline is None
             else "a baseline needs max_increase, for example '10%'."
         )
@@ -291,10 +297,10 @@ def limits_of_rankings(
     if gap is not None:
         limits[GAP] = check_number("max_gap", gap, 0)
     if limits and not plan.settings.get("retrieval"):
-        raise ValueError(
-            "min_impact_ratio and max_gap are for audits of rankings, and the study has no "
-            "[[retrieval]]."
-        )
+        names = "min_impact_ratio and max_gap"
+        if min_impact_ratio is None and max_gap is None:
+            names = "'min_impact_ratio' and 'max_gap' of [limits]"
+        raise ValueError(f"{names} are for audits of rankings, and the study has no [[retrieval]].")
     return limits
 
 
