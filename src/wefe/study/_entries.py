@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
@@ -142,7 +143,8 @@ class _OpenedEntry(Part):
 
 # Files that belong to the matrix in their folder, whatever its name.
 _OF_SAFETENSORS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
-_OF_NPY = (".txt", ".vocab", ".json", ".tsv", ".csv")
+_OF_NPY = {*product((".npy", ".npz"), (".txt", ".vocab", ".json", ".tsv", ".csv"))}
+_OF_WORDS = ("vocab", "vocabulary", "words")
 
 
 def _with_siblings(path: Path) -> Iterator[Path]:
@@ -150,12 +152,11 @@ def _with_siblings(path: Path) -> Iterator[Path]:
     # Look up names, because a folder may contain thousands of models.
     for name in sorted(os.listdir(path.parent)):
         stem, suffix = os.path.splitext(name)
-        of_npy = path.suffix in (".npy", ".npz") and suffix in _OF_NPY
         if (
             name == path.name
             or name.startswith(f"{path.name}.")
             or (path.suffix == ".safetensors" and name in _OF_SAFETENSORS)
-            or (of_npy and stem in (path.stem, "vocab", "vocabulary", "words"))
+            or ((path.suffix, suffix) in _OF_NPY and stem in (path.stem, *_OF_WORDS))
         ):
             yield path.parent / name
 
