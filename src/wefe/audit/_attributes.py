@@ -36,12 +36,9 @@ def mean_attribute_differences(
     Parameters
     ----------
     attribute_sets : Query, mapping or sequence
-        One of
-
-        - a query with two attribute sets
-        - two sets: ``{"Female": [...], "Male": [...]}``
-        - a list of pairs: ``[["she", "he"], ["her", "his"], ...]``; the first words form one set,
-          the second words the other. Incomplete pairs are left out.
+        A query with two attribute sets; two sets, ``{"Female": [...], "Male": [...]}``; or a list
+        of pairs, ``[["she", "he"], ["her", "his"], ...]``, whose first words form one set, the
+        second words the other. Incomplete pairs are left out.
     models : WordEmbeddingModel or sequence of them
         The models to compare.
     normalize : bool, default=True

@@ -376,9 +376,9 @@ class DirectionAudit(Facts):
     def warnings(self) -> tuple[AuditWarning, ...]:
         """Reasons why the first component may not be the direction of the bias.
 
-        Possible kinds: 'few-sets', 'lost-sets', 'identical-members', 'repeated-sets',
-        'weak-first-component', 'low-correlation', 'opposed-sets', 'mean-difference', 'unstable',
-        'outliers', 'dominated'.
+        Kinds: 'few-sets', 'lost-sets', 'identical-members', 'repeated-sets', 'low-correlation',
+        'weak-first-component', 'opposed-sets', 'mean-difference', 'unstable', 'outliers', and
+        'dominated'.
         """
         first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
         # Without signs, because pairs in opposite orders still lie along one line.
@@ -460,10 +460,9 @@ class DirectionAudit(Facts):
         )
 
     def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row per set.
+        """Return a table with one row per set, by label; for columns see the properties.
 
-        Index: label. Columns: 'words', 'cosine', 'cosine_without', 'agreement', 'stability',
-        'variance_share', 'outlier'; see the properties of these names.
+        'words', 'cosine', 'cosine_without', 'agreement', 'stability', 'variance_share', 'outlier'.
         """
         columns = {
             "words": list(self.sets.values()),

@@ -229,8 +229,7 @@ class QueryAudit(Facts):
         """Reasons not to take the score at face value.
 
         Possible kinds: 'small-attribute-difference', 'cancelling-biases', 'equal-sets'; for two
-        target sets also
-        'common-lean', 'few-words', 'undefined-effect-size', 'separation-missed',
+        target sets also 'common-lean', 'few-words', 'undefined-effect-size', 'separation-missed',
         'effect-without-separation', 'large-effect-tiny-biases', 'large-but-not-significant',
         'other-direction', 'unequal-sets'.
         """
@@ -343,9 +342,8 @@ def audit_query(
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> print(audit_query(load_weat_queries()[8], load_test_model()).warnings[0])
+    >>> import wefe
+    >>> print(audit_query(wefe.datasets.load_weat_queries()[8], wefe.load_test_model()).warnings[0])
     common-lean: 'Mental disease' and 'Physical disease' both lean to 'Temporary': ...
     """
     check_query(query)

@@ -143,10 +143,9 @@ def check_requirements(
 ) -> Requirements:
     """Check whether a metric is magnitude-comparable and unbiased-trustworthy.
 
-    Groups are word sets for groups of people; neutral words are those whose bias is measured. A
-    word is biased if its mean cosines with two groups differ (Schröder et al., ICPRAM 2024,
-    definition 3.1). For built-in metrics, verdicts come from theorems; for other metrics, from a
-    search for counterexamples.
+    Groups are word sets for groups of people. A neutral word, whose bias is measured, is biased if
+    its mean cosines with two groups differ (Schröder et al., ICPRAM 2024, definition 3.1). Verdicts
+    come from theorems for built-in metrics, for others from a search for counterexamples.
 
     Parameters
     ----------

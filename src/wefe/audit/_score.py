@@ -94,10 +94,7 @@ def _found(
 
 
 def between_two_groups(query: Query) -> list[Query]:
-    """Return a query with two attribute sets for each two groups of a query.
-
-    The groups are its attribute sets or, if there is only one, its target sets.
-    """
+    """Return a query for each two groups: attribute sets or, if there is only one, target sets."""
     if query.template[1] < 2:
         names = query.attribute_sets_names, query.target_sets_names
         query = Query(query.attribute_sets, query.target_sets, *names)

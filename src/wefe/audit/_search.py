@@ -1,7 +1,6 @@
 """The search for counterexamples: constructions, paths that cross b_0, and optimisation.
 
-Groups are arrays of shape (n_groups, group_size, dim), neutral words of shape (n_targets, dim), all
-of unit vectors. The search varies the words, for a list of constructed and random groups.
+Groups (n_groups, group_size, dim) and neutral words (n_targets, dim) are unit vectors.
 """
 
 from __future__ import annotations
@@ -102,13 +101,7 @@ class Counterexample(Facts):
     proven: bool = True
 
     def models(self) -> list[WordEmbeddingModel]:
-        """Rebuild the models from the vectors.
-
-        Returns
-        -------
-        list of WordEmbeddingModel
-            One for each entry of `vectors`.
-        """
+        """Return the models rebuilt from `vectors`, a list of WordEmbeddingModel."""
         return [
             WordEmbeddingModel.from_arrays(
                 list(vectors), np.array(list(vectors.values())), name=f"Counterexample {i + 1}"
@@ -122,14 +115,12 @@ class Counterexample(Facts):
         Parameters
         ----------
         metric : BaseMetric, optional
-            Another metric for `query` and `params`, such as a modified version. Default: the
-            refuted one.
+            Another metric for `query` and `params`, such as a modified one. Default: the refuted.
 
         Returns
         -------
         list of float
-            One score per model. If the stored score is undefined, an error of the metric also gives
-            NaN.
+            One score per model; NaN for an error of the metric, too, if that of `scores` is NaN.
         """
         scores = []
         for model, stored in zip(self.models(), self.scores, strict=True):
@@ -167,10 +158,7 @@ class Counterexample(Facts):
 
 
 class Probe:
-    """A metric as a function of arrays; every score is that of `run_query` on a model of them.
-
-    `sizes` are the numbers of words of each neutral set, `scores` all scores computed so far.
-    """
+    """A metric as a function of arrays; `sizes` are those of neutral sets, `scores` all so far."""
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
         self.metric, self.params, self.design = metric, params, design
@@ -426,10 +414,7 @@ def _if_untrustworthy(probe: Probe, groups: Vectors, words: Vectors, how: str) -
 
 
 def _is_zero(probe: Probe, groups: Vectors, words: Vectors, score: float) -> bool:
-    """Return whether a tiny score is b_0 except for rounding, and not just tiny.
-
-    Near a true zero the score grows fast or is flat; a tiny value changes only by a small share.
-    """
+    """Return whether a tiny score is 0 but for rounding: near a true 0 it grows fast or is flat."""
     if abs(score) <= 1e-15 * abs(probe.b_0):
         return True
     noise = np.random.default_rng(1).normal(size=(3, *words.shape))
@@ -545,10 +530,7 @@ def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
 def search_comparable(
     probe: Probe, n_trials: int, rng: np.random.Generator, *, proven: bool
 ) -> Counterexample | None:
-    """Search for two sets of groups with different extremes of the score.
-
-    With `proven`, the extremes are those of the closed form, if there is one.
-    """
+    """Search for two sets of groups with different extremes (if `proven`, of the closed form)."""
     candidates = list(constructed_groups(probe.design))
     candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
     bounds = [probe.attainable(groups) for _, groups in candidates]
@@ -608,10 +590,7 @@ def _extremes(
     n_starts: int = 1,
     carried: Sequence[Vectors] = (),
 ) -> dict[int, Case]:
-    """Return the smallest (-1) and largest (1) score found, with the words.
-
-    Empty if no score is defined, or one depends on the rounding of vectors.
-    """
+    """Return the smallest (-1) and largest (1) case; none if a score depends on rounding."""
     design = probe.design
     starts = [*carried, *(words for _, words in constructed_words(design, groups))]
     starts += [_random_words(design, rng) for _ in range(n_random)]

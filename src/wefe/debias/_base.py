@@ -237,10 +237,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
 
         Parameters
         ----------
-        model, target, ignore, copy : optional
-            See :meth:`transform`. A `fit` with the parameter `ignore` gets it, too.
-        **fit_params
-            See :meth:`fit`.
+        model, target, ignore, copy, **fit_params : optional
+            See :meth:`transform` and :meth:`fit`. A `fit` with the parameter `ignore` gets it, too.
 
         Returns
         -------
@@ -588,11 +586,8 @@ class RowwiseDebias(WordDebias):
     >>> from wefe import load_test_model
     >>> class Halving(RowwiseDebias):
     ...     def fit(self, model, **fit_params):
-    ...         self.dim_ = model.dim
+    ...         self.dim_, self.map_ = model.dim, lambda vectors: vectors / 2
     ...         return self
-    ...
-    ...     def _map_vectors(self, vectors):
-    ...         return vectors / 2
     >>> model = load_test_model()
     >>> bool((Halving().fit_transform(model)["nurse"] == model["nurse"] / 2).all())
     True
@@ -614,10 +609,7 @@ class RowwiseDebias(WordDebias):
         return list(dict.fromkeys(chain.from_iterable(map(in_every_case, words))))
 
     def _settled(self, model: WordEmbeddingModel, fates: Fates) -> dict[int, Vectors]:
-        """Return the new vectors, by row, of words that depend on each other.
-
-        They count whatever `fates` say. These tell what happens to each row of the model.
-        """
+        """Return new vectors, by row, of words that depend on each other, whatever `fates` say."""
         return {}
 
     def _change(

@@ -69,8 +69,7 @@ def word_classes(
 ) -> dict[str, list[str]]:
     """Find `n_words` words of each class as :meth:`INLP.fit` says, after the definitional ones.
 
-    A word found for two classes goes to the axis with the larger product. `neutral` adds a class of
-    as many words with the smallest products.
+    A word found for two classes goes to the larger product. `neutral` adds as many of the smallest.
     """
     columns = class_columns(definitional_sets)
     names = list(class_names) or [f"class {i}" for i in range(len(columns))]
@@ -288,10 +287,7 @@ def _directions(
     n_iterations: int,
     limit: float,
 ) -> tuple[Vectors, list[float]]:
-    """Return orthonormal directions (n_directions, dim), and the accuracy of each classifier.
-
-    `vectors` are scaled and reordered in place, because copies would take most of the memory.
-    """
+    """Return orthonormal directions and accuracies; to save memory, `vectors` change in place."""
     from sklearn.svm import LinearSVC
 
     vectors /= math.sqrt(float(np.einsum("ij,ij->", vectors, vectors)) / len(vectors))
@@ -488,10 +484,8 @@ class LEACE(RowwiseDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary if `n_words` is set.
-        definitional_sets, words_by_class : optional
-            The words to learn from; see :meth:`INLP.fit`.
+        model, definitional_sets, words_by_class : optional
+            See :meth:`INLP.fit`. Only with `n_words` the model needs its whole vocabulary.
         """
         self.words_by_class_, vectors, labels = learned_classes(
             self, model, definitional_sets, words_by_class, criterion

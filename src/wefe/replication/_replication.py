@@ -63,10 +63,7 @@ class Run(NamedTuple):
     random_state: int
 
     def open_models(self, words: Words | None) -> dict[str, WordEmbeddingModel]:
-        """Open the models of the study that can be opened, with the words given.
-
-        None stands for all words, and leaves out encoders.
-        """
+        """Open the models that can be opened, with some words; None: all words, no encoders."""
         return {
             entry.label: entry.open(words)
             for entry in self.study.declaration.models
@@ -120,10 +117,7 @@ class Replication:
         return {str(verdict): int(n) for verdict, n in counts.items()}
 
     def to_html(self) -> str:
-        """Return the report as one HTML file: tables and figures of the paper, then the study.
-
-        The page works offline, as that of :func:`wefe.report.to_html`.
-        """
+        """Return one HTML page that works offline: tables and figures, then the study's report."""
         from wefe.replication._page import replication_html
 
         return replication_html(self)
@@ -140,11 +134,6 @@ class Replication:
         -------
         list of str
             File names: 'report.html', 'comparison.csv', and one CSV file per table.
-
-        Raises
-        ------
-        OSError
-            If a file cannot be written.
         """
         texts = {"report.html": self.to_html(), "comparison.csv": as_csv(self.comparison)}
         for number, table in enumerate(self.tables.values(), 1):
@@ -204,12 +193,8 @@ def replicate(
     folder : path, optional
         Folder for the results; repeat the call to continue an interrupted run. By default results
         are not kept.
-    n_jobs : int, optional
-        Number of worker processes, as in :meth:`wefe.study.Study.run`.
-    random_state : int, default=0
-        Seed of everything random.
-    progress : bool, default=True
-        Show a progress bar on a terminal.
+    n_jobs, random_state, progress : optional
+        As in :meth:`wefe.study.Study.run`, and the seed of everything random, by default 0.
 
     Returns
     -------
@@ -218,10 +203,8 @@ def replicate(
 
     Raises
     ------
-    ValueError
-        If the name is unknown or no model can be opened.
-    ConnectionError
-        If word lists of the paper cannot be downloaded.
+    ValueError, ConnectionError
+        If no model can be opened, or word lists of the paper cannot be downloaded.
 
     Examples
     --------
@@ -340,7 +323,6 @@ def beside_printed(
 
 
 def aggregates(results: StudyResults, query_sets: Iterable[str]) -> Values:
-    """Return the aggregated scores of query sets."""
     return {
         (name, metric, model): score
         for name in query_sets
@@ -355,7 +337,6 @@ def why(error: Exception) -> str:
 
 
 def _printed(name: str) -> pd.DataFrame:
-    """Return the printed values of a paper."""
     with resources.as_file(_FILES / "printed" / f"{name}.csv") as path:
         return pd.read_csv(path, dtype={"item": str, "tolerance": str}, keep_default_na=False)
 

@@ -72,7 +72,6 @@ def findings(run: Run) -> Findings:
 
 
 def _missing(found: EmbeddedQuery, case: str) -> list[str]:
-    """Return notes on out-of-vocabulary words."""
     words = sum(len(part.lost) for part in found.attributes)
     terms = ", ".join(chain(*(part.lost for part in found.targets)))
     size = sum(map(len, found.query.attribute_sets))

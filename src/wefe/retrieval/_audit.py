@@ -69,8 +69,7 @@ class RankingAudit:
         'queries', the share of queries whose top k changes if names are exchanged in all documents,
         'between groups' or, for comparison, 'within groups'; and 'places', that of places in it.
     ndcg : float
-        Quality of the ranking, from 0 to 1 (best): nDCG at k, averaged over queries; NaN without
-        relevance.
+        nDCG at k, from 0 to 1 (best), averaged over queries; NaN without relevance.
     k, n_bootstrap, confidence : int, int and float
         As for :func:`audit_ranking`.
     scores : ndarray of shape (n_queries, n_templates, n_names) or None
@@ -214,10 +213,8 @@ def audit_ranking(
     90 % of those with confidence 0.95 contain the gap. Tests of one attribute assume that the other
     attributes are balanced.
 
-    References
-    ----------
-    Wilson and Caliskan. Gender, Race, and Intersectional Bias in Resume Screening via Language
-    Model Retrieval. AIES 2024. https://arxiv.org/abs/2407.20371
+    Source: Wilson and Caliskan. Gender, Race, and Intersectional Bias in Resume Screening via
+    Language Model Retrieval. AIES 2024. https://arxiv.org/abs/2407.20371
 
     Examples
     --------

@@ -85,13 +85,11 @@ def _call(scorer: Scorer, shape: str, *texts: list[str]) -> Vectors:
 def load_resume_names() -> dict[str, list[str]]:
     """Load the first names of a study of job applications, as in WEAT's test 7.
 
-    Bertrand and Mullainathan. Are Emily and Greg More Employable than Lakisha and Jamal? American
-    Economic Review 94(4), 2004.
-
     Returns
     -------
     dict of str to list of str
-        Nine names for each combination of gender and ethnicity.
+        Nine names for each combination of gender and ethnicity, from Bertrand and Mullainathan, Are
+        Emily and Greg More Employable than Lakisha and Jamal? American Economic Review 94(4), 2004.
 
     Examples
     --------

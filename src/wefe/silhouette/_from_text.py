@@ -230,14 +230,11 @@ def score_reference_models(
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> import pandas as pd
-    >>> name = "demo, original, seed 0"
-    >>> models = {name: load_test_model().copy(name)}  # in place of trained ones
-    >>> facts = {"model_name": name, "algorithm": "demo", "bias_strength": 1.0, "seed": 0}
-    >>> table = pd.DataFrame([facts])
-    >>> score_reference_models("weat-es", load_weat_queries()[5:6], models, table)["score"].item()
+    >>> import pandas, wefe
+    >>> models = {"demo": wefe.load_test_model().copy("demo")}  # in place of trained ones
+    >>> facts = {"model_name": "demo", "algorithm": "demo", "bias_strength": 1.0, "seed": 0}
+    >>> queries, table = wefe.datasets.load_weat_queries()[5:6], pandas.DataFrame([facts])
+    >>> score_reference_models("weat-es", queries, models, table)["score"].item()
     1.04
     """
     from scipy.stats import t

@@ -139,18 +139,12 @@ def bootstrap_interval(
         metrics, metrics with their own `run_query` (because a query cannot repeat a word), sets of
         one word, and if more than 5 % of the resamples have no score. The interval covers the
         choice of words, not the training of the embedding. For lists of fewer than about ten words
-        it is too narrow, like any bootstrap interval.
-
-    Raises
-    ------
-    ValueError
-        If the query cannot be answered.
+        it is too narrow, like any bootstrap interval. ValueError if the query cannot be answered.
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> bootstrap_interval("weat", load_weat_queries()[5], load_test_model())
+    >>> import wefe
+    >>> bootstrap_interval("weat", wefe.datasets.load_weat_queries()[5], wefe.load_test_model())
     <BootstrapInterval of WEAT-ES: 1.04 [-0.4831, 1.777], 95 %, expanded, 1000 resamples>
     """
     wanted = Resampling(n_bootstrap, confidence, random_state, sets, method)

@@ -246,18 +246,16 @@ def accuracy_score(unbiased: Silhouette, biased: Silhouette) -> float:
     float
         In [0, 1]. 0.5: no difference; 1: as far apart as scores can be; below 0.5: more bias
         measured in the supposedly unbiased model. It is ``0.5 + 0.5 * I / (b * |W|)``, where I is
-        the integral over k of the difference of `bias` (biased minus unbiased model), b the largest
-        possible bias, and ``|W|`` the number of words. In section 3.3 of Spliethöver and Wachsmuth,
-        IJCAI 2021, the formula takes 0 as the no-bias value of every metric, even of ECT, where it
-        is 1. If the score of one model is undefined for few words, both are compared from the first
-        size at which both are defined.
+        the integral over k, from the first size at which both scores are defined, of the difference
+        of `bias` (biased minus unbiased model), b the largest possible bias, and ``|W|`` the number
+        of words. In section 3.3 of Spliethöver and Wachsmuth, IJCAI 2021, the formula takes 0 as
+        the no-bias value of every metric, even of ECT, where it is 1.
 
     Examples
     --------
-    >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings
-    >>> query = load_weat_queries()[5]
-    >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
+    >>> import wefe
+    >>> query = wefe.datasets.load_weat_queries()[5]
+    >>> models = [wefe.silhouette.make_biased_embeddings(query, b, 100, 50) for b in (0, 0.2)]
     >>> unbiased, biased = bias_silhouettes("weat", query, models, n_runs=20)
     >>> accuracy_score(unbiased, biased), accuracy_score(biased, biased)
     (0.758, 0.5)
@@ -290,10 +288,9 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings
-    >>> query = load_weat_queries()[5]
-    >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
+    >>> import wefe
+    >>> query = wefe.datasets.load_weat_queries()[5]
+    >>> models = [wefe.silhouette.make_biased_embeddings(query, b, 100, 50) for b in (0, 0.2)]
     >>> by_size = accuracy_by_size(*bias_silhouettes("weat", query, models, n_runs=20))
     >>> by_size["told_apart"].iloc[[0, -1]].tolist()
     [0.8825, 1.0]
@@ -402,16 +399,15 @@ def bias_silhouettes(
     Raises
     ------
     ValueError
-        If the query cannot be answered, or there is no model. If the score is random, has no finite
-        range, leaves the given one, or is undefined for most sizes. If two words of a set have the
-        same form in one model only.
+        If there is no model, or the query cannot be answered; if the score is random, has no finite
+        range, leaves the given one, or is undefined for most sizes; or if two words of a set have
+        the same form in one model only.
 
     Examples
     --------
-    >>> from wefe.datasets import load_weat_queries
-    >>> from wefe.silhouette import make_biased_embeddings
-    >>> query = load_weat_queries()[5]
-    >>> models = [make_biased_embeddings(query, b, n_words=100, dim=50) for b in (0, 0.2)]
+    >>> import wefe
+    >>> query = wefe.datasets.load_weat_queries()[5]
+    >>> models = [wefe.silhouette.make_biased_embeddings(query, b, 100, 50) for b in (0, 0.2)]
     >>> [one.robustness for one in bias_silhouettes("weat", query, models, n_runs=20)]
     [0.63, 0.84]
     """
@@ -488,10 +484,9 @@ def growth_sizes(
 def run_orders(
     lengths: Sequence[int], n_runs: int, seed: int, *, paired: bool = False
 ) -> list[Sizes]:
-    """Draw the order of words, (n_runs, n_words) per list; the same for all lists if paired.
+    """Draw orders, (n_runs, n_words) per list, that depend on seed, run, position and length only.
 
-    It depends only on seed, run, and position and length of the list, not on metric, model or
-    number of runs.
+    If `paired`, the order is the same for all lists.
     """
     return [
         np.stack(

@@ -117,10 +117,9 @@ class SilhouetteStudy:
 
     @property
     def robustness(self) -> pd.DataFrame:
-        """Robustness scores, in [0, 1]: Table 1 of the paper.
+        """Robustness, in [0, 1]: Table 1 of the paper. One row per metric.
 
-        One row per metric; columns (bias type, list type, model). NaN where a metric could not be
-        measured.
+        Columns: (bias type, list type, model). NaN where a metric could not be measured.
         """
         return self._pivot("robustness")
 
@@ -320,11 +319,8 @@ def silhouette_study(
     --------
     >>> from wefe.datasets import load_weat_queries
     >>> from wefe.silhouette import make_biased_embeddings
-    >>> query = load_weat_queries()[5]
-    >>> models = {
-    ...     "unbiased": make_biased_embeddings(query, 0.0, n_words=100, dim=50),
-    ...     "biased": make_biased_embeddings(query, 0.5, n_words=100, dim=50),
-    ... }
+    >>> query, strengths = load_weat_queries()[5], {"unbiased": 0.0, "biased": 0.5}
+    >>> models = {n: make_biased_embeddings(query, b, 100, 50) for n, b in strengths.items()}
     >>> silhouette_study("weat", {"career": query}, models, vary="targets", n_runs=10)
     Silhouette study, 10 runs
     Robustness (1: the score never depends on the words)

@@ -57,10 +57,8 @@ class Declaration(Part):
 
     Parameters
     ----------
-    name : str
-        Title of the study.
-    description : str, default=''
-        What the study is about.
+    name, description : str
+        Title of the study, and what it is about (by default '').
     random_state : int, default=0
         Seed of everything random, in [0, 2**32).
     offline : bool, default=False
@@ -95,8 +93,8 @@ class Declaration(Part):
     quality : dict, optional
         The built-in quality column: 'benchmarks', 'name', 'mitigated'.
     retrieval : list of dict, optional
-        Ranking audits: 'queries', 'documents' and options of :func:`wefe.retrieval.audit_ranking`.
-        They need no queries and metrics.
+        Ranking audits, which need no queries and metrics: 'queries', 'documents' and options of
+        :func:`wefe.retrieval.audit_ranking`.
     limits : dict, optional
         Limits for :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
         'min_impact_ratio', 'max_gap'.
@@ -104,8 +102,7 @@ class Declaration(Part):
     Raises
     ------
     pydantic.ValidationError
-        If a value is invalid. :func:`read_declaration` and :class:`Study` raise a ValueError
-        instead.
+        If a value is invalid; :func:`read_declaration` and :class:`Study` raise a ValueError.
 
     Examples
     --------
@@ -164,10 +161,9 @@ class Declaration(Part):
         return [model.label for model in self.models if encoders in (None, model.is_encoder)]
 
     def mitigated(self) -> list[tuple[TableEntry | EncoderEntry, MitigationEntry]]:
-        """Return the models to mitigate, each with its mitigation.
+        """Return pairs of a model, no encoder, and a mitigation, in the order of `mitigations`.
 
-        In the order of `mitigations`, without encoders. Random methods use the seed of the study
-        unless their parameters set one.
+        Random methods use the seed of the study unless their parameters set one.
         """
         return [
             (model, mitigation.seeded(self.random_state))
@@ -182,9 +178,9 @@ class Declaration(Part):
         return self.labels() + [how.label_of(model.label) for model, how in self.mitigated()]
 
     def canonical(self) -> dict[str, Any]:
-        """Return everything that determines the results, with defaults filled in.
+        """Return what determines the results, with defaults, as JSON data for :class:`Study`.
 
-        JSON-compatible data for :class:`Study`, without description, results path and limits.
+        Description, results path and limits are left out.
         """
         plain = self.model_dump(
             mode="json", exclude={"description", "results", "word_sets", "limits"}
@@ -225,19 +221,15 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
 
     Raises
     ------
-    FileNotFoundError
-        If the file does not exist.
-    ValueError
-        If the file is not valid TOML or a value is invalid: one line per problem, with its place
-        and the allowed values.
+    FileNotFoundError, ValueError
+        If the file does not exist, is not valid TOML, or has an invalid value: one line per
+        problem, with its place and the allowed values.
 
     Examples
     --------
-    >>> import tempfile
-    >>> from pathlib import Path
-    >>> from wefe.study import read_declaration, study_file
+    >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     path = Path(folder, "study.toml")
+    ...     path = pathlib.Path(folder, "study.toml")
     ...     _ = path.write_text(study_file("demo"), encoding="utf-8")
     ...     read_declaration(path).models[0].label
     'demo'
@@ -279,7 +271,6 @@ def list_study_files() -> list[str]:
 
     Examples
     --------
-    >>> from wefe.study import list_study_files
     >>> list_study_files()
     ['bsa', 'cosine', 'demo', 'documentation', 'mitigation', 'rnsb', 'weat', 'wefe']
     """
@@ -302,7 +293,6 @@ def study_file(name: str = "demo") -> str:
 
     Examples
     --------
-    >>> from wefe.study import study_file
     >>> study_file("wefe").splitlines()[0]
     '# The case study of the WEFE paper (Badilla, Bravo-Marquez and Perez, IJCAI 2020, section 4).'
     """
@@ -345,7 +335,6 @@ def _without_weight(study: Declaration) -> Iterator[Problem]:
 
 
 def _repeated(study: Declaration) -> Iterator[Problem]:
-    """Find names that are used twice."""
     keys = dict.fromkeys(("models", "queries", "mitigations", "external", "retrieval"), "name")
     for table, key in {**keys, "metrics": "label"}.items():
         labels = [each.label for each in getattr(study, table)]
@@ -355,7 +344,6 @@ def _repeated(study: Declaration) -> Iterator[Problem]:
 
 
 def _taken(study: Declaration) -> Iterator[Problem]:
-    """Find names that are taken by something else."""
     models, metrics = study.labels(), [metric.label for metric in study.metrics]
     columns = [*metrics, *(column.label for column in study.external)]
     sets, ways = enumerate(study.queries), enumerate(study.mitigations)
@@ -372,7 +360,6 @@ def _taken(study: Declaration) -> Iterator[Problem]:
 
 
 def _unknown(study: Declaration) -> Iterator[Problem]:
-    """Find references to names that do not exist."""
     sets = [each.label for each in study.queries]
     every = study.all_labels()
     metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]

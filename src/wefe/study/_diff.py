@@ -102,7 +102,7 @@ class StudyDiff:
         return [f"{n:,} {what}" for what, n in sizes.items() if n]
 
     def rows(self, table: str = "scores") -> pd.DataFrame:
-        """Return the rows of one table, without the column 'table'.
+        """Return the rows of one table.
 
         Parameters
         ----------
@@ -112,7 +112,7 @@ class StudyDiff:
         Returns
         -------
         DataFrame
-            The other columns of `table`.
+            The columns of `table` other than 'table'.
         """
         check_choice("table", table, _TABLES)
         part = self.table[self.table["table"] == table]
@@ -214,8 +214,8 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     before, after : StudyResults
         The results to compare.
     tolerance : float, default=0.0
-        Largest difference of two numbers that counts as equal. Results from one machine agree
-        exactly; use 1e-6 for results from two machines.
+        Largest difference that counts as equal. Results from one machine agree exactly; use 1e-6
+        for results from two machines.
 
     Returns
     -------
@@ -347,7 +347,6 @@ def _described(task: Task, outcome: Outcome) -> dict[str, Any]:
 def _compared(
     one: pd.DataFrame, other: pd.DataFrame, tolerance: float, same_vectors: set[str]
 ) -> pd.DataFrame:
-    """Return the changes between two tidy tables."""
     index = one.index.append(other.index[~other.index.isin(one.index)])
     only = {"before": ~index.isin(other.index), "after": ~index.isin(one.index)}
     one, other = one.reindex(index), other.reindex(index)
@@ -380,8 +379,6 @@ def _compared(
 
 
 def _statuses(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Series:
-    """Return the status of each row."""
-
     def differ(*names: str) -> pd.Series:
         a, b = one[[*names]], other[[*names]]
         same = (a == b) | ((b - a).abs() <= tolerance) | (a.isna() & b.isna())
@@ -415,7 +412,6 @@ def _alike(one: Any, other: Any, tolerance: float) -> bool:
 def _what_differs(
     one: Mapping[Any, Any], other: Mapping[Any, Any], *, has_same_vectors: bool
 ) -> Iterator[str]:
-    """Yield the inputs in which two results differ."""
     asked, was_asked = other["identity"], one["identity"]
     if not isinstance(asked, Mapping) or not isinstance(was_asked, Mapping):
         return
@@ -521,9 +517,7 @@ def markdown_name(value: Any) -> str:
 
 
 def markdown_text(value: Any) -> str:
-    r"""Return a value as text that Markdown shows literally.
-
-    Numbers get four digits; None and NaN become empty; what would be a link or mention is code.
+    r"""Return text that Markdown shows as it is: 4 digits, None and NaN as '', links as code.
 
     >>> print(markdown_text("*is* like @team"))
     \*is\* like `@team`

@@ -162,8 +162,6 @@ def _with_siblings(path: Path) -> Iterator[Path]:
 
 
 class TableEntry(_OpenedEntry):
-    """A table of word embeddings."""
-
     #: Anything that wefe.load opens: a file of vectors (relative paths start at the study file),
     #: 'org/name' on Hugging Face, a name of gensim-data, or 'demo'. For a model that reads
     #: sentences, write encoder = ... instead.
@@ -205,8 +203,6 @@ def _check_gap(text: str) -> str:
 
 
 class EncoderEntry(_OpenedEntry):
-    """An encoder."""
-
     #: A contextual or sentence encoder: a folder saved by transformers or sentence-transformers, or
     #: 'org/name' on Hugging Face.
     encoder: Name = Field(min_length=1)
@@ -363,8 +359,6 @@ MetricName: TypeAlias = Annotated[str, AfterValidator(metric_name)]
 
 
 class MetricPart(Part):
-    """A metric with its parameters."""
-
     #: Name of a metric; weat-es is the effect size of weat, seat and ceat are for encoders.
     metric: MetricName
     #: Its parameters, as in run_query.
@@ -377,8 +371,6 @@ class MetricPart(Part):
 
 
 class MetricEntry(MetricPart):
-    """A metric to measure."""
-
     #: Name in tables and plots; default: the name of the score, such as 'WEAT-ES'.
     label: Name = ""
     #: Names of the query sets to measure; default: all.
@@ -457,8 +449,6 @@ class AggregationEntry(Part):
 
 
 class Intervals(Part):
-    """Bootstrap intervals of the scores."""
-
     #: Number of resamples of the words: 0 for none, else 40 or more.
     n_bootstrap: int = Field(default=0, ge=0)
     #: Confidence level of the intervals.

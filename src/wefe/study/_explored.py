@@ -11,10 +11,9 @@ from wefe.study._plan import Outcome, Task
 
 
 class Explored(NamedTuple):
-    """Words along the bias directions of each model, as tidy tables.
+    """Words along bias directions: tidy tables that begin with 'model_name' and 'criterion'.
 
-    Each table begins with 'model_name' and 'criterion'. Projections are cosines in [-1, 1], for a
-    mitigated model on the directions of its original.
+    Projections are cosines in [-1, 1], for a mitigated model on the directions of its original.
 
     Attributes
     ----------

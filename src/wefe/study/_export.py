@@ -111,5 +111,4 @@ def _as_json(data: object) -> bytes:
 
 
 def check_pyarrow() -> None:
-    """Raise an ImportError if pyarrow is not installed."""
     import_library("pyarrow", "parquet", "format='parquet'")

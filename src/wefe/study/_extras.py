@@ -157,7 +157,6 @@ class MitigationEntry(Part):
         return self.name or f"{self.method}, {Path(self.criterion).stem}"
 
     def label_of(self, model: str) -> str:
-        """Return the name of a mitigated model in tables."""
         return f"{model} ({self.label})"
 
     def seeded(self, random_state: int) -> MitigationEntry:
@@ -369,8 +368,6 @@ class QualityEntry(Part):
 
 
 class Limits(Part):
-    """Limits for `wefe check`."""
-
     #: For a metric or its label: the largest mean distance from no bias of a model over a query
     #: set.
     max: dict[str, Annotated[float, Field(ge=0)]] = Field(default={})

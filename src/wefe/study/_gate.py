@@ -85,10 +85,7 @@ class GateReport:
         return self.table.copy()
 
     def short(self) -> pd.DataFrame:
-        """Return the violations or, if there are none, the rows closest to each limit.
-
-        Rows of `table`, without 'passed' and without empty columns.
-        """
+        """Return violations, or else the rows closest to each limit, without empty columns."""
         shown = self.violations
         if shown.empty:
             nearest_to_limit = self.table["margin"].fillna(math.inf).sort_values(kind="stable")

@@ -70,12 +70,11 @@ class Task:
 
     Attributes
     ----------
-    kind : str
+    kind, model : str
         'score', 'interval' and 'warnings' of that score, 'mitigation' (how a model was made),
         'words' (lookup of a query), 'direction' (audit of a bias direction), 'silhouette',
-        'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'.
-    model : str
-        Label of the model.
+        'quality' (a benchmark), 'explore' (a model, or a word in it) or 'retrieval'; and the label
+        of the model.
     place : dict of str
         Labels that locate the result, depending on the kind: 'metric', 'query_set', 'query' (or
         subquery), 'criterion', 'word', 'benchmark', 'audit'.
@@ -205,10 +204,7 @@ class Plan:
     settings: Mapping[str, Any]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the plan as plain data for :meth:`from_dict`.
-
-        JSON-compatible attributes. Queries appear as digests, infinite bounds as null.
-        """
+        """Return JSON data for :meth:`from_dict`: queries as digests, infinite bounds as null."""
         # Tasks of all models are written once.
         jobs: dict[Any, tuple[int, dict[str, Any]]] = {}
         tasks = []

@@ -102,10 +102,8 @@ class StudyResults:
 
         Raises
         ------
-        FileNotFoundError
-            If the file does not exist.
-        ValueError
-            If it is not a results file, is damaged, or the study cannot be determined.
+        FileNotFoundError, ValueError
+            If the file does not exist, is damaged or no results file, or the study is unclear.
         """
         with Store(path, create=False) as store:
             names = store.studies()
@@ -220,10 +218,8 @@ class StudyResults:
 
         Parameters
         ----------
-        metric : str
-            Label of the metric ('WEAT-ES') or its name ('weat-es').
-        query_set : str
-            Name of the query set.
+        metric, query_set : str
+            The metric by its label ('WEAT-ES') or name ('weat-es'), and the name of the query set.
 
         Returns
         -------
@@ -242,8 +238,7 @@ class StudyResults:
         Parameters
         ----------
         query_set : str, optional
-            A query set, or 'Overall' (the default) for the weighted mean over the query sets of a
-            metric.
+            A query set; by default 'Overall', the weighted mean over the query sets of a metric.
 
         Returns
         -------
@@ -299,8 +294,7 @@ class StudyResults:
     def compare_models(self, one: str, other: str) -> pd.DataFrame:
         """Compare two models by each metric, for each query set and overall.
 
-        Words are resampled as in :func:`wefe.comparison.compare_models`, queries weighted as in
-        :meth:`aggregated`.
+        As :func:`wefe.comparison.compare_models`, with queries weighted as in :meth:`aggregated`.
 
         Parameters
         ----------
@@ -382,12 +376,7 @@ class StudyResults:
         -------
         SilhouetteStudy
             Robustness and accuracy. Bias types are the names of queries, with the query set if two
-            have the same name.
-
-        Raises
-        ------
-        ValueError
-            If there is no silhouette, or a reference model is not among the models.
+            have the same name. ValueError without silhouettes, or if a reference model is missing.
         """
         from wefe.silhouette import SilhouetteStudy
         from wefe.silhouette._study import checked_references
@@ -404,10 +393,7 @@ class StudyResults:
         return SilhouetteStudy(found, *references)
 
     def directions(self) -> list[tuple[Task, Mapping[str, Any]]]:
-        """Return a list of pairs (Task, dict), the data of ``DirectionAudit.to_json``.
-
-        There is one for each model and criterion.
-        """
+        """Return pairs (Task, data of ``DirectionAudit.to_json``), one per model and criterion."""
         return [
             (task, {**outcome.value["audit"], "model_name": task.model})
             for task, outcome in self.of_kind("direction")
@@ -415,10 +401,7 @@ class StudyResults:
         ]
 
     def retrieval(self) -> list[tuple[Task, RankingAudit]]:
-        """Return a list of pairs (Task, RankingAudit), of those that could be computed.
-
-        The audits are without the scores of their documents.
-        """
+        """Return pairs (Task, RankingAudit without scores), of those that could be computed."""
         from wefe.retrieval import RankingAudit
 
         return [
@@ -428,10 +411,9 @@ class StudyResults:
         ]
 
     def retrieval_tables(self) -> dict[str, pd.DataFrame]:
-        """Return the tables of all ranking audits.
+        """Return the tables of every :class:`wefe.retrieval.RankingAudit`; {} if there is none.
 
-        The tables of :class:`wefe.retrieval.RankingAudit`, preceded by the columns 'audit' and
-        'model_name'. Empty if there are no audits.
+        The columns 'audit' and 'model_name' are first.
         """
         found: dict[str, list[pd.DataFrame]] = {}
         for task, audit in self.retrieval():
@@ -441,10 +423,7 @@ class StudyResults:
         return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
 
     def quality(self) -> pd.DataFrame | None:
-        """Return scores of the quality benchmarks; None if the study has no benchmarks.
-
-        A DataFrame of shape (n_models, n_benchmarks), with NaN where a benchmark has no score.
-        """
+        """Return a table (n_models, n_benchmarks), NaN for no score; None if none are declared."""
         from wefe.quality import quality_matrix
 
         if not self.of_kind("quality"):
@@ -666,8 +645,7 @@ class StudyResults:
         Returns
         -------
         dict of str to DataFrame
-            Label of the metric -> one row per model, with 'score', 'best' and how it was
-            aggregated.
+            Metric label -> one row per model, with 'score', 'best' and how it was aggregated.
         """
         if query_set not in (None, OVERALL):
             check_known("query_set", [query_set], self._query_sets)

@@ -70,7 +70,6 @@ class Study:
 
     Examples
     --------
-    >>> from wefe.study import Study
     >>> study = Study.example()
     >>> study
     <Study 'Example': 2 models, 1 query set, 2 metrics, 9 tasks>
@@ -100,7 +99,7 @@ class Study:
         Parameters
         ----------
         path : path
-            The file; :func:`wefe.study.study_file` has examples to start from.
+            As for :func:`read_declaration`; :func:`study_file` has examples to start from.
 
         Returns
         -------
@@ -109,10 +108,8 @@ class Study:
 
         Raises
         ------
-        FileNotFoundError
-            If the file does not exist.
-        ValueError
-            If the file is not valid TOML or the declaration is invalid: one line per key.
+        FileNotFoundError, ValueError
+            As :func:`read_declaration`.
         """
         from wefe.study._declaration import read_declaration
 
@@ -120,10 +117,7 @@ class Study:
 
     @classmethod
     def example(cls) -> Study:
-        """Return a small study without files, for tests and documentation.
-
-        It has the packaged vectors, original and hard-debiased, one query and two metrics.
-        """
+        """Return a study without files: packaged vectors, also mitigated, 1 query, 2 metrics."""
         return cls(_EXAMPLE)
 
     def _make_plan(self) -> Planned:
@@ -168,8 +162,7 @@ class Study:
             The results file, by default `results_path`; ':memory:' for none. Results of the same
             vectors, query, metric, parameters and version of wefe are reused.
         n_jobs : int, optional
-            Number of worker processes; -1 for one per core, None for this process. If a process
-            dies, only its model fails.
+            Worker processes; -1: one per core; None: this one. If one dies, only its model fails.
         engine : {'local', 'dask'}, default='local'
             Compute on this machine or on a Dask cluster (``wefe[dask]``).
         scheduler : str, optional
@@ -187,14 +180,12 @@ class Study:
 
         Raises
         ------
-        ValueError
-            If an option or a name is invalid, or the results file is damaged or of another version.
-        FileNotFoundError, ImportError
-            If a file or an optional package that the study needs does not exist.
-        TimeoutError, OSError
-            If another run locks the results file, or it cannot be written.
-        KeyboardInterrupt
-            On Ctrl-C. Finished results are stored.
+        ValueError, FileNotFoundError, ImportError
+            If an option or a name is invalid, the results file is damaged or of another version, or
+            a file or an optional package that the study needs does not exist.
+        TimeoutError, OSError, KeyboardInterrupt
+            If another run locks the results file, it cannot be written, or on Ctrl-C. Finished
+            results are stored.
         """
         check_choice("engine", engine, ("local", "dask"))
         check_bool("reopen", reopen)
@@ -248,22 +239,16 @@ class Study:
     def results(self, results: str | os.PathLike[str] | None = None) -> StudyResults:
         """Return the results so far, without computing anything.
 
-        If the study file is unchanged since the last run, the models are not checked for changes.
-
         Parameters
         ----------
         results : path, optional
-            The results file, by default `results_path`.
+            The results file, by default `results_path`. FileNotFoundError if it does not exist.
 
         Returns
         -------
         StudyResults
-            Tasks not computed yet have the status 'missing'.
-
-        Raises
-        ------
-        FileNotFoundError
-            If the file does not exist.
+            Tasks not computed yet have the status 'missing'. If the study file is unchanged since
+            the last run, the models are not checked for changes.
         """
         from wefe.study._planning import settings_of
 

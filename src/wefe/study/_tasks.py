@@ -175,7 +175,6 @@ _last = threading.local()
 
 
 def _model_of(unit: Unit) -> OpenedUnit:
-    """Return the opened model of a unit."""
     token = unit.entry, unit.identity, [task.digest for task in unit.tasks.values()]
     if getattr(_last, "token", None) != token:
         close_unit()
