@@ -423,7 +423,7 @@ class StudyResults:
         return {name: pd.concat(tables, ignore_index=True) for name, tables in found.items()}
 
     def quality(self) -> pd.DataFrame | None:
-        """Return a table (n_models, n_benchmarks), NaN for no score; None if none are declared."""
+        """Return scores (n_models, n_benchmarks), NaN if undefined; None without benchmarks."""
         from wefe.quality import quality_matrix
 
         if not self.of_kind("quality"):

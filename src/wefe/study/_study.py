@@ -117,7 +117,7 @@ class Study:
 
     @classmethod
     def example(cls) -> Study:
-        """Return a study without files: packaged vectors, also mitigated, 1 query, 2 metrics."""
+        """Return a study without files: packaged vectors, hard-debiased too, 1 query, 2 metrics."""
         return cls(_EXAMPLE)
 
     def _make_plan(self) -> Planned:
