@@ -18,7 +18,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, found
 from wefe._files import atomic_file
-from wefe._visible import as_csv
+from wefe._visible import as_csv, visible, visible_data
 from wefe.datasets import load_query_set
 from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.quality import load_benchmark
@@ -118,9 +118,27 @@ class Replication:
 
     def to_html(self) -> str:
         """Return one HTML page that works offline: tables and figures, then the study's report."""
-        from wefe.replication._page import replication_html
+        from wefe.report._figures import drawn, figures
+        from wefe.report._render import html_page
+        from wefe.report._summarize import summarize
 
-        return replication_html(self)
+        summary = summarize(self.results)
+        own = [
+            drawn(f"paper-{at}", figure, {"title": title})
+            for at, (title, figure) in enumerate(self.figures.items())
+        ]
+        compared = self.comparison.drop(columns="tolerance").set_index("table")
+        shown = {
+            **{key: self.paper[key] for key in ("title", "reference")},
+            "notes": [*self.notes],
+            "verdicts": self.verdicts(),
+            "tables": [_table(*pair) for pair in self.tables.items()],
+            "compared": _table("Printed values and those measured here", compared),
+            "figures": [each.id for each in own],
+        }
+        drawings = figures(self.results, summary) | {each.id: each for each in own}
+        page = summary | {"figures": drawings, "paper": visible_data(shown, "\n")}
+        return html_page("replication.html.jinja", **page)
 
     def write(self, folder: str | os.PathLike[str]) -> list[str]:
         """Write the report and all tables to a folder.
@@ -407,3 +425,29 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
         )
     source = os.fspath(model)
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
+
+
+def cell_text(value: object) -> str:
+    """Format a table cell: three decimals, small numbers in scientific notation, '' for NaN.
+
+    >>> cell_text(1.23456), cell_text(1.6e-06), cell_text(float("nan")), cell_text("she")
+    ('1.235', '1.6e-06', '', 'she')
+    """
+    from wefe.report._text import number
+
+    if not isinstance(value, float):
+        return visible(str(value))
+    if value != value:
+        return ""
+    return f"{value:.1e}" if 0 < abs(value) < 5e-5 else number(value)
+
+
+def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
+    cells = frame.reset_index()
+    is_number = [pd.api.types.is_numeric_dtype(kind) for kind in cells.dtypes]
+    return {
+        "title": title,
+        "heads": [str(name).replace("_", " ") for name in cells],
+        "is_number": is_number,
+        "rows": [[cell_text(cell) for cell in row] for row in cells.itertuples(index=False)],
+    }
