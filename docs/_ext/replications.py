@@ -23,7 +23,7 @@ from sphinx.util.typing import ExtensionMetadata
 
 from wefe import replicate
 from wefe.replication import Replication
-from wefe.replication._page import cell_text
+from wefe.replication._replication import cell_text
 
 
 class ShownReplication(SphinxDirective):
