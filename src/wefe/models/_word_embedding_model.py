@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class WordEmbeddingModel:
-    """A static word embedding with a name; :func:`load` opens one from a file, a hub or an object.
+    """A static word embedding with a name, perhaps opened by :func:`wefe.models.load`.
 
     Parameters
     ----------
