@@ -273,3 +273,13 @@ def test_subwords_are_said_to_be_left(model, doubling, caplog):
     again = result.vectors.copy()
     result.wv.adjust_vectors()
     np.testing.assert_allclose(result.vectors, again, atol=1e-5)
+
+
+def test_a_method_without_a_map_is_told_what_it_lacks(packaged_model):
+    class Mapless(RowwiseDebias):
+        def fit(self, model, **fit_params):
+            self.dim_ = model.dim
+            return self
+
+    with pytest.raises(TypeError, match="Mapless must set map_ in fit"):
+        Mapless().fit_transform(packaged_model)

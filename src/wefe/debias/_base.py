@@ -601,6 +601,8 @@ class RowwiseDebias(WordDebias):
 
         `vectors` is float32 or float64, finite, and without zero rows.
         """
+        if not hasattr(self, "map_"):
+            raise TypeError(f"{type(self).__name__} must set map_ in fit, or define _map_vectors.")
         return np.asarray(self.map_(vectors))
 
     def _words_to_fit(self, criterion: object = None, **given: Any) -> list[str]:
