@@ -116,7 +116,8 @@ def name_columns(figure: go.Figure, names: Sequence[str], cell_px: float) -> tup
     narrow, wide = ([wrap(name, most) for name in names] for most in (24, 60))
     labels = narrow if height_px(narrow) < cell_px else wide
     is_upright = width_px(labels) > cell_px
-    figure.update_xaxes(tickangle=-90 * is_upright)
+    # On a narrow screen, plotly turns what would overlap.
+    figure.update_xaxes(tickangle=-90 if is_upright else None)
     return labels, 30 + (width_px(labels) if is_upright else height_px(labels))
 
 

@@ -220,12 +220,10 @@ def _heat_map(metric: Mapping[str, Any]) -> go.Figure:
     row_px = max(_CELL_PX, height_px(names) + 6)
     figure = stacked([len(names) * row_px], 0)
     across, below_px = name_columns(figure, models, _ACROSS_PX / len(models))
-    what, largest = (
-        f"{escape(metric['label'])}: from no bias",
-        metric["farthest"][0]["distance"] or 1,
-    )
+    largest = metric["farthest"][0]["distance"] or 1
     font_px = 11 * (len(models) <= _MOST_WITH_NUMBERS)
-    look = (what, font_px, "", (-largest, largest))
+    # The heading above the figure names the metric.
+    look = ("from no bias", font_px, "", (-largest, largest))
     add_cells(figure, pd.DataFrame(cells_of(far)), (names, across), *look, row=1, col=1)
     if font_px:
         is_small = (cells["p_value"] < SIGNIFICANT) | cells["opposite"]
