@@ -33,14 +33,18 @@ class BootstrapInterval:
 
     Attributes
     ----------
-    label, score : str, float
-        The score of all words and its label, for example 'WEAT-ES'.
+    label : str
+        Label of the score, for example 'WEAT-ES'.
+    score : float
+        The score of all words.
     lower, upper : float
         Bounds of the interval; NaN if there is none. The interval need not contain the score: RNSB,
         for example, cannot fall below 0 and rises when words repeat.
-    standard_error, confidence : float
-        Standard deviation of the scores of the resamples; and nominal coverage: the share of such
-        intervals that should contain the score of the population that the words were chosen from.
+    standard_error : float
+        Standard deviation of the scores of the resamples.
+    confidence : float
+        Nominal coverage: the share of such intervals that should contain the score of the
+        population from which the words were chosen.
     n_bootstrap, n_undefined : int
         Number of resamples, and of those without a score. Up to 5 % undefined resamples are
         ignored; with more, there is no interval.

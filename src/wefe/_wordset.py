@@ -150,8 +150,10 @@ class WordSet:
 
     Attributes
     ----------
-    name, words : str, tuple of str
-        Name of the set, and distinct forms found in the vocabulary, one per row of `vectors`.
+    name : str
+        Name of the set.
+    words : tuple of str
+        The distinct forms found in the vocabulary, one per row of `vectors`.
     vectors : ndarray of shape (n_words, dim)
         Vectors in float64. Internally, several models are stacked as (n_models, n_words, dim), with
         one case per model.
@@ -165,12 +167,16 @@ class WordSet:
 
     Examples
     --------
-    >>> from wefe import Query, load_test_model
+    Entry 2 repeats entry 0, so both have row 0. Entry 1 is out of vocabulary.
+
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
     >>> from wefe.embeddings import embed_query
-    >>> query = Query([["she", "xyzzy", "she"], ["he"]], [["math"]])
-    >>> women = embed_query(load_test_model(), query, lost_vocabulary_threshold=0.5).targets[0]
-    >>> women.words, women.first_row, women.lost, women.lost_share
-    (('she',), (0, None, 0), ('xyzzy',), 0.33)
+    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
+    >>> query = Query([["she", "her", "she"], ["he"]], [["math"]])
+    >>> women = embed_query(model, query, lost_vocabulary_threshold=0.5).targets[0]
+    >>> women.words, women.first_row, women.lost, round(women.lost_share, 2)
+    (('she',), (0, None, 0), ('her',), 0.33)
     """
 
     name: str
@@ -299,8 +305,10 @@ class WordSet:
 
         Parameters
         ----------
-        weights, name : Weights, and str, optional
-            How often each word counts in each case, and a new name of the set.
+        weights : Weights
+            How often each word counts in each case.
+        name : str, optional
+            New name of the set.
 
         Returns
         -------

@@ -80,22 +80,13 @@ def compare_models(
 ) -> ModelComparison:
     """Test whether two models differ in their mean distance from no bias.
 
-    The Bayesian bootstrap gives every distinct word a random weight that holds in all queries and
-    both models. Weights follow the standard exponential distribution, one per word (one per pair
-    in metrics of pairs), and are scaled to sum to the length of each set. A metric that needs whole
-    numbers of words gets multinomial counts instead. Source: Rubin, "The Bayesian Bootstrap", The
-    Annals of Statistics 9, 1981.
-
-    With the observed difference D and the differences b of B resamples, the p-value is
-    (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the
-    `confidence` quantile of abs(b - mean(b)). The test is conservative. It does not cover the
-    randomness of training.
-
     Parameters
     ----------
-    metric, queries : metric class, instance or name, and sequence of Query
-        Queries may share words. Those that do not fit the metric are replaced by their subqueries;
-        those with the same words count once.
+    metric : metric class, instance or name
+        For example ``"weat-es"``.
+    queries : sequence of Query
+        Queries, which may share words. Those that do not fit the metric are replaced by their
+        subqueries; queries with the same words count once.
     one, other : WordEmbeddingModel
         The models, compared on the words that both have.
     n_bootstrap, confidence : int, default=1000, and float, default=0.95
@@ -116,8 +107,26 @@ def compare_models(
     ValueError
         If no query can be compared.
 
+    Notes
+    -----
+    The Bayesian bootstrap gives every distinct word a random weight that holds in all queries and
+    both models. Weights follow the standard exponential distribution, one per word (one per pair
+    in metrics of pairs), and are scaled to sum to the length of each set. A metric that needs whole
+    numbers of words gets multinomial counts instead.
+
+    With the observed difference D and the differences b of B resamples, the p-value is
+    (1 + number of abs(b - mean(b)) >= abs(D)) / (1 + B), and the interval is D plus and minus the
+    `confidence` quantile of abs(b - mean(b)). The test is conservative. It does not cover the
+    randomness of training.
+
+    References
+    ----------
+    Rubin, "The Bayesian Bootstrap", The Annals of Statistics 9, 1981.
+
     Examples
     --------
+    Compare the test model with a copy that keeps half of the dimensions:
+
     >>> from wefe import WordEmbeddingModel, load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> full = load_test_model()

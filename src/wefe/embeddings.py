@@ -102,8 +102,10 @@ class EmbeddedQuery:
 
     Attributes
     ----------
-    query, model_name, model_settings : Query, str, dict
-        The query, and name and `settings` of the model.
+    query : Query
+        The query.
+    model_name, model_settings : str, dict
+        Name and `settings` of the model.
     targets, attributes : tuple of WordSet
         The sets, in the order of the query.
     nan_reason : str or None
@@ -142,8 +144,10 @@ def embed_query(
 
     Parameters
     ----------
-    model, query : WordEmbeddingModel, Query
-        Model to search, and query to look up.
+    model : WordEmbeddingModel
+        Model to search.
+    query : Query
+        Query to look up.
     lost_vocabulary_threshold, warn_not_found_words, **how : optional
         As in :class:`Lookup`.
 
@@ -160,9 +164,12 @@ def embed_query(
 
     Examples
     --------
-    >>> from wefe import Query, load_test_model
-    >>> embed_query(load_test_model(), Query([["she"], ["he", "xyzzy"]], [["math"]])).nan_reason
-    "'Target set 1' lost 50% of its words (xyzzy), more than the 20% allowed"
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
+    >>> embedded = embed_query(model, Query([["she"], ["he", "him"]], [["math"]]))
+    >>> embedded.targets[1].lost, embedded.nan_reason
+    (('him',), "'Target set 1' lost 50% of its words (him), more than the 20% allowed")
     """
     check_query(query)
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
@@ -317,8 +324,10 @@ def embed_tuples(
 
     Parameters
     ----------
-    model, sets : WordEmbeddingModel, sequence of sequences of str
-        Model to search, and tuples, for example ``[["woman", "man"], ["she", "he"]]``.
+    model : WordEmbeddingModel
+        Model to search.
+    sets : sequence of sequences of str
+        The tuples, for example ``[["woman", "man"], ["she", "he"]]``.
     sets_name : str, optional
         Name of the tuples in messages, for example 'definitional pairs'; 'sets' by default.
     preprocessors : list of dict, optional
@@ -373,7 +382,7 @@ def definitional_vectors(
 
     Parameters
     ----------
-    model, sets, called : WordEmbeddingModel, sequence of sequences of str, str
+    model, sets, called : optional
         As in :func:`embed_tuples`; `called` is the name of the sets. The words of a set differ only
         in the group they refer to.
     preprocessors, normalize : optional

@@ -115,8 +115,10 @@ class Query:
 
         Parameters
         ----------
-        template, minimum : tuple, and tuple of int, default=(1, 1)
-            Numbers of target sets and of attribute sets, 'n' for any; the least that 'n' allows.
+        template : tuple
+            Numbers of target sets and of attribute sets; 'n' means any number.
+        minimum : tuple of int, default=(1, 1)
+            Smallest numbers that 'n' allows.
 
         Returns
         -------

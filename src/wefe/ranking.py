@@ -49,8 +49,10 @@ def score_column(
 
     Parameters
     ----------
-    scores, name : mapping or Series, str
-        Model name -> score, and heading of the column.
+    scores : mapping or Series
+        Model name -> score.
+    name : str
+        Heading of the column.
     best : {'higher', 'lower'} or float
         Which scores are better: higher, lower, or closer to a number.
 
@@ -154,8 +156,10 @@ def overall_scores(
 
     Parameters
     ----------
-    totals, name : DataFrame or sequence of DataFrame, and str, default='Overall'
-        Tables of :func:`wefe.aggregation.aggregate`, and name of the combined query set.
+    totals : DataFrame or sequence of DataFrame
+        Tables of :func:`wefe.aggregation.aggregate`.
+    name : str, default='Overall'
+        Name of the combined query set.
     weights : mapping of str to float, optional
         Weight of each query set; by default its number of queries before subqueries are generated,
         so that the weights are the same for all metrics.

@@ -23,14 +23,17 @@ class WordUse:
 
     Attributes
     ----------
-    name, used, lost : str, tuple of str, tuple of str
-        Name of the set, forms found in the vocabulary, and words (as in the query) not found.
+    name : str
+        Name of the set.
+    used, lost : tuple of str
+        The forms found in the vocabulary, and the words (as in the query) that were not found.
     n_entries, lost_share : int, float
         Number of entries in the query, with repetitions, and the share that was lost (0 to 1).
 
     Examples
     --------
-    >>> from wefe import ECT, Query, load_test_model
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import ECT
     >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
     >>> ECT().run_query(query, load_test_model()).attributes[0].lost
     ('xyzzy',)
@@ -55,8 +58,10 @@ class MetricResult(dict[str, Any]):
 
     Attributes
     ----------
-    query, model_name, metric_name : Query, str, str
-        The query, and names of the model and of the metric (its label: 'WEAT', 'WEAT-ES').
+    query : Query
+        The query.
+    model_name, metric_name : str
+        Names of the model and of the metric (its label in tables: 'WEAT', 'WEAT-ES').
     model_settings : dict
         Options that decided the vectors: prompt, layer, pooling ... of an encoder, and a hash of
         these and the weights; empty for tables of vectors.
@@ -71,7 +76,8 @@ class MetricResult(dict[str, Any]):
 
     Examples
     --------
-    >>> from wefe import ECT, Query, load_test_model
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.metrics import ECT
     >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
     >>> ECT().run_query(query, load_test_model()).nan_reason
     "'Attribute set 0' lost 33% of its words (xyzzy), more than the 20% allowed"

@@ -97,9 +97,10 @@ def measure(
         Number of resamples for an interval per score: 1000, for example; 0 for no intervals. The
         interval shows how much the score depends on the choice of words: the words of each set are
         resampled with replacement.
-    confidence, bootstrap_random_state : float, default=0.95, and int, Generator or None, default=0
-        Confidence level between 0 and 1, which needs 2 / (1 - confidence) resamples; and seed of
-        the resamples, which are the same for all metrics and models with the same words.
+    confidence : float, default=0.95
+        Confidence level of the intervals, between 0 and 1. It needs 2 / (1 - confidence) resamples.
+    bootstrap_random_state : int, Generator or None, default=0
+        Seed of the resamples, which are the same for all metrics and models with the same words.
     audit : bool, default=False
         Add the warnings of :func:`wefe.audit.score_warnings` to each score.
 
@@ -114,10 +115,12 @@ def measure(
           error; NaN without `n_bootstrap`;
         - 'bias': distance of the score from 'no_bias_value', the score that means no bias;
           'scale_min', 'scale_max': the smallest and largest possible scores;
-        - 'p_value', 'p_value_lower', 'p_value_upper', 'p_value_method', 'null_mean', and the
-          quantiles 'null_lower' (2.5 %), 'null_median' and 'null_upper' (97.5 %): see
-          :class:`wefe.metrics.PermutationTest`; NaN if the metric computes no p-value;
-          'p_value_holm', 'p_value_bh': see :func:`adjust_p_values`; 'p_value_test': the side;
+        - 'null_mean', 'null_lower', 'null_median', 'null_upper': mean and 2.5, 50 and 97.5 %
+          quantiles of the scores of a permutation test; NaN if the metric computes no p-value;
+        - 'p_value', NaN likewise; 'p_value_holm' and 'p_value_bh': see :func:`adjust_p_values`;
+          'p_value_test': the side of the test; 'p_value_lower', 'p_value_upper': bounds of
+          'p_value'; 'p_value_method': 'exact', 'bounds' (guaranteed), 'approximate' (the bounds are
+          a 99 % confidence interval) or 'saddlepoint';
         - 'words_used', 'words_lost': numbers of words over all sets, NA if the metric does not
           report them; 'lost_words': the out-of-vocabulary words;
         - 'nan_reason', 'interval_nan_reason': why the score or its interval is NaN, otherwise None;
@@ -207,11 +210,13 @@ def run_queries(
 
     Parameters
     ----------
-    metric, queries : metric class, instance or name, and sequence of Query
-        One metric, for example ``WEAT`` or ``"weat"``, and one query set.
-    models, queries_set_name, lost_vocabulary_threshold : optional
+    metric : metric class, instance or name
+        For example ``WEAT`` or ``"weat"``.
+    queries : sequence of Query
+        One query set.
+    models, queries_set_name, lost_vocabulary_threshold, metric_params : optional
         As in :func:`measure`.
-    metric_params, generate_subqueries : optional
+    generate_subqueries : bool, default=False
         As in :func:`measure`.
     aggregate_results : bool, default=False
         Add a column with one number per model.
@@ -301,8 +306,10 @@ def generate_subqueries_from_queries_list(
 
     Parameters
     ----------
-    metric, queries : metric class, instance or name, and sequence of Query
-        Queries without a fitting subquery are logged.
+    metric : metric class, instance or name
+        For example ``RND`` or ``"rnd"``.
+    queries : sequence of Query
+        The queries. Those without a fitting subquery are logged.
 
     Returns
     -------

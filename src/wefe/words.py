@@ -150,8 +150,12 @@ def variants(
 
     Parameters
     ----------
-    word, preprocessors, vocab_prefix : str, sequence of dict, and str, optional
-        As in :func:`preprocess_word`; the options are not checked.
+    word : str
+        The word, as written in the query.
+    preprocessors : sequence of dict
+        Options as in :func:`preprocess_word`; they are not checked.
+    vocab_prefix : str, optional
+        As in :func:`preprocess_word`.
 
     Returns
     -------

@@ -43,9 +43,12 @@ class RandomEffects:
         The combined effect size, its standard error, and their quotient.
     p_value, p_value_one_sided : float
         Two-sided and one-sided (upper tail) p-values of `z`, at least 2.2e-308.
-    tau_squared, Q, n_studies : float, float, int
-        Variance between the studies, at least 0; Cochran's heterogeneity, at least 0 and about
-        `n_studies` - 1 if all effects are equal; and number of effect sizes.
+    tau_squared : float
+        Variance between the studies, at least 0.
+    Q : float
+        Cochran's heterogeneity, at least 0; about `n_studies` - 1 if all effects are equal.
+    n_studies : int
+        Number of effect sizes.
 
     Examples
     --------
@@ -140,8 +143,10 @@ class CEAT(BaseMetric):
     variance : {'published', 'textbook'}, default='published'
         Variance of an effect size d: that of the associations, as in the authors' code, or n / (n_x
         n_y) + d^2 / (2 n) for n = n_x + n_y words.
-    max_contexts, random_state : int, default=100; int, Generator or None, default=0
-        Maximum number of contexts per word from a corpus; seed of the contexts.
+    max_contexts : int, default=100
+        Maximum number of contexts per word from a corpus.
+    random_state : int, Generator or None, default=0
+        Draws the contexts.
 
     Notes
     -----

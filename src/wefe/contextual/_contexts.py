@@ -62,9 +62,10 @@ def find_contexts(
         A query stands for all of its words. "New York" counts as a word. Case does not matter.
     sentences : iterable of str
         Sentences or paragraphs, for example an open text file.
-    max_contexts, random_state : int, default=100; int, Generator or None, default=0
-        Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994),
-        and seed. The sample of a word depends on no other words, unless they overlap with it.
+    max_contexts : int, default=100
+        Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994).
+    random_state : int, Generator or None, default=0
+        Seed. The sample of a word does not depend on other words, unless they overlap with it.
 
     Returns
     -------

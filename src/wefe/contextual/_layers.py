@@ -34,9 +34,10 @@ class LayerScores(Facts):
 
     Attributes
     ----------
-    metric, no_bias_value : str, float
-        Label of the score, such as 'WEAT-ES', and the score that means no bias, which is NaN if it
-        depends on the query.
+    metric : str
+        Label of the score, such as 'WEAT-ES'.
+    no_bias_value : float
+        The score that means no bias; NaN if it depends on the query.
     scores : DataFrame
         One row per model, query and layer: 'model_name', 'query_name', 'layer' (from 0, the output
         of the embedding layer), 'depth' (layer / last layer), 'metric', 'score', 'score_lower' and
@@ -91,8 +92,10 @@ def layer_scores(
     ----------
     metric : metric class, instance or name
         Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``.
-    queries, models : Query or ContextualModel, or sequences of them
-        Queries with the template of the metric; encoders, whose own layers do not matter.
+    queries : Query or sequence of Query
+        Queries with the template of the metric.
+    models : ContextualModel or sequence of ContextualModel
+        The encoders; their own layers do not matter.
     layers : sequence of int, optional
         By default all, from 0 (output of the embedding layer). Negative ones count from the last.
     metric_params : mapping, optional

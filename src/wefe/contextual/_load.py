@@ -111,29 +111,33 @@ def load_encoder(
     device : str, optional
         For example 'cuda:1'. By default an object stays where it is, and files go to a GPU if
         there is one.
-    dtype, tokenizer : {'float16', 'bfloat16', 'float32'} and tokenizer, optional
-        Type of the weights, by default the model's (vectors are float32); and tokenizer of a
-        `transformers` model given as an object.
+    dtype : {'float16', 'bfloat16', 'float32'}, optional
+        Type of the weights; by default the model's. Vectors are float32.
+    tokenizer : transformers tokenizer, optional
+        Tokenizer of a `transformers` model given as an object.
     revision, token : str, optional
         Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
         identifies it in the cache (default: `name`): change it when the vectors change.
-    cache, cache_dir : bool, default=True, and path, optional
-        Keep vectors on disk, under hashes of the texts, in this folder or by default the user's
-        cache; see :func:`clear_cache`.
+    cache : bool, default=True
+        Keep vectors on disk, see :func:`clear_cache`, under hashes of the texts.
+    cache_dir : path, optional
+        Folder of the cache; by default the user's.
     max_length : int, optional
         Maximum number of tokens per text, including special tokens; by default that of the model.
     prompt : str, optional
         Text before each text, such as 'query: '. By default a SentenceTransformer uses its own for
         whole texts; '' uses none.
-    dim, normalize : int, optional, and bool, default=False
-        Keep only so many numbers from the start of each vector (Matryoshka encoders), and then
-        scale the vector of each text to unit length.
+    dim : int, optional
+        Keep only so many numbers from the start of each vector (Matryoshka encoders).
+    normalize : bool, default=False
+        Scale the vector of each text to unit length, after the cut.
     max_texts : int, optional
         Maximum number of texts to encode in this session, not counting the cache. If there are
         more, a ValueError says how many, before encoding starts.
-    rate, retries : float, optional, and int, default=4
-        For a function: maximum number of calls per second, and how often to repeat a failed call,
-        after 1, 2, 4, ... seconds.
+    rate : float, optional
+        For a function: maximum number of calls per second.
+    retries : int, default=4
+        For a function: how often to repeat a failed call, after 1, 2, 4, ... seconds.
     progress : bool, default=True
         Whether to show a progress bar.
 
@@ -144,9 +148,11 @@ def load_encoder(
 
     Raises
     ------
-    TypeError, ValueError, FileNotFoundError, PermissionError, ConnectionError, ImportError
-        If the source is not a text encoder with a fast tokenizer, does not exist or fit an option,
-        or cannot be read, fetched or put on the device; or if torch or transformers is missing.
+    TypeError, ValueError
+        If the source is not a text encoder with a fast tokenizer, an option has a wrong value or
+        does not fit the source, files cannot be read, or the device cannot be used.
+    FileNotFoundError, PermissionError, ConnectionError, ImportError
+        If the model does not exist or cannot be fetched, or torch and transformers are missing.
 
     Examples
     --------

@@ -49,12 +49,14 @@ class ContextualModel(WordEmbeddingModel):
 
     Attributes
     ----------
-    layer, n_layers, max_length : int
-        The hidden state that is read, from 0 (output of the embedding layer), their number, and the
-        maximum number of tokens of a text, including special tokens.
-    pooling, templates : str, tuple of str or None
-        How token vectors are combined, 'auto' only for a whole SentenceTransformer; and the
-        templates, None for words in isolation.
+    layer, n_layers : int
+        The hidden state that is read, from 0 (output of the embedding layer), and their number.
+    pooling : str
+        How token vectors are combined; 'auto' only for a whole SentenceTransformer.
+    templates : tuple of str or None
+        The templates; None for words in isolation.
+    max_length : int
+        Maximum number of tokens of a text, including special tokens.
 
     Examples
     --------

@@ -143,8 +143,10 @@ def compare(
 
     Parameters
     ----------
-    before, after : WordEmbeddingModel; the second also a sequence or a mapping from names to models
-        The original model, and mitigated ones with different names; keys of a mapping rename them.
+    before : WordEmbeddingModel
+        The original model.
+    after : WordEmbeddingModel, sequence of them, or mapping from name to model
+        Mitigated models with different names; the keys of a mapping rename them.
     queries : sequence of Query
         Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
     metrics : sequence of metric classes, instances or names, optional
@@ -197,13 +199,15 @@ def compare(
 
     Examples
     --------
-    >>> import wefe
-    >>> model, sets = wefe.load_test_model(), [("she", "he")]
-    >>> debiased = wefe.debias.LinearProjection().fit_transform(model, definitional_sets=sets)
-    >>> table = compare(model, debiased, wefe.datasets.load_weat_queries()[5:6], quality=None).table
+    >>> from wefe import Query, load_test_model
+    >>> from wefe.debias import LinearProjection
+    >>> model = load_test_model()
+    >>> debiased = LinearProjection().fit_transform(model, definitional_sets=[("she", "he")])
+    >>> query = Query([["mary", "anna"], ["john", "paul"]], [["nurse", "maid"], ["boss", "pilot"]])
+    >>> table = compare(model, debiased, [query], ["weat"], quality=None).table
     >>> table[["measure", "before", "after", "better"]].iloc[:1].round(2)
       measure  before  after       better
-    0    WEAT    0.36    0.1  nearer to 0
+    0    WEAT    0.56   0.36  nearer to 0
     """
     import pandas as pd
 

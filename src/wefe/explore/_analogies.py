@@ -296,19 +296,28 @@ def learn_specific_words(
     among : int or sequence of str, default=50_000
         Words that count as not specific in training, unless they are seed words; as in
         :func:`generate_analogies`.
-    C, class_weight : float, default=1.0, and {'balanced'}, optional
-        Weight of training errors, above 0; 'balanced' weights them by the rarity of their class:
-        recall rises, precision falls.
+    C : float, default=1.0
+        Weight of training errors, above 0.
+    class_weight : {'balanced'}, optional
+        'balanced' weights errors by the rarity of their class: recall rises, precision falls.
     n_folds : int, default=10
-        Number of cross-validation folds, at least 2; a class with fewer words raises ValueError.
-    preprocessors, random_state, progress : optional
-        As in :func:`generate_analogies`, for the seed words and `among`; the seed of the folds and
-        the solver.
+        Number of cross-validation folds, at least 2.
+    preprocessors : list of dict, optional
+        Variants of the seed words and of `among`; see :class:`wefe.embeddings.Lookup`.
+    random_state : int, numpy.random.Generator or None, default=0
+        Seed of the folds and the solver.
+    progress : bool, default=True
+        Whether to show a progress bar if it takes long.
 
     Returns
     -------
     SpecificWords
         The words, and the cross-validated quality of the classifier.
+
+    Raises
+    ------
+    ValueError
+        If only some words of the model are loaded, or a class has fewer words than there are folds.
 
     Examples
     --------

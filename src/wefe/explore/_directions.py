@@ -34,8 +34,10 @@ class BiasDirections:
 
     Attributes
     ----------
-    name, model_name, groups : str, str, tuple of str
-        Names of the criterion, the model and the groups.
+    name, model_name : str
+        Names of the criterion and the model.
+    groups : tuple of str
+        Names of the groups.
     towards : ndarray of shape (n_groups, dim)
         A unit vector towards each group, from :func:`wefe.metrics.group_directions`: the bias
         direction g and -g for two groups.
@@ -51,13 +53,13 @@ class BiasDirections:
         Definitional sets that are complete in the model, and the number of those left out, because
         words lack a vector or a direction.
     criterion : Criterion
-        The criterion of the sets.
+        The criterion that the sets come from.
 
     Examples
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
-    >>> bias_directions(model, "gender").cosines([model["nurse"]]).round(2)
+    >>> bias_directions(model, "gender").cosines(model.get_vectors(["nurse"])).round(2)
     array([[ 0.32, -0.32]])
     """
 

@@ -60,9 +60,11 @@ def recovery_tests(
     original : WordEmbeddingModel, optional
         The model before mitigation, which determines the groups of words. Default: `model`; then
         compare the results with those of other models, not with chance.
-    n_words, k : int, default=500 and 100
-        Number of words per group, those with the largest bias (in all at most half of the
-        vocabulary), and number of neighbours.
+    n_words : int, default=500
+        Number of words per group, those with the largest bias. At most half of the vocabulary is
+        used.
+    k : int, default=100
+        Number of neighbours.
     words : sequence of str, optional
         Words whose neighbours and projections are examined, for example occupations. Default: the
         most frequent words, `n_words` per group.
@@ -85,7 +87,8 @@ def recovery_tests(
     Raises
     ------
     ValueError
-        If the original model lacks the words that represent the groups, or too few words are left.
+        If only some words of a model are loaded, the original model lacks the words that represent
+        the groups, or too few words are left.
 
     References
     ----------
@@ -96,8 +99,10 @@ def recovery_tests(
     --------
     >>> from wefe import load_test_model
     >>> table = recovery_tests(load_test_model(), n_words=100, k=20)
-    >>> table.loc[[0], ["test", "value", "chance", "low", "high"]].round(2).values.tolist()
-    [['clusters', 0.93, 0.53, 0.89, 0.96]]
+    >>> table.loc[[0, 3], ["test", "value", "chance", "low", "high"]].round(2)
+             test  value  chance   low  high
+    0    clusters   0.93    0.53  0.89  0.96
+    3  neighbours   0.76    0.00  0.69  0.81
     """
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
     chosen = most_biased_words(model, known, original, n_words, preprocessors)

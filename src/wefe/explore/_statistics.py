@@ -70,8 +70,10 @@ class StatisticCorrelation:
     ----------
     model_name, statistic_name, bias_name : str
         Names of the model, the statistic and the measure of bias.
-    words, statistic, bias : tuple of str, ndarray and ndarray of shape (n,)
-        The words that have both numbers, as the statistic names them, and these numbers.
+    words : tuple of str
+        The words that have both numbers, as the statistic names them.
+    statistic, bias : ndarray of shape (n,)
+        Their numbers.
     pearson, spearman : Estimate
         Correlations in [-1, 1]; 0 means no association was measured. The p-values come from a
         t-test with n - 2 degrees of freedom.
@@ -89,9 +91,10 @@ class StatisticCorrelation:
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> women = {"nurse": 0.86, "teacher": 0.74, "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06}
+    >>> women = {"nurse": 0.86, "librarian": 0.83, "dietitian": 0.91, "teacher": 0.74,
+    ...          "lawyer": 0.38, "engineer": 0.14, "pilot": 0.06, "carpenter": 0.02}
     >>> correlate_with_statistic(load_test_model(), women).spearman.value
-    0.6
+    0.74
     """
 
     model_name: str
@@ -230,28 +233,36 @@ def correlate_with_statistic(
         The model.
     statistic : mapping from str to float, or pandas.Series
         A number for each word, for example ``fetch_occupation_shares(2015)["female"]``. NaN means
-        that a word has no number. Fewer than 3 words with number and vector raise ValueError.
+        that a word has no number.
     criterion : optional
         The groups, as in :func:`bias_directions`.
     group : str, optional
-        The group towards which the bias is positive; by default the first one.
+        The group towards which the bias is positive. Default: the first one.
     measure : {'projection', 'sc-weat'}, default='projection'
         'projection': cosine with the direction towards the group, in [-1, 1]. 'sc-weat': effect
         size of the word with the definitional words of the group and of all other groups as
         attribute sets, in [-2, 2] for sets of equal size, as in WEFAT [1]_.
     statistic_name : str, optional
         Name of the statistic in figures. Default: the name of a Series, or 'statistic'.
-    preprocessors, confidence_level : optional
-        Variants of each word, as in :func:`bias_directions`; level of the intervals, which are
-        bias-corrected and accelerated (BCa).
-    n_bootstrap, random_state : int, default=2000, and int, Generator or None, default=0
-        Number of resamples of the words, and their seed.
+    preprocessors : list of dict, optional
+        Variants of each word; see :class:`wefe.embeddings.Lookup`.
+    confidence_level : float, default=0.95
+        Level of the intervals, which are bias-corrected and accelerated (BCa).
+    n_bootstrap : int, default=2000
+        Number of resamples of the words.
+    random_state : int, numpy.random.Generator or None, default=0
+        Seed of the resamples.
 
     Returns
     -------
     StatisticCorrelation
         Correlations, regression line, intervals and words left out. Correlations are NaN, with the
         reason, if all words have the same number.
+
+    Raises
+    ------
+    ValueError
+        If fewer than 3 words have both a number and a vector.
 
     References
     ----------

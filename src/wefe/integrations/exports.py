@@ -229,8 +229,10 @@ def write_cards(
 
     Parameters
     ----------
-    results, folder : StudyResults, path
-        The results of a study, and a folder, which is created if needed.
+    results : StudyResults
+        The results of a study.
+    folder : path
+        Created if needed.
     format : {'model-index', 'every-eval-ever'}, default='model-index'
         YAML to paste at the top of a model card (:func:`to_model_index`; needs the extra 'hub'),
         or a JSON record (:func:`to_every_eval_ever`).

@@ -110,8 +110,10 @@ def load_mteb_encoder(
 
     Parameters
     ----------
-    model, name : str or mteb model, and str
-        A model name, or a result of ``mteb.get_model``; and a name in results, by default mteb's.
+    model : str or mteb model
+        A model name, or a result of ``mteb.get_model``.
+    name : str, optional
+        Name in results; by default the name in mteb.
     task : mteb task, optional
         Selects the prompt; by default :class:`WordAssociations`, which has the type 'STS'.
     prompt_type : mteb.types.PromptType, optional

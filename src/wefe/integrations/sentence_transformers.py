@@ -47,16 +47,19 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         or your own sets by name. A sequence gets the name 'queries'.
     metrics : str, metric, or sequence of these, default='weat-es'
         As in :func:`wefe.measure`. Queries that are too large are replaced by subqueries.
-    name, metric_params : str, default='', and mapping, optional
-        Prefix of the keys of the result; arguments of all metrics: ``{"calculate_p_value": True}``.
+    name : str, default=''
+        Prefix of the keys of the result.
+    metric_params : mapping, optional
+        Arguments of all metrics, for example ``{"calculate_p_value": True}``.
     write_csv : bool, default=True
         Append a row to 'bias_evaluation_NAME_results.csv' in the output folder of the training.
 
     Attributes
     ----------
-    primary_metric, greater_is_better : str, bool
-        Key that selects the best checkpoint: the first query set with the first metric; False,
-        because the best checkpoint shows the least bias.
+    primary_metric : str
+        Key that selects the best checkpoint: the first query set with the first metric.
+    greater_is_better : bool
+        False: the best checkpoint shows the least bias.
 
     Examples
     --------
@@ -99,8 +102,10 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
 
         Parameters
         ----------
-        model, output_path : SentenceTransformer, str
-            The model, which is not changed; folder of the CSV file, by default none is written.
+        model : SentenceTransformer
+            The model; it is not changed.
+        output_path : str, optional
+            Folder of the CSV file; by default no file is written.
         epoch, steps : int, default=-1
             Position in the training.
 

@@ -105,11 +105,14 @@ class Measurement:
         The entries of the result after 'query_name', in this order; 'result' comes first.
     nan_reason : str or None
         Why 'result' is NaN; None if it is a number, or to give a general reason.
-    details, warnings : dict, tuple of str
-        Those of the result.
+    details : dict
+        The `details` of the result.
+    warnings : tuple of str
+        The `warnings` of the result.
 
     Examples
     --------
+    >>> from wefe.metrics import Measurement
     >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
     {'result': 0.2, 'lean': 0.2}
     """
@@ -168,8 +171,10 @@ class BaseMetric:
         over words has too many splits, it returns the upper of two guaranteed bounds. For other
         scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
         'approximate', the default of WEAT, always does. See also :func:`permutation_test`.
-    p_value_iterations, random_state : int, default=10000, and int, Generator or None, default=None
-        Number of random splits, and their seed.
+    p_value_iterations : int, default=10000
+        Number of random splits.
+    random_state : int, Generator or None, default=None
+        Seed of the random splits.
     p_value_verbose : bool, default=False
         Log the result of the test at level INFO.
 
@@ -180,8 +185,10 @@ class BaseMetric:
         the smallest numbers that 'n' stands for, (1, 1) by default.
     metric_name, metric_short_name : str
         Full name, and the acronym used as a column heading.
-    value_range, no_bias_value : (float, float), float
-        See :class:`Scale`. By default scores are unbounded, and 0 means no bias.
+    value_range : tuple of float
+        Smallest and largest score; unbounded by default.
+    no_bias_value : float
+        The score that means that no bias was measured; 0 by default.
     pairs_targets, encodes_texts : bool
         Whether words at the same position of the target sets form pairs, such as she and he; and
         whether the metric encodes texts of its own, so that it must run where the encoder is.
@@ -281,8 +288,10 @@ class BaseMetric:
 
         Parameters
         ----------
-        query, model : Query, WordEmbeddingModel
-            The query, whose numbers of sets must fit the template of the metric, and the model.
+        query : Query
+            Target and attribute sets; their numbers must fit the template of the metric.
+        model : WordEmbeddingModel
+            The model to measure.
         *args, **params
             Parameters of the metric, which override those of the instance, and options of the
             look-up; see :class:`wefe.embeddings.Lookup`.

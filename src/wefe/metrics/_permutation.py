@@ -45,19 +45,24 @@ class PermutationTest:
     ----------
     statistic : float
         Sum of `x` minus sum of `y`; for a metric, its score.
-    p_value, p_value_bounds : float, tuple of float
-        Share of splits at least as extreme as the observed one, in (0, 1], and its bounds.
+    p_value : float
+        Share of splits at least as extreme as the observed one, in (0, 1]. 'exact': the exact
+        share; 'bounds': its upper bound; 'approximate': (r + 1) / (n + 1), where r of n random
+        splits are as extreme; 'saddlepoint': an approximation.
+    p_value_bounds : tuple of float
+        Bounds of the exact p-value: equal for 'exact', guaranteed for 'bounds', a 99 % confidence
+        interval (Wilson score) for 'approximate', NaN for 'saddlepoint'.
     method : {'exact', 'bounds', 'approximate', 'saddlepoint'}
-        'exact': the exact share. 'bounds', for too many splits to count: the upper one of two
-        guaranteed bounds. 'approximate', also where these would be too wide: (r + 1) / (n + 1),
-        where r of n random splits are as extreme, with a 99 % confidence interval (Wilson score).
-        'saddlepoint': an approximation, with NaN as bounds.
+        How the p-value was computed. ``method="exact"`` falls back on 'bounds' if there are too
+        many splits to count, and on 'approximate' if the bounds would be too wide.
     alternative : {'greater', 'less', 'two-sided'}
         Side that counts as extreme.
     n_splits : int
         Number of possible splits; for 'approximate', of random ones; 0 for 'saddlepoint'.
-    null_mean, null_quantiles : float, tuple of float
-        For metrics, mean and 2.5, 50 and 97.5 % quantiles of the score over splits; otherwise NaN.
+    null_mean : float
+        Mean score over splits, for metrics; otherwise NaN.
+    null_quantiles : tuple of float
+        2.5, 50 and 97.5 % quantiles of the score over splits, for metrics; otherwise NaN.
 
     Examples
     --------
@@ -111,8 +116,10 @@ def permutation_test(
         for a first look: its error is mostly below 1 % if at least 1,000 splits are as extreme.
         ``"auto"`` uses it, but ``"exact"`` if p is between 0.025 and 0.1 or fewer than 1,000 splits
         are as extreme.
-    n_iterations, random_state : int, default=10_000, and int, Generator or None, default=None
-        Number of random splits, and their seed. NumPy's global generator stays untouched.
+    n_iterations : int, default=10_000
+        Number of random splits.
+    random_state : int, numpy.random.Generator or None, default=None
+        Seed of the random splits. NumPy's global generator is neither used nor changed.
 
     Returns
     -------

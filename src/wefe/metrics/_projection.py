@@ -252,8 +252,10 @@ class DirectBias(SubspaceMetric):
 
     Parameters
     ----------
-    c, n_components : float, default=1.0, and int, default=1
-        Strictness, as in :func:`direct_bias`, and dimensions, as in :func:`bias_subspace`.
+    c : float, default=1.0
+        Strictness; see :func:`direct_bias`.
+    n_components : int, default=1
+        Dimensions of the bias subspace; at most as many as the pairs span.
     direction : {'pca', 'means'}, default='pca'
         'pca': principal directions of the centred pairs, without those with an out-of-vocabulary
         word. 'means': the difference of the means of two target sets, which need not be paired.
@@ -262,8 +264,9 @@ class DirectBias(SubspaceMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> DirectBias().run_query(query, load_test_model())["word_values"]
-    {'nurse': 0.302, 'engineer': 0.060}
+    >>> values = DirectBias().run_query(query, load_test_model())["word_values"]
+    >>> values["nurse"] > values["engineer"]
+    True
     """
 
     metric_name = "Direct Bias"

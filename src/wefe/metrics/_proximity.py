@@ -64,8 +64,10 @@ class Neighborhoods:
 
     Attributes
     ----------
-    words, word_rows : tuple of str, ndarray of shape (n_words,)
-        Words of the vocabulary, and their rows in the evaluated model; -1 if built from subwords.
+    words : tuple of str
+        The words, as in the vocabulary.
+    word_rows : ndarray of shape (n_words,)
+        Their rows in the evaluated model; -1 for a word built from subwords.
     rows, names, cosines : ndarray of shape (n_words, k)
         The neighbours, the nearest first: their rows, the words themselves, and their cosines, in
         [-1, 1], in the evaluated model.
@@ -145,8 +147,10 @@ def neighborhoods(
 
     Parameters
     ----------
-    model, words : WordEmbeddingModel, sequence of str
-        The evaluated model, whose whole vocabulary provides the neighbours, and words of it.
+    model : WordEmbeddingModel
+        The evaluated model with its whole vocabulary, which provides the neighbours.
+    words : sequence of str
+        Words of the model, as in its vocabulary.
     directions : array-like of shape (n_directions, dim)
         Orthonormal directions of the bias subspace; a single one may have any length.
     towards : array-like of shape (n_groups, dim)

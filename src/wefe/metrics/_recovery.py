@@ -91,14 +91,17 @@ class RecoveryTest:
         correlation, in [-1, 1]; NaN if undefined.
     chance : float
         Expected value if the vectors contain no information about the groups.
-    interval, interval_method, confidence_level : tuple, {'Wilson', 'jackknife', 'none'}, float
-        Bounds that cover the choice of words: how far the value would move with other words of the
-        same kind; NaN if there are none. Wilson's score interval for a share, a jackknife of
-        Fisher's z over the words for a correlation.
-    p_value, p_method : float, {'exact', 'permutation', 'none'}
-        Share of random groups of the same sizes that are recovered at least as well. 'exact': of
-        all; 'permutation': (r + 1) / (n + 1), for r of n drawn groups. NaN if there is none. It is
-        conservative for :func:`classification_test`.
+    interval : tuple of float
+        Lower and upper bound; NaN if there are none. It covers the choice of words: how far the
+        value would move with other words of the same kind.
+    interval_method, confidence_level : {'Wilson', 'jackknife', 'none'} and float
+        Wilson's score interval for a share, a jackknife of Fisher's z over the words for a
+        correlation; and the confidence level of the interval.
+    p_value : float
+        Share of random groups of the same sizes that are recovered at least as well; NaN if there
+        is none. For 'classification' it is conservative, see :func:`classification_test`.
+    p_method : {'exact', 'permutation', 'none'}
+        Whether all random groups were counted, or some were drawn; then p = (r + 1) / (n + 1).
     n_words, n_groups, random_state : int
         Number of words and of groups, and the seed.
     nan_reason : str or None

@@ -119,7 +119,9 @@ def sembias_questions(
 
     Parameters
     ----------
-    model, questions : WordEmbeddingModel, and sequence, str or path, optional
+    model : WordEmbeddingModel
+        The model.
+    questions : sequence, str or path, optional
         By default the 440 published questions, which the first call downloads. 'small' stands for
         40 that ship with the package; for others see :func:`wefe.datasets.load_sembias`. A question
         is a list of four pairs, each with the male side first: definition, none, none, stereotype.

@@ -180,9 +180,11 @@ class ArrayVectors(VectorTable):
         Different words, one per row.
     vectors : ndarray of shape (n_words, dim)
         Floating-point vectors, not copied.
-    requested, label : collection of str, and str
-        The words for which a file was opened, and its name in messages. Looking up another word
-        raises `UnreadWordError`, because the file may contain it.
+    requested : collection of str, optional
+        The words for which a file was opened. Looking up another word raises `UnreadWordError`,
+        because the file may contain it.
+    label : str, default=''
+        Name of the file in messages.
 
     Examples
     --------

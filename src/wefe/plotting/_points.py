@@ -48,13 +48,16 @@ def plot_neighborhood(
         One row per word, including the centre: 'word', 'x', 'y', 'cosine' and 'indirect_bias' (both
         with the centre), 'projection' (cosine with the bias direction), 'group' (that the word
         leans to, or 'no clear direction') and 'is_center'.
-    word, title : str, str or None
-        The centre, and the title of the figure.
+    word : str
+        The centre.
+    title : str, optional
+        Title of the figure.
     groups : sequence of str, default=()
         All groups, in the order of their colours. Default: those of the frame.
-    method, theta : str, default='PCA', and float, default=0.05
-        Method of the map, for the note: 'PCA', 't-SNE', 'UMAP'; points with a larger indirect bias
-        than `theta` get a ring.
+    method : str, default='PCA'
+        Method of the map, for the note: 'PCA', 't-SNE', 'UMAP'.
+    theta : float, default=0.05
+        Points with a larger indirect bias get a ring.
 
     Returns
     -------
@@ -186,10 +189,14 @@ def plot_statistic(
     ----------
     frame : DataFrame
         One row per word: 'word', 'statistic', 'bias'.
-    statistic_name, bias_name, title : str
-        Titles of the axes, with units, and of the figure.
-    fit, band : (float, float) and DataFrame, optional
-        Slope and intercept of a line; interval around it: 'statistic', 'low', 'high'.
+    statistic_name, bias_name : str
+        Titles of the axes, with units.
+    title : str, optional
+        Title of the figure.
+    fit : (float, float), optional
+        Slope and intercept of a line.
+    band : DataFrame, optional
+        Interval around the line: 'statistic', 'low', 'high'.
     notes : sequence of str, default=()
         Lines below the title: correlation, interval, number of words.
 

@@ -46,11 +46,13 @@ class QualityScore:
     ----------
     benchmark, kind, model_name : str
         Name and kind of the benchmark, and name of the model.
-    score, nan_reason : float, str or None
-        Higher is better; NaN if undefined, for this reason.
+    score : float
+        Higher is better; NaN if undefined.
     n_used, n_items : int
         Number of items that the score uses, and of all items; the others have out-of-vocabulary
         words.
+    nan_reason : str or None
+        Why the score is NaN.
     lost_words : tuple of str
         Words that the model lacks, or whose vector is zero or not finite.
     details : dict
@@ -61,8 +63,10 @@ class QualityScore:
     Examples
     --------
     >>> from wefe import load_test_model
+    >>> from wefe.quality import Benchmark
     >>> pairs = [("cup", "bottle"), ("cup", "tree"), ("tree", "xyzzy")]
-    >>> evaluate(load_test_model(), Benchmark("t", "similarity", pairs, [7, 0.4, 0])).lost_words
+    >>> judged = Benchmark("tiny", "similarity", pairs, [7.0, 0.4, 0.0])
+    >>> evaluate(load_test_model(), judged).lost_words
     ('xyzzy',)
     """
 

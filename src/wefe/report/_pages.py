@@ -94,8 +94,15 @@ def write_page(
     ----------
     path : path
         The file. It is replaced only when the page is complete.
-    pages, **options : sequence of WordPage or ModelPage, and keywords
+    pages : sequence of WordPage or ModelPage
         As in :func:`page_html`.
+    **options
+        Options of :func:`page_html`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
 
     Examples
     --------

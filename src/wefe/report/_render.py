@@ -95,8 +95,15 @@ def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
 
     Parameters
     ----------
-    results, path : StudyResults, path
-        Results of a study, and the file. It is replaced only when the report is complete.
+    results : StudyResults
+        Results of a study.
+    path : path
+        The file. It is replaced only when the report is complete.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
 
     Examples
     --------
