@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from wefe import _progress
+from wefe import _checks
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,8 @@ from wefe import _progress
 )
 def test_without_a_terminal_a_line_is_written_now_and_then(monkeypatch, capsys, total, unit, lines):
     now = [0.0]
-    monkeypatch.setattr(_progress.time, "monotonic", lambda: now[0])
-    with _progress.progress_bar(total, "Study", unit) as bar:
+    monkeypatch.setattr(_checks.time, "monotonic", lambda: now[0])
+    with _checks.progress_bar(total, "Study", unit) as bar:
         for seconds in (1, 3, 20, 35, 40, 70):
             now[0] = float(seconds)
             bar.update(100)

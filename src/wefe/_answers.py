@@ -8,9 +8,8 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from wefe._checks import found
+from wefe._checks import found, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
-from wefe._progress import progress_bar
 from wefe._same_words import with_only
 from wefe._wordset import Vectors
 from wefe.embeddings import UnanswerableError, embed_models

@@ -9,9 +9,9 @@ from command_line import wefe
 import wefe.debias as wefe_debias
 from wefe import load
 from wefe.datasets import load_weat_queries
-from wefe.datasets._opened import open_query_set
+from wefe.datasets._queries import open_query_set
 from wefe.debias import list_debias_methods
-from wefe.debias._registry import debias_method_name
+from wefe.debias._compare import debias_method_name
 
 
 def test_a_file_is_written_and_it_is_said_what_was_done(tmp_path, no_network):

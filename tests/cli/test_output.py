@@ -11,8 +11,7 @@ import typer.main
 from command_line import wefe
 
 from wefe import __version__
-from wefe._bibtex import bibtex
-from wefe._output import as_latex, as_text
+from wefe._output import as_latex, as_text, bibtex
 from wefe.cli import application
 from wefe.metrics._registry import as_metric, metric_names
 

@@ -9,7 +9,7 @@ from scipy.spatial.distance import cdist
 
 from wefe import Query
 from wefe.contextual import SEAT
-from wefe.contextual._templates import fill_template
+from wefe.contextual._contexts import fill_template
 from wefe.metrics import WEAT
 from wefe.running import measure
 

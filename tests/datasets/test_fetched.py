@@ -7,7 +7,7 @@ import pytest
 
 from wefe import datasets
 from wefe.datasets._download import FILES, find_file
-from wefe.datasets._eds import ETHNICITIES
+from wefe.datasets._studies import ETHNICITIES
 from wefe.study import Study
 
 

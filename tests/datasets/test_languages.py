@@ -14,8 +14,8 @@ from wefe.datasets import (
     load_occupations,
     load_query_set,
 )
-from wefe.datasets._languages import _read, language_word_sets
-from wefe.datasets._opened import open_query_set
+from wefe.datasets._criteria import _read, language_word_sets
+from wefe.datasets._queries import open_query_set
 
 CODES = ["es", "fr", "de", "it", "nl", "sv", "pt"]
 # In these, nouns for men are masculine and nouns for women feminine.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wefe.datasets import _eds, fetch_occupation_shares
+from wefe.datasets import _studies, fetch_occupation_shares
 
 GENDER = """Census year,Occupation,Total Weight,Female,Male
 2000,nurse,50.0,0.5,0.5
@@ -17,12 +17,12 @@ ETHNICITY = """Census year,Occupation,Total Weight,multirace,aian,white,hispanic
 @pytest.fixture
 def tables(tmp_path, monkeypatch):
     """Two small tables in the form of those published."""
-    files = {_eds.GENDER_TABLE: GENDER, _eds.ETHNICITY_TABLE: ETHNICITY}
+    files = {_studies.GENDER_TABLE: GENDER, _studies.ETHNICITY_TABLE: ETHNICITY}
     paths = {}
     for name, text in files.items():
         paths[name] = tmp_path / name.rpartition("/")[2]
         paths[name].write_text(text, encoding="utf-8")
-    monkeypatch.setattr(_eds, "fetch_file", paths.__getitem__)
+    monkeypatch.setattr(_studies, "fetch_file", paths.__getitem__)
 
 
 def test_shares_are_those_of_the_year_in_the_order_of_the_table(tables):

@@ -6,8 +6,7 @@ import shutil
 import pytest
 
 from wefe import datasets
-from wefe.datasets._opened import open_query_set
-from wefe.datasets._queries import shipped_word_set
+from wefe.datasets._queries import open_query_set, shipped_word_set
 
 # Targets and attributes of the ten tests, as the paper lists them.
 WEAT_TESTS = """

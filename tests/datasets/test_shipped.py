@@ -9,7 +9,7 @@ from importlib import resources
 import pytest
 
 from wefe import datasets
-from wefe.datasets._shipped import read_shipped
+from wefe.datasets._download import read_shipped
 
 DATA = resources.files("wefe.datasets") / "data"
 

@@ -4,7 +4,7 @@ import pytest
 from mitigation import METHODS, NAMES
 
 from wefe.debias import HardDebias, get_debias_method, list_debias_methods
-from wefe.debias._registry import debias_method_name
+from wefe.debias._compare import debias_method_name
 
 
 def test_methods_are_sorted_and_found_by_any_spelling():

@@ -12,7 +12,7 @@ from wefe.explore import (
     project,
     word_page,
 )
-from wefe.explore._lookup import look_up
+from wefe.explore._directions import look_up
 
 PAIRS = [("she", "he"), ("woman", "man")]
 FORMS = [{}, {"lowercase": True}]

@@ -8,7 +8,7 @@ import pytest
 
 from wefe import ECT, WEAT, Query, load_test_model
 from wefe.datasets import load_query_set
-from wefe.datasets._opened import OpenedQueries
+from wefe.datasets._queries import OpenedQueries
 from wefe.integrations import pytest as integration
 from wefe.integrations.pytest import assert_bias
 

@@ -9,7 +9,7 @@ from scipy import stats
 from wefe._wordset import Ones, WordSet
 from wefe.metrics import association
 from wefe.metrics._geometry import average_ranks, pearson, spearman
-from wefe.metrics._jackknife import deletion_groups, jackknife_error
+from wefe.metrics._permutation import deletion_groups, jackknife_error
 
 
 def mean_unit(vectors):

@@ -13,7 +13,7 @@ from made_results import results_of
 from wefe.audit._warnings import read_texts
 from wefe.datasets import load_weat_queries
 from wefe.debias import list_debias_methods
-from wefe.debias._registry import debias_method_name
+from wefe.debias._compare import debias_method_name
 from wefe.report import summarize, to_html, to_markdown
 from wefe.report._provenance import METHODS, as_toml
 from wefe.report._scores import clusters

@@ -1,14 +1,14 @@
-from ._attributes import mean_attribute_differences as mean_attribute_differences
 from ._direction import DirectionAudit as DirectionAudit
 from ._direction import audit_direction as audit_direction
 from ._query import QueryAudit as QueryAudit
 from ._query import TargetComparison as TargetComparison
 from ._query import audit_query as audit_query
 from ._query import largest_effect_size as largest_effect_size
+from ._query import mean_attribute_differences as mean_attribute_differences
+from ._query import score_warnings as score_warnings
 from ._requirements import Requirements as Requirements
 from ._requirements import check_requirements as check_requirements
 from ._requirements import requirements_table as requirements_table
-from ._score import score_warnings as score_warnings
 from ._search import Counterexample as Counterexample
 from ._theorems import IndividualBias as IndividualBias
 from ._theorems import Theorem as Theorem

@@ -1,10 +1,11 @@
-"""Audit of a query: the individual biases behind a score, and what the score hides."""
+"""Audit of a query: the individual biases behind a score, and warnings to read with it."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -12,14 +13,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_share
-from wefe._visible import Facts, draw
+from wefe._checks import check_sequence, check_share, check_word_set, found
+from wefe._visible import Facts, draw, unique_labels
+from wefe.audit._direction import audit_direction
 from wefe.audit._warnings import AuditWarning
-from wefe.embeddings import UnanswerableError, embed_query
+from wefe.embeddings import DEFAULT_THRESHOLD, Lookup, UnanswerableError, embed_query, without_log
+from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, average_ranks, unit
+from wefe.metrics._pairs import paired as paired_sets
+from wefe.metrics._pairs import too_few_tuples
+from wefe.metrics._projection import RIPA, DirectBias
+from wefe.metrics._registry import MetricLike, as_metric
 from wefe.metrics._weat import WEAT
 from wefe.metrics._weat import largest_effect_size as largest_effect_size
-from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_query
 from wefe.results import WordUse, uses_of
 
@@ -486,3 +493,202 @@ def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[Audit
         "largest_share": float(np.abs(np.concatenate(audit.positions)).max()),
     }
     yield from (AuditWarning._of(kind, **facts) for kind, applies in holds.items() if applies)
+
+
+Words: TypeAlias = Sequence[str]
+AttributeSets: TypeAlias = Query | Mapping[str, Words] | Sequence[Words]
+
+
+def mean_attribute_differences(
+    attribute_sets: AttributeSets,
+    models: Sequence[WordEmbeddingModel] | WordEmbeddingModel,
+    normalize: bool = True,
+    **lookup: Any,
+) -> pd.DataFrame:
+    """Measure the distance between the means of two attribute sets in each model.
+
+    For unit vectors, this distance d bounds individual biases: s(w, A, B) lies in [-d, d]. Biases
+    of models with different d are not comparable (Schröder et al., ICPRAM 2024, table 2). Small
+    sets differ in any model: the means of n_1 and n_2 random directions in many dimensions are
+    about sqrt(1 / n_1 + 1 / n_2) apart.
+
+    Parameters
+    ----------
+    attribute_sets : Query, mapping or sequence
+        A query with two attribute sets; two sets, ``{"Female": [...], "Male": [...]}``; or a list
+        of pairs, ``[["she", "he"], ["her", "his"], ...]``, whose first words form one set, the
+        second words the other. Incomplete pairs are left out.
+    models : WordEmbeddingModel or sequence of them
+        The models to compare.
+    normalize : bool, default=True
+        Whether to use unit vectors, which gives d in [0, 2]. The distance of stored vectors, as in
+        the paper's table, has no upper bound and does not bound biases.
+    **lookup
+        Lookup options, see :class:`wefe.embeddings.Lookup`. For pairs, 'lost_vocabulary_threshold'
+        is the share that may be incomplete.
+
+    Returns
+    -------
+    DataFrame
+        One row per model, the largest distance first, undefined ones (NaN) last. Columns:
+        'mean_attribute_difference'; 'share_of_largest', its ratio to the first row, in [0, 1];
+        'n_words_1' and 'n_words_2', the number of words (or pairs) used; 'words_lost', separated by
+        commas; 'nan_reason', why a distance is undefined.
+
+    Raises
+    ------
+    UnusableVectorError
+        If a word has a zero or non-finite vector.
+
+    Examples
+    --------
+    >>> from wefe import load_test_model
+    >>> pairs = [["she", "he"], ["her", "his"], ["woman", "man"]]
+    >>> mean_attribute_differences(pairs, load_test_model())["mean_attribute_difference"].item()
+    0.971
+    """
+    query, paired = _as_query(attribute_sets)
+    given = check_models(models)
+    lookup["normalize"] = normalize
+    rows = [_measure(query, model, paired, lookup) for model in given]
+    names = unique_labels([model.name for model in given], "models")
+    table = pd.DataFrame(rows, index=pd.Index(names, name="model_name"))
+    table = table.sort_values("mean_attribute_difference", ascending=False, kind="stable")
+    distances = table["mean_attribute_difference"]
+    table.insert(1, "share_of_largest", distances / distances.max())
+    return table
+
+
+def _as_query(given: object) -> tuple[Query, bool]:
+    """Return the sets as target sets of a query, and whether they are paired."""
+    paired = not isinstance(given, Query | Mapping)
+    if paired:
+        pairs = [check_word_set("a pair", pair) for pair in check_sequence("attribute_sets", given)]
+        if {*map(len, pairs)} != {2}:
+            raise ValueError(
+                f"attribute_sets must be pairs of words; got {found(given)}. If they are two sets, "
+                "name them: {'Female': [...], 'Male': [...]}."
+            )
+        given = dict(zip(("First words", "Second words"), zip(*pairs, strict=True), strict=True))
+    if isinstance(given, Query):
+        given = dict(zip(given.attribute_sets_names, given.attribute_sets, strict=True))
+    sets: Any = given
+    if len(sets) != 2:
+        raise ValueError(
+            f"attribute_sets must be two sets; got {len(sets)} sets. "
+            "query.get_subqueries(('n', 2)) returns the subqueries of a query with two."
+        )
+    return Query(list(sets.values()), [], list(map(str, sets))), paired
+
+
+def _measure(
+    query: Query, model: WordEmbeddingModel, paired: bool, lookup: Mapping[str, Any]
+) -> dict[str, Any]:
+    embedded = embed_query(model, query, **lookup)
+    sets, reason = embedded.targets, embedded.nan_reason
+    if reason is None and paired:
+        threshold = lookup.get("lost_vocabulary_threshold", DEFAULT_THRESHOLD)
+        reason = too_few_tuples(sets, threshold)
+    a, b = (part.vectors for part in (paired_sets(sets) if paired else sets))
+    distance = np.nan if reason else float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0)))
+    return {
+        "mean_attribute_difference": distance,
+        "n_words_1": len(a),
+        "n_words_2": len(b),
+        "words_lost": ", ".join(dict.fromkeys(word for part in sets for word in part.lost)),
+        "nan_reason": reason,
+    }
+
+
+# With these, pairs need no common first component.
+_OF_PAIRS = {"few-sets", "lost-sets", "identical-members", "repeated-sets", "outliers"}
+
+
+def score_warnings(
+    metric: MetricLike,
+    query: Query,
+    model: WordEmbeddingModel,
+    **params: Any,
+) -> tuple[AuditWarning, ...]:
+    """Return warnings about what a score of a metric does not show.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        The metric determines which warnings apply: those of :func:`audit_query` about what it
+        computes; those of :func:`audit_direction` for Direct Bias and RIPA, whose target words form
+        pairs; for ECT, 'shared-lean' (all words lean to the same side). SEAT and CEAT have none,
+        because they use vectors of texts, not of words.
+    query : Query
+        The query. With a single attribute set, its words are audited between each two target sets.
+    model : WordEmbeddingModel
+        The model.
+    **params
+        Parameters of the metric's `run_query`.
+
+    Returns
+    -------
+    tuple of AuditWarning
+        Empty if there are none; a single warning 'not-audited' if the query has no score.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wefe import Query, WordEmbeddingModel
+    >>> words = ["she", "he", "nurse", "pilot"]
+    >>> model = WordEmbeddingModel((words, np.array([[1, 0], [0, 1], [3, 1], [1.0, 3]])))
+    >>> query = Query([["she"], ["he"]], [["nurse", "pilot"]])
+    >>> [warning.kind for warning in score_warnings("rnd", query, model)]
+    ['cancelling-biases']
+    """
+    instance = as_metric(metric)
+    if instance.encodes_texts:
+        return ()
+    try:
+        return tuple(dict.fromkeys(_found(instance, query, model, params)))
+    except UnanswerableError as error:
+        return (AuditWarning._of("not-audited", why=error),)
+
+
+def _found(
+    metric: BaseMetric, query: Query, model: WordEmbeddingModel, params: Mapping[str, Any]
+) -> Iterator[AuditWarning]:
+    lookup = without_log({key: params[key] for key in Lookup.__annotations__ if key in params})
+    relevant = metric._with_params(**params)[0].audit_findings
+    own: dict[str, Any] = {"calculate_p_value": False, "p_value_method": "approximate"}
+    if isinstance(metric, WEAT):
+        own |= {key: value for key, value in params.items() if hasattr(WEAT, key)}
+    for part in between_two_groups(query):
+        audit = audit_query(part, model, **own | lookup)
+        if "shared-lean" in relevant:
+            yield from _shared_lean(audit)
+        yield from (each for each in audit.warnings if each.kind in relevant | {"equal-sets"})
+    if isinstance(metric, RIPA):
+        one_direction = params.get("relation", "pairs") == "pca"
+    elif isinstance(metric, DirectBias) and params.get("direction", "pca") == "pca":
+        one_direction = params.get("n_components", 1) == 1
+    else:
+        return
+    pairs = [list(pair) for pair in zip(*query.target_sets, strict=False)]
+    with contextlib.suppress(ValueError):  # no pair is complete: the score has its own reason
+        found = audit_direction(pairs, model, preprocessors=lookup.get("preprocessors")).warnings
+        kinds = _OF_PAIRS | ({"low-correlation"} if isinstance(metric, RIPA) else set())
+        yield from (each for each in found if one_direction or each.kind in kinds)
+
+
+def between_two_groups(query: Query) -> list[Query]:
+    """Return a query for each two groups: attribute sets or, if there is only one, target sets."""
+    if query.template[1] < 2:
+        names = query.attribute_sets_names, query.target_sets_names
+        query = Query(query.attribute_sets, query.target_sets, *names)
+    return query.get_subqueries(("n", 2))
+
+
+def _shared_lean(audit: QueryAudit) -> Iterator[AuditWarning]:
+    for use, s, positions in zip(audit.targets, audit.biases, audit.positions, strict=True):
+        mean = float(s.mean())
+        # All clearly on one side.
+        shared = abs(mean) >= (1 - CANCELLED) * abs(s).mean()
+        if shared and abs(float(positions.mean())) > LEAN * DEFAULT_EPSILON:
+            towards = audit.attributes[0 if mean > 0 else 1].name
+            yield AuditWarning._of("shared-lean", name=use.name, towards=towards, mean=mean)

@@ -17,14 +17,13 @@ import numpy as np
 from scipy.linalg import null_space, orthogonal_procrustes
 from scipy.optimize import brentq, minimize
 
-from wefe._checks import found
-from wefe._progress import progress_bar
+from wefe._checks import found, progress_bar
 from wefe._visible import Facts
 from wefe.audit._theorems import Design, Property, attainable
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
-from wefe.metrics._direction import bias_subspace
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
+from wefe.metrics._projection import bias_subspace
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 

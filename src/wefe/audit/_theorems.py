@@ -22,8 +22,7 @@ from wefe.metrics._base import BaseMetric, Measurement
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, unit_rows
 from wefe.metrics._projection import RIPA
 from wefe.metrics._rnsb import RNSB, probabilities_by_case, rnsb
-from wefe.metrics._same import SAME, _directions
-from wefe.metrics._similarity import ECT, MAC, RND
+from wefe.metrics._similarity import ECT, MAC, RND, SAME, _directions
 from wefe.metrics._weat import SCWEAT, WEAT, GeneralizedWEAT
 
 Property: TypeAlias = Literal["comparable", "trustworthy", "no_false_alarm"]

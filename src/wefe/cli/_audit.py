@@ -19,7 +19,7 @@ from wefe._files import atomic_file
 from wefe._output import Format, say, tell, write
 from wefe._visible import as_csv, plain, visible
 from wefe.audit import DirectionAudit, QueryAudit
-from wefe.audit._score import between_two_groups
+from wefe.audit._query import between_two_groups
 from wefe.cli import _options as opt
 from wefe.datasets import load_criterion
 from wefe.query import Query

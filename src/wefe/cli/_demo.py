@@ -23,7 +23,7 @@ from wefe.datasets import (
     load_case_study_queries,
     load_weat_queries,
 )
-from wefe.datasets._opened import open_query_set
+from wefe.datasets._queries import open_query_set
 from wefe.metrics import WEAT
 from wefe.models import WordEmbeddingModel, load, load_test_model
 from wefe.models import convert as convert_model

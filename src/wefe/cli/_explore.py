@@ -21,7 +21,7 @@ from wefe._visible import HIDDEN, plain, unique_labels, visible
 from wefe.cli import _options as opt
 from wefe.datasets import Criterion, fetch_occupation_shares, load_criterion
 from wefe.datasets._download import at_hand
-from wefe.datasets._eds import GENDER_TABLE
+from wefe.datasets._studies import GENDER_TABLE
 from wefe.models import WordEmbeddingModel, load
 
 if TYPE_CHECKING:

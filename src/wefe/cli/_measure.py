@@ -11,10 +11,18 @@ from typing import Any, Literal
 import pandas as pd
 import typer
 
-from wefe._bibtex import bibtex as entries_of
-from wefe._bibtex import others_used
 from wefe._files import atomic_file
-from wefe._output import Format, interval_text, say, say_undefined, tables_of_scores, tell, write
+from wefe._output import (
+    Format,
+    interval_text,
+    others_used,
+    say,
+    say_undefined,
+    tables_of_scores,
+    tell,
+    write,
+)
+from wefe._output import bibtex as entries_of
 from wefe.cli import _options as opt
 from wefe.metrics._registry import as_metric
 from wefe.ranking import ranked

@@ -82,8 +82,7 @@ from wefe._checks import logger
 from wefe._files import check_writable
 from wefe._visible import one_line
 from wefe.contextual import load_encoder
-from wefe.datasets._opened import OpenedQueries, open_query_set
-from wefe.datasets._queries import QUERY_SETS
+from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set
 from wefe.metrics._registry import metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.query import Query

@@ -2,6 +2,7 @@ from ._cache import clear_cache as clear_cache
 from ._ceat import CEAT as CEAT
 from ._ceat import RandomEffects as RandomEffects
 from ._ceat import random_effects as random_effects
+from ._contexts import SEAT_TEMPLATES as SEAT_TEMPLATES
 from ._contexts import FoundContexts as FoundContexts
 from ._contexts import find_contexts as find_contexts
 from ._encoder import Context as Context
@@ -10,4 +11,3 @@ from ._layers import layer_scores as layer_scores
 from ._load import load_encoder as load_encoder
 from ._model import ContextualModel as ContextualModel
 from ._seat import SEAT as SEAT
-from ._templates import SEAT_TEMPLATES as SEAT_TEMPLATES

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._progress import progress_bar
+from wefe._checks import progress_bar
 from wefe.contextual._cache import VectorCache, vector_key
 from wefe.models.formats._tokens import SPACES, UNSPACED, marks_spaces
 

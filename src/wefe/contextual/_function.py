@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from wefe._checks import check_number, found, logger
-from wefe._progress import progress_bar
+from wefe._checks import check_number, found, logger, progress_bar
 from wefe.contextual._encoder import SURROGATE, Context, Sink, Tokens, Vectors
 
 # The wait before the first retry; each further one is twice as long.

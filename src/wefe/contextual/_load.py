@@ -25,10 +25,10 @@ from wefe._checks import (
     logger,
 )
 from wefe.contextual._cache import cache_folder
+from wefe.contextual._contexts import Templates, check_templates
 from wefe.contextual._encoder import CachedEncoder, Encoder, Pooling
 from wefe.contextual._function import FunctionEncoder
 from wefe.contextual._model import ContextualModel, check_layer
-from wefe.contextual._templates import Templates, check_templates
 from wefe.models.formats._tokens import Module, read_json
 
 _DTYPES = ("float16", "bfloat16", "float32")

@@ -12,8 +12,8 @@ import numpy.typing as npt
 
 from wefe._checks import check_sequence, check_word_set, found
 from wefe._visible import html_table
+from wefe.contextual._contexts import fill_template
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
-from wefe.contextual._templates import fill_template
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
 from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors, unchecked_table
 from wefe.models._types import FloatArray, Held, Subwords

@@ -10,14 +10,13 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from wefe._wordset import Vectors, WordSet
+from wefe.contextual._contexts import Templates, fill_template, templates_of_sets
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
-from wefe.contextual._templates import Templates, fill_template, templates_of_sets
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, distinct_sizes
+from wefe.metrics._base import BaseMetric, Count, Measurement, Scale, distinct_sizes
 from wefe.metrics._exchange import Sums
 from wefe.metrics._geometry import by_word
-from wefe.metrics._parameters import Count
 from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query

@@ -1,17 +1,18 @@
-from ._catalogue import list_datasets, list_query_sets
-from ._criteria import list_criteria, load_criterion
-from ._criterion import Criterion
-from ._eds import fetch_eds, fetch_occupation_shares
-from ._languages import (
+from ._criteria import (
+    Criterion,
     grammatical_gender_counts,
     language_notes,
+    list_criteria,
     list_languages,
+    load_criterion,
     load_language_criterion,
     load_language_words,
     load_occupations,
 )
 from ._queries import (
+    list_datasets,
     list_queries_left_out,
+    list_query_sets,
     load_case_study_queries,
     load_query_set,
     load_weat_queries,
@@ -20,8 +21,10 @@ from ._studies import (
     fetch_bsa,
     fetch_debias_multiclass,
     fetch_debiaswe,
+    fetch_eds,
     fetch_gn_glove,
     fetch_holistic_bias,
+    fetch_occupation_shares,
     load_bingliu,
     load_rnsb_identity_terms,
     load_sembias,

@@ -1,16 +1,183 @@
-"""Published criteria of bias, and criteria in JSON files."""
+"""Criteria of bias: the words that define their classes, published or in JSON files."""
 
 from __future__ import annotations
 
 import os
-from dataclasses import fields
+import textwrap
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain, combinations
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from wefe._checks import check_choice, check_known, found
-from wefe.datasets._criterion import Criterion
-from wefe.datasets._languages import LANGUAGES, load_language_criterion
-from wefe.datasets._shipped import read_json
+from wefe._checks import (
+    check_choice,
+    check_known,
+    check_sequence,
+    check_text,
+    check_word_set,
+    found,
+)
+from wefe.datasets._download import read_json, read_shipped
 from wefe.datasets._studies import fetch_debias_multiclass, fetch_debiaswe
+from wefe.query import Query
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Criterion:
+    """The words that define a bias, for mitigation methods (``fit(model, criterion=...)``).
+
+    Parameters
+    ----------
+    name : str
+        For example 'gender'; becomes part of the names of mitigated models.
+    definitional_sets : sequence of sequences of str
+        Tuples of two or more different words that differ only in the class, all of one length and
+        in the same order of classes: ``[("woman", "man"), ("she", "he")]``.
+    class_names : sequence of str, optional
+        By default 'class 0', 'class 1' ...
+    equalize_sets : sequence of sequences of str, optional
+        Tuples that should become equally close to neutral words; by default the definitional sets.
+    specific_words : sequence of str, optional
+        Words that rightly belong to a class, such as 'actress', and keep their vectors; those of
+        the definitional and equalize sets are always added.
+    stereotyped_words : mapping from class name to sequence of str, optional
+        Words associated with a class that should not be.
+    representatives : sequence of str, optional
+        One word per class; by default the first definitional set.
+
+    Examples
+    --------
+    >>> pairs = [("young", "old"), ("boy", "man"), ("girl", "woman")]
+    >>> Criterion("age", pairs, class_names=("young", "old")).classes
+    {'young': ('young', 'boy', 'girl'), 'old': ('old', 'man', 'woman')}
+    """
+
+    name: str
+    definitional_sets: Sequence[Sequence[str]]
+    class_names: Sequence[str] = ()
+    equalize_sets: Sequence[Sequence[str]] = ()
+    specific_words: Sequence[str] = field(default=(), repr=False)
+    stereotyped_words: Mapping[str, Sequence[str]] = field(default_factory=dict, repr=False)
+    representatives: Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        check_text("name", self.name)
+        definitional = _tuples("definitional_sets", self.definitional_sets)
+        sizes = sorted({len(words) for words in definitional})
+        if len(sizes) != 1 or sizes == [1]:
+            raise ValueError(
+                "definitional_sets must hold tuples of one word per class, two classes or more; "
+                f"got tuples of {sizes} words."
+            )
+        if repeats := [words for words in definitional if len(set(words)) < len(words)]:
+            raise ValueError(
+                f"definitional_sets: ({', '.join(repeats[0])}) repeats a word; its words stand for "
+                "different classes."
+            )
+        default = [f"class {i}" for i in range(sizes[0])]
+        names = _one_per_class("class_names", self.class_names, default)
+        if len(set(names)) != len(names):
+            raise ValueError(f"class_names must be different names; got {names}.")
+        equalize = _tuples("equalize_sets", self.equalize_sets or definitional)
+        specific = chain(_words("specific_words", self.specific_words), *definitional, *equalize)
+        # The dataclass is frozen.
+        vars(self).update(
+            definitional_sets=definitional,
+            class_names=names,
+            equalize_sets=equalize,
+            specific_words=tuple(dict.fromkeys(specific)),
+            stereotyped_words=_by_class("stereotyped_words", self.stereotyped_words, names),
+            representatives=_one_per_class(
+                "representatives", self.representatives, definitional[0]
+            ),
+        )
+
+    def __hash__(self) -> int:
+        content = (self.name, self.definitional_sets, self.class_names, self.equalize_sets)
+        stereotyped = tuple(self.stereotyped_words.items())
+        return hash((content, self.specific_words, stereotyped, self.representatives))
+
+    @property
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
+
+    @property
+    def classes(self) -> dict[str, tuple[str, ...]]:
+        """The different definitional words of each class."""
+        columns = zip(*self.definitional_sets, strict=True)
+        return {
+            name: tuple(dict.fromkeys(column))
+            for name, column in zip(self.class_names, columns, strict=True)
+        }
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """All words of the criterion."""
+        sets = (*self.definitional_sets, *self.equalize_sets, *self.stereotyped_words.values())
+        return (*chain(*sets), *self.representatives, *self.specific_words)
+
+    @property
+    def concept_words(self) -> tuple[str, ...]:
+        """All stereotyped words, whatever their class."""
+        return tuple(dict.fromkeys(chain(*self.stereotyped_words.values())))
+
+    def queries(self) -> list[Query]:
+        """Return a query for each pair of classes that have stereotyped words, in a list.
+
+        Targets are the definitional words of the two classes, attributes their stereotyped words.
+        """
+        classes = self.classes
+        named = [name for name in self.class_names if name in self.stereotyped_words]
+        return [
+            Query(
+                [classes[name] for name in pair],
+                [self.stereotyped_words[name] for name in pair],
+                list(pair),
+                [f"{name} stereotypes" for name in pair],
+            )
+            for pair in combinations(named, 2)
+        ]
+
+
+def _words(name: str, words: Any) -> tuple[str, ...]:
+    """Return the checked words; none for None."""
+    if words is None or (isinstance(words, list | tuple) and not words):
+        return ()
+    return check_word_set(name, words)
+
+
+def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
+    return tuple(
+        check_word_set(f"{name}[{position}]", words)
+        for position, words in enumerate(check_sequence(name, sets))
+    )
+
+
+def _by_class(name: str, given: Any, classes: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    if not isinstance(given or {}, Mapping):
+        raise TypeError(f"{name} must map names of classes to lists of words; got {found(given)}.")
+    check_known(name, given or {}, classes)
+    return {
+        each: check_word_set(f"{name}[{each!r}]", given[each])
+        for each in classes
+        if each in (given or {})
+    }
+
+
+def _one_per_class(name: str, words: Any, default: Sequence[str]) -> tuple[str, ...]:
+    """Return as many checked words as there are classes, by default `default`."""
+    chosen = _words(name, words) or tuple(default)
+    if len(chosen) != len(default):
+        raise ValueError(
+            f"{name} must be {len(default)} words, one for each class; got {found(words)}."
+        )
+    return chosen
+
 
 # Their classes, in the order of the published sets.
 _PRESETS = {
@@ -103,3 +270,228 @@ def _read(path: Path) -> Criterion:
         return Criterion(**{"name": path.stem, **content})
     except (TypeError, ValueError) as error:
         raise ValueError(f"{path}: {error}") from error
+
+
+LANGUAGES = {
+    "es": "Spanish",
+    "fr": "French",
+    "de": "German",
+    "it": "Italian",
+    "nl": "Dutch",
+    "sv": "Swedish",
+    "pt": "Portuguese",
+}
+_GENDERS = ("m", "f", "n", "c", "-")
+_TARGETS = ("male_terms", "female_terms")
+
+
+def list_languages() -> list[dict[str, Any]]:
+    """List the languages other than English whose words ship with the package.
+
+    Returns
+    -------
+    list of dict
+        - `code`, `language`: for example 'es' and 'Spanish';
+        - `query_set`: its name for :func:`load_query_set` and ``wefe measure --queries``;
+        - numbers of words: `pairs` of a male and a female term, `career`, `family`, `math`, `arts`,
+          `science`, `occupations` (:func:`load_occupations`), and `gendered_words` (kin, titles and
+          the body, such as 'queen' and 'pregnant'; :func:`load_language_criterion`).
+
+    Examples
+    --------
+    >>> [row["code"] for row in list_languages()]
+    ['es', 'fr', 'de', 'it', 'nl', 'sv', 'pt']
+    """
+    rows = []
+    for code, language in LANGUAGES.items():
+        content = _language(code)
+        sizes = {key: len(words) for key, words in content["word_sets"].items()}
+        rows.append(
+            {
+                "code": code,
+                "language": language,
+                "query_set": f"gender_{code}",
+                "pairs": sizes["male_terms"],
+                **{key: size for key, size in sizes.items() if key not in _TARGETS},
+                "occupations": len(content["occupations"]),
+                "gendered_words": len(content["gendered_words"]),
+            }
+        )
+    return rows
+
+
+def load_language_words(language: str) -> pd.DataFrame:
+    """Load the words of the gender queries of a language, with their English originals.
+
+    Parameters
+    ----------
+    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
+        Code of the language.
+
+    Returns
+    -------
+    DataFrame
+        - `set`: male_terms and female_terms (in pairs), career, family, math, arts, science;
+        - `word`; `english`: the word that it translates or replaces;
+        - `grammatical_gender`: 'm', 'f', 'n', 'c' (common, Dutch and Swedish), '-' (none or all);
+        - `person`: whether it names persons; such words have a form for each sex, or one for both.
+
+    Examples
+    --------
+    >>> load_language_words("es").loc[24, ["word", "english", "grammatical_gender"]].tolist()
+    ['ejecutivo', 'executive', 'm']
+    """
+    import pandas as pd
+
+    rows = [
+        (key, row["word"], row["english"], row["gender"], row.get("person", False))
+        for key, words in _language(language)["word_sets"].items()
+        for row in words
+    ]
+    return pd.DataFrame(rows, columns=["set", "word", "english", "grammatical_gender", "person"])
+
+
+def grammatical_gender_counts(language: str) -> pd.DataFrame:
+    """Count the words of each set by grammatical gender.
+
+    Feminine nouns are closer to female terms for reasons of grammar, so an attribute set with more
+    of them seems more female, whatever its words mean.
+
+    Parameters
+    ----------
+    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
+        Code of the language.
+
+    Returns
+    -------
+    DataFrame
+        Number of words per set (rows) and gender of :func:`load_language_words` (columns).
+
+    Examples
+    --------
+    >>> grammatical_gender_counts("de").loc["math"].to_dict()
+    {'m': 0, 'f': 7, 'n': 1, 'c': 0, '-': 0}
+    """
+    words = load_language_words(language)
+    counts = words.groupby(["set", "grammatical_gender"], sort=False).size().unstack(fill_value=0)
+    return counts.reindex(index=words["set"].unique(), columns=_GENDERS, fill_value=0).rename_axis(
+        index="set", columns="grammatical_gender"
+    )
+
+
+def load_occupations(language: str) -> pd.DataFrame:
+    """Load the masculine and feminine forms of occupations.
+
+    :func:`language_notes` lists what is left out because the feminine form is contested or has
+    another meaning (*música* is music).
+
+    Parameters
+    ----------
+    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
+        Code of the language.
+
+    Returns
+    -------
+    DataFrame
+        Columns `english` (the same key in all languages), `masculine` and `feminine`, which are
+        equal if one form serves both sexes.
+
+    Examples
+    --------
+    >>> load_occupations("es").set_index("english").loc["nurse"].to_dict()
+    {'masculine': 'enfermero', 'feminine': 'enfermera'}
+    """
+    import pandas as pd
+
+    rows = _language(language)["occupations"]
+    return pd.DataFrame(rows, columns=["english", "masculine", "feminine"])
+
+
+def load_language_criterion(language: str) -> Criterion:
+    """Load the criterion 'gender' of a language, for bias directions and mitigation.
+
+    Parameters
+    ----------
+    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
+        Code of the language.
+
+    Returns
+    -------
+    Criterion
+        Definitional and equalize sets are the (female, male) pairs of the gender queries. Specific
+        words are these, words and occupations with a form for each sex, and some kin, titles and
+        the body: :func:`wefe.explore.learn_specific_words` finds more. No stereotyped words.
+
+    Examples
+    --------
+    >>> load_language_criterion("es").definitional_sets[:2]
+    (('ella', 'él'), ('hija', 'hijo'))
+    """
+    content = _language(language)
+    sets = language_word_sets(language)
+    pairs = list(zip(sets["female_terms"], sets["male_terms"], strict=True))
+    words = load_language_words(language)
+    persons = words[words["person"] & ~words["set"].isin(_TARGETS)]
+    # One form for both sexes may be feminine, such as crianças (children) in Portuguese.
+    forms = persons.groupby("english")["grammatical_gender"].agg(set)
+    persons = persons[persons["english"].map(forms) >= {"m", "f"}]
+    occupations = [
+        row[form]
+        for row in content["occupations"]
+        if row["masculine"] != row["feminine"]
+        for form in ("feminine", "masculine")
+    ]
+    return Criterion(
+        f"gender_{language}",
+        pairs,
+        ("female", "male"),
+        specific_words=[
+            *(word for terms in zip(*pairs, strict=True) for word in terms),
+            *persons["word"],
+            *occupations,
+            *content["gendered_words"],
+        ],
+    )
+
+
+def language_notes(language: str) -> str:
+    """Explain which words of a language were chosen, checked and left out.
+
+    Parameters
+    ----------
+    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
+        Code of the language.
+
+    Returns
+    -------
+    str
+        Lines of at most 88 characters.
+
+    Examples
+    --------
+    >>> print(language_notes("sv").splitlines()[-1])
+    - cashier: kassör and kassörska are different jobs
+    """
+    content = _language(language)
+    blocks = [
+        content["language"],
+        _wrapped(f"Review: {content['review']}"),
+        _wrapped(f"Choices: {content['choices']}"),
+    ]
+    for title, key in (("Words", "left_out"), ("Occupations", "occupations_left_out")):
+        reasons = [_wrapped(f"- {words}: {why}", "  ") for words, why in content[key].items()]
+        blocks.append("\n".join([f"{title} left out, or replaced:", *reasons]))
+    return "\n\n".join(blocks)
+
+
+def language_word_sets(language: str) -> dict[str, list[str]]:
+    sets = _language(language)["word_sets"]
+    return {key: [row["word"] for row in words] for key, words in sets.items()}
+
+
+def _language(language: str) -> dict[str, Any]:
+    return read_shipped(f"languages/{check_choice('language', language, LANGUAGES)}")
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    return textwrap.fill(text, 88, subsequent_indent=indent, break_on_hyphens=False)

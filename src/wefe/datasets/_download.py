@@ -1,20 +1,48 @@
-"""Bulk word lists, from ``WEFE_DATA_DIR``, the cache or their address, in this order."""
-
-# The addresses may change, so each file must have the sha256 of ``data/catalogue/files.json``.
-# ``WEFE_DATA_DIR`` and the cache have the same layout.
+"""Word lists that ship with the package, and larger ones from the mirror, the cache or the web."""
 
 import hashlib
+import json
 import math
 import os
 import time
 from collections.abc import Iterable
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from wefe._checks import logger
-from wefe.datasets._shipped import read_shipped
+
+
+def read_shipped(name: str) -> dict[str, Any]:
+    """Read ``data/NAME.json``. Word lists have the keys `name`, `source` and `word_sets`."""
+    # Parsed at every call, so that callers may change their lists.
+    text = resources.files("wefe.datasets").joinpath("data", f"{name}.json").read_text("utf-8")
+    data: dict[str, Any] = json.loads(text)
+    for alias, key in data.pop("aliases", {}).items():
+        data["word_sets"][alias] = list(data["word_sets"][key])
+    return data
+
+
+def read_json(path: Path) -> Any:
+    """Read a JSON file of the user."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path}: expected a JSON file ({error}).") from error
+    except RecursionError:
+        raise ValueError(f"{path}: expected a JSON file (it is nested too deeply).") from None
+
+
+def shipped_word_sets(name: str) -> dict[str, Any]:
+    word_sets: dict[str, Any] = read_shipped(name)["word_sets"]
+    return word_sets
+
+
+# The addresses may change, so each file must have the sha256 of ``data/catalogue/files.json``.
+# ``WEFE_DATA_DIR`` and the cache have the same layout.
+
 
 DATA_DIR_VARIABLE = "WEFE_DATA_DIR"
 RETRIES = 2

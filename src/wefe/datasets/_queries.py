@@ -1,17 +1,20 @@
-"""The query sets of published studies, declared as references to word sets."""
+"""The query sets of published studies, and the tables of what there is."""
+
+from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 from wefe._checks import check_choice, logger, nearest
-from wefe.datasets._eds import fetch_eds
-from wefe.datasets._languages import LANGUAGES, language_word_sets
-from wefe.datasets._shipped import read_shipped
+from wefe.datasets._criteria import LANGUAGES, language_word_sets
+from wefe.datasets._download import FILES, at_hand, read_json, read_shipped
 from wefe.datasets._studies import (
     fetch_bsa,
     fetch_debias_multiclass,
+    fetch_eds,
     fetch_holistic_bias,
     load_bingliu,
     load_rnsb_identity_terms,
@@ -214,3 +217,147 @@ def _recipes(name: str) -> list[Sequence[str]]:
         "recipes"
     ]
     return recipes
+
+
+def list_datasets() -> list[dict[str, Any]]:
+    """List the datasets, without downloading anything.
+
+    Returns
+    -------
+    list of dict
+        - `name`; `function`: the function of :mod:`wefe.datasets` that returns or describes it;
+        - `what`: one line of description; `word_sets`: their number, downloads included;
+        - `delivery`: 'shipped', 'fetched' or 'partly fetched'; `download_bytes`: 0 for none;
+        - `cached`: whether the download is present and verified, or None without a download;
+        - `source`, `url`: the publication.
+
+    Examples
+    --------
+    >>> [(row["name"], row["word_sets"], row["delivery"]) for row in list_datasets()[:2]]
+    [('weat', 32, 'shipped'), ('rnsb', 2, 'shipped')]
+    """
+    rows = []
+    for name, row in read_shipped("catalogue/datasets").items():
+        # Datasets that ship, in whole or in part, have their citation in their JSON file.
+        ships, files = "citation" not in row, row.get("files", ())
+        source = read_shipped(name)["source"] if ships else row
+        rows.append(
+            {
+                "name": name,
+                "function": row["function"],
+                "what": row["what"],
+                "word_sets": row["word_sets"],
+                "delivery": _delivery(some_ships=ships, some_fetched=bool(files)),
+                "download_bytes": sum(FILES[file].size for file in files),
+                "cached": at_hand(files) if files else None,
+                "source": source["citation"],
+                "url": source["url"],
+            }
+        )
+    return rows
+
+
+def list_query_sets() -> list[dict[str, Any]]:
+    """List the query sets of :func:`load_query_set`, without downloading anything.
+
+    Returns
+    -------
+    list of dict
+        One per query set: `name`, `what`, `delivery`, `cached` and `source` as in
+        :func:`list_datasets`; `queries` and `queries_offline`, their numbers with and without a
+        download; and `paired_targets`, whether words i of the target sets belong together, as RIPA
+        and direct bias require.
+
+    Examples
+    --------
+    >>> [(row["name"], row["queries"], row["queries_offline"]) for row in list_query_sets()[:2]]
+    [('weat', 10, 10), ('gender', 7, 6)]
+    """
+    rows, datasets = [], read_shipped("catalogue/datasets")
+    for name, row in QUERY_SETS.items():
+        left_out, total = len(list_queries_left_out(name)), len(row["recipes"])
+        files = [file for dataset in datasets_to_fetch(name) for file in datasets[dataset]["files"]]
+        rows.append(
+            {
+                "name": name,
+                "what": row["what"],
+                "queries": total,
+                "queries_offline": total - left_out,
+                "delivery": _delivery(some_ships=left_out < total, some_fetched=bool(left_out)),
+                "cached": at_hand(files) if files else None,
+                "paired_targets": row.get("paired_targets", False),
+                "source": row["source"],
+            }
+        )
+    return rows
+
+
+def _delivery(*, some_ships: bool, some_fetched: bool) -> str:
+    if not some_fetched:
+        return "shipped"
+    return "partly fetched" if some_ships else "fetched"
+
+
+class OpenedQueries(NamedTuple):
+    """Queries of one name; `paired`: whether words i of their target sets belong together.
+
+    `left_out` are queries that need a download, which is impossible if `offline`, and `why` it is.
+    """
+
+    name: str
+    queries: list[Query]
+    paired: bool | None = None
+    offline: bool = False
+    left_out: list[str] = []  # noqa: RUF012 - nobody changes it
+    why: str = ""
+
+
+def open_query_set(
+    text: str, offline: bool = False, what: str = "query set", *, several_words: bool = False
+) -> OpenedQueries:
+    """Open a published query set, or a JSON file (see `Query.dict`); messages call it `what`.
+
+    Queries without their words are left out and logged.
+    """
+    from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
+
+    path = Path(text)
+    known = {entry["name"]: entry["paired_targets"] for entry in list_query_sets()}
+    # A published set goes before a file of the same name.
+    if text not in known and (path.suffix == ".json" or path.is_file()):
+        return OpenedQueries(path.stem, _read_queries(path, what))
+    if text not in known:
+        raise ValueError(
+            f"{what} {text!r} is neither a published query set ({', '.join(known)}) nor a JSON "
+            f"file.{nearest(text, known)}"
+        )
+    why = "offline"
+    try:
+        queries = load_query_set(text, offline=offline, several_words=several_words)
+    except ConnectionError as error:
+        # Most of an answer, with a warning, is better than none.
+        why = getattr(error, "short", str(error))
+        logger.warning("%s: %s", text, textwrap.shorten(why, 100, placeholder="..."))
+        queries, offline = load_query_set(text, offline=True), True
+    if not queries:
+        raise ValueError(
+            f"{what} {text}: no query of this set works offline, because its words need a download "
+            f"({why}). Connect to the internet, or set WEFE_DATA_DIR to a folder with the files."
+        )
+    left_out = list_queries_left_out(text) if offline else []
+    return OpenedQueries(text, queries, known[text], offline, left_out, why)
+
+
+def _read_queries(path: Path, what: str) -> list[Query]:
+    if not path.is_file():
+        raise FileNotFoundError(f"{what} {path}: there is no such file.")
+    data = read_json(path)
+    queries = []
+    for position, entry in enumerate(data if isinstance(data, list) else [data]):
+        try:
+            queries.append(Query.from_dict(entry))
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"{what} {path}, query {position}: {error}") from error
+    if not queries:
+        raise ValueError(f"{what} {path} contains no query.")
+    return queries

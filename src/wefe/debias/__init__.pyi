@@ -1,14 +1,16 @@
 from ._base import BaseDebias as BaseDebias
 from ._base import RowwiseDebias as RowwiseDebias
+from ._base import check_is_fitted as check_is_fitted
 from ._classes import INLP as INLP
 from ._classes import LEACE as LEACE
 from ._classes import leace_map as leace_map
 from ._classes import nullspace_projection as nullspace_projection
 from ._compare import Comparison as Comparison
 from ._compare import compare as compare
+from ._compare import get_debias_method as get_debias_method
+from ._compare import list_debias_methods as list_debias_methods
 from ._double_hard import DoubleHardDebias as DoubleHardDebias
 from ._encoder import debias_encoder as debias_encoder
-from ._fitted import check_is_fitted as check_is_fitted
 from ._hard import HardDebias as HardDebias
 from ._hard import MulticlassHardDebias as MulticlassHardDebias
 from ._hard import SoftDebias as SoftDebias
@@ -17,7 +19,5 @@ from ._linear_projection import LinearProjection as LinearProjection
 from ._linear_projection import OSCaR as OSCaR
 from ._linear_projection import graded_rotation as graded_rotation
 from ._ran import RepulsionAttractionNeutralization as RepulsionAttractionNeutralization
-from ._registry import get_debias_method as get_debias_method
-from ._registry import list_debias_methods as list_debias_methods
 from ._streaming import MitigatedFile as MitigatedFile
 from ._streaming import debias_file as debias_file

@@ -27,8 +27,8 @@ from wefe.debias._base import (
 )
 from wefe.debias._projection import Erasure, Vectors, orthonormal, remove
 from wefe.embeddings import definitional_vectors
-from wefe.metrics._direction import group_directions
-from wefe.metrics._parameters import Count, RandomState
+from wefe.metrics._base import Count, RandomState
+from wefe.metrics._projection import group_directions
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._search import directions
 from wefe.models._word_embedding_model import WordEmbeddingModel

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
 import math
 import os
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +16,7 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
+    check_choice,
     check_known,
     check_positive_int,
     check_sequence,
@@ -23,7 +26,7 @@ from wefe._checks import (
 from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
 from wefe.datasets import Criterion
-from wefe.debias._base import as_criterion, check_words
+from wefe.debias._base import BaseDebias, as_criterion, check_words
 from wefe.debias._evidence import (
     CommonWords,
     Row,
@@ -43,6 +46,58 @@ from wefe.query import Query, check_query
 if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
+
+
+def list_debias_methods() -> list[type[BaseDebias]]:
+    """Return every mitigation method of the package, in alphabetical order.
+
+    Returns
+    -------
+    list of type
+        Subclasses of :class:`BaseDebias`.
+
+    Examples
+    --------
+    >>> [method.__name__ for method in list_debias_methods()][:2]
+    ['DoubleHardDebias', 'HalfSiblingRegression']
+    """
+    import wefe.debias
+
+    every = [getattr(wefe.debias, name) for name in dir(wefe.debias)]
+    kinds = [kind for kind in every if isinstance(kind, type) and issubclass(kind, BaseDebias)]
+    methods = {kind for kind in kinds if not inspect.isabstract(kind)}
+    return sorted(methods, key=lambda method: method.__name__)
+
+
+def get_debias_method(name: str) -> type[BaseDebias]:
+    """Return the mitigation method with a name.
+
+    Parameters
+    ----------
+    name : str
+        'HardDebias', or 'hard-debias' as on the command line; case and punctuation do not matter.
+
+    Returns
+    -------
+    type
+        A subclass of :class:`BaseDebias`.
+
+    Examples
+    --------
+    >>> get_debias_method("LEACE")(svd_tol=0.02)
+    LEACE(svd_tol=0.02)
+    """
+    known = {method.__name__.lower(): method for method in list_debias_methods()}
+    plain = re.sub("[^a-z0-9]", "", str(name).lower())
+    if plain not in known:
+        check_choice("method", name, [debias_method_name(method) for method in known.values()])
+    return known[plain]
+
+
+def debias_method_name(method: type[BaseDebias]) -> str:
+    """Return the name of a method on the command line: 'hard-debias'."""
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "-", method.__name__).lower()
+
 
 _DEFAULT_METRICS = ("weat", "rnd", "mac", "ect")
 # Characters of a measure in the printed table.

@@ -19,7 +19,7 @@ from wefe._wordset import Ones, Weights
 from wefe.datasets import Criterion
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import association, average_ranks
-from wefe.metrics._jackknife import Numbers, deletion_groups, jackknife_error, left_out
+from wefe.metrics._permutation import Numbers, deletion_groups, jackknife_error, left_out
 from wefe.metrics._recovery import (
     classified,
     clustered,
@@ -33,8 +33,7 @@ from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality import Benchmark, load_benchmark
-from wefe.quality._analogies import answer_analogies
-from wefe.quality._evaluate import pair_cosines
+from wefe.quality._evaluate import answer_analogies, pair_cosines
 from wefe.query import Query, unique_queries
 from wefe.words import Preprocessors, check_preprocessors, variants
 

@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import logger
-from wefe.metrics._direction import RANK_TOLERANCE
 from wefe.metrics._geometry import ZERO_LENGTH
+from wefe.metrics._projection import RANK_TOLERANCE
 from wefe.models._types import FloatArray
 
 if TYPE_CHECKING:

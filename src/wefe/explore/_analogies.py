@@ -11,10 +11,22 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_bool, check_number, check_positive_int, check_word_set
-from wefe._progress import progress_bar
-from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
-from wefe.explore._lookup import bare_words, look_up, own_words
+from wefe._checks import (
+    as_seed,
+    check_bool,
+    check_number,
+    check_positive_int,
+    check_word_set,
+    progress_bar,
+)
+from wefe.explore._directions import (
+    CriterionLike,
+    as_criterion,
+    bare_words,
+    bias_directions,
+    look_up,
+    own_words,
+)
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
 from wefe.models._passes import Rows, forms, vocabulary_blocks
 from wefe.models._search import directions as unit_vectors

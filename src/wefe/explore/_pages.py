@@ -16,27 +16,31 @@ from wefe._visible import draw, plain, visible_data
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
     CLEAR,
+    FREQUENT,
     NO_CLEAR_DIRECTION,
     BiasDirections,
     CriterionLike,
     Places,
+    bare_words,
     bias_directions,
     chance,
+    form_of,
+    look_up,
     places,
 )
-from wefe.explore._lookup import FREQUENT, bare_words, form_of, look_up
-from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
 from wefe.explore._projections import (
+    METHODS,
     VOCABULARY,
+    MapMethod,
     WordLists,
     extreme_words,
+    in_two_dimensions,
     project,
     projections_frame,
     word_lists,
 )
-from wefe.metrics._direction import ROUNDING
 from wefe.metrics._geometry import Vectors
-from wefe.metrics._projection import direct_bias_by_word, indirect_bias
+from wefe.metrics._projection import ROUNDING, direct_bias_by_word, indirect_bias
 from wefe.metrics._proximity import neighborhoods, proximity_bias
 from wefe.models._passes import plain_rows, vocabulary_cosines
 from wefe.models._search import directions as directions_of

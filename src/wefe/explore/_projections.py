@@ -1,30 +1,38 @@
-"""Project words onto the directions of a criterion: lists, vocabularies, extremes."""
+"""Project words onto the directions of a criterion, or onto a map in two dimensions."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_positive_int, check_word_set, found
+from wefe._checks import (
+    as_seed,
+    check_choice,
+    check_positive_int,
+    check_word_set,
+    found,
+    import_library,
+)
 from wefe._visible import unique_labels
 from wefe.debias._base import check_words
-from wefe.explore._directions import BiasDirections, CriterionLike, bias_directions
-from wefe.explore._lookup import (
+from wefe.explore._directions import (
     FREQUENT,
+    BiasDirections,
+    CriterionLike,
     Found,
     as_looked_up,
     bare_words,
+    bias_directions,
     every_form,
     form_of,
     look_up,
     own_words,
 )
-from wefe.metrics._direction import ROUNDING
-from wefe.metrics._geometry import unit_rows
-from wefe.metrics._projection import indirect_bias
+from wefe.metrics._geometry import Vectors, unit, unit_rows
+from wefe.metrics._projection import ROUNDING, indirect_bias
 from wefe.models._passes import forms, most_associated, plain_rows, vocabulary_cosines
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
@@ -281,3 +289,56 @@ def indirect_bias_along(
         table.loc[here, "cosine"] = unit_rows(np.array(others)) @ unit_rows(own[None])[0]
         table.loc[here, "indirect_bias"] = indirect_bias(own, others, bias.subspace)
     return table.drop(columns="model").rename(columns={"group": "end"})
+
+
+MapMethod: TypeAlias = Literal["pca", "t-sne", "umap"]
+METHODS = {"pca": "PCA", "t-sne": "t-SNE", "umap": "UMAP"}
+# t-SNE and UMAP need many words.
+_FEWEST = 8
+
+
+def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | None = 0) -> Vectors:
+    """Map words to two dimensions by their directions.
+
+    Parameters
+    ----------
+    vectors : array-like of shape (n_words, dim)
+        Word vectors; they are scaled to unit length.
+    method : {'pca', 't-sne', 'umap'}, default='pca'
+        't-sne' uses scikit-learn, 'umap' needs umap-learn (``pip install "wefe[umap]"``) and raises
+        ImportError without it.
+    random_state : int, default=0
+        Seed of UMAP. PCA and t-SNE (started from PCA) are deterministic.
+
+    Returns
+    -------
+    ndarray of shape (n_words, 2)
+        For PCA, the plane of largest variance; zeros in dimensions without variance.
+
+    Examples
+    --------
+    >>> in_two_dimensions([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]])[:1].round(2)
+    array([[-0.76, -0.07]])
+    """
+    check_choice("method", method, METHODS)
+    units = unit("vectors", vectors)
+    if method == "pca" or len(units) < _FEWEST:
+        centred = units - units.mean(axis=0)
+        left, singular, axes = np.linalg.svd(centred, full_matrices=False)
+        # Fix the arbitrary sign of a component: its largest coordinate is positive.
+        signs = np.sign(axes[np.arange(len(axes)), np.abs(axes).argmax(axis=1)])
+        points = np.zeros((len(units), 2))
+        width = min(2, len(singular))
+        points[:, :width] = (left * singular * signs)[:, :width]
+        return points
+    seed = as_seed(random_state)
+    if method == "t-sne":
+        from sklearn.manifold import TSNE
+
+        perplexity = min(30.0, (len(units) - 1) / 3)
+        map_ = TSNE(2, perplexity=perplexity, init="pca", random_state=seed, metric="cosine")
+        return np.asarray(map_.fit_transform(units), dtype=np.float64)
+    umap = import_library("umap", "umap", "method='umap'")
+    n_neighbors = min(15, len(units) - 1)
+    map_ = umap.UMAP(n_neighbors=n_neighbors, metric="cosine", random_state=seed, n_jobs=1)
+    return np.asarray(map_.fit_transform(units), dtype=np.float64)

@@ -12,9 +12,15 @@ import pandas as pd
 from wefe._checks import as_seed, check_positive_int, check_word_set
 from wefe.datasets import Criterion
 from wefe.debias._evidence import CommonWords, asked_words, places_of, plain_words, without_noise
-from wefe.explore._directions import CriterionLike, as_criterion, bias_directions
-from wefe.explore._lookup import bare_words, every_form, look_up
-from wefe.explore._maps import METHODS, MapMethod, in_two_dimensions
+from wefe.explore._directions import (
+    CriterionLike,
+    as_criterion,
+    bare_words,
+    bias_directions,
+    every_form,
+    look_up,
+)
+from wefe.explore._projections import METHODS, MapMethod, in_two_dimensions
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
     classification_test,

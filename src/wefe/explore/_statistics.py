@@ -16,10 +16,9 @@ from wefe._checks import check_choice, check_word_set, found, logger
 from wefe._visible import draw, plain
 from wefe._wordset import word_sets
 from wefe.embeddings import embed_tuples
-from wefe.explore._directions import CriterionLike, bias_directions
-from wefe.explore._lookup import look_up
+from wefe.explore._directions import CriterionLike, bias_directions, look_up
 from wefe.metrics._geometry import Vectors
-from wefe.metrics._jackknife import left_out
+from wefe.metrics._permutation import left_out
 from wefe.metrics._weat import SCWEAT
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel

@@ -17,10 +17,9 @@ from typing import Any, Literal, TypeAlias, get_args
 import pandas as pd
 
 from wefe import __version__
-from wefe._bibtex import bibtex, others_used
 from wefe._checks import check_choice, found, import_library, listed, logger
 from wefe._files import atomic_file
-from wefe._output import as_latex, tables_of_scores
+from wefe._output import as_latex, bibtex, others_used, tables_of_scores
 from wefe._visible import count, unique_labels
 from wefe.study import StudyResults
 from wefe.study._export import slug

@@ -14,7 +14,7 @@ from wefe._output import as_text
 from wefe._visible import one_line
 from wefe.contextual import load_encoder
 from wefe.contextual._load import is_encoder_object
-from wefe.datasets._opened import OpenedQueries, open_query_set
+from wefe.datasets._queries import OpenedQueries, open_query_set
 from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models import WordEmbeddingModel, load
 from wefe.query import Query, check_queries

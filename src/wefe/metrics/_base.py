@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import functools
 import inspect
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import (
+    Annotated,
     Any,
     ClassVar,
     Literal,
@@ -19,12 +21,23 @@ from typing import (
     TypeAlias,
     dataclass_transform,
     get_args,
+    get_origin,
+    get_type_hints,
 )
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, logger, nearest
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_number,
+    check_positive_int,
+    check_random_state,
+    found,
+    logger,
+    nearest,
+)
 from wefe._wordset import Vectors, WordSet, each_case, lists_of_word_sets, n_cases_of
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
@@ -36,11 +49,75 @@ from wefe.embeddings import (
 )
 from wefe.metrics._exchange import Exchange, Sums, exchange_test
 from wefe.metrics._pairs import paired, too_few_tuples
-from wefe.metrics._parameters import Count, RandomState, check_parameters, hints_of
 from wefe.metrics._permutation import Method, PermutationTest
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import OPPOSITE, MetricResult, log_result
+
+#: A whole number of at least 1.
+Count: TypeAlias = Annotated[int, check_positive_int]
+#: The seed or source of what is random; None for fresh entropy.
+RandomState: TypeAlias = Annotated[
+    int | np.random.Generator | None, lambda _, value: check_random_state(value)
+]
+
+
+def _check_type(kind: type, name: str, value: Any) -> Any:
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"{name} must be of type {kind.__name__}; got {found(value)}.")
+
+
+def _check_literal(choices: tuple[Any, ...], name: str, value: Any) -> Any:
+    if isinstance(choices[0], str):
+        return check_choice(name, value, choices)
+    if np.isscalar(value) and value in choices and not isinstance(value, bool):
+        return value
+    raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
+
+
+def _check_of(hint: Any) -> Callable[[str, Any], Any]:
+    if get_origin(hint) is Literal:
+        return functools.partial(_check_literal, get_args(hint))
+    if hint in (int, str):
+        return functools.partial(_check_type, hint)
+    if hint is bool:
+        return check_bool
+    if hint is float:
+        return check_number
+    own = filter(callable, getattr(hint, "__metadata__", ()))
+    return next(own, lambda _, value: value)
+
+
+def hints_of(metric: Any) -> dict[str, Any]:
+    """Return the parameters of a metric, its own first, with their annotations."""
+    return _hints_of(metric)
+
+
+@functools.cache
+def _hints_of(metric: Any) -> dict[str, Any]:
+    own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
+    names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
+    hints = get_type_hints(metric, include_extras=True) if names else {}
+    return {name: hints[name] for name in names}
+
+
+def plain_hints_of(metric: Any) -> dict[str, Any]:
+    """Return the parameters of a metric with their types, without the checks."""
+    hints = get_type_hints(metric) if hints_of(metric) else {}
+    return {name: hints[name] for name in hints_of(metric)}
+
+
+@functools.cache
+def _checks_of(metric: Any) -> dict[str, Callable[[str, Any], Any]]:
+    return {name: _check_of(hint) for name, hint in hints_of(metric).items()}
+
+
+def check_parameters(metric: Any) -> None:
+    own, kind = vars(metric), metric.__class__
+    for name, check in _checks_of(kind).items():
+        own[name] = check(name, getattr(metric, name))
+
 
 TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 

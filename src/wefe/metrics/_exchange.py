@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed
-from wefe._progress import progress_bar
+from wefe._checks import as_seed, progress_bar
 from wefe._wordset import Chosen, Vectors, WordSet
 from wefe.metrics._permutation import (
     Alternative,

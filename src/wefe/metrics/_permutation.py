@@ -1,9 +1,10 @@
-"""Permutation test of WEAT (Caliskan, Bryson & Narayanan, 2017): exact, bounded or random."""
+"""Permutation test of WEAT (Caliskan, Bryson & Narayanan, 2017), and the jackknife."""
 
 from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Literal, TypeAlias, get_args
@@ -13,6 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_array, check_choice, check_positive_int, check_random_state
 from wefe.metrics._split_counting import count_at_least
+from wefe.models._passes import Rows
 
 Alternative: TypeAlias = Literal["greater", "less", "two-sided"]
 Method: TypeAlias = Literal["approximate", "exact", "saddlepoint", "auto"]
@@ -139,7 +141,10 @@ def permutation_test(
 
     statistic = math.fsum(x) - math.fsum(y)
     if method in ("saddlepoint", "auto"):
-        from wefe.metrics._saddlepoint import log_comb, split_p_value  # quicker to start without it
+        from wefe.metrics._split_counting import (  # quicker to start without it
+            log_comb,
+            split_p_value,
+        )
 
         values = np.concatenate([x, y])
         step = _common_step(values, _TIE_TOLERANCE * float(np.abs(values).max()))
@@ -185,7 +190,7 @@ def flip_test(
     statistic, n = math.fsum(differences), len(differences)
     two_sided = alternative == "two-sided"
     if method in ("saddlepoint", "auto"):
-        from wefe.metrics._saddlepoint import flip_p_value
+        from wefe.metrics._split_counting import flip_p_value
 
         p_value = flip_p_value(differences, alternative)
         if method == "saddlepoint" or _is_settled(p_value, n * math.log(2)):
@@ -355,3 +360,43 @@ def _check_associations(values: npt.ArrayLike, name: str) -> Associations:
     if math.isinf(4.0 * array.size * float(np.abs(array).max())):
         raise ValueError(f"{name} must hold associations, from -2 to 2; their sum is infinite.")
     return array
+
+
+Numbers = npt.NDArray[np.float64]
+
+#: More groups would take longer and say little more.
+MOST_GROUPS = 20
+
+
+def deletion_groups(n: int, most: int = MOST_GROUPS) -> list[Rows]:
+    """Return which of n words to leave out together: single words up to `most`, else random groups.
+
+    The seed is fixed, because word lists are often sorted.
+    """
+    if n < 2:
+        return []
+    order = np.arange(n) if n <= most else np.random.default_rng(0).permutation(n)
+    return list(np.array_split(order, min(n, most)))
+
+
+def left_out(
+    statistic: Callable[[Rows], npt.ArrayLike], n: int, most: int = MOST_GROUPS
+) -> Numbers:
+    """Return a statistic with each group left out; it receives the rows of the words that stay."""
+    groups = deletion_groups(n, most)
+    values = [statistic(np.setdiff1d(np.arange(n), group)) for group in groups]
+    return np.asarray(values, dtype=np.float64)
+
+
+def jackknife_error(by_set: Sequence[npt.ArrayLike]) -> float:
+    """Standard error of a score, from its values with words of each set left out.
+
+    The root of the sum over sets of (G - 1) / G * sum_g (score_g - mean)^2; NaN for G = 1 group.
+    """
+    total = 0.0
+    for values in by_set:
+        scores = np.asarray(values, dtype=np.float64)
+        if len(scores) < 2:
+            return math.nan
+        total += (len(scores) - 1) * float(scores.var())
+    return math.sqrt(total)

@@ -23,11 +23,17 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import Measurement, TestType
-from wefe.metrics._direction import ROUNDING, group_directions, in_span, orthonormal
+from wefe.metrics._base import Count, Measurement, TestType
 from wefe.metrics._exchange import Exchange
-from wefe.metrics._parameters import Count
-from wefe.metrics._projection import SubspaceMetric, length_left, share_lost
+from wefe.metrics._projection import (
+    ROUNDING,
+    SubspaceMetric,
+    group_directions,
+    in_span,
+    length_left,
+    orthonormal,
+    share_lost,
+)
 from wefe.metrics._registry import register
 from wefe.models._passes import forms
 from wefe.models._search import directions as directions_of

@@ -28,8 +28,7 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, as_vectors, lists_of_word_sets
 from wefe.metrics._geometry import pearson
-from wefe.metrics._jackknife import jackknife_error, left_out
-from wefe.metrics._permutation import wilson
+from wefe.metrics._permutation import jackknife_error, left_out, wilson
 from wefe.models._search import Rows, nearest_neighbors
 
 Groups: TypeAlias = Sequence[npt.ArrayLike]

@@ -11,13 +11,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_array, found
-from wefe._progress import progress_bar
+from wefe._checks import check_array, found, progress_bar
 from wefe._wordset import Vectors, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError
-from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
+from wefe.metrics._base import (
+    BaseMetric,
+    Count,
+    Measurement,
+    RandomState,
+    Scale,
+    TestType,
+    distinct_sizes,
+)
 from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
-from wefe.metrics._parameters import Count, RandomState
 from wefe.metrics._registry import register
 from wefe.query import Query
 from wefe.results import MetricResult

@@ -11,10 +11,9 @@ import numpy as np
 from wefe._checks import as_seed, listed
 from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Measurement, Scale, TestType, distinct_sizes
+from wefe.metrics._base import BaseMetric, Count, Measurement, Scale, TestType, distinct_sizes
 from wefe.metrics._exchange import Sums, value_test
 from wefe.metrics._geometry import associations, by_word
-from wefe.metrics._parameters import Count
 from wefe.metrics._permutation import Method, PermutationTest
 from wefe.metrics._registry import register
 from wefe.query import Query

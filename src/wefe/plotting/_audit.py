@@ -13,10 +13,8 @@ import plotly.graph_objects as go
 from wefe._checks import check_bool
 from wefe._visible import count
 from wefe.audit._query import p_and_auc
-from wefe.plotting._axes import grid
-from wefe.plotting._labels import wrap
-from wefe.plotting._style import PALETTE, apply_layout, hover, hover_texts, write
-from wefe.plotting._table import check_several, parts_of
+from wefe.plotting._reading import check_several, parts_of
+from wefe.plotting._style import PALETTE, apply_layout, grid, hover, hover_texts, wrap, write
 
 if TYPE_CHECKING:
     from wefe.audit import QueryAudit

@@ -13,20 +13,33 @@ import plotly.graph_objects as go
 from wefe._checks import check_bool, check_choice
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.plotting._axes import Rows, at, grid, mark_no_bias, stacked
-from wefe.plotting._labels import at_most, shorten, shortened, wrap
-from wefe.plotting._reading import SIGNIFICANT, Reading
+from wefe.plotting._reading import (
+    SIGNIFICANT,
+    Reading,
+    check_frame,
+    check_groups,
+    check_table,
+    parts_of,
+)
 from wefe.plotting._style import (
     PALETTE,
+    Rows,
     add_marks,
     apply_layout,
+    at,
+    at_most,
     bar_style,
+    grid,
     hover,
     hover_texts,
+    mark_no_bias,
+    shorten,
+    shortened,
+    stacked,
     tint,
+    wrap,
     write,
 )
-from wefe.plotting._table import check_frame, check_groups, check_table, parts_of
 
 DOT = "●"
 

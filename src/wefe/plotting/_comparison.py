@@ -9,10 +9,23 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from wefe._visible import count
-from wefe.plotting._axes import Rows, at, mark_no_bias, name_rows, stacked
-from wefe.plotting._labels import at_most, height_px, wrap
-from wefe.plotting._style import PALETTE, add_marks, apply_layout, hover_texts, tint, write
-from wefe.plotting._table import check_frame, parts_of
+from wefe.plotting._reading import check_frame, parts_of
+from wefe.plotting._style import (
+    PALETTE,
+    Rows,
+    add_marks,
+    apply_layout,
+    at,
+    at_most,
+    height_px,
+    hover_texts,
+    mark_no_bias,
+    name_rows,
+    stacked,
+    tint,
+    wrap,
+    write,
+)
 
 if TYPE_CHECKING:
     from wefe.debias import Comparison

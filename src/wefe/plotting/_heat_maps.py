@@ -12,10 +12,22 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from wefe._visible import count
-from wefe.plotting._axes import at, name_rows, stacked
-from wefe.plotting._labels import escape, height_px, shorten, shortened, width_px, wrap
-from wefe.plotting._style import PALETTE, add_marks, apply_layout, write
-from wefe.plotting._table import check_result, check_table
+from wefe.plotting._reading import check_result, check_table
+from wefe.plotting._style import (
+    PALETTE,
+    add_marks,
+    apply_layout,
+    at,
+    escape,
+    height_px,
+    name_rows,
+    shorten,
+    shortened,
+    stacked,
+    width_px,
+    wrap,
+    write,
+)
 
 if TYPE_CHECKING:
     from wefe.audit import DirectionAudit

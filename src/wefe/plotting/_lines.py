@@ -14,17 +14,21 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_bool, check_choice, found
 from wefe._visible import count
-from wefe.plotting._axes import at, grid, stacked
-from wefe.plotting._labels import LINE_PX, height_px, wrap
+from wefe.plotting._reading import check_result, check_several, parts_of
 from wefe.plotting._style import (
+    LINE_PX,
     PALETTE,
     add_band,
     add_marks,
     apply_layout,
+    at,
+    grid,
+    height_px,
+    stacked,
+    wrap,
     write,
     write_no_value,
 )
-from wefe.plotting._table import check_result, check_several, parts_of
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:

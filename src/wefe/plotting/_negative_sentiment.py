@@ -11,18 +11,20 @@ import plotly.graph_objects as go
 
 from wefe._checks import found
 from wefe._visible import count, unique_labels
-from wefe.plotting._axes import grid
-from wefe.plotting._labels import escape, width_px, wrap
+from wefe.plotting._reading import parts_of
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
     apply_layout,
     bar_style,
+    escape,
+    grid,
     hover_texts,
+    width_px,
+    wrap,
     write,
     write_no_value,
 )
-from wefe.plotting._table import parts_of
 
 _SPREAD = "negative_sentiment_distribution"
 _HOVER = (

@@ -12,8 +12,8 @@ import plotly.graph_objects as go
 from wefe._checks import check_sequence, check_share
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
-from wefe.plotting._labels import shortened, spaced, wrap
 from wefe.plotting._projections import AWAY
+from wefe.plotting._reading import check_frame, check_groups, check_result, parts_of, with_values
 from wefe.plotting._style import (
     PALETTE,
     add_band,
@@ -21,8 +21,10 @@ from wefe.plotting._style import (
     add_points,
     apply_layout,
     point_style,
+    shortened,
+    spaced,
+    wrap,
 )
-from wefe.plotting._table import check_frame, check_groups, check_result, parts_of, with_values
 
 if TYPE_CHECKING:
     from wefe.retrieval import RankingAudit

@@ -10,18 +10,22 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._axes import grid, name_rows
-from wefe.plotting._labels import escape, height_px, shortened, wrap
+from wefe.plotting._reading import check_frame, check_groups, with_values
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
     add_points,
     apply_layout,
     bar_style,
+    escape,
+    grid,
+    height_px,
+    name_rows,
+    shortened,
     tint,
+    wrap,
     write,
 )
-from wefe.plotting._table import check_frame, check_groups, with_values
 
 _COSINE = "cosine with the bias direction"
 # Maximum number of words with a point each; beyond it, only words at both ends have one.

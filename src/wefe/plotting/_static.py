@@ -18,11 +18,9 @@ import pandas as pd
 from wefe._checks import check_choice, check_sequence, import_library
 from wefe._files import atomic_file
 from wefe.plotting._bars import best_first
-from wefe.plotting._labels import shorten
 from wefe.plotting._negative_sentiment import read_spreads
-from wefe.plotting._reading import Reading
-from wefe.plotting._style import INK, LIGHT, PALETTE
-from wefe.plotting._table import check_table, parts_of
+from wefe.plotting._reading import Reading, check_table, parts_of
+from wefe.plotting._style import INK, LIGHT, PALETTE, shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -1,17 +1,87 @@
-"""What all figures share: templates, colours, title and size."""
+"""What all figures share: templates, colours, title, size, and text that fits."""
 
 from __future__ import annotations
 
 import contextlib
+import html
+import math
+import re
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
+from plotly.subplots import make_subplots
 
 from wefe._checks import found
-from wefe.plotting._labels import LINE_PX, n_lines, shortened, wrap
+from wefe.aggregation import HEADING
+
+LINE_PX = 16
+
+
+def escape(text: str) -> str:
+    """Keep plotly from reading a text as markup."""
+    return html.escape(text, quote=False)
+
+
+def wrap(text: str, width: int = 40) -> str:
+    """Break a text into lines and escape it; names of queries break between their parts."""
+    parts = re.split(r" (?=wrt )", text) if len(text) > width else [text]
+    return "<br>".join(escape(line) for part in parts for line in textwrap.wrap(part, width))
+
+
+def shorten(names: Sequence[str]) -> tuple[list[str], str]:
+    """Remove the aggregation shared by all headings, and return it as a sentence.
+
+    >>> shorten(["WEAT: Gender sum score", "ECT: Gender sum score", "WordSim"])
+    (['WEAT: Gender', 'ECT: Gender', 'WordSim'], 'Scores of each metric and query set: sum.')
+    """
+    parts = pd.Series(names).str.extract(f"^{HEADING.pattern}$")
+    short = (parts["what"] + parts["number"]).fillna(pd.Series(names))
+    if parts["way"].nunique() != 1 or short.nunique() < len(set(names)):
+        return list(names), ""
+    return short.tolist(), f"Scores of each metric and query set: {parts['way'].dropna().iloc[0]}."
+
+
+def at_most(lines: Sequence[str], most: int = 5) -> list[str]:
+    """Return the first lines, and the number of further ones."""
+    more = len(lines) - most
+    return [*lines[:most], f"and {more} more"] if more > 0 else list(lines)
+
+
+def n_lines(label: str) -> int:
+    return label.count("<br>") + 1
+
+
+def height_px(labels: Iterable[str]) -> int:
+    return LINE_PX * max(map(n_lines, labels))
+
+
+def width_px(labels: Iterable[str]) -> int:
+    return 7 * max(len(line) for label in labels for line in label.split("<br>"))
+
+
+def shortened(word: str, most: int = 24) -> str:
+    """Shorten a word, which may be a whole URL."""
+    return word if len(word) <= most else word[: most - 1] + "…"
+
+
+def spaced(table: pd.DataFrame, order: Iterable[int]) -> list[str]:
+    """Return labels of points, most important words first, as far as there is room."""
+    places = table[["x", "y"]]
+    shares = (places / (places.max() - places.min()).replace(0, 1)).to_numpy()
+    chosen: list[int] = []
+    for point in order:
+        across, down = np.abs(shares[chosen] - shares[point]).T
+        if not ((across < 0.17) & (down < 0.045)).any():
+            chosen.append(point)
+    return [
+        escape(shortened(word)) if row in chosen else "" for row, word in enumerate(table["word"])
+    ]
+
 
 # Okabe and Ito's colours, which all kinds of colour vision can distinguish. Grey replaces their
 # yellow, which is too pale on white; black is for summaries.
@@ -262,3 +332,93 @@ def as_dark(figure: go.Figure) -> go.Figure:
     if not isinstance(figure, go.Figure):
         raise TypeError(f"figure must be a plotly Figure; got {found(figure)}.")
     return go.Figure(figure).update_layout(template=DARK)
+
+
+_ROW_GAP = 0.2
+
+
+def at(row: int, col: int = 1) -> dict[str, Any]:
+    return {"row": row, "col": col}
+
+
+def name_rows(
+    figure: go.Figure, labels: Sequence[str], names: Sequence[str] = (), **place: Any
+) -> None:
+    """Name the rows at 0, 1, 2 and so on, or at the categories `names`, from the top."""
+    figure.update_yaxes(
+        range=[len(labels) - 0.5, -0.5],
+        tickvals=[*(names or range(len(labels)))],
+        ticktext=labels,
+        showgrid=False,
+        **place,
+    )
+
+
+class Rows:
+    """Groups of horizontal bars: the position of each bar and their total height."""
+
+    def __init__(self, names: Sequence[str], labels: Mapping[str, str], n_series: int) -> None:
+        self.names, self.labels = names, [labels[name] for name in names]
+        self.n_series = n_series
+        bar_px = min(18.0, max(8.0, 70 / n_series))
+        row_px = max(n_series * bar_px / (1 - _ROW_GAP), height_px(self.labels) + 8)
+        self.height = max(120, math.ceil(len(names) * row_px))
+        self.font = {"size": min(11.0, bar_px)}
+
+    def centre(self, row: Any, position: Any) -> Any:
+        return row + (position - (self.n_series - 1) / 2) * (1 - _ROW_GAP) / self.n_series
+
+    def apply(self, figure: go.Figure, **axis: Any) -> None:
+        """Put the names on the vertical axis, the first on top."""
+        figure.update_layout(bargap=_ROW_GAP)
+        name_rows(figure, self.labels, self.names, type="category", **axis)
+
+
+def grid(
+    names: Sequence[str],
+    panel_px: int,
+    below_px: int,
+    abreast: int = 3,
+    second_lines: Sequence[str] = (),
+) -> tuple[go.Figure, list[dict[str, Any]]]:
+    """Return a figure with a panel per name, no narrower than its title, and their places."""
+    # Four panels look better two by two.
+    n_columns = min(2 if len(names) == 4 else len(names), abreast)
+    n_rows = math.ceil(len(names) / n_columns)
+    titles = [wrap(name, 80 // n_columns) for name in names]
+    if second_lines:
+        pairs = zip(titles, second_lines, strict=True)
+        titles = ["<br>".join(filter(None, pair)) for pair in pairs]
+    title_px = (height_px(titles) + 10) * any(titles)
+    figure = stacked(
+        [panel_px] * n_rows,
+        below_px + title_px,
+        title_px,
+        cols=n_columns,
+        subplot_titles=titles,
+        shared_yaxes=True,
+        horizontal_spacing=0.1 / n_columns,
+    )
+    places = [at(*place) for place in product(range(1, n_rows + 1), range(1, n_columns + 1))]
+    return figure, places[: len(names)]
+
+
+def stacked(
+    heights: Sequence[int], between_px: int, above_px: int = 0, **options: Any
+) -> go.Figure:
+    """Return a figure with rows of panels; its height and upper margin are those of the panels."""
+    height = sum(heights) + between_px * (len(heights) - 1)
+    figure = make_subplots(
+        rows=len(heights),
+        row_heights=list(heights),
+        vertical_spacing=between_px / height if len(heights) > 1 else 0,
+        **options,
+    )
+    figure.update_annotations(font={"size": 13})
+    return figure.update_layout(height=height, margin_t=above_px)
+
+
+def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:
+    text = {"text": f"no bias: {value:g}"}
+    if not math.isnan(value):
+        figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)

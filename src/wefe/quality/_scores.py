@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_sequence, found, logger
-from wefe._progress import progress_bar
+from wefe._checks import as_seed, check_sequence, found, logger, progress_bar
 from wefe._visible import unique_labels
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark

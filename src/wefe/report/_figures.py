@@ -24,12 +24,20 @@ from wefe.plotting import (
     plot_silhouettes,
 )
 from wefe.plotting import write_figures as write
-from wefe.plotting._axes import grid, name_rows, stacked
 from wefe.plotting._heat_maps import add_cells, name_columns
-from wefe.plotting._labels import escape, height_px, wrap
 from wefe.plotting._negative_sentiment import joint_shares
 from wefe.plotting._reading import FACTS, score_hovers
-from wefe.plotting._style import PALETTE, add_marks, apply_layout
+from wefe.plotting._style import (
+    PALETTE,
+    add_marks,
+    apply_layout,
+    escape,
+    grid,
+    height_px,
+    name_rows,
+    stacked,
+    wrap,
+)
 from wefe.report._scores import SIGNIFICANT, rankings, values
 from wefe.report._summarize import MOST_MODELS, sentiment_by_query
 from wefe.report._text import macros, number

@@ -16,7 +16,7 @@ from wefe._visible import plain, visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, StatisticCorrelation, WordPage
 from wefe.explore._directions import BiasDirections
-from wefe.explore._maps import METHODS
+from wefe.explore._projections import METHODS
 from wefe.plotting import plot_extremes, plot_group_shares, plot_projections
 from wefe.report._figures import LEGEND_BELOW, Figure, drawn
 from wefe.report._render import html_page, write

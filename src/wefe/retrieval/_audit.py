@@ -15,7 +15,7 @@ from wefe._bootstrap import Resampling
 from wefe._checks import check_array, check_positive_int, check_word_set
 from wefe._visible import count, draw, plain
 from wefe._wordset import Vectors
-from wefe.contextual._templates import check_templates, fill_template
+from wefe.contextual._contexts import check_templates, fill_template
 from wefe.metrics._permutation import permutation_test, random_orders
 from wefe.retrieval._texts import Scorer, check_groups, count_tokens, score_texts
 from wefe.running import holm

@@ -28,9 +28,9 @@ from wefe._checks import (
     found,
     import_library,
     listed,
+    progress_bar,
 )
 from wefe._evaluation import call_all
-from wefe._progress import progress_bar
 from wefe.metrics._registry import MetricLike
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query

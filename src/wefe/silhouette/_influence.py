@@ -17,8 +17,8 @@ from wefe._bootstrap import (
     why_not_comparable,
     without_each,
 )
+from wefe._checks import progress_bar
 from wefe._evaluation import Evaluation, call_all
-from wefe._progress import progress_bar
 from wefe._wordset import Weights
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import MetricLike, as_metric

@@ -24,9 +24,9 @@ from wefe._checks import (
     check_up_to,
     found,
     logger,
+    progress_bar,
 )
 from wefe._evaluation import Evaluation, call_all
-from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import Facts, draw
 from wefe._wordset import Nested, Ones, Weights

@@ -24,8 +24,8 @@ from wefe._checks import (
     check_sequence,
     logger,
     noted,
+    progress_bar,
 )
-from wefe._progress import progress_bar
 from wefe._same_words import on_same_words
 from wefe._visible import draw
 from wefe.metrics._base import has_own_run_query

@@ -20,10 +20,9 @@ from pydantic import (
     model_validator,
 )
 
-from wefe.datasets._opened import open_query_set
-from wefe.datasets._queries import QUERY_SETS, shipped_word_set
+from wefe.datasets._queries import QUERY_SETS, open_query_set, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
-from wefe.metrics._parameters import plain_hints_of
+from wefe.metrics._base import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id

@@ -117,7 +117,7 @@ class MitigationEntry(Part):
     @classmethod
     def _is_known(cls, value: str) -> str:
         from wefe.debias import list_debias_methods
-        from wefe.debias._registry import debias_method_name
+        from wefe.debias._compare import debias_method_name
 
         known = {plain_name(m.__name__): debias_method_name(m) for m in list_debias_methods()}
         return check_name(
@@ -284,7 +284,7 @@ class RetrievalEntry(Part):
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Any]:
         """Return the arguments of :func:`wefe.retrieval.audit_ranking` as plain data."""
-        from wefe.contextual._templates import check_templates
+        from wefe.contextual._contexts import check_templates
         from wefe.retrieval import load_resume_names
         from wefe.retrieval._texts import check_groups
 

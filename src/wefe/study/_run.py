@@ -12,8 +12,7 @@ from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future
 from contextlib import ExitStack, contextmanager, suppress
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from wefe._checks import import_library, logger
-from wefe._progress import progress_bar
+from wefe._checks import import_library, logger, progress_bar
 from wefe._same_words import left_out, tell_left_out
 from wefe.study._plan import Outcome, digest
 from wefe.study._store import Row, Store

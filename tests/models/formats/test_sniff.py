@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wefe.models.formats._sniff import is_spaced, is_text, is_word2vec_binary
+from wefe.models.formats._registry import is_spaced, is_text, is_word2vec_binary
 from wefe.models.formats._source import HEAD_BYTES
 
 ONES = np.ones(2, "<f4").tobytes()

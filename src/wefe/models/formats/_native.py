@@ -24,9 +24,8 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import logger
+from wefe._checks import logger, progress_bar
 from wefe._files import atomic_file
-from wefe._progress import progress_bar
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks
 from wefe.models._types import FloatArray

@@ -14,10 +14,10 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._progress import progress_bar
+from wefe._checks import progress_bar
 from wefe.models._types import Block
 from wefe.models.formats._numbers import keep_freed_memory, parse_numbers
-from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end, parse_header
+from wefe.models.formats._registry import SAMPLE_LINES, numbers_at_end, parse_header
 from wefe.models.formats._source import (
     PackedFile,
     Reading,

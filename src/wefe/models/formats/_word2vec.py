@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.stride_tricks import sliding_window_view
 
-from wefe._progress import progress_bar
+from wefe._checks import progress_bar
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import StoredVectors
 from wefe.models._types import Block, FloatArray
-from wefe.models.formats._sniff import parse_header
+from wefe.models.formats._registry import parse_header
 from wefe.models.formats._source import (
     MAX_RECORD_BYTES,
     MAX_WORD_BYTES,

@@ -16,13 +16,11 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from wefe._checks import check_choice, found, import_library, logger
+from wefe._checks import check_choice, found, import_library, logger, progress_bar
 from wefe._files import atomic_file
-from wefe._progress import progress_bar
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
-from wefe.models.formats._registry import BY_NAME, FORMATS, function
-from wefe.models.formats._sniff import SAMPLE_LINES, numbers_at_end
+from wefe.models.formats._registry import BY_NAME, FORMATS, SAMPLE_LINES, function, numbers_at_end
 from wefe.models.formats._source import Writing, cast_finite
 
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
