@@ -67,3 +67,7 @@ def sem_bias(model, source, **options):
     found = wefe.metrics.sembias(model, source, **options)
     shares = dict(zip(found["kind"], found["share"], strict=True))
     return shares | {"n_used": found["n_used"][0]}
+
+
+def layers(metric, query, model, **options):
+    return list(wefe.layer_scores(metric, query, model, progress=False, **options)["score"])

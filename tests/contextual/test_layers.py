@@ -1,14 +1,13 @@
 """Scores over the layers of an encoder."""
 
-import json
-
 import numpy as np
 import pytest
 from fake_encoder import FakeEncoder
 
-from wefe import Query
-from wefe.contextual import CEAT, SEAT, layer_scores, load_encoder
+from wefe import Query, layer_scores
+from wefe.contextual import CEAT, SEAT, load_encoder
 from wefe.metrics import WEAT, list_metrics
+from wefe.plotting import plot_layer_scores
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
 OTHER = Query([["Ann", "Eve"], ["Bob", "Max"]], [["art", "poem"], ["math", "logic"]])
@@ -29,9 +28,9 @@ def test_each_layer_scores_as_the_model_at_that_layer(metric):
         metric().run_query(query, FakeEncoder(layer=layer), **params)["result"]
         for layer in range(4)
     ]
-    assert curves.scores["score"].tolist() == pytest.approx(expected, nan_ok=True)
+    assert curves["score"].tolist() == pytest.approx(expected, nan_ok=True)
     assert not np.isnan(expected).all()
-    assert curves.metric == metric().scale(None, **params).label
+    assert set(curves["metric"]) == {metric().scale(None, **params).label}
 
 
 @pytest.mark.parametrize(
@@ -47,7 +46,7 @@ def test_metrics_that_encode_texts_do_so_once_for_all_layers(metric, params):
     # One call per query, of the texts that the one before did not have.
     assert len(encoder.calls) == 2
     assert not set(encoder.calls[0]) & set(encoder.calls[1])
-    for score in curves.scores.itertuples():
+    for score in curves.itertuples():
         query = QUERY if score.query_name == QUERY.query_name else OTHER
         direct = metric().run_query(query, FakeEncoder(layer=score.layer), **params)
         assert score.score == pytest.approx(direct["result"])
@@ -56,26 +55,21 @@ def test_metrics_that_encode_texts_do_so_once_for_all_layers(metric, params):
 
 def test_models_and_queries_keep_their_order_and_their_names():
     models = [FakeEncoder(n_layers=2), FakeEncoder("deep", n_layers=3), FakeEncoder(n_layers=2)]
-    curves = layer_scores(WEAT, [QUERY, OTHER], models)
-    table = curves.scores
+    table = layer_scores(WEAT, [QUERY, OTHER], models)
     assert table["model_name"].tolist() == ["fake"] * 4 + ["deep"] * 6 + ["fake (2)"] * 4
-    assert table["layer"].tolist() == [0, 1] * 2 + [0, 1, 2] * 2 + [0, 1] * 2
-    some = layer_scores(WEAT, QUERY, models[1], layers=[-1, 0]).scores
+    assert table["layer"].tolist() == [0, 0, 1, 1, 0, 0, 1, 1, 2, 2, 0, 0, 1, 1]
+    some = layer_scores(WEAT, QUERY, models[1], layers=[-1, 0])
     assert some[["layer", "depth"]].to_numpy().tolist() == [[0, 0], [2, 1]]
-    assert some["score"].tolist() == table["score"][[4, 6]].tolist()
+    assert some["score"].tolist() == table["score"][[4, 8]].tolist()
 
 
-def test_table_and_json():
+def test_undefined_scores_have_a_reason_and_the_figure_takes_the_table():
     lossy = Query([["nurse", "cl#rk"], ["pilot"]], [["art"], ["math"]])
-    curves = layer_scores("weat", [QUERY, lossy], FakeEncoder(), n_bootstrap=40)
-    table = curves.to_frame()
-    assert table["score"].isna().tolist() == [False] * 4 + [True] * 4
-    assert table["nan_reason"][4:].str.contains("lost 50%").all()
-    content = json.loads(curves.to_json())
-    assert content["scores"][3]["score"] == table["score"][3]
-    assert content["scores"][4]["score"] is None
-    assert table["score_lower"][3] < table["score"][3] < table["score_upper"][3]
-    assert len(curves.plot().data) == 3  # a band, and a curve per query
+    table = layer_scores("weat", [QUERY, lossy], FakeEncoder(), n_bootstrap=40)
+    assert table["score"].isna().tolist() == [False, True] * 4
+    assert table["nan_reason"][1::2].str.contains("lost 50%").all()
+    assert table["score_lower"][6] < table["score"][6] < table["score_upper"][6]
+    assert len(plot_layer_scores(table).data) == 3  # a band, and a curve per query
 
 
 # --- real encoders
@@ -87,7 +81,7 @@ def test_the_last_layer_is_pooled_as_the_others_are(tiny_sentence_transformer, q
     assert of_pipeline.pooling == "auto"
     plain = load_encoder((library[0].auto_model, library.tokenizer), cache=False)
     ours, expected = (
-        layer_scores(WEAT, query, each).scores["score"].tolist() for each in (of_pipeline, plain)
+        layer_scores(WEAT, query, each)["score"].tolist() for each in (of_pipeline, plain)
     )
     assert ours == pytest.approx(expected)
     assert WEAT().run_query(query, of_pipeline)["weat"] != pytest.approx(ours[-1])

@@ -3,8 +3,8 @@
 import pytest
 from fake_encoder import FakeEncoder
 
-from wefe import Query
-from wefe.contextual import CEAT, SEAT, find_contexts, layer_scores, random_effects
+from wefe import Query, layer_scores
+from wefe.contextual import CEAT, SEAT, find_contexts, random_effects
 
 QUERY = Query([["nurse", "clerk"], ["pilot", "judge"]], [["art", "dance"], ["math", "logic"]])
 

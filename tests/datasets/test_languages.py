@@ -14,7 +14,7 @@ from wefe.datasets import (
     load_occupations,
     load_query_set,
 )
-from wefe.datasets._criteria import _read, language_word_sets
+from wefe.datasets._criteria import _language, language_word_sets
 from wefe.datasets._queries import open_query_set
 
 CODES = ["es", "fr", "de", "it", "nl", "sv", "pt"]
@@ -25,7 +25,7 @@ every_language = pytest.mark.parametrize("code", CODES)
 
 @every_language
 def test_words_are_single_composed_tokens_and_gendered_words_stand_in_no_other_list(code):
-    occupations, gendered = load_occupations(code), _read(code)["gendered_words"]
+    occupations, gendered = load_occupations(code), _language(code)["gendered_words"]
     forms = [*occupations["masculine"], *occupations["feminine"]]
     listed = [*load_language_words(code)["word"], *forms]
     for word in [*listed, *gendered]:

@@ -118,7 +118,7 @@ RESULTS = {
     "plot_direction_correlations": DIRECTION,
     "plot_direction_components": DIRECTION,
     "plot_impact_ratios": ([None, [1]], "RankingAudit"),
-    "plot_layer_scores": ([None, [1]], "LayerScores"),
+    "plot_layer_scores": ([None, [1]], "DataFrame"),
     "plot_effect_sizes": ([{"ceat": 1.0}, 3, "ceat", [3]], "results"),
     "plot_individual_biases": ([["audit"], "audit"], "audits"),
     "plot_silhouettes": (["weat", None, [1.0]], "silhouettes"),

@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe.contextual import LayerScores
 from wefe.embeddings import EmbeddedQuery
 from wefe.plotting import plot_effect_sizes, plot_layer_scores, plot_silhouettes
 from wefe.plotting._lines import _MOST_POINTS
@@ -26,18 +25,16 @@ def layers(models=("bert",), queries=("art",), n_layers=4, no_bias=0.0, **other)
     ]
     table = pd.DataFrame(rows, columns=["model_name", "query_name", "layer", "depth", "score"])
     facts = dict.fromkeys(["score_lower", "score_upper", "p_value"], math.nan)
-    table = table.assign(**facts | {"nan_reason": None} | other)
-    return LayerScores("WEAT-ES", no_bias, table)
+    same = {"metric": "WEAT-ES", "no_bias_value": no_bias, "nan_reason": None}
+    return table.assign(**facts | same | other)
 
 
 def test_one_model_has_a_line_per_query_and_several_a_panel_per_query(said):
     scores = layers(queries=("art", "career"))
     figure = plot_layer_scores(scores)
-    with pytest.raises(TypeError, match="scores must be a LayerScores"):
-        plot_layer_scores([scores])
     assert [trace.name for trace in figure.data] == ["art", "career"]
     assert list(figure.data[1].x) == [0, 1, 2, 3]
-    assert list(figure.data[1].y) == scores.scores["score"][4:].tolist()
+    assert list(figure.data[1].y) == scores["score"][4:].tolist()
     figure = plot_layer_scores(layers(("bert", "gpt"), ("art", "career", "a"), no_bias=1.0))
     assert [trace.name for trace in figure.data if trace.showlegend] == ["bert", "gpt"]
     panels = {(trace.xaxis, trace.name) for trace in figure.data}
@@ -49,7 +46,7 @@ def test_one_model_has_a_line_per_query_and_several_a_panel_per_query(said):
 def test_bands_stop_where_there_is_no_interval_and_undefined_scores_say_why(heading):
     scores = layers(score_lower=-2.0, score_upper=3.0)
     broken = ["score", "score_lower", "score_upper"]
-    scores.scores.loc[1, [*broken, "nan_reason"]] = [math.nan] * 3 + ["lost <all> words"]
+    scores.loc[1, [*broken, "nan_reason"]] = [math.nan] * 3 + ["lost <all> words"]
     figure = plot_layer_scores(scores)
     first, second, line = figure.data
     shown = [list(trace.x) for trace in (first, second, line)]

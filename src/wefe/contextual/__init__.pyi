@@ -6,8 +6,6 @@ from ._contexts import SEAT_TEMPLATES as SEAT_TEMPLATES
 from ._contexts import FoundContexts as FoundContexts
 from ._contexts import find_contexts as find_contexts
 from ._encoder import Context as Context
-from ._layers import LayerScores as LayerScores
-from ._layers import layer_scores as layer_scores
 from ._load import load_encoder as load_encoder
 from ._model import ContextualModel as ContextualModel
 from ._seat import SEAT as SEAT

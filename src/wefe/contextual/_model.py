@@ -265,6 +265,29 @@ class ContextualModel(WordEmbeddingModel):
         other.vocab_prefix = self.vocab_prefix
         return other
 
+    def at_layers(self, layers: Sequence[int] | None = None) -> list[ContextualModel]:
+        """Return the same encoder at several layers; each text is encoded once for all of them.
+
+        Parameters
+        ----------
+        layers : sequence of int, optional
+            By default all, in ascending order. Negative ones count from the last.
+
+        Returns
+        -------
+        list of ContextualModel
+            One per layer, without repetitions. The pooling 'auto' becomes 'mean'.
+        """
+        n = self.n_layers
+        wanted = range(n) if layers is None else check_sequence("layers", layers)
+        chosen = sorted({check_layer(layer, n) for layer in wanted})
+        if not chosen:
+            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
+        source, pooling = _EveryLayer(self._source, chosen), within(self.pooling)
+        shared = ContextualModel(source, self.name, self.layer, pooling, self.templates)
+        shared.vocab_prefix = self.vocab_prefix
+        return [shared.at_layer(layer) for layer in chosen]
+
     def __repr__(self) -> str:
         through = f" through {len(self.templates)} templates" if self.templates else ""
         after = f" after {shortened(self.prompt)}" if self.prompt else ""
@@ -478,3 +501,24 @@ class UnitVectors:
                 )
             self._known.update(zip(missing, array / lengths, strict=True))
         return np.stack([self._known[each] for each in contexts])
+
+
+class _EveryLayer(CachedEncoder):
+    """Encodes each text once at all layers, and keeps its vectors."""
+
+    def __init__(self, source: CachedEncoder, layers: Sequence[int]) -> None:
+        vars(self).update(vars(source))
+        self._layers = layers
+        self._known: dict[Context, Vectors] = {}
+
+    def vectors(
+        self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
+    ) -> Vectors:
+        missing = [each for each in dict.fromkeys(contexts) if each not in self._known]
+        if missing:
+            blocks = super().vectors(missing, self._layers, pooling)
+            self._known.update(zip(missing, blocks.swapaxes(0, 1), strict=True))
+        if not contexts:
+            return super().vectors(contexts, layers, pooling)
+        places = [self._layers.index(layer) for layer in layers]
+        return np.stack([self._known[each][places] for each in contexts], axis=1)

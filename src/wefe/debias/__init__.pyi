@@ -1,6 +1,5 @@
 from ._base import BaseDebias as BaseDebias
 from ._base import RowwiseDebias as RowwiseDebias
-from ._base import check_is_fitted as check_is_fitted
 from ._classes import INLP as INLP
 from ._classes import LEACE as LEACE
 from ._classes import leace_map as leace_map
@@ -11,6 +10,7 @@ from ._compare import get_debias_method as get_debias_method
 from ._compare import list_debias_methods as list_debias_methods
 from ._double_hard import DoubleHardDebias as DoubleHardDebias
 from ._encoder import debias_encoder as debias_encoder
+from ._fitted import check_is_fitted as check_is_fitted
 from ._hard import HardDebias as HardDebias
 from ._hard import MulticlassHardDebias as MulticlassHardDebias
 from ._hard import SoftDebias as SoftDebias

@@ -31,6 +31,7 @@ from wefe._checks import (
 )
 from wefe._wordset import WordSet
 from wefe.datasets import Criterion, load_criterion
+from wefe.debias._fitted import check_is_fitted
 from wefe.debias._projection import Vectors, principal_components
 from wefe.embeddings import definitional_vectors, embed_sets
 from wefe.metrics._base import check_parameters
@@ -44,37 +45,6 @@ if TYPE_CHECKING:
     from sklearn.decomposition import PCA
 
     from wefe.embeddings import EmbeddingDict
-
-
-def check_is_fitted(method: Any, attributes: Sequence[str] | str | None = None) -> None:
-    """Raise an error unless a mitigation method is fitted.
-
-    Parameters
-    ----------
-    method : BaseDebias
-        The method.
-    attributes : sequence of str, optional
-        Attributes that `fit` sets; by default any that ends with an underscore.
-
-    Raises
-    ------
-    sklearn.exceptions.NotFittedError
-        If the method lacks one of the attributes.
-
-    Examples
-    --------
-    >>> from wefe.debias import HardDebias
-    >>> check_is_fitted(HardDebias())
-    Traceback (most recent call last):
-    sklearn.exceptions.NotFittedError: HardDebias is not fitted; call fit with a model and ...
-    """
-    from sklearn.utils.validation import check_is_fitted as check
-
-    message = (
-        "%(name)s is not fitted; call fit with a model and word sets first: "
-        "%(name)s().fit(model, ...)."
-    )
-    check(method, attributes, msg=message)
 
 
 Fit = TypeVar("Fit", bound=Callable[..., Any])

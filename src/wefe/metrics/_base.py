@@ -54,6 +54,8 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import OPPOSITE, MetricResult, log_result
 
+# Parameters of type ``Annotated[type, check]`` use ``check(name, value)``, which may raise.
+
 #: A whole number of at least 1.
 Count: TypeAlias = Annotated[int, check_positive_int]
 #: The seed or source of what is random; None for fresh entropy.

