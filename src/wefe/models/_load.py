@@ -28,8 +28,8 @@ from wefe.models.formats._source import (
     TableSource,
     VectorSource,
     Vocabulary,
-    Writing,
 )
+from wefe.models.formats._write import Writing
 from wefe.words import (
     CASES,
     CHOICES,

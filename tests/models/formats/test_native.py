@@ -15,7 +15,7 @@ from wefe import load
 from wefe._evaluation import in_memory
 from wefe.models.formats import _native
 from wefe.models.formats._native import write_native
-from wefe.models.formats._source import Writing
+from wefe.models.formats._write import Writing
 
 WORDS = ["she", "he", "New York", "naïve", "語", "", "a\nb", "\x00", "🙂", ". . ."]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 5)).astype(np.float32)

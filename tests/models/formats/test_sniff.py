@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from wefe.models.formats._registry import is_spaced, is_text, is_word2vec_binary
-from wefe.models.formats._source import HEAD_BYTES
+from wefe.models.formats._registry import HEAD_BYTES, is_spaced, is_text, is_word2vec_binary
 
 ONES = np.ones(2, "<f4").tobytes()
 

@@ -12,8 +12,7 @@ from model_files import at_most
 from wefe import load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors, unchecked_table
-from wefe.models.formats._source import Writing
-from wefe.models.formats._write import WRITTEN, write_blocks
+from wefe.models.formats._write import WRITTEN, Writing, write_blocks
 
 WORDS = ["she", "he", "naïve", ".", "語"]
 TEXT = """\

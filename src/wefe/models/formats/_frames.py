@@ -15,9 +15,8 @@ import numpy as np
 
 from wefe._checks import import_library, logger, progress_bar
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray
-from wefe.models.formats._registry import is_number
+from wefe.models.formats._registry import HEAD_BYTES, is_number
 from wefe.models.formats._source import (
-    HEAD_BYTES,
     MAX_WORD_BYTES,
     PackedFile,
     Reading,

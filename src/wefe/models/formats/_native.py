@@ -34,10 +34,9 @@ from wefe.models.formats._source import (
     Reading,
     TableSource,
     VectorSource,
-    Writing,
-    cast_finite,
     naming_errors,
 )
+from wefe.models.formats._write import Writing, cast_finite
 
 StoredDtype: TypeAlias = Literal["float32", "float16", "int8"]
 _DTYPES = {"float32": "<f4", "float16": "<f2", "int8": "|i1"}

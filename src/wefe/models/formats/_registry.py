@@ -10,8 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from wefe.models.formats._source import HEAD_BYTES
-
+# What the first bytes of a file are compared with.
+HEAD_BYTES = 4096
 # Lines that are looked at to tell how many numbers stand in each.
 SAMPLE_LINES = 10
 

@@ -10,14 +10,13 @@ import lzma
 import os
 import zipfile
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TypeAlias, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import (
     check_bool,
@@ -31,10 +30,9 @@ from wefe._checks import (
 )
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, VectorTable, as_table, unchecked_table
-from wefe.models._types import Block, FloatArray, Lowercase, Subwords
+from wefe.models._types import Block, Lowercase, Subwords
+from wefe.models.formats._registry import HEAD_BYTES
 
-# What the first bytes of a file are compared with.
-HEAD_BYTES = 4096
 # Bytes that are read and searched at once; large enough for speed, small beside a model.
 READ_BYTES = 1 << 20
 # A line or record longer than this is no line of a word and its numbers.
@@ -275,19 +273,6 @@ class Reading:
             raise TypeError(f"keep must be a callable that takes a word; got {found(self.keep)}.")
 
 
-@dataclass(frozen=True)
-class Writing:
-    """What is written to a file; only the native format uses `name`."""
-
-    blocks: Iterable[Block]
-    n_words: int | None
-    dim: int
-    format: str
-    dtype: npt.DTypeLike = np.float32
-    name: str = ""
-    progress: bool = True
-
-
 class VectorSource(ABC):
     """Vectors of a file or an object, ready to be read.
 
@@ -376,18 +361,6 @@ def table_source(
     in_file = isinstance(vectors, FileArray)
     table = RowVectors(first, vectors) if in_file else unchecked_table(first, vectors)
     return TableSource(table, label, name, counts)
-
-
-def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
-    """Convert vectors to a dtype; refuse numbers that it cannot hold."""
-    with np.errstate(over="ignore"):
-        cast: FloatArray = vectors.astype(dtype, copy=False)
-    finite = np.isfinite(cast).all(axis=1)
-    if not finite.all():
-        raise ValueError(
-            f"the vector of {words[int(finite.argmin())]!r} has numbers not finite in {cast.dtype}."
-        )
-    return cast
 
 
 def available_cores() -> int:

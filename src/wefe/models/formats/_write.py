@@ -10,18 +10,19 @@ import lzma
 import os
 import pickle
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from wefe._checks import check_choice, found, import_library, logger, progress_bar
 from wefe._files import atomic_file
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
 from wefe.models.formats._registry import BY_NAME, FORMATS, SAMPLE_LINES, function, numbers_at_end
-from wefe.models.formats._source import Writing, cast_finite
 
 SavedFormat: TypeAlias = Literal["glove", "word2vec", "word2vec-binary", "gensim", "native"]
 WRITTEN = tuple(row.name for row in FORMATS if row.writer is not None)
@@ -41,6 +42,19 @@ _NOT_IN_TEXT = re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A | \\Z")
 _NOT_IN_BINARY = re.compile("[\\0 \ud800-\udfff]|\\A\\n")
 # Readers of files without header would take the first word for the mark of another format.
 _MAGIC = ("\ufeff", "BZh", "PK\x03\x04", "PK\x05\x06", "PAR1")
+
+
+@dataclass(frozen=True)
+class Writing:
+    """What is written to a file; only the native format uses `name`."""
+
+    blocks: Iterable[Block]
+    n_words: int | None
+    dim: int
+    format: str
+    dtype: npt.DTypeLike = np.float32
+    name: str = ""
+    progress: bool = True
 
 
 def save_table(
@@ -205,3 +219,15 @@ def _misleads(word: str, format: str, place: int) -> str:  # noqa: A002
     if place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word):
         return "it is the first word and has a tab before a number"
     return ""
+
+
+def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
+    """Convert vectors to a dtype; refuse numbers that it cannot hold."""
+    with np.errstate(over="ignore"):
+        cast: FloatArray = vectors.astype(dtype, copy=False)
+    finite = np.isfinite(cast).all(axis=1)
+    if not finite.all():
+        raise ValueError(
+            f"the vector of {words[int(finite.argmin())]!r} has numbers not finite in {cast.dtype}."
+        )
+    return cast
