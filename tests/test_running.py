@@ -22,7 +22,7 @@ from wefe.metrics import (
     get_metric,
     list_metrics,
 )
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
 from wefe.plotting import plot_queries_results, plot_ranking
 from wefe.ranking import create_ranking, overall_scores

@@ -13,7 +13,7 @@ import numpy as np
 from wefe._checks import as_seed, check_between, check_choice, check_positive_int
 from wefe._evaluation import Evaluation
 from wefe._wordset import Ones, Vectors, Weights
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 
 WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
 IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]

@@ -13,7 +13,8 @@ import numpy as np
 
 from wefe._wordset import Ones, Vectors, Weights, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
-from wefe.metrics._base import BaseMetric, Scale, has_own_run_query, result_of
+from wefe.metrics._base import BaseMetric, has_own_run_query, result_of
+from wefe.metrics._declaration import Scale
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_query
 

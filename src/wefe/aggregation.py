@@ -12,7 +12,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_choice, found, logger
-from wefe.metrics._base import BaseMetric, Scale
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import list_metrics
 
 __all__ = ["aggregate"]

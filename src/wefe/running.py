@@ -22,7 +22,8 @@ from wefe.aggregation import (
     matrix_of,
 )
 from wefe.contextual._model import ContextualModel, check_encoder
-from wefe.metrics._base import BaseMetric, Scale
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.query import Query, check_queries, check_query, unique_queries

@@ -4,7 +4,7 @@ import math
 import random
 
 from wefe import Query
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 from wefe.study import Outcome, Plan, Study, StudyResults, Task
 from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet, digest
 from wefe.study._planning import settings_of

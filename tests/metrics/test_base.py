@@ -24,7 +24,7 @@ from wefe.metrics import (
     list_metrics,
     register,
 )
-from wefe.metrics._base import Count
+from wefe.metrics._declaration import Count
 from wefe.metrics._registry import _registry, as_metric, metric_names
 from wefe.silhouette import bootstrap_interval
 from wefe.study._entries import check_metric_params

@@ -21,7 +21,7 @@ from wefe.metrics import (
     GeneralizedWEAT,
     NeighborPercentage,
 )
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
 from wefe.silhouette._reference import dial_response, make_biased_embeddings
 

@@ -9,7 +9,7 @@ from wefe.datasets import load_criterion
 from wefe.debias import HardDebias
 from wefe.explore import bias_directions, model_page, word_page
 from wefe.metrics import BaseMetric, get_metric
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import _registry
 from wefe.study import Study
 

@@ -18,7 +18,8 @@ import numpy as np
 
 from wefe._wordset import WordSet, word_sets
 from wefe.audit._warnings import read_texts
-from wefe.metrics._base import BaseMetric, Measurement
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._declaration import Measurement
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, association, unit_rows
 from wefe.metrics._projection import RIPA
 from wefe.metrics._rnsb import RNSB, probabilities_by_case, rnsb

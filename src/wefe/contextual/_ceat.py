@@ -18,7 +18,8 @@ from wefe.contextual._contexts import FoundContexts, contexts_in, find_contexts,
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Count, Measurement, RandomState, Scale, distinct_sizes
+from wefe.metrics._base import BaseMetric, distinct_sizes
+from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
 from wefe.metrics._weat import largest_effect_size
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query

@@ -14,7 +14,8 @@ from wefe.contextual._contexts import Templates, fill_template, templates_of_set
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Count, Measurement, Scale, distinct_sizes
+from wefe.metrics._base import BaseMetric, distinct_sizes
+from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._exchange import Sums
 from wefe.metrics._geometry import by_word
 from wefe.metrics._weat import Ddof, effect_size_of, largest_effect_size

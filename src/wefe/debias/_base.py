@@ -34,7 +34,7 @@ from wefe.datasets import Criterion, load_criterion
 from wefe.debias._fitted import check_is_fitted
 from wefe.debias._projection import Vectors, principal_components
 from wefe.embeddings import definitional_vectors, embed_sets
-from wefe.metrics._base import check_parameters
+from wefe.metrics._declaration import check_parameters
 from wefe.models._passes import Rows, forms
 from wefe.models._search import directions
 from wefe.models._tables import chunks

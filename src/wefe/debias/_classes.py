@@ -27,7 +27,7 @@ from wefe.debias._base import (
 )
 from wefe.debias._projection import Erasure, Vectors, orthonormal, remove
 from wefe.embeddings import definitional_vectors
-from wefe.metrics._base import Count, RandomState
+from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._projection import group_directions
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._search import directions

@@ -14,7 +14,7 @@ from wefe.datasets import Criterion
 from wefe.debias._base import RowwiseDebias, check_words, fits, flattened, rows_of
 from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
-from wefe.metrics._base import Count, RandomState
+from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._geometry import ZERO_LENGTH
 from wefe.models._passes import Rows, most_associated, vocabulary_blocks
 from wefe.models._types import FloatArray

@@ -14,7 +14,7 @@ from wefe._checks import check_array, check_choice, found, progress_bar
 from wefe.datasets import Criterion
 from wefe.debias._base import Fates, Positive, WordDebias, fits
 from wefe.debias._projection import Vectors
-from wefe.metrics._base import Count
+from wefe.metrics._declaration import Count
 from wefe.metrics._projection import length_left, share_lost
 from wefe.models._passes import Rows, vocabulary_blocks
 from wefe.models._search import directions, nearest_neighbors

@@ -1,6 +1,6 @@
 from ._base import BaseMetric as BaseMetric
-from ._base import Measurement as Measurement
-from ._base import Scale as Scale
+from ._declaration import Measurement as Measurement
+from ._declaration import Scale as Scale
 from ._eqt import EQT as EQT
 from ._geometry import association as association
 from ._permutation import PermutationTest as PermutationTest

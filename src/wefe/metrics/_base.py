@@ -4,36 +4,24 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-import functools
 import inspect
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from typing import (
-    Annotated,
     Any,
     ClassVar,
-    Literal,
     NamedTuple,
     Self,
-    TypeAlias,
     dataclass_transform,
-    get_args,
-    get_origin,
-    get_type_hints,
 )
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import (
-    check_bool,
-    check_choice,
-    check_number,
-    check_positive_int,
-    check_random_state,
     found,
     logger,
     nearest,
@@ -47,159 +35,15 @@ from wefe.embeddings import (
     embed_query,
     without_log,
 )
-from wefe.metrics._exchange import Exchange, Sums, exchange_test
+from wefe.metrics._declaration import Measurement, Scale, check_parameters, hints_of
+from wefe.metrics._exchange import PermutationTested
 from wefe.metrics._pairs import paired, too_few_tuples
-from wefe.metrics._permutation import Method, PermutationTest
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
-from wefe.results import OPPOSITE, MetricResult, log_result
+from wefe.results import MetricResult, log_result
 
-# Parameters of type ``Annotated[type, check]`` use ``check(name, value)``, which may raise.
-
-#: A whole number of at least 1.
-Count: TypeAlias = Annotated[int, check_positive_int]
-#: The seed or source of what is random; None for fresh entropy.
-RandomState: TypeAlias = Annotated[
-    int | np.random.Generator | None, lambda _, value: check_random_state(value)
-]
-
-
-def _check_type(kind: type, name: str, value: Any) -> Any:
-    if isinstance(value, kind) and not isinstance(value, bool):
-        return value
-    raise TypeError(f"{name} must be of type {kind.__name__}; got {found(value)}.")
-
-
-def _check_literal(choices: tuple[Any, ...], name: str, value: Any) -> Any:
-    if isinstance(choices[0], str):
-        return check_choice(name, value, choices)
-    if np.isscalar(value) and value in choices and not isinstance(value, bool):
-        return value
-    raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
-
-
-def _check_of(hint: Any) -> Callable[[str, Any], Any]:
-    if get_origin(hint) is Literal:
-        return functools.partial(_check_literal, get_args(hint))
-    if hint in (int, str):
-        return functools.partial(_check_type, hint)
-    if hint is bool:
-        return check_bool
-    if hint is float:
-        return check_number
-    own = filter(callable, getattr(hint, "__metadata__", ()))
-    return next(own, lambda _, value: value)
-
-
-def hints_of(metric: Any) -> dict[str, Any]:
-    """Return the parameters of a metric, its own first, with their annotations."""
-    return _hints_of(metric)
-
-
-@functools.cache
-def _hints_of(metric: Any) -> dict[str, Any]:
-    own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
-    names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
-    hints = get_type_hints(metric, include_extras=True) if names else {}
-    return {name: hints[name] for name in names}
-
-
-def plain_hints_of(metric: Any) -> dict[str, Any]:
-    """Return the parameters of a metric with their types, without the checks."""
-    hints = get_type_hints(metric) if hints_of(metric) else {}
-    return {name: hints[name] for name in hints_of(metric)}
-
-
-@functools.cache
-def _checks_of(metric: Any) -> dict[str, Callable[[str, Any], Any]]:
-    return {name: _check_of(hint) for name, hint in hints_of(metric).items()}
-
-
-def check_parameters(metric: Any) -> None:
-    own, kind = vars(metric), metric.__class__
-    for name, check in _checks_of(kind).items():
-        own[name] = check(name, getattr(metric, name))
-
-
-TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
-
-_NOT_CALCULATED = "no p-value is calculated; set calculate_p_value=True"
 _FORMULAS = "run_query", "_scores", "_compute"
 _SOURCE = re.compile(r"Source:\s|References\n-+\n")
-_MISSED = f"{OPPOSITE}: a one-sided test misses it; use p_value_test_type='two-sided'"
-
-
-@dataclass(frozen=True)
-class Scale:
-    """How to read the scores of a metric.
-
-    Attributes
-    ----------
-    label : str
-        Short name of the score, used as a column heading.
-    value_range : (float, float)
-        Smallest and largest possible score; infinite where there is no bound.
-    no_bias_value : float
-        The score that means that no bias was measured.
-
-    Examples
-    --------
-    >>> from wefe.metrics import MAC
-    >>> MAC().scale()
-    Scale(label='MAC', value_range=(0.0, 2.0), no_bias_value=1.0)
-    """
-
-    label: str
-    value_range: tuple[float, float]
-    no_bias_value: float
-
-    @property
-    def is_one_sided(self) -> bool:
-        """Whether `no_bias_value` is an end of the range, so all bias lies on one side of it."""
-        return self.no_bias_value in self.value_range
-
-    def bias(self, scores: Any) -> Any:
-        """Distance of scores from `no_bias_value`: smaller means less bias measured.
-
-        Parameters
-        ----------
-        scores : float, ndarray, Series or DataFrame
-            Scores on this scale.
-
-        Returns
-        -------
-        float, or as `scores`
-            ``abs(scores - no_bias_value)``, the order of the WEFE paper (section 3.1); NaN for NaN.
-        """
-        return abs(scores - self.no_bias_value)
-
-
-@dataclass(frozen=True)
-class Measurement:
-    """What `_compute` of a metric returns if the result has more entries than the score.
-
-    Attributes
-    ----------
-    values : dict
-        The entries of the result after 'query_name', in this order; 'result' comes first.
-    nan_reason : str or None
-        Why 'result' is NaN; None if it is a number, or to give a general reason.
-    details : dict
-        The `details` of the result.
-    warnings : tuple of str
-        The `warnings` of the result.
-
-    Examples
-    --------
-    >>> from wefe.metrics import Measurement
-    >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
-    {'result': 0.2, 'lean': 0.2}
-    """
-
-    values: Mapping[str, Any]
-    nan_reason: str | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-    warnings: tuple[str, ...] = ()
 
 
 # Audit warnings for scores that are means, in which the biases of words may cancel.
@@ -219,7 +63,7 @@ class Prepared(NamedTuple):
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
 @dataclass(eq=False, repr=False, kw_only=True)
-class BaseMetric:
+class BaseMetric(PermutationTested):
     """Base class of the metrics.
 
     A metric declares at least `metric_template`, `metric_name` and `metric_short_name`. Its
@@ -326,16 +170,7 @@ class BaseMetric:
     if_unpaired: ClassVar[Mapping[str, Any] | None] = None
     question: ClassVar[Any] = ""
     meaning: ClassVar[Any] = "a metric of a user"
-    null_exchange: ClassVar[Exchange | None] = None
-    no_p_value: ClassVar[Any] = ""
     audit_findings: ClassVar[Any] = SCORES_OF_MEANS | {"common-lean"}
-
-    calculate_p_value: bool = False
-    p_value_test_type: TestType = "right-sided"
-    p_value_method: Method = "exact"
-    p_value_iterations: Count = 10_000
-    p_value_verbose: bool = False
-    random_state: RandomState = None
 
     #: Set during a call, if `needs_vocabulary` is True.
     model: ClassVar[WordEmbeddingModel]
@@ -508,67 +343,6 @@ class BaseMetric:
 
     def _scale(self, query: Query | None, lookup: Lookup) -> Scale:
         return Scale(self.metric_short_name, self.value_range, self.no_bias_value)
-
-    def _tested(
-        self, measured: Measurement, targets: Sequence[WordSet], attributes: Sequence[WordSet]
-    ) -> Measurement:
-        """Add the p-value if it is requested, or a warning that says why there is none."""
-        if not self.calculate_p_value:
-            ignored = (_NOT_CALCULATED,) * self._asks_more()
-            return replace(measured, warnings=measured.warnings + ignored)
-        p_value, details, warnings = math.nan, dict(measured.details), measured.warnings
-        score = float(measured.values["result"])
-        undeclared = "" if self.null_exchange else "it does not define what may be exchanged"
-        if why := self.no_p_value or undeclared:
-            warnings += (f"{self.metric_short_name} has no p-value: {why}",)
-        elif not math.isnan(score):
-            check_choice("null_exchange", self.null_exchange, get_args(Exchange))
-            test, is_missed = exchange_test(self, targets, attributes, score)
-            details["permutation_test"], p_value = test, test.p_value
-            warnings += (_MISSED,) * is_missed + self._not_as_asked(test)
-            if self.p_value_verbose:
-                logger.info("%s", test)
-        values = {**measured.values, "p_value": p_value}
-        return replace(measured, values=values, details=details, warnings=warnings)
-
-    def _asks_more(self) -> bool:
-        """Tell whether a p-value is requested, or options that have no effect without one."""
-        asked, defaults = ((at.p_value_method, at.p_value_test_type) for at in (self, type(self)))
-        return self.calculate_p_value or asked != defaults
-
-    def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
-        """Explain why a p-value was computed with another method than the requested one."""
-        listed = self.null_exchange != "pairs" and type(self)._sums is BaseMetric._sums
-        if listed or self.p_value_method == "approximate":
-            return ()
-        lower, upper = test.p_value_bounds
-        if test.method == "approximate":
-            n_splits = test.n_splits
-            return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
-        if upper - lower > 0.01 * upper:
-            between = f"between {lower:.3g} and {upper:.3g}"
-            return (f"the exact p-value lies {between}; the upper bound is returned",)
-        return ()
-
-    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
-        """Return the sums that determine the score, so that splits can be counted, or None."""
-        return None
-
-    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
-        """Return the values of pairs, (n_pairs, 2): as they are, and with their words exchanged."""
-        raise TypeError(
-            f"{type(self).__name__} exchanges the words of pairs, so it must define _pair_values."
-        )
-
-    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
-        """Return the default parameters of `wefe measure` and of studies for this metric.
-
-        `own` are the user's parameters, which take precedence. `test` has the 'p_value_test_type'
-        and the 'random_state', for sets so large that random splits are drawn.
-        """
-        if self.null_exchange is None or self.needs_vocabulary:
-            return {}
-        return {"calculate_p_value": True, "p_value_method": "exact", **test}
 
     def _params_for_unpaired(
         self, own: Mapping[str, Any], queries: str, paired: bool | None

@@ -13,7 +13,9 @@ import numpy.typing as npt
 from wefe._checks import check_word_set, found
 from wefe._wordset import Vectors, WordSet, unit
 from wefe.embeddings import forms_found
-from wefe.metrics._base import BaseMetric, Count, Measurement, TestType
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._declaration import Count, Measurement
+from wefe.metrics._exchange import TestType
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, unit_rows
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register

@@ -8,27 +8,28 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import as_seed, progress_bar
+from wefe._checks import as_seed, check_choice, logger, progress_bar
 from wefe._wordset import Chosen, Vectors, WordSet
+from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
 from wefe.metrics._permutation import (
     Alternative,
+    Method,
     PermutationTest,
     flip_test,
     permutation_test,
     random_orders,
     sampled,
 )
+from wefe.results import OPPOSITE
 
-if TYPE_CHECKING:
-    from wefe.metrics._base import BaseMetric
-
+TestType: TypeAlias = Literal["left-sided", "right-sided", "two-sided"]
 Rows: TypeAlias = npt.NDArray[np.integer[Any]]
 #: What may be exchanged if there is no bias: words between sets, or the two words of a pair.
 Exchange: TypeAlias = Literal["targets", "attributes", "pairs"]
@@ -44,6 +45,8 @@ _TIE = 1e-9
 # Share of splits in one tail of a two-sided test at level 0.05.
 _TAIL = 0.025
 
+_NOT_CALCULATED = "no p-value is calculated; set calculate_p_value=True"
+_MISSED = f"{OPPOSITE}: a one-sided test misses it; use p_value_test_type='two-sided'"
 ALTERNATIVES: dict[str, Alternative] = {
     "right-sided": "greater",
     "left-sided": "less",
@@ -64,33 +67,206 @@ class Sums(NamedTuple):
     score: Callable[[Vectors, Vectors], Vectors]
 
 
-def exchange_test(
-    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
-) -> tuple[PermutationTest, bool]:
-    """Test a score, and tell whether the test misses a strong effect in the opposite direction."""
-    # Counted tests have the same null distribution in every call.
-    counted = metric.p_value_method != "approximate"
-    seed = as_seed(0 if counted and metric.random_state is None else metric.random_state)
-    sums = metric._sums(targets, attributes)
-    if metric.null_exchange == "pairs":
-        run, null = _of_pairs(metric, metric._pair_values(targets, attributes), seed)
-    elif sums is not None:
-        run, null = _of_sums(metric, sums, seed)
-    else:
-        run, null = _of_sets(metric, targets, attributes, score, seed)
-    test, missed = tested(run, _alternative(metric))
-    known = null[~np.isnan(null)]
-    if len(known):
-        quantiles = tuple(np.quantile(known, [0.025, 0.5, 0.975]).tolist())
-        test = replace(test, null_mean=float(known.mean()), null_quantiles=quantiles)
-    # If no bias is an end of the range, two-sided tests have a direction, too.
-    return replace(test, statistic=score), missed and metric.p_value_test_type != "two-sided"
+@dataclass(eq=False, repr=False, kw_only=True)
+class PermutationTested:
+    """What tests the scores of a metric; :class:`BaseMetric` describes parameters and facts."""
 
+    metric_short_name: ClassVar[str]
+    pairs_targets: ClassVar[Any] = False
+    needs_vocabulary: ClassVar[bool] = False
+    null_exchange: ClassVar[Exchange | None] = None
+    no_p_value: ClassVar[Any] = ""
 
-def value_test(
-    metric: BaseMetric, x: Vectors, y: Vectors, seed: int
-) -> tuple[PermutationTest, bool]:
-    return tested(_counting(metric, x, y, seed), ALTERNATIVES[metric.p_value_test_type])
+    calculate_p_value: bool = False
+    p_value_test_type: TestType = "right-sided"
+    p_value_method: Method = "exact"
+    p_value_iterations: Count = 10_000
+    p_value_verbose: bool = False
+    random_state: RandomState = None
+
+    def scale(self) -> Scale:
+        """Return the label, range and no-bias value of scores."""
+        raise NotImplementedError
+
+    def _scores_of(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        """Return one score for each case."""
+        raise NotImplementedError
+
+    def _tested(
+        self, measured: Measurement, targets: Sequence[WordSet], attributes: Sequence[WordSet]
+    ) -> Measurement:
+        """Add the p-value if it is requested, or a warning that says why there is none."""
+        if not self.calculate_p_value:
+            ignored = (_NOT_CALCULATED,) * self._asks_more()
+            return replace(measured, warnings=measured.warnings + ignored)
+        p_value, details, warnings = math.nan, dict(measured.details), measured.warnings
+        score = float(measured.values["result"])
+        undeclared = "" if self.null_exchange else "it does not define what may be exchanged"
+        if why := self.no_p_value or undeclared:
+            warnings += (f"{self.metric_short_name} has no p-value: {why}",)
+        elif not math.isnan(score):
+            check_choice("null_exchange", self.null_exchange, get_args(Exchange))
+            test, is_missed = self._exchange_test(targets, attributes, score)
+            details["permutation_test"], p_value = test, test.p_value
+            warnings += (_MISSED,) * is_missed + self._not_as_asked(test)
+            if self.p_value_verbose:
+                logger.info("%s", test)
+        values = {**measured.values, "p_value": p_value}
+        return replace(measured, values=values, details=details, warnings=warnings)
+
+    def _asks_more(self) -> bool:
+        """Tell whether a p-value is requested, or options that have no effect without one."""
+        asked, defaults = ((at.p_value_method, at.p_value_test_type) for at in (self, type(self)))
+        return self.calculate_p_value or asked != defaults
+
+    def _not_as_asked(self, test: PermutationTest) -> tuple[str, ...]:
+        """Explain why a p-value was computed with another method than the requested one."""
+        listed = self.null_exchange != "pairs" and type(self)._sums is PermutationTested._sums
+        if listed or self.p_value_method == "approximate":
+            return ()
+        lower, upper = test.p_value_bounds
+        if test.method == "approximate":
+            n_splits = test.n_splits
+            return (f"too many words for an exact p-value; {n_splits} random splits were drawn",)
+        if upper - lower > 0.01 * upper:
+            between = f"between {lower:.3g} and {upper:.3g}"
+            return (f"the exact p-value lies {between}; the upper bound is returned",)
+        return ()
+
+    def _sums(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Sums | None:
+        """Return the sums that determine the score, so that splits can be counted, or None."""
+        return None
+
+    def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
+        """Return the values of pairs, (n_pairs, 2): as they are, and with their words exchanged."""
+        raise TypeError(
+            f"{type(self).__name__} exchanges the words of pairs, so it must define _pair_values."
+        )
+
+    def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
+        """Return the default parameters of `wefe measure` and of studies for this metric.
+
+        `own` are the user's parameters, which take precedence. `test` has the 'p_value_test_type'
+        and the 'random_state', for sets so large that random splits are drawn.
+        """
+        if self.null_exchange is None or self.needs_vocabulary:
+            return {}
+        return {"calculate_p_value": True, "p_value_method": "exact", **test}
+
+    def _exchange_test(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet], score: float
+    ) -> tuple[PermutationTest, bool]:
+        """Test a score, and tell whether the test misses a strong effect on the other side."""
+        # Counted tests have the same null distribution in every call.
+        counted = self.p_value_method != "approximate"
+        seed = as_seed(0 if counted and self.random_state is None else self.random_state)
+        sums = self._sums(targets, attributes)
+        if self.null_exchange == "pairs":
+            run, null = self._of_pairs(self._pair_values(targets, attributes), seed)
+        elif sums is not None:
+            run, null = self._of_sums(sums, seed)
+        else:
+            run, null = self._of_sets(targets, attributes, score, seed)
+        test, missed = tested(run, self._alternative())
+        known = null[~np.isnan(null)]
+        if len(known):
+            quantiles = tuple(np.quantile(known, [0.025, 0.5, 0.975]).tolist())
+            test = replace(test, null_mean=float(known.mean()), null_quantiles=quantiles)
+        # If no bias is an end of the range, two-sided tests have a direction, too.
+        return replace(test, statistic=score), missed and self.p_value_test_type != "two-sided"
+
+    def _value_test(self, x: Vectors, y: Vectors, seed: int) -> tuple[PermutationTest, bool]:
+        return tested(self._counting(x, y, seed), ALTERNATIVES[self.p_value_test_type])
+
+    def _alternative(self) -> Alternative:
+        """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
+        scale = self.scale()
+        if self.p_value_test_type == "two-sided" and scale.is_one_sided:
+            return "greater" if scale.no_bias_value == scale.value_range[0] else "less"
+        return ALTERNATIVES[self.p_value_test_type]
+
+    def _counting(self, x: Vectors, y: Vectors, seed: int) -> _Run:
+        return lambda alternative: permutation_test(
+            x,
+            y,
+            alternative=alternative,
+            method=self.p_value_method,
+            n_iterations=self.p_value_iterations,
+            random_state=seed,
+        )
+
+    def _of_sums(self, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
+        values = np.concatenate([sums.x, sums.y])
+        orders = random_orders(len(values), _N_NULL, seed)
+        first = values[orders[:, : len(sums.x)]].sum(axis=1)
+        return self._counting(sums.x, sums.y, seed), sums.score(first, values.sum() - first)
+
+    def _of_pairs(self, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
+        """Test a mean over pairs of values: (n_pairs, 2), as they are and with words exchanged."""
+        half = (values[:, 0] - values[:, 1]) / 2
+        signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
+        how = self.p_value_method, self.p_value_iterations, seed
+        return lambda side: flip_test(half, side, *how), values.mean() + signs @ half / len(half)
+
+    def _of_sets(
+        self,
+        targets: Sequence[WordSet],
+        attributes: Sequence[WordSet],
+        score: float,
+        seed: int,
+    ) -> tuple[_Run, Vectors]:
+        exchanged = targets if self.null_exchange == "targets" else attributes
+        sizes = tuple(len(part) for part in exchanged)
+        # For pairs, the order within the sets counts, too.
+        listed = self.p_value_method != "approximate" and not self.pairs_targets
+        every = all_orders(sizes) if listed else None
+        drawn = sum(sizes), self.p_value_iterations, seed
+        orders = random_orders(*drawn) if every is None else every
+        scores = self._scores_of_splits(targets, attributes, orders)
+        if every is not None:
+            # The first order is the observed one. A solver finds its score in this batch a little
+            # apart from `score`, and it must count.
+            score = float(scores[0])
+        tie = _TIE * max(1.0, abs(score))
+
+        def run(alternative: Alternative) -> PermutationTest:
+            if alternative == "two-sided":
+                middle = self.scale().no_bias_value
+                hits = np.abs(scores - middle) >= abs(score - middle) - tie
+            else:
+                hits = scores >= score - tie if alternative == "greater" else scores <= score + tie
+            # A split without a score counts as extreme, so that the test keeps its level.
+            n_hits, n = int(np.count_nonzero(hits | np.isnan(scores))), len(scores)
+            if every is None:
+                return sampled(score, n_hits, n, alternative)
+            share = n_hits / n
+            return PermutationTest(score, share, (share, share), "exact", alternative, n)
+
+        return run, scores
+
+    def _scores_of_splits(
+        self, targets: Sequence[WordSet], attributes: Sequence[WordSet], orders: Rows
+    ) -> Vectors:
+        """Score splits, given as orders of the pooled words: shape (n_splits,)."""
+        of_targets = self.null_exchange == "targets"
+        exchanged = targets if of_targets else attributes
+        vectors = np.concatenate([part.vectors for part in exchanged])
+        words = tuple(word for part in exchanged for word in part.words)
+        pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
+        pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
+        ends = np.cumsum([len(part) for part in exchanged])[:-1]
+        at_once, scores = max(1, _BLOCK_NUMBERS // sum(vectors.shape)), []
+        with progress_bar(len(orders), self.metric_short_name, "split") as bar:
+            for start in range(0, len(orders), at_once):
+                rows = np.split(orders[start : start + at_once], ends, axis=1)
+                parts = [
+                    pooled.weighted(Chosen(own, len(pooled)), part.name)
+                    for own, part in zip(rows, exchanged, strict=True)
+                ]
+                sides = (parts, attributes) if of_targets else (targets, parts)
+                scores.append(np.broadcast_to(self._scores_of(*sides), len(rows[0])))
+                bar.update(len(rows[0]))
+        return np.concatenate(scores)
 
 
 def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
@@ -98,102 +274,6 @@ def tested(run: _Run, alternative: Alternative) -> tuple[PermutationTest, bool]:
     # A p-value near 1 is not enough: ties count on both sides, and few words have few splits.
     near_one = alternative != "two-sided" and test.p_value >= 1 - _TAIL
     return test, near_one and run(_OPPOSITES[alternative]).p_value <= _TAIL
-
-
-def _alternative(metric: BaseMetric) -> Alternative:
-    """Side that counts as extreme: more bias, where scores lie on one side of no bias."""
-    scale = metric.scale()
-    if metric.p_value_test_type == "two-sided" and scale.is_one_sided:
-        return "greater" if scale.no_bias_value == scale.value_range[0] else "less"
-    return ALTERNATIVES[metric.p_value_test_type]
-
-
-def _counting(metric: BaseMetric, x: Vectors, y: Vectors, seed: int) -> _Run:
-    return lambda alternative: permutation_test(
-        x,
-        y,
-        alternative=alternative,
-        method=metric.p_value_method,
-        n_iterations=metric.p_value_iterations,
-        random_state=seed,
-    )
-
-
-def _of_sums(metric: BaseMetric, sums: Sums, seed: int) -> tuple[_Run, Vectors]:
-    values = np.concatenate([sums.x, sums.y])
-    orders = random_orders(len(values), _N_NULL, seed)
-    first = values[orders[:, : len(sums.x)]].sum(axis=1)
-    return _counting(metric, sums.x, sums.y, seed), sums.score(first, values.sum() - first)
-
-
-def _of_pairs(metric: BaseMetric, values: Vectors, seed: int) -> tuple[_Run, Vectors]:
-    """Test a mean over pairs of values: (n_pairs, 2), as they are and with words exchanged."""
-    half = (values[:, 0] - values[:, 1]) / 2
-    signs = np.random.default_rng(seed).choice([-1.0, 1.0], size=(_N_NULL, len(half)))
-    how = metric.p_value_method, metric.p_value_iterations, seed
-    return lambda side: flip_test(half, side, *how), values.mean() + signs @ half / len(half)
-
-
-def _of_sets(
-    metric: BaseMetric,
-    targets: Sequence[WordSet],
-    attributes: Sequence[WordSet],
-    score: float,
-    seed: int,
-) -> tuple[_Run, Vectors]:
-    exchanged = targets if metric.null_exchange == "targets" else attributes
-    sizes = tuple(len(part) for part in exchanged)
-    # For pairs, the order within the sets counts, too.
-    listed = metric.p_value_method != "approximate" and not metric.pairs_targets
-    every = all_orders(sizes) if listed else None
-    drawn = sum(sizes), metric.p_value_iterations, seed
-    orders = random_orders(*drawn) if every is None else every
-    scores = _scores(metric, targets, attributes, orders)
-    if every is not None:
-        # The first order is the observed one. A solver finds its score in this batch a little apart
-        # from `score`, and it must count.
-        score = float(scores[0])
-    tie = _TIE * max(1.0, abs(score))
-
-    def run(alternative: Alternative) -> PermutationTest:
-        if alternative == "two-sided":
-            middle = metric.scale().no_bias_value
-            hits = np.abs(scores - middle) >= abs(score - middle) - tie
-        else:
-            hits = scores >= score - tie if alternative == "greater" else scores <= score + tie
-        # A split without a score counts as extreme, so that the test keeps its level.
-        n_hits, n = int(np.count_nonzero(hits | np.isnan(scores))), len(scores)
-        if every is None:
-            return sampled(score, n_hits, n, alternative)
-        share = n_hits / n
-        return PermutationTest(score, share, (share, share), "exact", alternative, n)
-
-    return run, scores
-
-
-def _scores(
-    metric: BaseMetric, targets: Sequence[WordSet], attributes: Sequence[WordSet], orders: Rows
-) -> Vectors:
-    """Score splits, given as orders of the pooled words: shape (n_splits,)."""
-    of_targets = metric.null_exchange == "targets"
-    exchanged = targets if of_targets else attributes
-    vectors = np.concatenate([part.vectors for part in exchanged])
-    words = tuple(word for part in exchanged for word in part.words)
-    pooled = WordSet("pooled", words, vectors, (), tuple(range(len(vectors))))
-    pooled.unit  # noqa: B018 - computed once, for all sets that are taken from it
-    ends = np.cumsum([len(part) for part in exchanged])[:-1]
-    at_once, scores = max(1, _BLOCK_NUMBERS // sum(vectors.shape)), []
-    with progress_bar(len(orders), metric.metric_short_name, "split") as bar:
-        for start in range(0, len(orders), at_once):
-            rows = np.split(orders[start : start + at_once], ends, axis=1)
-            parts = [
-                pooled.weighted(Chosen(own, len(pooled)), part.name)
-                for own, part in zip(rows, exchanged, strict=True)
-            ]
-            sides = (parts, attributes) if of_targets else (targets, parts)
-            scores.append(np.broadcast_to(metric._scores_of(*sides), len(rows[0])))
-            bar.update(len(rows[0]))
-    return np.concatenate(scores)
 
 
 def all_orders(sizes: tuple[int, ...]) -> Rows | None:

@@ -24,7 +24,8 @@ from wefe._wordset import (
     word_sets,
 )
 from wefe.embeddings import Lookup, UnanswerableError
-from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, Count, Measurement, Scale
+from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric
+from wefe.metrics._declaration import Count, Measurement, Scale
 from wefe.metrics._geometry import ZERO_LENGTH, by_word, values_by_word
 from wefe.metrics._pairs import tuples_of
 from wefe.metrics._registry import register

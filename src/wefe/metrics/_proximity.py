@@ -23,8 +23,8 @@ from wefe._checks import (
 )
 from wefe._wordset import Vectors, WordSet, n_cases_of, unit
 from wefe.embeddings import UnanswerableError
-from wefe.metrics._base import Count, Measurement, TestType
-from wefe.metrics._exchange import Exchange
+from wefe.metrics._declaration import Count, Measurement
+from wefe.metrics._exchange import Exchange, TestType
 from wefe.metrics._projection import (
     ROUNDING,
     SubspaceMetric,

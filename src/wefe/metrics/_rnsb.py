@@ -14,15 +14,9 @@ import numpy.typing as npt
 from wefe._checks import check_array, found, progress_bar
 from wefe._wordset import Vectors, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError
-from wefe.metrics._base import (
-    BaseMetric,
-    Count,
-    Measurement,
-    RandomState,
-    Scale,
-    TestType,
-    distinct_sizes,
-)
+from wefe.metrics._base import BaseMetric, distinct_sizes
+from wefe.metrics._declaration import Count, Measurement, RandomState, Scale
+from wefe.metrics._exchange import TestType
 from wefe.metrics._logistic import fit_cases, one_blas_thread, sigmoid, with_intercept
 from wefe.metrics._registry import register
 from wefe.query import Query

@@ -11,14 +11,9 @@ import numpy as np
 
 from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
-from wefe.metrics._base import (
-    SCORES_OF_MEANS,
-    BaseMetric,
-    Measurement,
-    Scale,
-    TestType,
-    distinct_sizes,
-)
+from wefe.metrics._base import SCORES_OF_MEANS, BaseMetric, distinct_sizes
+from wefe.metrics._declaration import Measurement, Scale
+from wefe.metrics._exchange import TestType
 from wefe.metrics._geometry import (
     ZERO_LENGTH,
     by_word,

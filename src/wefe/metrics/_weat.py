@@ -11,8 +11,9 @@ import numpy as np
 from wefe._checks import as_seed, listed
 from wefe._wordset import Vectors, WordSet
 from wefe.embeddings import Lookup
-from wefe.metrics._base import BaseMetric, Count, Measurement, Scale, TestType, distinct_sizes
-from wefe.metrics._exchange import Sums, value_test
+from wefe.metrics._base import BaseMetric, distinct_sizes
+from wefe.metrics._declaration import Count, Measurement, Scale
+from wefe.metrics._exchange import Sums, TestType
 from wefe.metrics._geometry import associations, by_word
 from wefe.metrics._permutation import Method, PermutationTest
 from wefe.metrics._registry import register
@@ -310,7 +311,7 @@ class SCWEAT(BaseMetric):
             seed, details["permutation_tests"] = as_seed(self.random_state), tests
             cosines = words.unit @ a.unit.T, words.unit @ b.unit.T
             for word, x, y in zip(words.words, *cosines, strict=True):
-                tests[word], is_opposite = value_test(self, x, y, seed)
+                tests[word], is_opposite = self._value_test(x, y, seed)
                 if is_opposite:
                     opposite.append(word)
         warnings = [note for test in tests.values() for note in self._not_as_asked(test)]

@@ -30,7 +30,8 @@ from wefe._evaluation import Evaluation, call_all
 from wefe._same_words import on_same_words
 from wefe._visible import Facts, draw
 from wefe._wordset import Nested, Ones, Weights
-from wefe.metrics._base import BaseMetric, Scale
+from wefe.metrics._base import BaseMetric
+from wefe.metrics._declaration import Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._tables import chunks

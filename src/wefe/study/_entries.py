@@ -22,7 +22,7 @@ from pydantic import (
 
 from wefe.datasets._queries import QUERY_SETS, open_query_set, shipped_word_set
 from wefe.embeddings import Lookup as LookupOptions
-from wefe.metrics._base import plain_hints_of
+from wefe.metrics._declaration import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, TypeAlias
 
 from wefe._visible import plain
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 from wefe.query import Query
 
 Kind: TypeAlias = Literal[

@@ -21,7 +21,7 @@ from wefe._checks import check_known
 from wefe._visible import html_table
 from wefe.aggregation import aggregated, heading_of
 from wefe.comparison import paired_test
-from wefe.metrics._base import Scale
+from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import as_metric
 from wefe.ranking import (
     calculate_ranking_correlations,

@@ -1,0 +1,159 @@
+"""What metrics declare and return: parameters, with checks from their annotations, and scales."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeAlias, get_args, get_origin, get_type_hints
+
+import numpy as np
+
+from wefe._checks import (
+    check_bool,
+    check_choice,
+    check_number,
+    check_positive_int,
+    check_random_state,
+    found,
+)
+
+# Parameters of type ``Annotated[type, check]`` use ``check(name, value)``, which may raise.
+
+#: A whole number of at least 1.
+Count: TypeAlias = Annotated[int, check_positive_int]
+#: The seed or source of what is random; None for fresh entropy.
+RandomState: TypeAlias = Annotated[
+    int | np.random.Generator | None, lambda _, value: check_random_state(value)
+]
+
+
+def _check_type(kind: type, name: str, value: Any) -> Any:
+    if isinstance(value, kind) and not isinstance(value, bool):
+        return value
+    raise TypeError(f"{name} must be of type {kind.__name__}; got {found(value)}.")
+
+
+def _check_literal(choices: tuple[Any, ...], name: str, value: Any) -> Any:
+    if isinstance(choices[0], str):
+        return check_choice(name, value, choices)
+    if np.isscalar(value) and value in choices and not isinstance(value, bool):
+        return value
+    raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
+
+
+def _check_of(hint: Any) -> Callable[[str, Any], Any]:
+    if get_origin(hint) is Literal:
+        return functools.partial(_check_literal, get_args(hint))
+    if hint in (int, str):
+        return functools.partial(_check_type, hint)
+    if hint is bool:
+        return check_bool
+    if hint is float:
+        return check_number
+    own = filter(callable, getattr(hint, "__metadata__", ()))
+    return next(own, lambda _, value: value)
+
+
+def hints_of(metric: Any) -> dict[str, Any]:
+    """Return the parameters of a metric, its own first, with their annotations."""
+    return _hints_of(metric)
+
+
+@functools.cache
+def _hints_of(metric: Any) -> dict[str, Any]:
+    own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
+    names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
+    hints = get_type_hints(metric, include_extras=True) if names else {}
+    return {name: hints[name] for name in names}
+
+
+def plain_hints_of(metric: Any) -> dict[str, Any]:
+    """Return the parameters of a metric with their types, without the checks."""
+    hints = get_type_hints(metric) if hints_of(metric) else {}
+    return {name: hints[name] for name in hints_of(metric)}
+
+
+@functools.cache
+def _checks_of(metric: Any) -> dict[str, Callable[[str, Any], Any]]:
+    return {name: _check_of(hint) for name, hint in hints_of(metric).items()}
+
+
+def check_parameters(metric: Any) -> None:
+    own, kind = vars(metric), metric.__class__
+    for name, check in _checks_of(kind).items():
+        own[name] = check(name, getattr(metric, name))
+
+
+@dataclass(frozen=True)
+class Scale:
+    """How to read the scores of a metric.
+
+    Attributes
+    ----------
+    label : str
+        Short name of the score, used as a column heading.
+    value_range : (float, float)
+        Smallest and largest possible score; infinite where there is no bound.
+    no_bias_value : float
+        The score that means that no bias was measured.
+
+    Examples
+    --------
+    >>> from wefe.metrics import MAC
+    >>> MAC().scale()
+    Scale(label='MAC', value_range=(0.0, 2.0), no_bias_value=1.0)
+    """
+
+    label: str
+    value_range: tuple[float, float]
+    no_bias_value: float
+
+    @property
+    def is_one_sided(self) -> bool:
+        """Whether `no_bias_value` is an end of the range, so all bias lies on one side of it."""
+        return self.no_bias_value in self.value_range
+
+    def bias(self, scores: Any) -> Any:
+        """Distance of scores from `no_bias_value`: smaller means less bias measured.
+
+        Parameters
+        ----------
+        scores : float, ndarray, Series or DataFrame
+            Scores on this scale.
+
+        Returns
+        -------
+        float, or as `scores`
+            ``abs(scores - no_bias_value)``, the order of the WEFE paper (section 3.1); NaN for NaN.
+        """
+        return abs(scores - self.no_bias_value)
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What `_compute` of a metric returns if the result has more entries than the score.
+
+    Attributes
+    ----------
+    values : dict
+        The entries of the result after 'query_name', in this order; 'result' comes first.
+    nan_reason : str or None
+        Why 'result' is NaN; None if it is a number, or to give a general reason.
+    details : dict
+        The `details` of the result.
+    warnings : tuple of str
+        The `warnings` of the result.
+
+    Examples
+    --------
+    >>> from wefe.metrics import Measurement
+    >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
+    {'result': 0.2, 'lean': 0.2}
+    """
+
+    values: Mapping[str, Any]
+    nan_reason: str | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
