@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
@@ -21,8 +21,6 @@ from wefe._checks import (
     check_number,
     check_positive_int,
     check_share,
-    check_up_to,
-    found,
     logger,
     progress_bar,
 )
@@ -45,13 +43,6 @@ Vary: TypeAlias = Literal["targets", "attributes"]
 Sizes: TypeAlias = npt.NDArray[np.intp]
 UnequalLists: TypeAlias = Literal["exhaust", "proportional", "trim"]
 
-# Types that JSON lacks.
-_KINDS: dict[str, Callable[[Any], Any]] = {
-    "sizes": np.asarray,
-    "curves": np.asarray,
-    "value_range": tuple,
-    "words_left_out": tuple,
-}
 # Words that are added in a step, as in the paper: 2 social-group words, 6 concept words.
 _STEPS = {"targets": 2, "attributes": 6}
 # Numbers that are held at once (one per case and word of the sets that do not grow), and runs.
@@ -189,8 +180,9 @@ class Silhouette(Facts):
         """
         try:
             content = json.loads(text)
-            converted = {name: kind(content[name]) for name, kind in _KINDS.items()}
-            made = cls(**content | converted)
+            arrays = {name: np.asarray(content[name]) for name in ("sizes", "curves")}
+            tuples = {name: tuple(content[name]) for name in ("value_range", "words_left_out")}
+            made = cls(**content | arrays | tuples)
             is_finite = np.isfinite([made.value, *made.curves.flat]).all()
             if not is_finite or made.curves.shape != (made.n_runs, len(made.k)):
                 raise ValueError("curves must be finite, with one score per size")
@@ -312,24 +304,19 @@ def accuracy_by_size(unbiased: Silhouette, biased: Silhouette) -> pd.DataFrame:
 
 def _aligned(unbiased: Silhouette, biased: Silhouette) -> tuple[Silhouette, Silhouette]:
     """Return silhouettes that can be compared, from the first size at which both are defined."""
-    for each in (unbiased, biased):
-        if not isinstance(each, Silhouette):
-            raise TypeError(f"expected two Silhouette objects; got {found(each)}.")
-    for fact in ("metric", "query_name", "vary", "n_words", "value_range", "no_bias_value"):
-        one, other = getattr(unbiased, fact), getattr(biased, fact)
-        if one != other:
+    start = max(unbiased.k[0], biased.k[0])
+    first, second = (
+        replace(each, sizes=each.sizes[each.k >= start], curves=each.curves[:, each.k >= start])
+        for each in (unbiased, biased)
+    )
+    for fact in ("metric", "query_name", "vary", "n_words", "value_range", "no_bias_value", "k"):
+        one, other = getattr(first, fact), getattr(second, fact)
+        if not np.array_equal(one, other):
             raise ValueError(
                 f"both silhouettes must have the same {fact}; got {one!r} and {other!r}. Pass both "
                 "models to one call of bias_silhouettes, which uses only words that both have."
             )
-    start = max(unbiased.k[0], biased.k[0])
-    both = [
-        replace(each, sizes=each.sizes[each.k >= start], curves=each.curves[:, each.k >= start])
-        for each in (unbiased, biased)
-    ]
-    if not np.array_equal(both[0].k, both[1].k):
-        raise ValueError("both silhouettes must have the same sizes; use the same step and k_min.")
-    return both[0], both[1]
+    return first, second
 
 
 def bias_silhouettes(
@@ -417,8 +404,7 @@ def bias_silhouettes(
     wanted = check_positive_int("step", _STEPS[vary] if step is None else step)
     seed = as_seed(random_state)
     check_query(query)
-    most = sum(map(len, query.target_sets if vary == "targets" else query.attribute_sets))
-    fewest = check_up_to("k_min", k_min or 0, most, "the number of words")
+    fewest = check_positive_int("k_min", k_min or 1)
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
     evaluations = _evaluations(as_metric(metric), query, models, params)
     first = evaluations[0]
@@ -469,17 +455,13 @@ def growth_sizes(
     """Return the size of each list in each step, (n_steps, n_lists), from `k_min` words on."""
     check_choice("unequal", unequal, get_args(UnequalLists))
     ends = np.array(lengths, dtype=np.intp)
-    if unequal == "trim":
-        ends = np.full_like(ends, ends.min())
     longest = int(ends.max() if unequal == "exhaust" else ends.min())
     steps = np.append(np.arange(per_list, longest, per_list), longest)
+    sizes: Sizes = np.minimum(steps[:, None], ends)
     if unequal == "proportional":
-        sizes = np.maximum(1, np.rint(np.outer(steps, ends) / ends.min())).astype(np.intp)
-    else:
-        sizes = np.minimum(steps[:, None], ends)
-    late = sizes.sum(axis=1) >= k_min
-    late[-1] = True
-    return np.asarray(sizes[late])
+        sizes = np.rint(np.outer(steps, ends) / ends.min()).astype(np.intp)
+    start = np.searchsorted(sizes.sum(axis=1), k_min)
+    return sizes[min(start, len(sizes) - 1) :]
 
 
 def run_orders(
@@ -514,8 +496,7 @@ def _evaluations(
             raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
     if len({tuple(map(len, evaluation.sets)) for evaluation in evaluations}) > 1:
         raise ValueError(
-            f"all models must have the same number of different words per set of "
-            f"{query.query_name!r}. Two words have the same form in one model only: write them in "
+            f"two words of {query.query_name!r} have the same form in one model only; write them in "
             "one form."
         )
     return evaluations
@@ -583,18 +564,16 @@ def _first_defined(curves: Vectors, sizes: Sizes, evaluation: Evaluation) -> int
 def scale_with(
     scale: Scale, value_range: Sequence[float] | None = None, no_bias_value: float | None = None
 ) -> Scale:
-    bounds: Sequence[float] = scale.value_range
+    low, high = scale.value_range
     if value_range is not None:
-        bounds = check_array("value_range", value_range).ravel().tolist()
-    if no_bias_value is None:
-        no_bias_value = scale.no_bias_value
-    check_number("no_bias_value", no_bias_value)
-    if len(bounds) != 2 or not bounds[0] <= no_bias_value <= bounds[1] or bounds[0] == bounds[1]:
+        low, high = check_array("value_range", value_range).tolist()
+    no_bias = scale.no_bias_value if no_bias_value is None else float(no_bias_value)
+    if not low <= no_bias <= high or low == high:
         raise ValueError(
             f"value_range of {scale.label} must be two numbers, the smaller one first, with "
-            f"no_bias_value between them; got {bounds} and {no_bias_value!r}."
+            f"no_bias_value between them; got {(low, high)} and {no_bias}."
         )
-    return Scale(scale.label, (bounds[0], bounds[1]), float(no_bias_value))
+    return Scale(scale.label, (low, high), no_bias)
 
 
 def _scale(
