@@ -496,8 +496,8 @@ def _evaluations(
             raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
     if len({tuple(map(len, evaluation.sets)) for evaluation in evaluations}) > 1:
         raise ValueError(
-            f"two words of {query.query_name!r} have the same form in one model only; write them in "
-            "one form."
+            f"two words of {query.query_name!r} have the same form in one model only; write them "
+            "in one form."
         )
     return evaluations
 

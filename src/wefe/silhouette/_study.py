@@ -18,10 +18,6 @@ import pandas as pd
 from wefe._checks import (
     as_seed,
     check_choice,
-    check_known,
-    check_n_jobs,
-    check_positive_int,
-    check_sequence,
     logger,
     noted,
     progress_bar,
@@ -30,14 +26,13 @@ from wefe._same_words import on_same_words
 from wefe._visible import draw
 from wefe.metrics._base import has_own_run_query
 from wefe.metrics._registry import MetricLike, as_metrics
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, check_query
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
+from wefe.query import Query, check_queries
 from wefe.silhouette._silhouette import (
     Silhouette,
     Vary,
     accuracy_score,
     bias_silhouettes,
-    scale_with,
 )
 
 if TYPE_CHECKING:
@@ -172,7 +167,7 @@ class SilhouetteStudy:
 
     def _row(self, key: Key, one: Silhouette) -> dict[str, Any]:
         alike: Any = {k[3]: each for k, each in self.silhouettes.items() if k[:3] == key[:3]}
-        curves = np.concatenate([each.curves.ravel() for each in alike.values()])
+        curves = np.concatenate([each.curves for each in alike.values()], axis=None)
         low, high = one.value_range
         pair = [alike.get(name) for name in (self.unbiased, self.biased)]
         return {
@@ -332,19 +327,19 @@ def silhouette_study(
     career Social group    0.81
     """
     measured = _checked_metrics(metrics)
-    asked = _by_name("queries", queries, check_query, "query_name")
-    compared = _by_name("models", models, check_model, "name")
-    lists = list(dict.fromkeys([vary] if isinstance(vary, str) else check_sequence("vary", vary)))
-    for each in _not_empty("vary", lists):
+    given = [queries] if isinstance(queries, Query) else queries
+    asked = _by_name(given, check_queries, "query_name")
+    compared = _by_name(models, check_models, "name")
+    lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
+    for each in lists:
         check_choice("vary", each, tuple(LIST_TYPES))
     shared: dict[str, Any] = {
-        "n_runs": check_positive_int("n_runs", n_runs),
-        "step": None if step is None else check_positive_int("step", step),
+        "n_runs": n_runs,
+        "step": step,
         "random_state": as_seed(random_state),
         "n_jobs": n_jobs,
         "progress": progress,
     }
-    check_n_jobs(n_jobs)
     references = checked_references(unbiased, biased, list(compared))
     found: dict[Key, Silhouette | str] = {}
     notes: list[str] = []
@@ -376,47 +371,29 @@ def silhouette_study(
 
 def _checked_metrics(metrics: Any) -> dict[str, Task]:
     """Return `bias_silhouettes` of each metric with its own options, by label."""
-    options = metrics if isinstance(metrics, Mapping) else {}
-    instances = as_metrics([*options] or metrics)
+    options = metrics if isinstance(metrics, Mapping) else {m: {} for m in as_metrics(metrics)}
     checked: dict[str, Task] = {}
-    given = [own or {} for own in options.values()] or [{}] * len(instances)
-    for metric, own in zip(instances, given, strict=True):
-        check_known("metrics", own, ("metric_params", "value_range", "no_bias_value"))
-        params, scale = own.get("metric_params", {}), {**own}
-        scale.pop("metric_params", None)
+    for metric, own in zip(as_metrics([*options]), options.values(), strict=True):
+        params = own.get("metric_params", {})
         if not has_own_run_query(metric):
             metric._with_params(**params)
-        declared = metric.scale(**{**metric.subset_params, **params})
-        scale_with(declared, **scale)
-        if declared.label in checked:
-            raise ValueError(f"metrics must differ; two are called {declared.label}. Remove one.")
-        checked[declared.label] = partial(bias_silhouettes, metric, **own)
-    return _not_empty("metrics", checked)
+        label = metric.scale(**{**metric.subset_params, **params}).label
+        if label in checked:
+            raise ValueError(f"metrics must differ; two are called {label}. Remove one.")
+        checked[label] = partial(bias_silhouettes, metric, **own)
+    return checked
 
 
-def _by_name(what: str, given: Any, check: Callable[[Any], object], name_of: str) -> dict[str, Any]:
+def _by_name(given: Any, check: Callable[[Any], list[T]], name_of: str) -> dict[str, T]:
     """Return what was given by name; names must be unique."""
-    if isinstance(given, Query | WordEmbeddingModel):
-        given = [given]
-    pairs = (
-        list(given.items())
-        if isinstance(given, Mapping)
-        else [(getattr(each, name_of, ""), each) for each in check_sequence(what, given)]
-    )
-    named: dict[str, Any] = {}
-    for name, each in pairs:
-        check(each)
-        if named.setdefault(str(name), each) != each:
-            raise ValueError(
-                f"{what} must have different names; two are called {name!r}. Pass a dict."
-            )
-    return _not_empty(what, named)
-
-
-def _not_empty(what: str, several: T) -> T:
-    if not several:
-        raise ValueError(f"{what} is empty; pass at least one.")
-    return several
+    if isinstance(given, Mapping):
+        return dict(zip(given, check([*given.values()]), strict=True))
+    named: dict[str, T] = {}
+    for each in check(given):
+        name = getattr(each, name_of)
+        if named.setdefault(name, each) != each:
+            raise ValueError(f"names must differ; two are called {name!r}. Pass a dict.")
+    return named
 
 
 def checked_references(
@@ -424,6 +401,4 @@ def checked_references(
 ) -> tuple[str | None, str | None]:
     if unbiased is biased is None:
         return ("unbiased", "biased") if {"unbiased", "biased"} <= {*names} else (None, None)
-    if unbiased == biased:
-        raise ValueError(f"unbiased and biased must be two models; both are {biased!r}.")
     return check_choice("unbiased", unbiased, names), check_choice("biased", biased, names)
