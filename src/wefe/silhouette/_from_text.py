@@ -6,7 +6,7 @@ import io
 import itertools
 import os
 from array import array
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -32,6 +32,7 @@ from wefe._checks import (
 )
 from wefe._evaluation import call_all
 from wefe.metrics._registry import MetricLike
+from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query, check_query
 
@@ -168,21 +169,24 @@ def train_reference_models(
     """
     check_query(query)
     check_bool("resample", resample)
-    sizes = {"dim": dim, "window": window, "epochs": epochs}
+    sizes = {"vector_size": dim, "window": window, "epochs": epochs}
     for name, value in {**sizes, "min_count": min_count, "n_seeds": n_seeds}.items():
         check_positive_int(name, value)
     for name in check_word_set("algorithms", algorithms):
         if check_choice("algorithms", name, ALGORITHMS) != "ppmi_svd":
             import_library("gensim.models", "gensim", f"training {name!r}")
-    strengths = check_sequence("bias_strengths", bias_strengths)
-    strengths = [check_share("bias_strengths", strength) for strength in strengths]
+    strengths = dict.fromkeys(check_share("bias_strengths", each) for each in bias_strengths)
     swap = _swap_of(swap_pairs)
-    _check_partners(query, swap)
+    wrong = [word for word in itertools.chain(*query.target_sets) if word not in swap]
+    wrong += [word for word in itertools.chain(*query.attribute_sets) if word in swap]
+    if wrong:
+        raise ValueError(
+            f"swap_pairs must contain all target words of {query.query_name!r} and none of its "
+            f"attribute words; check {listed(wrong)}. Change the query or the pairs."
+        )
     corpus = _read(text, swap, query, min_count, progress)
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
-    asked = list(
-        itertools.product(dict.fromkeys(algorithms), dict.fromkeys(strengths), range(n_seeds))
-    )
+    asked = list(itertools.product(dict.fromkeys(algorithms), strengths, range(n_seeds)))
     calls = ((corpus, algorithm, s, seeds[i], resample, sizes) for algorithm, s, i in asked)
     models: dict[str, WordEmbeddingModel] = {}
     with progress_bar(len(asked), "training", "model", progress) as bar:
@@ -281,16 +285,6 @@ def _swap_of(pairs: Sequence[Sequence[str]] | None) -> dict[str, str]:
     return swap
 
 
-def _check_partners(query: Query, swap: Mapping[str, str]) -> None:
-    wrong = [word for word in itertools.chain(*query.target_sets) if word not in swap]
-    wrong += [word for word in itertools.chain(*query.attribute_sets) if word in swap]
-    if wrong:
-        raise ValueError(
-            f"swap_pairs must contain all target words of {query.query_name!r} and none of its "
-            f"attribute words; check {listed(wrong)}. Change the query or the pairs."
-        )
-
-
 def _sentences(text: Text) -> Iterator[Sequence[str]]:
     import re
 
@@ -327,8 +321,7 @@ def _read(
     partner = np.array([numbers[swap.get(word, word)] for word in words], dtype=np.intp)
     ids = np.array(tokens, dtype=np.intc)
     counts = np.bincount(ids, minlength=len(words))
-    _check_enough(query, dict(zip(words, counts.tolist(), strict=True)), min_count)
-    check_word_set("text", words)
+    _check_enough(query, Counter(dict(zip(words, counts.tolist(), strict=True))), min_count)
     balanced = counts + counts[partner]
     order = np.argsort(-balanced, kind="stable")
     order = order[balanced[order] >= 2 * min_count]
@@ -340,14 +333,13 @@ def _read(
     return _Corpus([words[i] for i in order], new[partner[order]], ids[kept], sizes)
 
 
-def _check_enough(query: Query, counts: Mapping[str, int], min_count: int) -> None:
-    if (n_tokens := sum(counts.values())) < _MIN_TOKENS:
+def _check_enough(query: Query, counts: Counter[str], min_count: int) -> None:
+    if (n_tokens := counts.total()) < _MIN_TOKENS:
         raise ValueError(
             f"text must have at least {_MIN_TOKENS:,} tokens; got {n_tokens:,}. Use more text."
         )
     least = max(_MIN_OCCURRENCES, min_count)
-    words = dict.fromkeys(query.words)
-    rare = [f"{word!r} ({counts.get(word, 0)})" for word in words if counts.get(word, 0) < least]
+    rare = [f"{word!r} ({counts[word]})" for word in query.words if counts[word] < least]
     if rare:
         raise ValueError(
             f"each word of {query.query_name!r} must occur at least {least} times in the text; "
@@ -368,7 +360,7 @@ def _train(
         return _gensim(algorithm, corpus, second, sizes, seed)
     window = sizes["window"]
     counts = _cooccurrences(corpus, window) + _cooccurrences(second, window)
-    return _svd(corpus.words, _ppmi(counts), sizes["dim"], rng)
+    return _svd(corpus.words, _ppmi(counts), sizes["vector_size"], rng)
 
 
 def _second_copy(corpus: _Corpus, as_is: npt.NDArray[np.bool_]) -> _Corpus:
@@ -393,15 +385,12 @@ def _cooccurrences(corpus: _Corpus, window: int) -> csr_matrix:
     n, tokens = len(corpus.words), corpus.tokens
     sentence = np.repeat(np.arange(len(corpus.lengths), dtype=np.intc), corpus.lengths)
     counts = sparse.csr_matrix((n, n))
-    for start in range(0, len(tokens), _BLOCK_TOKENS):
-        here = slice(start, start + _BLOCK_TOKENS)
+    for block in chunks(len(tokens), _BLOCK_TOKENS):
         for offset in range(1, window + 1):
-            there = slice(start + offset, start + offset + _BLOCK_TOKENS)
-            right = tokens[there]
-            left = tokens[here][: len(right)]
-            same = sentence[here][: len(right)] == sentence[there]
-            pairs = left[same], right[same]
-            counts += sparse.csr_matrix((np.ones(len(pairs[0])), pairs), shape=(n, n))
+            right = np.arange(max(block.start, offset), block.stop)
+            right = right[sentence[right] == sentence[right - offset]]
+            pairs = tokens[right - offset], tokens[right]
+            counts += sparse.csr_matrix((np.ones(len(right)), pairs), shape=(n, n))
     return counts + counts.T
 
 
@@ -437,9 +426,8 @@ def _in_turn(first: _Corpus, second: _Corpus) -> list[list[str]]:
 def _gensim(algorithm: str, first: _Corpus, second: _Corpus, sizes: Sizes, seed: int) -> Trained:
     from gensim.models import FastText, Word2Vec
 
-    # With several workers, which sentence comes first depends on the machine.
-    params: dict[str, Any] = {"sg": 1, "min_count": 1, "seed": seed, "workers": 1}
-    params |= {"vector_size": sizes["dim"], "window": sizes["window"], "epochs": sizes["epochs"]}
     make = Word2Vec if algorithm == "sgns" else partial(FastText, bucket=_BUCKETS)
-    vectors = make(_in_turn(first, second), **params).wv
+    sentences = _in_turn(first, second)
+    # With several workers, which sentence comes first depends on the machine.
+    vectors = make(sentences, **sizes, sg=1, min_count=1, seed=seed, workers=1).wv
     return vectors.index_to_key, vectors.vectors
