@@ -76,11 +76,11 @@ def check_given(check: Callable[[str, Any], object], **values: object) -> None:
             check(name, value)
 
 
-def check_positive_int(name: str, value: object) -> int:
-    """Return an integer of at least 1; reject floats and bools."""
-    if _is_whole(value) and int(value) >= 1:
+def check_positive_int(name: str, value: object, at_least: int = 1) -> int:
+    """Return an integer of at least 1, or of `at_least`; reject floats and bools."""
+    if _is_whole(value) and int(value) >= at_least:
         return int(value)
-    raise _refusal(name, value, "an integer of at least 1", _is_whole(value))
+    raise _refusal(name, value, f"an integer of at least {at_least}", _is_whole(value))
 
 
 def _refusal(name: str, value: object, wanted: str, is_right_type: bool) -> Exception:

@@ -15,12 +15,9 @@ import pandas as pd
 from wefe._answers import no_subquery
 from wefe._checks import (
     as_seed,
-    check_known,
     check_number,
     check_positive_int,
-    check_sequence,
     check_share,
-    found,
     listed,
     noted,
 )
@@ -140,15 +137,15 @@ class _Reference:
     def __init__(
         self,
         query: Query,
-        n_words: int,
-        dim: int,
-        noise: float,
-        random_state: int | np.random.Generator | None,
+        n_words: int = 10_000,
+        dim: int = 300,
+        noise: float = 1.0,
+        random_state: int | np.random.Generator | None = 0,
     ) -> None:
         self.targets, self.attributes = _word_sets(query)
         n, least = len(self.query_words), _least_dim(len(self.targets), len(self.attributes))
-        self.n_words = _at_least("n_words", n_words, n, "the number of words in the query")
-        self.dim = _at_least("dim", dim, least, "required by the number of sets")
+        self.n_words = check_positive_int("n_words", n_words, n)
+        self.dim = check_positive_int("dim", dim, least)
         self.noise = check_number("noise", noise, at_least=0)
         # Grows like `noise` at first, and stays below sqrt(2): these parts are of fixed length.
         self.scale = self.noise * math.sqrt(2 / (1 + self.noise**2))
@@ -175,7 +172,7 @@ class _Reference:
         if fillers:
             drawn = self._draw_fillers() @ self.basis
             order = np.argsort(self._rows)
-            every = [*words, *_filler_names(len(drawn), words)]
+            every = words + [f"word{i:04d}" for i in range(1, len(drawn) + 1)]
             words, vectors = [every[i] for i in order], np.concatenate([vectors, drawn])[order]
         return WordEmbeddingModel.from_arrays(words, vectors, name)
 
@@ -318,7 +315,7 @@ def dial_response(
         The query of the reference models. Metrics with another template report the mean over its
         subqueries, or NaN if there are none.
     biases : sequence of float, default=(0, 0.1, ..., 1)
-        Bias strengths: two or more different ones.
+        Bias strengths, two or more.
     n_seeds, random_state, n_jobs, progress : optional
         Number of models for each strength, 5 by default, and the source of their seeds; the others
         are as for :func:`wefe.running.run_queries`.
@@ -356,11 +353,7 @@ def dial_response(
     MAC   0.06  0.06               NaN
     """
     asked = as_metrics(metrics, _steady)
-    if not asked:
-        raise ValueError("metrics is empty; pass at least one metric.")
-    dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(check_sequence("biases", biases))]
-    if len(set(dial)) != len(dial) or len(dial) < 2:
-        raise ValueError(f"biases must be two or more different numbers; got {found(biases)}.")
+    dial = [check_share(f"biases[{i}]", b) for i, b in enumerate(biases)]
     check_positive_int("n_seeds", n_seeds)
     seeds = np.random.SeedSequence(as_seed(random_state)).generate_state(n_seeds).tolist()
     small = [_models(query, dial, seed, fillers=False, **model_params) for seed in seeds]
@@ -393,9 +386,7 @@ def _response(table: pd.DataFrame, dial: Vectors, n_seeds: int) -> list[Any]:
 def _models(
     query: Query, dial: Sequence[float], seed: int, *, fillers: bool = True, **model_params: Any
 ) -> list[WordEmbeddingModel]:
-    known = {"n_words": 10_000, "dim": 300, "noise": 1.0}
-    check_known("dial_response", model_params, known)
-    reference = _Reference(query, **{**known, **model_params}, random_state=seed)
+    reference = _Reference(query, random_state=seed, **model_params)
     return [reference.model(b, f"bias {b:g} ({seed})", fillers=fillers) for b in dial]
 
 
@@ -434,12 +425,6 @@ def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
     return targets, attributes
 
 
-def _at_least(name: str, value: int, least: int, why: str) -> int:
-    if (number := check_positive_int(name, value)) < least:
-        raise ValueError(f"{name} must be at least {least}, {why}; got {value}.")
-    return number
-
-
 def _least_dim(n_groups: int, n_concepts: int) -> int:
     # The group subspace, mean, frequency, topics, what group words share, what the words of each
     # concept share, and noise.
@@ -476,10 +461,3 @@ def _axis(i: int, dim: int) -> Vectors:
 
 def _size(part: slice) -> int:
     return int(part.stop - part.start)
-
-
-def _filler_names(n: int, taken: Sequence[str]) -> list[str]:
-    prefix = "word"
-    while any(word.startswith(prefix) for word in taken):
-        prefix = f"_{prefix}"
-    return [f"{prefix}{i:04d}" for i in range(1, n + 1)]
