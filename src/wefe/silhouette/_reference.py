@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,6 @@ from wefe._checks import (
     check_number,
     check_positive_int,
     check_share,
-    listed,
     noted,
 )
 from wefe._visible import unique_labels
@@ -142,7 +139,16 @@ class _Reference:
         noise: float = 1.0,
         random_state: int | np.random.Generator | None = 0,
     ) -> None:
-        self.targets, self.attributes = _word_sets(query)
+        check_query(query)
+        self.targets, self.attributes = (
+            [list(dict.fromkeys(words)) for words in sets]
+            for sets in (query.target_sets, query.attribute_sets)
+        )
+        if len(self.targets) < 2 or not self.attributes:
+            raise ValueError(
+                "a reference model needs a query with two or more target sets and one or more "
+                f"attribute sets; {query.query_name!r} has another shape."
+            )
         n, least = len(self.query_words), _least_dim(len(self.targets), len(self.attributes))
         self.n_words = check_positive_int("n_words", n_words, n)
         self.dim = check_positive_int("dim", dim, least)
@@ -157,7 +163,8 @@ class _Reference:
         # Row i of the basis is where coordinate i points to.
         self.basis = np.linalg.qr(basis.standard_normal((self.dim, self.dim)))[0]
         self.target_vectors = self._draw_targets(of_targets) @ self.basis
-        self._concepts = [self._draw_concept(j, of_concepts) for j, _ in enumerate(self.attributes)]
+        concepts = [self._draw_concept(j, of_concepts) for j, _ in enumerate(self.attributes)]
+        self._concepts = [np.concatenate(parts) for parts in zip(*concepts, strict=True)]
 
     @property
     def query_words(self) -> list[str]:
@@ -166,7 +173,11 @@ class _Reference:
 
     def model(self, bias: float, name: str, *, fillers: bool = True) -> WordEmbeddingModel:
         """The words of the query; with `fillers` the whole vocabulary, in order of frequency."""
-        concepts = np.concatenate([concept(bias) for concept in self._concepts])
+        lengths, fixed, lean, own = self._concepts
+        # Group words have nothing of the own part, so the dial changes their cosines with concept
+        # words by the lean and by nothing else.
+        rows = fixed + bias * lean
+        concepts = lengths * (rows + _rest(rows)[:, None] * own)
         words = self.query_words
         vectors = np.concatenate([self.target_vectors, concepts @ self.basis])
         if fillers:
@@ -182,10 +193,10 @@ class _Reference:
         n_groups, n_concepts = len(self.targets), len(self.attributes)
         noise = (self.dim - _least_dim(n_groups, n_concepts)) // 3 + _LEAST_NOISE_DIMS
         # Last, concept words alone, who get what is left over.
-        starts = np.cumsum([0, n_groups - 1, 1, 1, n_concepts, noise, 1 + noise]).tolist()
-        slices = [slice(*ends) for ends in itertools.pairwise([*starts, self.dim])]
-        self.group, self.common, self.frequency, self.topics, self.shared = slices[:5]
-        self.of_groups, self.of_concepts = slices[5:]
+        ends = np.cumsum([n_groups - 1, 1, 1, n_concepts, noise, 1 + noise])
+        parts = np.split(np.arange(self.dim), ends)
+        self.group, self.common, self.frequency, self.topics, self.shared = parts[:5]
+        self.of_groups, self.of_concepts = parts[5:]
         # Mean 0, and all equally far from each other.
         self.groups = unit_rows(helmert(n_groups).T)
 
@@ -215,54 +226,49 @@ class _Reference:
             [
                 _FREQUENCY * rarity[:, None],
                 self.scale * _TOPIC_NOISE * _directions(rng, n, len(self.attributes)),
-                self.scale * _SHARED_NOISE * _directions(rng, n, _size(self.shared)),
+                self.scale * _SHARED_NOISE * _directions(rng, n, len(self.shared)),
             ],
             axis=1,
         )
-        own = _around(_axis(0, _size(self.of_groups)), self.noise * _NOISE_RATIO, n, rng)
+        own = _around(np.eye(len(self.of_groups))[0], self.noise * _NOISE_RATIO, n, rng)
         sets = []
         for size, direction in zip(sizes, self.groups, strict=True):
             of_set = lengths[:size] * (lengths.mean() / lengths[:size].mean())
             parts = apart[:size]
             if len(set(sizes)) > 1:
-                parts = _zero_mean(parts, of_set)
+                # Remove from every column its mean over words, and its mean weighted by length.
+                weights = np.stack([np.ones(size), of_set], axis=1)
+                parts = parts - weights @ (np.linalg.pinv(weights) @ parts)
             rows = np.zeros((size, self.dim))
             rows[:, self.group] = _GROUP * direction
             rows[:, self.common] = _COMMON
-            rows[:, self.frequency.start : self.shared.stop] = parts
+            rows[:, self.frequency[0] : self.of_groups[0]] = parts
             rows[:, self.of_groups] = _rest(rows)[:, None] * own[:size]
             sets.append(of_set[:, None] * rows)
         return np.concatenate(sets)
 
-    def _draw_concept(self, j: int, rng: np.random.Generator) -> Callable[[float], Vectors]:
+    def _draw_concept(self, j: int, rng: np.random.Generator) -> tuple[Vectors, ...]:
         n = len(self.attributes[j])
         start = sum(map(len, self.targets + self.attributes[:j]))
         rarity = self._rarity[start : start + n]
         lengths = self._lengths(rarity, rng)
         spread = _LEAN + _LEAN_SPREAD * _evenly(n, rng)
-        wobble = rng.standard_normal((n, _size(self.group))).clip(-3, 3)
+        wobble = rng.standard_normal((n, len(self.group))).clip(-3, 3)
         wobble -= wobble.mean(axis=0)
         fixed = np.zeros((n, self.dim))
         fixed[:, self.common] = (_COMMON + _COMMON_SPREAD * _evenly(n, rng))[:, None]
         fixed[:, self.frequency] = _FREQUENCY * rarity[:, None]
-        seen = slice(self.topics.start, self.shared.stop)
+        seen = np.concatenate([self.topics, self.shared])
         ratio = self.noise * _NOISE_RATIO
-        fixed[:, seen] = _CONTENT * _around(_axis(j, _size(seen)), ratio, n, rng)
+        fixed[:, seen] = _CONTENT * _around(np.eye(len(seen))[j], ratio, n, rng)
         own = np.zeros((n, self.dim))
-        own[:, self.of_concepts] = _around(_axis(j, _size(self.of_concepts)), ratio, n, rng)
+        own[:, self.of_concepts] = _around(np.eye(len(self.of_concepts))[j], ratio, n, rng)
         lean = np.zeros((n, self.dim))
         if j < len(self.targets):
             lean[:, self.group] = (
                 spread[:, None] * self.groups[j] + self.scale * _LEAN_NOISE * wobble
             )
-
-        def vectors(bias: float) -> Vectors:
-            # Group words have nothing of the own part, so the dial changes their cosines with
-            # these words by the lean and by nothing else.
-            rows = fixed + bias * lean
-            return np.asarray(lengths[:, None] * (rows + _rest(rows)[:, None] * own))
-
-        return vectors
+        return lengths[:, None], fixed, lean, own
 
     def _draw_fillers(self) -> Vectors:
         """Draw words in clusters: those of the groups and concepts, and many others."""
@@ -272,7 +278,7 @@ class _Reference:
         lengths = self._lengths(rarity, rng)
         of_groups = np.zeros((len(self.targets), self.dim))
         of_groups[:, self.group] = _GROUP * self.groups
-        of_groups[:, self.of_groups.start] = math.sqrt(1 - _GROUP**2)
+        of_groups[:, self.of_groups[0]] = math.sqrt(1 - _GROUP**2)
         centres = np.concatenate(
             [
                 of_groups,
@@ -406,25 +412,6 @@ def _rank_correlation(dial: Vectors, distances: Vectors) -> float:
     return pearson(average_ranks(dial[there]), average_ranks(distances[there], tolerance=1e-9))
 
 
-def _word_sets(query: Query) -> tuple[list[list[str]], list[list[str]]]:
-    """Return the sets without repetitions; raise an error if two sets share a word."""
-    check_query(query)
-    targets = [list(dict.fromkeys(words)) for words in query.target_sets]
-    attributes = [list(dict.fromkeys(words)) for words in query.attribute_sets]
-    if len(targets) < 2 or not attributes:
-        raise ValueError(
-            "a reference model needs a query with two or more target sets and one or more "
-            f"attribute sets; {query.query_name!r} has {len(targets)} and {len(attributes)}."
-        )
-    counts = Counter(itertools.chain(*targets, *attributes))
-    if shared := [word for word, n in counts.items() if n > 1]:
-        raise ValueError(
-            "the word sets of a reference model must not share words; remove them from all but "
-            f"one: {listed(shared)}."
-        )
-    return targets, attributes
-
-
 def _least_dim(n_groups: int, n_concepts: int) -> int:
     # The group subspace, mean, frequency, topics, what group words share, what the words of each
     # concept share, and noise.
@@ -445,19 +432,5 @@ def _evenly(n: int, rng: np.random.Generator) -> Vectors:
     return rng.permutation(2 * np.arange(n) + 1 - n) * (math.sqrt(3) / n)
 
 
-def _zero_mean(values: Vectors, lengths: Vectors) -> Vectors:
-    """Remove from every column its mean over words, and its mean weighted by length."""
-    weights = np.stack([np.ones_like(lengths), lengths], axis=1)
-    return np.asarray(values - weights @ (np.linalg.pinv(weights) @ values))
-
-
 def _rest(rows: Vectors) -> Vectors:
     return np.asarray(np.sqrt(1 - np.einsum("ij,ij->i", rows, rows)))
-
-
-def _axis(i: int, dim: int) -> Vectors:
-    return np.asarray(np.eye(1, dim, i)[0])
-
-
-def _size(part: slice) -> int:
-    return int(part.stop - part.start)
