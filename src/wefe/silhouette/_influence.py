@@ -69,8 +69,7 @@ def word_influence(
     [['Greg', -0.227], ['wedding', 0.206]]
     """
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
-    reason = why_not_comparable(evaluation)
-    if reason is not None:
+    if reason := why_not_comparable(evaluation):
         raise ValueError(f"the influence of words of {query.query_name!r} is undefined: {reason}.")
     label, score_of_all = evaluation.scale.label, evaluation.of_all_words()
     tables = []

@@ -588,13 +588,13 @@ def _scale(
     if value_range is None:
         if np.isinf(scale.value_range).any():
             raise ValueError(
-                "a silhouette needs a score with a finite range; with these parameters "
-                f"{scale.label} has {scale.value_range}. Pass value_range=(lowest, highest), or "
-                "metric_params that bound the score, such as normalize=True."
+                f"a silhouette needs a score with a finite range; {scale.label} has "
+                f"{scale.value_range}. Pass value_range=(lowest, highest), or metric_params that "
+                "bound the score, such as normalize=True."
             )
         # The effect size of sets of different sizes may exceed that of the full sets.
         lengths = np.tile([len(part) for part in evaluation.sets], (len(sizes) + 1, 1))
         lengths[1:, growing] = sizes
         bounds = [evaluation.scale_of(own).value_range for own in lengths.tolist()]
-        value_range = float(np.min(bounds)), float(np.max(bounds))
+        value_range = np.min(bounds), np.max(bounds)
     return scale_with(scale, value_range, no_bias_value)

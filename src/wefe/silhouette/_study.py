@@ -143,10 +143,7 @@ class SilhouetteStudy:
         """
         scores: pd.DataFrame | None = getattr(self, check_choice("table", table, tuple(_TITLES)))
         if scores is None:
-            raise ValueError(
-                "the table of accuracy needs two reference models; this study has none. Pass their "
-                "names to silhouette_study: unbiased=..., biased=..."
-            )
+            raise ValueError("accuracy needs two reference models; pass unbiased=..., biased=...")
         printed = scores.round(2)
         if table == "robustness":
             printed = printed.mask(self._pivot("used") < _LEAST_USED)
