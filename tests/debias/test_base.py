@@ -107,7 +107,6 @@ def test_a_criterion_or_its_file_takes_the_place_of_word_sets(tmp_path, model):
         ({}, {"criterion": "religon"}, ValueError, "'religion'"),
         ({}, {"equalise_pairs": PAIRS}, TypeError, "'equalise_pairs'.*'equalize_pairs'"),
         ({"criterion_name": 5}, {}, TypeError, "criterion_name"),
-        ({"pca_args": 3}, {}, TypeError, "pca_args"),
         ({"verbose": "maybe"}, {}, TypeError, "verbose"),
         ({}, {"definitional_pairs": [["a", "b", "c"]]}, ValueError, r"pairs\[0\].*3 \(a, b, c\)"),
         ({}, {"definitional_pairs": [["she", "she"]]}, ValueError, "differ.*she, she"),

@@ -177,7 +177,7 @@ TWO = {"a": ["a0", "a1"], "b": ["b0", "b1"]}
 @pytest.mark.parametrize(
     ("method", "words", "error", "culprit"),
     [
-        (INLP(), {"words_by_class": [["a0"], ["b0"]]}, TypeError, "words_by_class"),
+        (INLP(), {"words_by_class": [["a0"], ["b0"]]}, ValueError, "words_by_class"),
         (INLP(), {"words_by_class": {"a": ["a0", "a1"]}}, ValueError, "two classes or more"),
         (INLP(), {"words_by_class": TWO | {"b": ["a1", "b0"]}}, ValueError, "'a1'"),
         (INLP(), {"words_by_class": TWO | {"a": ["a0", "no"]}}, ValueError, "1 of the 2.* 'a'"),
@@ -315,9 +315,8 @@ def test_small_singular_values_are_noise(caplog):
 @pytest.mark.parametrize(
     ("x", "z", "culprit"),
     [
-        (np.ones((4, 3)), np.ones(3), "one row per word"),
-        (np.ones(4), np.ones(4), "one row per word"),
-        (np.ones((1, 3)), np.ones(1), "two words or more"),
+        (np.ones((4, 3)), np.ones(3), "mismatch"),
+        (np.ones(4), np.ones(4), "x must have shape"),
         (np.ones((4, 3)), np.arange(4), "all vectors of x are equal"),
     ],
 )

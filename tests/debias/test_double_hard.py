@@ -188,10 +188,6 @@ def test_what_cannot_be_fitted_is_named(toy_model, settings, words, error, culpr
 
 
 def test_models_that_cannot_be_fitted(toy_model, tmp_path):
-    with pytest.raises(ValueError, match="equal"):
-        principal_directions(np.zeros((3, 3)), np.ones(3))
-    with pytest.raises(ValueError, match="has 1 vectors"):
-        vocabulary_covariance(WordEmbeddingModel.from_arrays(["a"], np.ones((1, 3))))
     toy_model.save(tmp_path / "toy.txt", progress=False)
     some = load(tmp_path / "toy.txt", hold="selected", words=[*BOTH, "woman", "man", *NINE])
     with pytest.raises(ValueError, match="whole vocabulary"):

@@ -221,7 +221,7 @@ FEMALE_MALE = {"f": ["she", "woman"], "m": ["he", "man"]}
         (LinearProjection("pca"), "words_by_class", FEMALE_MALE, ValueError, "'means'"),
         (OSCaR(), "concept_words", ["nurse"], ValueError, "1 of the 1 concept_words"),
         (OSCaR(), "definitional_sets", [["she", "he", "they"]], ValueError, "'pca'"),
-        (MEANS, "concept_words", ["nurse", "pilot"], TypeError, "concept_words"),
+        (MEANS, "concept_words", ["nurse", "pilot"], ValueError, "concept_words"),
         (MEANS, "concept_words", {"f": ["tree"], "m": ["tree"]}, ValueError, "different mean"),
         (MEANS, "concept_words", FEMALE_MALE, ValueError, "parallel"),
         (HalfSiblingRegression(), "alpha", 0, ValueError, "alpha"),

@@ -324,8 +324,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> PCA:
         """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
-        if not isinstance(pca_args, Mapping):
-            raise TypeError(f"pca_args must be a dict of arguments of PCA; got {found(pca_args)}.")
         sets = (
             each.values() if isinstance(each, dict) else each for each in definitional_embeddings
         )
@@ -415,7 +413,7 @@ def words_of_classes(
     model: WordEmbeddingModel, name: str, classes: Any, at_least: int = 1, normalize: bool = False
 ) -> dict[str, WordSet]:
     if not isinstance(classes, Mapping) or len(classes) < 2:
-        raise (ValueError if isinstance(classes, Mapping) else TypeError)(
+        raise ValueError(
             f"{name} must map the names of two classes or more to lists of words, such as "
             f"{{'female': ['she', 'her'], 'male': ['he', 'him']}}; got {found(classes)}."
         )
@@ -619,9 +617,8 @@ class RowwiseDebias(WordDebias):
         self, model: WordEmbeddingModel, into: FloatArray, fates: Fates
     ) -> tuple[Rows, int]:
         settled, n_left = self._settled(model, fates), 0
-        size = max(1, _BLOCK_NUMBERS // max(model.dim, 1))
         with progress_bar(int((fates > 0).sum()), type(self).__name__, "word", True) as bar:
-            for part in chunks(len(fates), size):
+            for part in chunks(len(fates), max(1, _BLOCK_NUMBERS // model.dim)):
                 if fates[part].any():
                     n_left += self._map(model.rows(part), into[part], fates[part])
                     bar.update(int((fates[part] > 0).sum()))

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, logger
+from wefe._checks import check_array, check_choice, logger
 from wefe.datasets import Criterion
 from wefe.debias._base import (
     NotNegative,
@@ -378,20 +378,15 @@ def leace_map(
     >>> print(f"{abs(erased[:2].mean(axis=0) - erased[2:].mean(axis=0)).max():.6f}")
     0.000000
     """
-    wide, concept = (np.asarray(each, dtype=np.float64) for each in (x, z))
+    wide, concept = check_array("x", x, "(n_words, dim)"), check_array("z", z)
     concept = concept.reshape(len(concept), -1)
-    if wide.ndim != 2 or len(wide) != len(concept) or len(wide) < 2:
-        raise ValueError(
-            "x and z must be matrices with one row per word, of two words or more; got shapes "
-            f"{wide.shape} and {np.shape(z)}."
-        )
     check_choice("method", method, ("leace", "orth"))
     mean = wide.mean(axis=0)
     centred = wide - mean
     covariance = centred.T @ centred / (len(wide) - 1)
     cross = centred.T @ (concept - concept.mean(axis=0)) / (len(wide) - 1)
     average = float(np.trace(covariance)) / len(mean)
-    if average == 0:
+    if not average > 0:
         raise ValueError("all vectors of x are equal, so they have no component to erase.")
     if shrinkage:
         covariance = _shrunk(covariance, len(wide))

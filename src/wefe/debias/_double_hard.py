@@ -208,11 +208,6 @@ def vocabulary_covariance(model: WordEmbeddingModel) -> tuple[Vectors, Vectors]:
         total += near.sum(axis=0)
         moments += near.T @ near
         n_words += len(near)
-    if n_words < 2:
-        raise ValueError(
-            f"{model.name} has {n_words} vectors that are neither zero nor hold NaN or infinity; "
-            "at least 2 are needed."
-        )
     offset = total / n_words
     covariance = (moments - n_words * np.outer(offset, offset)) / (n_words - 1)
     return shift + offset, covariance
@@ -221,10 +216,7 @@ def vocabulary_covariance(model: WordEmbeddingModel) -> tuple[Vectors, Vectors]:
 def principal_directions(covariance: Vectors, mean: Vectors) -> Vectors:
     """Return the directions of a covariance by falling variance, on the side of the mean."""
     variances, columns = np.linalg.eigh(covariance)
-    real = variances > _NOISE_VARIANCE * variances[-1]
-    if variances[-1] <= 0 or not real.any():
-        raise ValueError("all vectors of the model are equal, so they have no components.")
-    directions = columns.T[real][::-1]
+    directions = columns.T[variances > _NOISE_VARIANCE * variances[-1]][::-1]
     directions[directions @ mean < 0] *= -1
     return np.ascontiguousarray(directions)
 

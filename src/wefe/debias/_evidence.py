@@ -158,7 +158,7 @@ class CommonWords:
     def blocks(self, n_words: int) -> list[slice]:
         """Return slices that cover range(n_words), each of some MB of vectors."""
         dim = max(model.dim for model in self.models)
-        return list(chunks(n_words, max(1, _BLOCK_NUMBERS // max(dim, 1))))
+        return list(chunks(n_words, max(1, _BLOCK_NUMBERS // dim)))
 
     def usable(self, numbers: Rows) -> Rows:
         """Return those numbers whose vectors have a direction in every model."""

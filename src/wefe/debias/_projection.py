@@ -21,9 +21,8 @@ if TYPE_CHECKING:
 Vectors: TypeAlias = npt.NDArray[np.float64]
 
 
-def centred_rows(sets: Sequence[npt.ArrayLike]) -> Vectors:
-    arrays = [np.asarray(part, dtype=np.float64) for part in sets]
-    return np.concatenate([part - part.mean(axis=0) for part in arrays])
+def centred_rows(sets: Sequence[Vectors]) -> Vectors:
+    return np.concatenate([part - part.mean(axis=0) for part in sets])
 
 
 def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, Any]) -> PCA:
@@ -46,9 +45,7 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
         )
     wanted = pca_args.get("n_components")
     if isinstance(wanted, int | np.integer | None):
-        wanted = min(rank if wanted is None else wanted, rank)
-        if wanted < 1:
-            raise ValueError(f"n_components must be at least 1, or None for all; got {wanted}.")
+        wanted = min(wanted or rank, rank)
     # Otherwise the randomised solver may be chosen, which draws from the global generator.
     pca = PCA(**{"svd_solver": "full", **pca_args, "n_components": wanted}).fit(rows)
     # The sign of a component is arbitrary; that of the mean difference of two classes is not.
