@@ -361,7 +361,7 @@ def soft_transform(
     frame = whitening @ turn
     problem = _Quadratic(alphas.clip(0), directions @ frame, bias_weight)
     wanted = frame.T @ all_words @ all_words @ frame
-    change = problem.change(wanted)
+    change = problem.change(wanted, bias_weight)
     values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
     if values[0] < -1e-9:
         logger.debug("the closed form has an eigenvalue of %.2e: projecting", values[0])
@@ -383,9 +383,9 @@ class _Quadratic:
         self.lengths, turn = np.linalg.eigh(beta @ beta.T)
         self.beta = turn.T @ beta
 
-    def change(self, wanted: Vectors, weight: float | None = None) -> Vectors:
+    def change(self, wanted: Vectors, weight: float) -> Vectors:
         """Return R - Z for R = `wanted`."""
-        half = (self.weight if weight is None else weight) / 2
+        half = weight / 2
         beta, k = self.beta, len(self.beta)
         # Row j: Y_j = damped_j * ((beta R)_j - half * sum_i V_ij beta_i)
         damped = self.alphas / (1 + half * self.lengths[:, None] * self.alphas)

@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from wefe._checks import found
 from wefe._files import check_writable
-from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, log_left
+from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray
@@ -123,8 +123,6 @@ def _opened(
     source: Any, path: Any, format: Any, vocab_prefix: Any, trust_pickle: bool, progress: bool
 ) -> Iterator[WordEmbeddingModel]:
     """Open a file as a model without reading it into memory; check that `path` can be written."""
-    if not isinstance(source, str | os.PathLike | WordEmbeddingModel):
-        raise TypeError(f"source must be a file or a WordEmbeddingModel; got {found(source)}.")
     format_of(Path(path), format)
     check_writable(path)
     if isinstance(source, WordEmbeddingModel):
@@ -138,18 +136,17 @@ def _opened(
     if opened.table is not None:
         yield WordEmbeddingModel(opened.table, opened.name, vocab_prefix)
         return
-    with _folder_beside(Path(path)) as folder:
+    # Beside the result, where there is room for it.
+    beside = Path(path).absolute()
+    with TemporaryDirectory(prefix=f".{beside.name[:50]}.", dir=beside.parent) as folder:
         converted = convert(
             source,
-            folder / "vectors.safetensors",
+            Path(folder, "vectors.safetensors"),
             name=opened.name,
             trust_pickle=trust_pickle,
             progress=progress,
         )
         yield WordEmbeddingModel(converted.wv, opened.name, vocab_prefix)
-
-
-_ROWWISE = RowwiseDebias.transform, RowwiseDebias._change
 
 
 class _ChangedRows(StoredVectors):
@@ -165,7 +162,7 @@ class _ChangedRows(StoredVectors):
         vectors = self.model.rows(rows)
         changed, fates = vectors.copy(), self.fates[rows]
         # The blocks of `transform`, for the same digits.
-        for part in chunks(len(rows), max(1, _BLOCK_NUMBERS // max(self.vector_size, 1))):
+        for part in chunks(len(rows), max(1, _BLOCK_NUMBERS // self.vector_size)):
             self.n_left += self.method._map(vectors[part], changed[part], fates[part])
         for row in self.settled.keys() & rows.tolist():
             changed[rows == row] = self.settled[row]
@@ -184,7 +181,8 @@ def _written(
 ) -> MitigatedFile:
     # A method may have its own `transform`.
     is_rowwise = isinstance(method, RowwiseDebias) and (
-        (type(method).transform, type(method)._change) == _ROWWISE
+        type(method).transform is WordDebias.transform
+        and type(method)._change is RowwiseDebias._change
     )
     if not is_rowwise or isinstance(model.table, ForeignVectors):
         mitigated = method.transform(model, target, ignore)
@@ -200,11 +198,3 @@ def _written(
     log_left(table.n_left)
     method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
     return MitigatedFile(path, name, len(model), table.n_changed)
-
-
-@contextmanager
-def _folder_beside(path: Path) -> Iterator[Path]:
-    """Make a temporary folder beside the result, where there is room for it."""
-    beside = path.absolute()
-    with TemporaryDirectory(prefix=f".{beside.name[:50]}.", dir=beside.parent) as folder:
-        yield Path(folder)
