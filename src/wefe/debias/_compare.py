@@ -16,6 +16,7 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
+    by_name,
     check_choice,
     check_known,
     check_positive_int,
@@ -40,7 +41,7 @@ from wefe.debias._evidence import (
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metric
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
+from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
 from wefe.query import Query, check_query
 
 if TYPE_CHECKING:
@@ -328,28 +329,15 @@ def _better(row: Row) -> str:
 
 
 def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
-    if isinstance(after, WordEmbeddingModel):
-        after = [after]
-    if isinstance(after, Mapping):
-        names, given = [*map(str, after)], [*after.values()]
-    else:
-        given = [*check_sequence("after", after)]
-        names = [getattr(model, "name", "") for model in given]
-    for model in given:
-        check_model(model)
+    models = []
+    for name, model in by_name(after, check_models).items():
         if model is before:
             raise ValueError(
                 f"after is the same object as before ({model.name}). transform with copy=False "
                 "changes the model. To keep the original, use copy=True."
             )
-    if len({*names}) < max(len(names), 1):
-        raise ValueError(
-            f"after needs one model or more, with different names; got {names}. Name them: "
-            "after={'first': model, ...}."
-        )
-    models = [*map(copy.copy, given)]
-    for model, name in zip(models, names, strict=True):
-        model.name = name
+        models.append(copy.copy(model))
+        models[-1].name = name
     return models
 
 

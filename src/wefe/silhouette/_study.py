@@ -5,18 +5,19 @@ from __future__ import annotations
 import copy
 import math
 import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from html import escape
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 import pandas as pd
 
 from wefe._checks import (
     as_seed,
+    by_name,
     check_choice,
     logger,
     noted,
@@ -47,8 +48,6 @@ Models: TypeAlias = (
 Key: TypeAlias = tuple[str, str, str, str]
 Table: TypeAlias = Literal["robustness", "accuracy"]
 Task: TypeAlias = partial[list[Silhouette]]
-
-T = TypeVar("T")
 
 # A metric that uses less of its range is robust for that reason alone.
 _LEAST_USED = 0.1
@@ -325,8 +324,8 @@ def silhouette_study(
     """
     measured = _checked_metrics(metrics)
     given = [queries] if isinstance(queries, Query) else queries
-    asked = _by_name(given, check_queries, "query_name")
-    compared = _by_name(models, check_models, "name")
+    asked = by_name(given, check_queries, "query_name")
+    compared = by_name(models, check_models)
     lists = list(dict.fromkeys([vary] if isinstance(vary, str) else vary))
     for each in lists:
         check_choice("vary", each, tuple(LIST_TYPES))
@@ -379,18 +378,6 @@ def _checked_metrics(metrics: Any) -> dict[str, Task]:
             raise ValueError(f"metrics must differ; two are called {label}. Remove one.")
         checked[label] = partial(bias_silhouettes, metric, **own)
     return checked
-
-
-def _by_name(given: Any, check: Callable[[Any], list[T]], name_of: str) -> dict[str, T]:
-    """Return what was given by name; names must be unique."""
-    if isinstance(given, Mapping):
-        return dict(zip(given, check([*given.values()]), strict=True))
-    named: dict[str, T] = {}
-    for each in check(given):
-        name = getattr(each, name_of)
-        if named.setdefault(name, each) != each:
-            raise ValueError(f"names must differ; two are called {name!r}. Pass a dict.")
-    return named
 
 
 def checked_references(
