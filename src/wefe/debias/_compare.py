@@ -42,7 +42,7 @@ from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
-from wefe.query import Query, check_query
+from wefe.query import Query, check_queries
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -268,10 +268,16 @@ def compare(
     import pandas as pd
 
     check_model(before)
-    models = [before, *_check_after(before, after)]
-    asked = list(dict.fromkeys(check_sequence("queries", queries)))
-    for query in asked:
-        check_query(query)
+    models = [before]
+    for label, model in by_name(after, check_models).items():
+        if model is before:
+            raise ValueError(
+                f"after is the same object as before ({model.name}). transform with copy=False "
+                "changes the model. To keep the original, use copy=True."
+            )
+        models.append(copy.copy(model))
+        models[-1].name = label
+    asked = list(dict.fromkeys(check_queries(queries))) if queries else []
     given = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
     instances = list(map(as_metric, given))
     benchmarks = check_quality(quality)
@@ -326,19 +332,6 @@ def _better(row: Row) -> str:
     if row.aspect == "cost":
         return "lower" if row.best_value == 0 else "higher"
     return "" if math.isnan(row.best_value) else f"nearer to {row.best_value:.3g}"
-
-
-def _check_after(before: WordEmbeddingModel, after: Any) -> list[WordEmbeddingModel]:
-    models = []
-    for name, model in by_name(after, check_models).items():
-        if model is before:
-            raise ValueError(
-                f"after is the same object as before ({model.name}). transform with copy=False "
-                "changes the model. To keep the original, use copy=True."
-            )
-        models.append(copy.copy(model))
-        models[-1].name = name
-    return models
 
 
 def _labels(metrics: Sequence[BaseMetric], options: Mapping[str, Any]) -> list[str]:

@@ -123,8 +123,7 @@ class CommonWords:
         rows = np.empty((len(models), len(words)), dtype=np.intp)
         rows[0] = np.fromiter(models[0].vocab.values(), np.intp, len(words))
         for model, here in zip(models[1:], rows[1:], strict=True):
-            same = model.vocab is models[0].vocab
-            here[:] = rows[0] if same else [model.vocab.get(word, -1) for word in words]
+            here[:] = [model.vocab.get(word, -1) for word in words]
             n_found = int((here >= 0).sum())
             only_before, only_after = len(words) - n_found, len(model.vocab) - n_found
             if only_before or only_after:
@@ -202,8 +201,8 @@ def displacement_rows(common: CommonWords) -> list[Row]:
             said = note
             if 0 < n < len(common):
                 said += f"; {len(common) - n} without a direction left out"
-            row = Row("cost", measure, "all words", model.name, 0.0, mean, n=n, note=said)
-            rows.append(row._replace(best_value=0.0))
+            start = ("cost", measure, "all words", model.name, 0.0, mean)
+            rows.append(Row(*start, n=n, best_value=0.0, note=said))
     return sorted(rows, key=lambda row: _MOVED.index(row.measure))
 
 
@@ -231,9 +230,6 @@ def neighbor_rows(common: CommonWords, n_sample: int, rng: np.random.Generator) 
     size = min(n_sample, len(candidates))
     subject = f"{size} of the first {len(candidates)} words"
     k = min(_N_NEIGHBORS, len(candidates) - 1)
-    if k < 1:
-        note = "fewer than two words have a direction in every model"
-        return rows_of("cost", _KEPT, subject, common.models, best_value=1.0, note=note)
     sample = np.sort(rng.choice(len(candidates), size, replace=False))
     near = [
         nearest_neighbors(vectors, vectors[sample], k, exclude=sample)[0]
@@ -295,8 +291,8 @@ def quality_rows(
         n_lost = benchmark.n_items - len(answerable)
         notes = []
         if n_lost:
-            of_all = f"{n_lost} of {benchmark.n_items} questions"
-            notes.append(f"{of_all} left out because a model lacks a word")
+            lost = f"{n_lost} of {benchmark.n_items} questions"
+            notes.append(f"{lost} left out because a model lacks a word")
         if n_sample is not None and benchmark.kind == "analogy" and n_sample < len(answerable):
             notes.append(f"a sample of {n_sample} of them was asked")
             answerable = np.sort(rng.choice(answerable, n_sample, replace=False))
@@ -351,10 +347,9 @@ def bias_rows(
         fitting = metric.subqueries(query)
         parts += fitting
         if not fitting:
-            why = no_subquery(metric)
-            logger.warning("%r: %s", query.query_name, why)
-            undefined = ("bias", label, query.query_name, models)
-            rows += rows_of(*undefined, note=why, best_value=best)
+            why, name = no_subquery(metric), query.query_name
+            logger.warning("%r: %s", name, why)
+            rows += rows_of("bias", label, name, models, note=why, best_value=best)
     asked = unique_queries(parts)
     if not asked:
         return rows
@@ -363,8 +358,8 @@ def bias_rows(
     for subject, (old, *new) in zip(subjects, zip(*answers, strict=True), strict=True):
         for model, after in zip(models[1:], new, strict=True):
             errors, note = _compared(old, after)
-            about = Row("bias", label, subject, model.name, old.score, after.score, *errors)
-            rows.append(about._replace(n=old.words_used or 0, best_value=best, note=note))
+            start = ("bias", label, subject, model.name, old.score, after.score, *errors)
+            rows.append(Row(*start, n=old.words_used or 0, best_value=best, note=note))
     return rows
 
 
