@@ -362,9 +362,8 @@ def test_without_is_the_audit_of_the_rest(toy_model):
     expected = audit_direction([pairs[0], *pairs[2:]], toy_model, normalize=False)
     assert audit.without(["woman/man"]).to_json() == expected.to_json()
     assert audit.without([]).to_json() == audit.to_json()
-    for sets, text in ((["woman-man"], "Did you mean 'woman/man'"), (audit.labels, "at least 1")):
-        with pytest.raises(ValueError, match=text):
-            audit.without(sets)
+    with pytest.raises(ValueError, match="Did you mean 'woman/man'"):
+        audit.without(["woman-man"])
 
 
 def test_tables_json_and_repr(toy_model):

@@ -102,7 +102,11 @@ def audit_direction(
     vectors = {
         part.name: part.vectors[np.array(part.first_row, int)] for part in parts if not part.lost
     }
-    identical = tuple(name for name, rows in vectors.items() if _are_equal(rows))
+    identical = tuple(
+        name
+        for name, rows in vectors.items()
+        if np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max()
+    )
     sets = {name: words for name, words in named if name in vectors and name not in identical}
     if lost:
         logger.warning(
@@ -361,16 +365,9 @@ class DirectionAudit(Facts):
         left_out = check_sequence("sets", sets)
         for label in left_out:
             check_choice("sets", label, self.labels)
-        rows = [row for row, label in enumerate(self.labels) if label not in left_out]
-        if not rows:
-            raise ValueError(
-                f"keep at least 1 of {self.n_sets} sets; all of them would be left out."
-            )
-        return replace(
-            self,
-            sets={self.labels[row]: self.sets[self.labels[row]] for row in rows},
-            vectors=tuple(self.vectors[row] for row in rows),
-        )
+        kept = {label: words for label, words in self.sets.items() if label not in left_out}
+        vectors = tuple(self.vectors[row] for row in self._rows([*kept]))
+        return replace(self, sets=kept, vectors=vectors)
 
     @cached_property
     def warnings(self) -> tuple[AuditWarning, ...]:
@@ -392,7 +389,8 @@ class DirectionAudit(Facts):
             "few": self.dominant,
         }
         off = self.alternatives["mean difference"]
-        turned = self._without_dominant
+        # Absolute cosine of the first component with and without the dominant sets.
+        turned = abs(cosine(self.without(self.dominant).components[0], self.components[0]))
         holds = {
             "few-sets": self.n_sets < 3,
             "lost-sets": self.lost,
@@ -423,12 +421,6 @@ class DirectionAudit(Facts):
             "median": np.median(np.abs(np.delete(self.cosines, self._rows(self.dominant)))),
         }
         return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
-
-    @property
-    def _without_dominant(self) -> float:
-        """Absolute cosine of the first component with and without the dominant sets."""
-        rest = self.without(self.dominant) if self.dominant else self
-        return abs(cosine(rest.components[0], self.components[0]))
 
     def _repeats(self, position: int) -> bool:
         """Return whether an earlier set has the same words or vectors, in any order."""
@@ -512,10 +504,6 @@ def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:
             f"{min(given, key=len, default=())!r}."
         )
     return given
-
-
-def _are_equal(rows: Vectors) -> bool:
-    return bool(np.ptp(rows, axis=0).max() <= ZERO_LENGTH * np.abs(rows).max())
 
 
 def _first(rows: Vectors) -> Vectors:

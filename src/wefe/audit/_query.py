@@ -275,10 +275,6 @@ class QueryAudit(Facts):
         """
         return draw("plot_individual_biases", self, relative=relative, full_range=full_range)
 
-    @property
-    def _sets(self) -> tuple[WordUse, ...]:
-        return self.targets + self.attributes
-
     def __repr__(self) -> str:
         lines = [
             f"<QueryAudit of {self.query_name!r} on {self.model_name!r}",
@@ -288,7 +284,7 @@ class QueryAudit(Facts):
         ]
         if self.comparison is not None:
             lines.append(f"- {self._effect()}, {p_and_auc(self.comparison)}")
-        if lost := sum(len(use.lost) for use in self._sets):
+        if lost := sum(len(use.lost) for use in self.targets + self.attributes):
             lines.append(f"- words lost: {lost}")
         lines += [f"- {warning}" for warning in self.warnings] or ["- no warnings"]
         return "\n".join(lines) + ">"
@@ -426,8 +422,8 @@ def _chance_share(epsilon: float, dim: int) -> float:
     """Return the probability that a random direction has an absolute cosine above epsilon."""
     from scipy.special import betainc
 
-    # The squared cosine has a beta distribution; in one dimension it is 1.
-    return float(1 - betainc(0.5, (dim - 1) / 2, epsilon**2)) if dim > 1 else float(epsilon < 1)
+    # The squared cosine has a beta distribution.
+    return float(1 - betainc(0.5, (dim - 1) / 2, epsilon**2))
 
 
 def p_and_auc(found: TargetComparison) -> str:

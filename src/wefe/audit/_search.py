@@ -546,7 +546,8 @@ def search_comparable(
     searched: set[tuple[float, ...]] = set()
     # Search longer until the extreme of the groups that fall behind is confirmed.
     while len(found) > 1:
-        sign, worst, (first, second) = _most_different(found)
+        sign, best, worst = _widest([(each[-1].score, each[1].score) for each in found])
+        first, second = found[best][sign], found[worst][sign]
         extremes: Any = first.score, second.score
         if known:
             limits: Any = [probe.attainable(case.groups) for case in (first, second)]
@@ -572,12 +573,6 @@ def _widest(ranges: list[Any]) -> tuple[int, int, int]:
     if np.ptp(highs) >= np.ptp(lows):
         return 1, int(highs.argmax()), int(highs.argmin())
     return -1, int(lows.argmin()), int(lows.argmax())
-
-
-def _most_different(found: list[dict[int, Case]]) -> tuple[int, int, tuple[Case, Case]]:
-    """Return the side, which groups are behind on it, and the cases that differ most."""
-    sign, best, worst = _widest([(extremes[-1].score, extremes[1].score) for extremes in found])
-    return sign, worst, (found[best][sign], found[worst][sign])
 
 
 def _extremes(
