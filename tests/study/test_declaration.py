@@ -13,7 +13,13 @@ from wefe.debias import list_debias_methods
 from wefe.study import Study
 from wefe.study._declaration import Declaration, check_declaration, read_declaration
 from wefe.study._entries import EncoderEntry, MetricEntry, QuerySetEntry, TableEntry, metric_names
-from wefe.study._extras import MitigationEntry, QualityEntry, SilhouetteEntry, parse_increase
+from wefe.study._extras import (
+    MitigationEntry,
+    QualityEntry,
+    SilhouetteEntry,
+    method_and_fit_params,
+    parse_increase,
+)
 from wefe.study._gate import limits_by_label
 
 CAREER = "Male terms and Female terms wrt Career and Family"
@@ -364,7 +370,7 @@ def test_an_increase_is_a_share_or_a_number_below_1(text, expected):
 def test_every_method_of_the_package_can_be_declared(method):
     entry = MitigationEntry(method=method.__name__, criterion="gender")
     assert entry.method_class is method
-    method(**entry.constructor_params())
+    assert isinstance(method_and_fit_params(method, entry.params)[0], method)
 
 
 def test_parameters_go_to_the_constructor_and_to_fit_with_the_seed_of_the_study():
@@ -380,8 +386,9 @@ def test_parameters_go_to_the_constructor_and_to_fit_with_the_seed_of_the_study(
         for number, (method, params, *_) in enumerate(how)
     ]
     study = declare(models=[ENCODER, {"source": "demo"}], random_state=7, mitigations=declared)
-    found = [(how.constructor_params(), how.fit_params()) for _, how in study.mitigated()]
-    assert found == [(constructor, fit) for *_, constructor, fit in how]
+    for (_, entry), (*_, constructor, fit) in zip(study.mitigated(), how, strict=True):
+        method, others = method_and_fit_params(entry.method_class, entry.params)
+        assert (vars(method) | constructor, others) == (vars(method), fit)
     # Encoders are never mitigated.
     assert study.all_labels() == ["b", "demo", *(f"demo ({number})" for number in range(4))]
 

@@ -7,15 +7,16 @@ import itertools
 from pathlib import Path
 from typing import Any
 
-from wefe._checks import check_known, logger
+from wefe._checks import check_known
 from wefe._files import check_writable
 from wefe._output import as_text, tell
 from wefe.cli import _options as opt
 from wefe.contextual import load_encoder
-from wefe.datasets import Criterion, load_criterion
+from wefe.datasets import Criterion
 from wefe.models import load
 from wefe.models.formats._write import format_of
 from wefe.running import measure, scores_matrix
+from wefe.study._extras import method_and_fit_params, open_criterion
 
 
 @opt.command
@@ -82,15 +83,14 @@ def debias(
     # Checks all input before anything is downloaded.
     if bool(model) == bool(encoder):
         raise ValueError("give one model to mitigate: either --model FILE or --encoder FOLDER.")
-    kind, fit_params = get_debias_method(method), dict(opt.assigned(param, "NAME=VALUE"))
-    names = inspect.signature(kind).parameters
-    mitigation = kind(**{name: fit_params.pop(name) for name in names if name in fit_params})
+    kind, params = get_debias_method(method), dict(opt.assigned(param, "NAME=VALUE"))
+    mitigation, fit_params = method_and_fit_params(kind, params)
     # The other parameters of `fit` have options of their own.
     of_fit = [name for name in mitigation._known() if name not in ("criterion", "ignore")]
-    check_known("--param", fit_params, [*names, *of_fit])
+    check_known("--param", fit_params, [*inspect.signature(kind).parameters, *of_fit])
     if encoder:
         name, source = opt.split_name(encoder)
-        words, opened = _criterion(criterion, offline), load_encoder(source, name)
+        words, opened = open_criterion(criterion, offline), load_encoder(source, name)
         written = debias_encoder(mitigation, opened, out, criterion=words, **fit_params)
         print(f"{out}: {written.name}; see its README.md for what was measured")
         return
@@ -98,7 +98,7 @@ def debias(
     kept = opt.read_lines("--ignore", Path(ignore)) if ignore and ignore != "none" else []
     format_of(out, None)
     check_writable(out)
-    words = _criterion(criterion, offline)
+    words = open_criterion(criterion, offline)
     reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
     done = debias_file(
         mitigation,
@@ -126,19 +126,6 @@ def debias(
                 f"{n_equal} definitional words were equalized. By construction, each pair is "
                 "equally near to neutral words, which moves these scores towards 0."
             )
-
-
-def _criterion(text: str, offline: bool) -> Criterion:
-    """Return the words of a criterion; without a connection, the packaged ones."""
-    try:
-        return load_criterion(text, offline=offline)
-    except ConnectionError as error:
-        words = load_criterion(text, offline=True)
-        logger.warning(
-            "%s: only the %d specific words that ship with the package are used. %s",
-            *(text, len(words.specific_words), error),
-        )
-        return words
 
 
 def _print_scores(

@@ -7,11 +7,10 @@ import json
 import math
 import os
 import re
-import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
 from pydantic import AfterValidator, Field, field_validator, model_validator
 
@@ -91,7 +90,9 @@ class ExploreEntry(Part):
 
 
 # Parameters that a study file cannot set, or sets with another key.
-_NOT_OF_MITIGATIONS = {"self", "model", "criterion", "ignore", "criterion_name", "verbose"}
+_NOT_OF_MITIGATIONS = {
+    *("model", "criterion", "ignore", "criterion_name", "verbose", "fit_params", "return"),
+}
 
 
 class MitigationEntry(Part):
@@ -124,12 +125,6 @@ class MitigationEntry(Part):
             known.get(plain_name(value), value), known.values(), "no mitigation method"
         )
 
-    @field_validator("criterion")
-    @classmethod
-    def _is_criterion(cls, value: str) -> str:
-        known = [*list_criteria(), "FILE.json"]
-        return value if value.endswith(".json") else check_name(value, known, "no criterion")
-
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
         refuse(check_params(self.params, self._hints(), self.method))
@@ -138,12 +133,7 @@ class MitigationEntry(Part):
     def _hints(self) -> dict[str, Any]:
         """Return the parameters of the constructor and of `fit`, with their types."""
         kind = self.method_class
-        hints: dict[str, Any] = {}
-        for function in (kind.__init__, kind.fit):
-            known = typing.get_type_hints(function)
-            for name, parameter in inspect.signature(function).parameters.items():
-                if parameter.kind not in (parameter.VAR_KEYWORD, parameter.VAR_POSITIONAL):
-                    hints.setdefault(name, known.get(name, Any))
+        hints = get_type_hints(kind.fit) | get_type_hints(kind.__init__)
         return {name: hint for name, hint in hints.items() if name not in _NOT_OF_MITIGATIONS}
 
     @property
@@ -165,29 +155,39 @@ class MitigationEntry(Part):
             return self
         return self.model_copy(update={"params": {**self.params, "random_state": random_state}})
 
-    def constructor_params(self) -> dict[str, Any]:
-        own = inspect.signature(self.method_class).parameters
-        return {name: value for name, value in self.params.items() if name in own}
-
-    def fit_params(self) -> dict[str, Any]:
-        own = self.constructor_params()
-        return {name: value for name, value in self.params.items() if name not in own}
-
     def load_criterion(self, base: str | os.PathLike[str], offline: bool = False) -> Criterion:
         """Return the word sets of the criterion; offline, only those that ship with the package."""
+        known = list_criteria()
         with blaming("mitigations", self.label, "criterion"):
-            if self.criterion not in list_criteria():
-                return datasets.load_criterion(existing_file(self.criterion, base))
-            try:
-                return datasets.load_criterion(self.criterion, offline=offline)
-            except ConnectionError as error:
-                why = getattr(error, "short", error)
-                logger.warning("%s: fewer words keep their vectors (%s)", self.criterion, why)
-                return datasets.load_criterion(self.criterion, offline=True)
+            is_known = self.criterion in known
+            source = self.criterion if is_known else existing_file(self.criterion, base, known)
+            return open_criterion(source, offline)
 
     def ignored(self, criterion: Criterion) -> list[str]:
         """Return the words that keep their vectors."""
         return list(criterion.specific_words if self.ignore == "specific" else self.ignore or ())
+
+
+def open_criterion(source: str, offline: bool) -> Criterion:
+    """Return the words of a criterion; without a connection, those that ship with the package."""
+    try:
+        return datasets.load_criterion(source, offline=offline)
+    except ConnectionError as error:
+        found = datasets.load_criterion(source, offline=True)
+        logger.warning(
+            "%s: only the %d specific words that ship with the package are used (%s)",
+            *(source, len(found.specific_words), getattr(error, "short", error)),
+        )
+        return found
+
+
+def method_and_fit_params(
+    kind: type[BaseDebias], params: Mapping[str, Any]
+) -> tuple[BaseDebias, dict[str, Any]]:
+    """Return a mitigation method with its own parameters, and the parameters of its `fit`."""
+    others = dict(params)
+    names = inspect.signature(kind).parameters
+    return kind(**{name: others.pop(name) for name in names if name in others}), others
 
 
 class SilhouetteEntry(MetricPart):

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_limits
 
 from wefe._answers import answer_of
 from wefe._bootstrap import Resampling
-from wefe._checks import logger, noted
+from wefe._checks import noted
 from wefe._evaluation import Evaluation
 from wefe._same_words import hiding, lacking
 from wefe._visible import Facts, plain
@@ -29,16 +29,15 @@ from wefe.models._fingerprints import Fingerprints
 from wefe.models._load import words_of
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
+from wefe.study._extras import MitigationEntry, method_and_fit_params
 from wefe.study._plan import Outcome, Task, digest
 from wefe.words import check_preprocessors, variants
 
 if TYPE_CHECKING:
     from wefe.datasets import Criterion
-    from wefe.debias import BaseDebias
     from wefe.metrics._base import BaseMetric
     from wefe.quality import Benchmark
     from wefe.study._entries import EncoderEntry, TableEntry
-    from wefe.study._extras import MitigationEntry
 
 _WORD_SETS = ("definitional_sets", "equalize_sets", "stereotyped_words", "representatives")
 #: A call returns when it has worked this long, so that results are kept and progress shows.
@@ -56,11 +55,8 @@ class Mitigation:
     @cached_property
     def _opened(self) -> tuple[Criterion, list[str]]:
         notes: list[str] = []
-        with noted(notes):
-            criterion = self.entry.load_criterion(self.base, self.offline)
-        for note in notes:
-            logger.warning("%s", note)
-        return criterion, notes
+        with noted(notes, quiet=False):
+            return self.entry.load_criterion(self.base, self.offline), notes
 
     @cached_property
     def identity(self) -> dict[str, Any]:
@@ -78,26 +74,24 @@ class Mitigation:
         """Return the words that `fit` looks up; None for the whole vocabulary."""
         from wefe.debias import RowwiseDebias
 
-        method = self._method()
+        method, fit_params = method_and_fit_params(self.entry.method_class, self.entry.params)
         if not isinstance(method, RowwiseDebias) or method._fit_reads_vocabulary:
             return None
-        return method._words_to_fit(criterion=self._opened[0], **self.entry.fit_params())
-
-    def _method(self) -> BaseDebias:
-        return self.entry.method_class(**self.entry.constructor_params())
+        return method._words_to_fit(criterion=self._opened[0], **fit_params)
 
     def apply(self, model: WordEmbeddingModel) -> tuple[WordEmbeddingModel, dict[str, Any]]:
         """Return the mitigated model and a description of the mitigation."""
         criterion, notes = self._opened[0], list(self._opened[1])
         ignored = self.entry.ignored(criterion)
+        method, fit_params = method_and_fit_params(self.entry.method_class, self.entry.params)
         with noted(notes):
-            mitigated = self._method().fit_transform(
+            mitigated = method.fit_transform(
                 model,
                 target=self.entry.target,
                 ignore=ignored,
                 copy=True,
                 criterion=criterion,
-                **self.entry.fit_params(),
+                **fit_params,
             )
         return mitigated, {
             "dtype": str(mitigated.dtype),
