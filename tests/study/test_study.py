@@ -367,7 +367,7 @@ def test_results_are_read_without_looking_at_the_models(folder, monkeypatch):
     results = run(declared(folder))
     # Files that do not belong to a model do not reopen it.
     (folder / "whole.json").write_text("[]")
-    monkeypatch.setattr(_tasks, "open_base", None)
+    monkeypatch.setattr(_tasks, "OpenedUnit", None)
     assert run(declared(folder)).is_complete
     for file in folder.glob("*.txt"):
         file.unlink()

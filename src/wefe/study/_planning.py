@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -53,6 +52,9 @@ class Planner:
         self._lookup = declaration.lookup.model_dump(exclude={"own_words"})
         self._forms = {"preprocessors": self._lookup["preprocessors"]}
         self._query_sets = tuple(self._open_query_sets())
+        # Whether the target sets of published query sets consist of word pairs.
+        published = {part["name"]: part["paired_targets"] for part in list_query_sets()}
+        self._paired = {part.label: published.get(part.set) for part in declaration.queries}
         quality = declaration.quality
         self._benchmarks = {} if quality is None else quality.load(base)
 
@@ -174,8 +176,10 @@ class Planner:
         contexts = {}
         path = entry.contexts_path(self._base)
         if path is not None:
-            contexts["contexts"] = _content(path)
-            self._texts[contexts["contexts"]] = path
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "blake2b").hexdigest()[:32]
+            contexts["contexts"] = content
+            self._texts[content] = path
         drawn = [*declared.intervals.model_dump().values(), declared.random_state]
         has_intervals = declared.intervals.n_bootstrap and not metric.encodes_texts
         for part in self._query_sets_of(entry):
@@ -191,12 +195,6 @@ class Planner:
                     yield "interval", labels, place, {**identity, "bootstrap": drawn}
                 if declared.audit.scores:
                     yield "warnings", labels, place, identity
-
-    @cached_property
-    def _paired(self) -> dict[str, bool | None]:
-        """Whether the target sets of published query sets consist of word pairs."""
-        published = {part["name"]: part["paired_targets"] for part in list_query_sets()}
-        return {part.label: published.get(part.set) for part in self._declaration.queries}
 
     def _pages(self, labels: list[str]) -> Iterator[_Asked]:
         explore = self._declaration.explore
@@ -259,8 +257,3 @@ def _named(queries: Sequence[Query]) -> Iterator[tuple[str, Query]]:
 def settings_of(declaration: Declaration) -> dict[str, Any]:
     """Return a declaration as plain data, as stored in results files."""
     return {**declaration.canonical(), "limits": declaration.limits.model_dump(mode="json")}
-
-
-def _content(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "blake2b").hexdigest()[:32]

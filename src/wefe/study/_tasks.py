@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, cached_property, lru_cache, partial
+from functools import cache, cached_property, partial
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
@@ -190,20 +190,16 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def open_base(unit: Unit) -> WordEmbeddingModel:
-    """Open the model of a unit with the words that its tasks need."""
-    needed = _needed(unit).values()
-    words = None if None in needed else frozenset().union(*filter(None, needed))
-    return unit.entry.open(words, unit.n_threads)
-
-
 class OpenedUnit:
     """An open model and its mitigated versions."""
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
-        self.base = open_base(unit)
-        self.opened = _what_results_depend_on(unit, self.base)
+        needed = _needed(unit)
+        every = needed.values()
+        words = None if None in every else frozenset().union(*filter(None, every))
+        self.base = unit.entry.open(words, unit.n_threads)
+        self.opened = _what_results_depend_on(unit, self.base, needed)
         self._check_files()
         # Reuse the metric: RNSB caches classifiers of the same attribute words.
         self.metric = cache(as_metric)
@@ -239,9 +235,9 @@ class OpenedUnit:
         return Outcome("done", value, seconds=time.perf_counter() - start)
 
 
-def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel) -> Opened:
+def _what_results_depend_on(unit: Unit, base: WordEmbeddingModel, needed: _Needed) -> Opened:
     fingerprint = cache(Fingerprints(base).of)
-    prints = {task: fingerprint(words) for task, words in _needed(unit).items()}
+    prints = {task: fingerprint(words) for task, words in needed.items()}
     # An encoder has a vector for every word.
     n_words, queries = (None, {}) if unit.entry.is_encoder else (len(base), unit.queries)
     about = {
@@ -296,29 +292,36 @@ class Place:
 
 # Which words are needed
 
+# Id of a task -> the words that it looks up; None for the whole vocabulary.
+_Needed: TypeAlias = dict[str, frozenset[str] | None]
 
-def _needed(unit: Unit) -> dict[str, frozenset[str] | None]:
-    """Return the words to look up by id of the task; None for the whole vocabulary."""
+
+def _needed(unit: Unit) -> _Needed:
     prefix = unit.entry.load_options().get("vocab_prefix")
     to_fit = {label: how.needed_words() for label, how in unit.mitigations.items()}
-    needed: dict[str, frozenset[str] | None] = {}
+    # Lexicons have thousands of words, and many tasks share a query.
+    of_query = {
+        key: words_of([query], prefix, unit.preprocessors) for key, query in unit.queries.items()
+    }
+    needed: _Needed = {}
     for task in unit.tasks.values():
-        fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix)
+        fitted, asked = to_fit.get(task.model, []), _words_of(unit, task, prefix, of_query)
         needed[task.id] = None
         if fitted is not None and asked is not None:
             needed[task.id] = asked.union((prefix or "") + word for word in fitted)
     return needed
 
 
-def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | None:
+def _words_of(
+    unit: Unit, task: Task, prefix: str | None, of_query: Mapping[str, frozenset[str]]
+) -> frozenset[str] | None:
     """Return the words that a task may look up; None for the whole vocabulary."""
     what = task.identity
     words: Iterable[str] = ()
     if task.kind == "explore" or ("metric" in what and get_metric(what["metric"]).needs_vocabulary):
         return None
     if "query" in what:
-        forms = json.dumps(what.get("preprocessors"))
-        return _forms_of_query(unit.queries[what["query"]], prefix, forms)
+        return of_query[what["query"]]
     if task.kind == "direction":
         from wefe.datasets import load_criterion
 
@@ -331,12 +334,6 @@ def _words_of(unit: Unit, task: Task, prefix: str | None) -> frozenset[str] | No
         words = benchmark.words
     checked = check_preprocessors(what.get("preprocessors"))
     return frozenset(form for word in words for form in variants(word, checked, prefix))
-
-
-@lru_cache(maxsize=1024)
-def _forms_of_query(query: Query, prefix: str | None, forms: str) -> frozenset[str]:
-    # Cached: lexicons have thousands of words, and all models share the queries.
-    return words_of([query], prefix, json.loads(forms))
 
 
 # Functions by kind of task: from place and identity to the result, which is stored as plain data.
