@@ -80,7 +80,7 @@ CALLS = [
     (f"{MEASURE} --metric wet", "Did you mean 'weat'?"),
     (f"{SILHOUETTE} --metric seat", "seat measures encoders only"),
     (f"{SILHOUETTE} --n-jobs 0", "--n-jobs must be a number of workers"),
-    (f"{SILHOUETTE} --model a=demo --model a=small.txt", "number 2 is also called 'a'"),
+    (f"{SILHOUETTE} --model a=demo --model a=small.txt", "something else is called 'a'"),
     (f"{RETRIEVAL} --names empty.txt", "--names: empty.txt cannot be read"),
     ("run study.toml --scheduler tcp://a:1", "--scheduler is for --engine dask"),
     ("run study.toml --engine dask --n-jobs 2", "--n-jobs is for --engine lo"),

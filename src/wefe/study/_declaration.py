@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import pydantic
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from wefe._checks import check_choice, logger
 from wefe.metrics._registry import get_metric
@@ -43,10 +43,10 @@ from wefe.study._schema import (
     Part,
     Problem,
     lines_of,
+    no_such,
     plain_name,
     refuse,
     repeated,
-    unknown,
 )
 
 _FOLDER = Path(__file__).parent / "files"
@@ -132,16 +132,9 @@ class Declaration(Part):
     retrieval: list[RetrievalEntry] = Field(default=[])
     limits: Limits = Limits()
 
-    @field_validator("results")
-    @classmethod
-    def _is_kept(cls, value: str | None) -> str | None:
-        if value == ":memory:":
-            raise ValueError("must be a file, because data in memory is lost after the run")
-        return value
-
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
-        checks = (_nothing_asked, _repeated, _taken, _unknown, _for_encoders, _without_weight)
+        checks = (_nothing_asked, _repeated, _unknown, _for_encoders)
         refuse(problem for check in checks for problem in check(self))
         return self
 
@@ -249,9 +242,8 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
             hint = " It is a results file; give the study file."
         raise ValueError(f"{path} is not TOML: {error}.{hint}") from error
     declaration = check_declaration(data, path.name)
-    trusted = [
-        model.label for model in declaration.models if model.load_options().get("trust_pickle")
-    ]
+    models = declaration.models
+    trusted = [model.label for model in models if getattr(model, "trust_pickle", False)]
     if trusted:
         logger.warning(
             "%s sets trust_pickle for %s: a pickle can run any code that its author put there",
@@ -321,48 +313,36 @@ def _nothing_asked(study: Declaration) -> Iterator[Problem]:
             yield (key,), "missing"
 
 
-def _without_weight(study: Declaration) -> Iterator[Problem]:
-    """Find metrics whose query sets all have weight 0."""
-    for metric in study.metrics:
-        asked = {
-            position: entry.weight
-            for position, entry in enumerate(study.queries)
-            if metric.queries is None or entry.label in metric.queries
-        }
-        if set(asked.values()) == {0}:
-            text = f"is 0 for every query set of {metric.label}; give at least one a weight above 0"
-            yield ("queries", min(asked), "weight"), text
-
-
 def _repeated(study: Declaration) -> Iterator[Problem]:
-    keys = dict.fromkeys(("models", "queries", "mitigations", "external", "retrieval"), "name")
-    for table, key in {**keys, "metrics": "label"}.items():
-        labels = [each.label for each in getattr(study, table)]
-        for position, first in repeated(labels):
-            other = f"number {first + 1} is also called {labels[first]!r}"
-            yield (table, position, key), f"{other}; give one of them another {key}"
+    """Find names that tables could not tell apart: of models, query sets, columns and audits."""
 
+    def names(table: str, key: str = "name") -> list[tuple[Location, str]]:
+        return [((table, i, key), each.label) for i, each in enumerate(getattr(study, table))]
 
-def _taken(study: Declaration) -> Iterator[Problem]:
-    models, metrics = study.labels(), [metric.label for metric in study.metrics]
-    columns = [*metrics, *(column.label for column in study.external)]
-    sets, ways = enumerate(study.queries), enumerate(study.mitigations)
-    named: list[tuple[Location, str, list[str]]] = [
-        *((("queries", i, "name"), each.label, [OVERALL]) for i, each in sets),
-        *((("external", i, "name"), each.label, metrics) for i, each in enumerate(study.external)),
-        *((("mitigations", i, "name"), how.label_of(m), models) for i, how in ways for m in models),
-    ]
-    if study.quality is not None:
-        named.append((("quality", "name"), study.quality.name, columns))
-    for where, name, others in named:
-        if name in others:
+    for named in (
+        [
+            *names("models"),
+            *(
+                (("mitigations", i, "name"), how.label_of(model))
+                for i, how in enumerate(study.mitigations)
+                for model in study.labels()
+            ),
+        ],
+        [((), OVERALL), *names("queries")],
+        [
+            *(names("metrics", "label") + names("external")),
+            *([] if study.quality is None else [(("quality", "name"), study.quality.name)]),
+        ],
+        names("retrieval"),
+    ):
+        for position, _ in repeated([name for _, name in named]):
+            where, name = named[position]
             yield where, f"something else is called {name!r}; choose another name"
 
 
 def _unknown(study: Declaration) -> Iterator[Problem]:
     sets = [each.label for each in study.queries]
     every = study.all_labels()
-    metrics = [*dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))]
     for table, key, known, what in (
         ("metrics", "queries", sets, "no query set"),
         ("mitigations", "models", study.labels(encoders=False), "no model with a source"),
@@ -372,34 +352,34 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
         ("external", "scores", every, "no model"),
     ):
         for position, entry in enumerate(getattr(study, table)):
-            yield from unknown((table, position, key), getattr(entry, key), known, what)
+            given = getattr(entry, key) or ()
+            for name in [given] if isinstance(given, str) else given:
+                if name not in known:
+                    yield (table, position, key), no_such(name, known, what)
+    metrics = dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))
     plain = set(map(plain_name, metrics))
-    limits = {
-        name: most for name, most in study.limits.max.items() if plain_name(name) not in plain
-    }
-    yield from unknown(("limits", "max"), limits, metrics, "no metric of this study")
+    for name in study.limits.max:
+        if plain_name(name) not in plain:
+            yield ("limits", "max"), no_such(name, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:
     """Find options that encoders need or do not support."""
     encoders, tables = study.labels(encoders=True), study.labels(encoders=False)
-    if study.retrieval and not encoders:
-        yield ("retrieval", 0, "queries"), "only encoders rank texts, and this study has none"
-    of_tables: tuple[tuple[object, Location, str], ...] = (
-        (study.explore.criteria, ("explore", "criteria"), "which have no vocabulary to explore"),
-        (study.mitigations, ("mitigations", 0, "models"), "which mitigations do not change"),
-    )
-    for asked, where, why in of_tables if not tables else ():
-        if asked:
-            yield where, f"all models are encoders, {why}"
+    has_none = "all models are encoders, which"
+    for asked, able, where, why in (
+        (study.retrieval, encoders, "retrieval", "only encoders rank texts, and there is none"),
+        (study.explore.criteria, tables, "explore", f"{has_none} have no vocabulary to explore"),
+        (study.mitigations, tables, "mitigations", f"{has_none} mitigations do not change"),
+    ):
+        if asked and not able:
+            yield (where,), why
     for table in ("metrics", "silhouettes"):
         for i, entry in enumerate(getattr(study, table)):
-            of_entry = [
-                name for name in tables if name in (getattr(entry, "models", None) or tables)
-            ]
-            if of_entry and get_metric(entry.metric).encodes_texts:
+            models = getattr(entry, "models", None) or tables
+            if get_metric(entry.metric).encodes_texts and not set(tables).isdisjoint(models):
                 yield (
                     (table, i, "metric"),
-                    f"{entry.metric} measures encoders only, and {of_entry[0]!r} is a table of "
-                    "vectors. Measure encoders separately",
+                    f"{entry.metric} measures encoders only. Measure models with a source "
+                    "separately",
                 )

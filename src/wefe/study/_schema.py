@@ -152,19 +152,6 @@ def one_of(known: Callable[[], Collection[str]], what: str) -> AfterValidator:
     return AfterValidator(lambda name: check_name(name, known(), what))
 
 
-def unknown(
-    where: Location, names: str | Iterable[str] | None, known: Collection[str], what: str
-) -> Iterator[Problem]:
-    """Find unknown names in a list, in the keys of a table, or in a single name."""
-    if isinstance(names, str):
-        yield from ((where, text) for _, text in unknown(where, [names], known, what))
-        return
-    for at, name in enumerate(names or ()):
-        if name not in known:
-            # Keys of a table stand for themselves.
-            yield (*where, name if isinstance(names, dict) else at), no_such(name, known, what)
-
-
 def repeated(names: Sequence[object]) -> Iterator[tuple[int, int]]:
     """Yield the positions of repeated names, with their first positions."""
     for position, name in enumerate(names):
