@@ -69,8 +69,8 @@ def test_a_baseline_may_hold_several_studies_and_is_never_written_to(call, tmp_p
         (["study.db", "--max", "weat-es"], "METRIC=VALUE"),
         (["study.db", "--max", "weat-es=nan"], "METRIC=VALUE"),
         (["study.db", "--max", "weat-es=1", "--max", "weat-es=2"], "only once"),
-        (["study.db", "--max", "rnsb=1"], "no metric 'rnsb'"),
-        (["study.db", *INCREASE, "none.db"], "there is no such file"),
+        (["study.db", "--max", "rnsb=1"], "'rnsb' is no metric of this study"),
+        (["study.db", *INCREASE, "none.db"], "no such results file"),
         (["study.db", "--results", "x.db"], "--results is for a study file"),
         (["study.db", "--n-jobs", "2"], "--n-jobs is for a study file"),
     ):

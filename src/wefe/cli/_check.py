@@ -8,6 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Literal
 from xml.etree import ElementTree
@@ -20,10 +21,10 @@ from wefe._output import Format, as_text, say, tell, write
 from wefe._visible import as_csv, one_line, visible, visible_data
 from wefe.cli import _options as opt
 from wefe.cli._run import INTERRUPTED, Stored
-from wefe.study import Study, StudyResults
+from wefe.study import Outcome, Study, StudyResults
 from wefe.study._diff import StudyDiff
 from wefe.study._diff import diff as compare
-from wefe.study._gate import GateReport, checked_increase, limits_by_label, limits_of_rankings
+from wefe.study._gate import GateReport, limits_by_label
 from wefe.study._gate import check as check_limits
 from wefe.study._store import Store
 
@@ -90,35 +91,34 @@ def check(
         json: all rows. junit: XML for CI servers. github: text with annotations, the default in
         GitHub Actions. Otherwise text.
     """
-    # Checks all input before missing results are computed, which may take hours.
     given = _parse_limits(max)
     source = stored.source(study)
     uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
     opt.check_used(check, locals(), uses)
     declared = source.plan.settings["limits"]
     limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
-    of_rankings = limits_of_rankings(source.plan, min_impact_ratio, max_gap)
-    max_increase = declared["max_increase"] if max_increase is None else max_increase
     own = stored.results or (source.results_path if isinstance(source, Study) else study)
-    old = None if baseline is None else _open_baseline(baseline, own, source.plan.name)
-    checked_increase(max_increase, limits | of_rankings, baseline, source.plan)
-    try:
-        found = source.run(stored.results, n_jobs=n_jobs) if isinstance(source, Study) else source
-    except KeyboardInterrupt:
-        print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
-        raise typer.Exit(INTERRUPTED) from None
-    report = check_limits(
-        found,
+    within_limits = partial(
+        check_limits,
         max_bias=limits,
         min_impact_ratio=min_impact_ratio,
         max_gap=max_gap,
-        max_increase=max_increase,
-        baseline=old,
+        max_increase=declared["max_increase"] if max_increase is None else max_increase,
+        baseline=None if baseline is None else _open_baseline(baseline, own, source.plan.name),
         on="scores" if each else "aggregated",
         allow_new=allow_new,
         allow_gone=allow_gone,
         allow_nan=allow_nan,
     )
+    if isinstance(source, Study):
+        # Check all input before missing results are computed, which may take hours.
+        within_limits(StudyResults(source.plan, (Outcome(),) * len(source.plan.tasks)))
+        try:
+            source = source.run(stored.results, n_jobs=n_jobs)
+        except KeyboardInterrupt:
+            print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+    report = within_limits(source)
     default = "github" if os.environ.get("GITHUB_ACTIONS") == "true" else "text"
     printers = {"json": _print_json, "junit": _print_junit, "github": _print_github, "text": _print}
     printers[format or default](report)
@@ -147,18 +147,13 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
 
 def _open_baseline(baseline: Path, results: Path, study: str) -> StudyResults:
     """Open the results to compare with, of the same study if the file holds several."""
-    if not baseline.is_file():
-        raise FileNotFoundError(
-            f"--baseline {baseline}: there is no such file. Make it with 'wefe run --results "
-            f"{baseline}' in the release to compare with."
-        )
+    with Store(baseline, create=False) as store:
+        names = store.studies()
     if results.exists() and results.samefile(baseline):
         raise ValueError(
             f"--baseline {baseline} is the results file itself, so nothing can differ. Keep a copy "
             "of the results of each release."
         )
-    with Store(baseline, create=False) as store:
-        names = store.studies()
     return StudyResults.from_file(baseline, study if study in names else None)
 
 

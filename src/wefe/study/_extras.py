@@ -392,12 +392,11 @@ def parse_increase(text: object) -> tuple[float, bool]:
     value, percent = (float(found[1]), found[2]) if found else (math.inf, "")
     if math.isinf(value):
         raise ValueError(
-            f"must be a share such as '10%', or a number such as 0.05, at least 0; got "
+            "an increase must be a share such as '10%', or a number such as 0.05, at least 0; got "
             f"{shown(text)}"
         )
     if value >= 1 and not percent:
         raise ValueError(
-            f"must be below 1 without '%': {value:g} lets a distance from no bias grow by "
-            f"{value:g}; did you mean '{value:g}%'?"
+            f"an increase must be below 1 without '%'; got {value:g}; did you mean '{value:g}%'?"
         )
     return (value / 100, True) if percent else (value, False)

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import chain
 from statistics import fmean
 from typing import Any, Literal, TypeAlias, get_args
 
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_number, check_share, found, nearest
+from wefe._checks import check_choice, check_number, check_share, found
 from wefe._visible import html_table
 from wefe.study._diff import (
     GAP,
@@ -21,9 +22,10 @@ from wefe.study._diff import (
     markdown_text,
     measured,
 )
+from wefe.study._extras import parse_increase
 from wefe.study._plan import Plan, Task
 from wefe.study._results import StudyResults
-from wefe.study._schema import plain_name
+from wefe.study._schema import no_such, plain_name
 
 On: TypeAlias = Literal["aggregated", "scores"]
 
@@ -198,9 +200,6 @@ def check(
     ['WEAT-ES, Gender, minilm-words: 0.235 is more than 0.1']
     """
     check_choice("on", on, get_args(On))
-    flags = {"allow_new": allow_new, "allow_gone": allow_gone, "allow_nan": allow_nan}
-    for name, flag in flags.items():
-        check_bool(name, flag)
     check_results(results=results)
     if baseline is not None:
         check_results(baseline=baseline)
@@ -213,8 +212,8 @@ def check(
         max_increase = declared["max_increase"]
         max_bias = max_bias or declared["max"]
     limits = limits_by_label(max_bias or {}, results.plan)
-    limits |= limits_of_rankings(results.plan, min_impact_ratio, max_gap)
-    increase = checked_increase(max_increase, limits, baseline, results.plan)
+    limits |= _limits_of_rankings(results.plan, min_impact_ratio, max_gap)
+    increase = _checked_increase(max_increase, bool(limits), baseline is not None)
     now, gone = _matched(results, baseline, on)
     rows = [
         *_judged(_without_nan(now) if allow_nan else now, limits, increase, allow_new),
@@ -229,59 +228,39 @@ def check(
     return GateReport(table, tuple(notes))
 
 
-def checked_increase(
-    max_increase: str | float | None,
-    limits: Mapping[str, float],
-    baseline: object,
-    plan: Plan,
+def _checked_increase(
+    max_increase: str | float | None, has_limits: bool, has_baseline: bool
 ) -> tuple[float, bool] | None:
     """Return the largest increase, and whether it is relative to the baseline."""
-    if not limits and max_increase is None:
+    if max_increase is None and not has_limits:
         raise ValueError(
             "there is no limit to check. Give a limit for a metric (max_bias={'weat-es': 0.5}, "
             "--max weat-es=0.5) or for the increase, or add [limits] to the study file."
         )
-    # In quotes, a key of a study file is not turned into an option of the command line.
-    is_declared = max_increase == plan.settings["limits"]["max_increase"]
-    if (max_increase is None) != (baseline is None):
-        name = "'max_increase' of [limits]" if is_declared else "max_increase"
+    if (max_increase is not None) != has_baseline:
+        # In quotes, a key of a study file is not turned into an option of the command line.
         raise ValueError(
-            f"{name} needs a baseline to compare with."
-            if baseline is None
-            else "a baseline needs max_increase, for example '10%'."
+            "'max_increase' needs a baseline, and a baseline needs 'max_increase', such as '10%'."
         )
-    if max_increase is None:
-        return None
-    from wefe.study._extras import parse_increase
-
-    try:
-        return parse_increase(max_increase)
-    except ValueError as error:
-        raise ValueError(f"max_increase {error}.") from error
+    return None if max_increase is None else parse_increase(max_increase)
 
 
 def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
     limits: dict[str, float] = {}
-    names = {name: name for metric in plan.metrics for name in (metric.label, metric.metric)}
     for name, limit in max_bias.items():
         most = check_number(f"the limit of {name!r}", limit, 0)
-        labels = [
-            metric.label
-            for metric in plan.metrics
-            if plain_name(str(name)) in (plain_name(metric.label), plain_name(metric.metric))
-        ]
+        names = {metric.label: (metric.label, metric.metric) for metric in plan.metrics}
+        labels = [each for each in names if plain_name(name) in map(plain_name, names[each])]
         if not labels:
-            known = ", ".join(map(repr, names))
-            raise ValueError(
-                f"the study has no metric {name!r}; it has {known}.{nearest(name, names)}"
-            )
+            known = dict.fromkeys(chain(*names.values()))
+            raise ValueError(no_such(name, known, "no metric of this study"))
         # An exact label takes precedence over other spellings.
         for label in [name] if name in labels else labels:
             limits[label] = min(most, limits.get(label, math.inf))
     return limits
 
 
-def limits_of_rankings(
+def _limits_of_rankings(
     plan: Plan, min_impact_ratio: float | None, max_gap: float | None
 ) -> dict[str, float]:
     """Return the limits of ranking audits as distances from no bias."""
@@ -294,10 +273,10 @@ def limits_of_rankings(
     if gap is not None:
         limits[GAP] = check_number("max_gap", gap, 0)
     if limits and not plan.settings.get("retrieval"):
-        names = "min_impact_ratio and max_gap"
-        if min_impact_ratio is None and max_gap is None:
-            names = "'min_impact_ratio' and 'max_gap' of [limits]"
-        raise ValueError(f"{names} are for audits of rankings, and the study has no [[retrieval]].")
+        raise ValueError(
+            "'min_impact_ratio' and 'max_gap' are for audits of rankings, and the study has no "
+            "[[retrieval]]."
+        )
     return limits
 
 
