@@ -81,7 +81,7 @@ CALLS = [
     (f"{SILHOUETTE} --n-jobs 0", "--n-jobs must be a number of workers"),
     (f"{SILHOUETTE} --model a=demo --model a=small.txt", "something else is called 'a'"),
     (f"{RETRIEVAL} --names empty.txt", "--names: empty.txt cannot be read"),
-    ("run study.toml --scheduler tcp://a:1", "--scheduler is for --engine dask"),
+    ("run study.toml --scheduler tcp://a:1", "--scheduler tcp://a:1 is for --engine dask"),
     ("run study.toml --engine dask --n-jobs 2", "--n-jobs is for --engine lo"),
     ("run study.toml --n-jobs 0", "--n-jobs must be a number of workers"),
     ("run study.toml --report report.pdf", "ends in .html or .md, for example report.html"),

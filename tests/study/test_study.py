@@ -353,7 +353,7 @@ def test_a_file_that_changes_during_the_study_fails_and_is_read_anew(folder):
 
 def test_options_that_do_not_fit_are_refused(folder):
     study = declared(folder)
-    wrong = {"engine": "spark", "scheduler": "tcp://a:1", "reopen": 1, "n_jobs": 0}
+    wrong = {"engine": "spark", "scheduler": "tcp://a:1", "n_jobs": 0}
     for name, value in wrong.items():
         with pytest.raises((TypeError, ValueError), match=name):
             study.run(**{name: value})

@@ -154,8 +154,7 @@ def run(
         Open every model, even if the size and time of its files are unchanged.
     """
     on_dask = engine == "dask"
-    uses = {"scheduler": (on_dask, "--engine dask"), "n_jobs": (not on_dask, "--engine local")}
-    opt.check_used(run, locals(), uses)
+    opt.check_used(run, locals(), {"n_jobs": (not on_dask, "--engine local")})
     declared = Study.from_file(study)
     where = results or declared.results_path
     outputs.check(report)

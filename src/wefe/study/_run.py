@@ -153,8 +153,6 @@ class Run:
         self._opened: dict[str, Opened] = {}
         # Position of a task -> key of its result.
         self._keys: dict[int, str] = {}
-        # Models and reasons in the log.
-        self._told: set[tuple[str, str]] = set()
         self.n_computed = 0
 
     def open(self, executors: _Start, *, reopen: bool, progress: bool) -> None:
@@ -169,7 +167,7 @@ class Run:
                 bar.update(1)
                 opened, reason = _result(future)
                 if reason is not None:
-                    self._tell(label, reason)
+                    logger.info("%s failed: %s", label, reason)
                     opened = Opened({}, {}, {}, reason)
                 self._opened[label] = opened
 
@@ -260,14 +258,9 @@ class Run:
                 self.n_computed += 1
                 rows.append((key, task.kind, outcome.value, outcome.seconds))
             else:
-                self._tell(task.model, outcome.failure)
+                logger.info("%s failed: %s", task.name, outcome.failure)
                 rows.append((key, "failure", outcome.failure, 0.0))
         self._store.put(rows)
-
-    def _tell(self, model: str, reason: str) -> None:
-        if (model, reason) not in self._told:
-            self._told.add((model, reason))
-            logger.info("%s failed: %s", model, reason)
 
     def _about(self, unit: Unit) -> Row:
         """Return the row of a model: what its results depend on, and their keys."""

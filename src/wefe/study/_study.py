@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_bool, check_choice, check_n_jobs, check_positive_int, logger
+from wefe._checks import check_choice, check_n_jobs, check_positive_int, logger
 from wefe._visible import count
-from wefe.study._plan import Outcome, Plan
+from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
 from wefe.study._store import Store, now, study_key
 
@@ -188,9 +188,8 @@ class Study:
             results are stored.
         """
         check_choice("engine", engine, ("local", "dask"))
-        check_bool("reopen", reopen)
         if scheduler is not None and engine != "dask":
-            raise ValueError("scheduler is for engine='dask'.")
+            raise ValueError(f"scheduler={scheduler!r} is for engine='dask'.")
         check_n_jobs(n_jobs)
         # Plan again, because files may have changed.
         planned = self._make_plan()
@@ -337,17 +336,14 @@ def verify(
         task, before, after = results.plan.tasks[at], results.outcomes[at], again.outcomes[at]
         difference = _difference(_shown(before.value), _shown(after.value))
         passed = difference <= tolerance
-        reason = None if passed else _why(before, after)
+        reason = after.failure or "the numbers, texts or words differ"
+        if after.status == "done" and before.key != after.key:
+            reason = "the vectors of the model or the version of wefe have changed"
         place = ", ".join(task.place.values())
-        rows.append((task.kind, task.model, place, difference, passed, reason))
+        about = task.kind, task.model, place, difference, passed
+        rows.append((*about, None if passed else reason))
     columns = ["kind", "model_name", "place", "largest_difference", "passed", "reason"]
     return pd.DataFrame(rows, columns=columns)
-
-
-def _why(before: Outcome, after: Outcome) -> str:
-    if after.status == "done" and before.key != after.key:
-        return "the vectors of the model or the version of wefe have changed"
-    return after.failure or "the numbers, texts or words differ"
 
 
 def _shown(value: Mapping[str, Any] | None) -> dict[str, Any]:
