@@ -20,7 +20,12 @@ from pydantic import (
     model_validator,
 )
 
-from wefe.datasets._queries import QUERY_SETS, open_query_set, shipped_word_set
+from wefe.datasets._queries import (
+    QUERY_SETS,
+    OpenedQueries,
+    open_query_set,
+    shipped_word_set,
+)
 from wefe.embeddings import Lookup as LookupOptions
 from wefe.metrics._declaration import plain_hints_of
 from wefe.metrics._registry import as_metric, metric_name, metric_names
@@ -38,7 +43,6 @@ from wefe.study._schema import (
     existing_file,
     one_of,
     refuse,
-    repeated,
     source_file,
 )
 from wefe.words import Words as AnyWords
@@ -278,18 +282,6 @@ class InlineQuery(Part):
         )
 
 
-def _check_names(queries: list[InlineQuery]) -> list[InlineQuery]:
-    titles = [query.to_query().query_name for query in queries]
-    refuse(
-        (
-            (position,),
-            f"number {first + 1} is also called {titles[first]!r}; rename a set of words",
-        )
-        for position, first in repeated(titles)
-    )
-    return queries
-
-
 class QuerySetEntry(Part):
     """Queries that are aggregated together, as one bias criterion."""
 
@@ -300,9 +292,7 @@ class QuerySetEntry(Part):
     #: A JSON file of queries, in the format of Query.dict().
     file: Name | None = Field(default=None, min_length=1)
     #: Queries written in the study file: [[queries.query]].
-    query: Annotated[list[InlineQuery], AfterValidator(_check_names)] | None = Field(
-        default=None, min_length=1
-    )
+    query: list[InlineQuery] | None = Field(default=None, min_length=1)
     #: Its weight in the overall score; default: its number of queries.
     weight: float | None = Field(default=None, ge=0)
     #: Names of queries to leave out.
@@ -328,29 +318,26 @@ class QuerySetEntry(Part):
         self, base: str | os.PathLike[str], offline: bool = False, *, several_words: bool = False
     ) -> tuple[list[Query], list[tuple[str, str]]]:
         """Return the queries, and those left out with the reason."""
-        queries, lost = self._open(base, offline, several_words)
-        names = [*(query.query_name for query in queries), *lost]
+        key = next(key for key in ("set", "file", "query") if getattr(self, key))
+        with blaming("queries", self.label, key):
+            if self.query is None:
+                source = self.set or existing_file(str(self.file), base)
+                opened = open_query_set(source, offline, several_words=several_words)
+            else:
+                opened = OpenedQueries(self.label, [each.to_query() for each in self.query])
+            first: dict[str, Query] = {}
+            for query in opened.queries:
+                if first.setdefault(query.query_name, query) != query:
+                    raise ValueError(f"two queries are called {query.query_name!r}; rename one")
+        lost = dict.fromkeys(opened.left_out, f"its words need a download ({opened.why})")
         with blaming("queries", self.label, "leave_out"):
             for name in self.leave_out:
-                check_name(name, names, f"no query of {self.label!r}")
+                check_name(name, [*first, *lost], f"no query of {self.label!r}")
             lost |= dict.fromkeys(self.leave_out, "the study leaves it out")
-            asked = [query for query in queries if query.query_name not in lost]
+            asked = [query for query in opened.queries if query.query_name not in lost]
             if not asked:
                 raise ValueError("every query is left out")
         return asked, list(lost.items())
-
-    def _open(
-        self, base: str | os.PathLike[str], offline: bool, several_words: bool
-    ) -> tuple[list[Query], dict[str, str]]:
-        """Return the queries, and those whose words cannot be downloaded with the reason."""
-        if self.query is not None:
-            return [query.to_query() for query in self.query], {}
-        with blaming("queries", self.label, "set" if self.file is None else "file"):
-            source = self.set or existing_file(str(self.file), base)
-            opened = open_query_set(source, offline, several_words=several_words)
-            _check_titles(opened.queries)
-        why = f"its words need a download ({opened.why})"
-        return opened.queries, dict.fromkeys(opened.left_out, why)
 
 
 #: The name of a metric; case and punctuation do not matter.
@@ -421,11 +408,6 @@ class Lookup(Part):
     @field_validator("preprocessors")
     @classmethod
     def _are_preprocessors(cls, value: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        refuse(
-            ((position, "preprocessor"), "is for Python only; study files cannot contain code")
-            for position, options in enumerate(value)
-            if "preprocessor" in options
-        )
         try:
             check_preprocessors(value)
         except TypeError as error:  # which pydantic does not know
@@ -463,30 +445,21 @@ class Intervals(Part):
 
 # Metrics
 
-# Parameters that a study file cannot set.
+# Parameters that a study file cannot set, or sets elsewhere.
 _NOT_OF_METRICS = {
     *("contexts", "estimator", "print_model_evaluation"),
     *("p_value_verbose", "warn_not_found_words"),
+}
+_ELSEWHERE = {
+    "preprocessors": "is the same for all metrics; set it in [lookup]",
+    "return_effect_size": "is not a parameter here; choose the metric 'weat' or 'weat-es'",
 }
 
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
     """Raise an error for unknown parameters of a metric and for values of the wrong type."""
-    elsewhere = {"preprocessors": "is the same for all metrics; set it in [lookup]"}
-    if metric.startswith("weat"):
-        elsewhere["return_effect_size"] = (
-            "is not a parameter here; choose the metric 'weat' or 'weat-es'"
-        )
-    refuse((("params", name), elsewhere[name]) for name in params if name in elsewhere)
+    refuse((("params", name), _ELSEWHERE[name]) for name in params if name in _ELSEWHERE)
     hints = {**plain_hints_of(metric_names()[metric]), **get_type_hints(LookupOptions)}
-    without = {*_NOT_OF_METRICS, *elsewhere}
+    without = {*_NOT_OF_METRICS, *_ELSEWHERE}
     hints = {name: hint for name, hint in hints.items() if name not in without}
     refuse(check_params(params, hints, metric))
-
-
-def _check_titles(queries: list[Query]) -> None:
-    """Raise an error if different queries have the same name."""
-    first: dict[str, Query] = {}
-    for query in queries:
-        if first.setdefault(query.query_name, query) != query:
-            raise ValueError(f"two queries are called {query.query_name!r}; rename one")

@@ -56,21 +56,13 @@ class AuditEntry(Part):
     criteria: Criteria = Field(default=[])
 
 
-def _check_word(word: str) -> str:
-    if not word or word != word.strip():
-        raise ValueError(f"{word!r} has blanks around it, or is empty")
-    return word
-
-
 class ExploreEntry(Part):
     """Which words to project onto the bias directions of each model."""
 
     #: Criteria along whose directions to show words: gender, ...
     criteria: Criteria = Field(default=[])
     #: Words whose neighbours to show.
-    words: Annotated[
-        list[Annotated[str, AfterValidator(_check_word)]], AfterValidator(check_once)
-    ] = Field(default=[])
+    words: Annotated[list[str], AfterValidator(check_once)] = Field(default=[])
     #: Number of extreme words per group.
     n_extremes: int = Field(default=10, ge=1)
     #: How many words from the start of a vocabulary count as frequent.
@@ -378,7 +370,7 @@ class Limits(Part):
     #: Largest gap between mean scores of two groups in [[retrieval]].
     max_gap: float | None = Field(default=None, ge=0)
 
-    @field_validator("max_increase", mode="before")
+    @field_validator("max_increase")
     @classmethod
     def _is_increase(cls, value: object) -> object:
         if value is not None:
