@@ -81,10 +81,9 @@ from typer.core import TyperCommand
 from wefe._checks import logger
 from wefe._files import check_writable
 from wefe._visible import one_line
-from wefe.contextual import load_encoder
 from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set
 from wefe.metrics._registry import metric_name, metric_names
-from wefe.models import WordEmbeddingModel, load
+from wefe.models import WordEmbeddingModel
 from wefe.query import Query
 from wefe.study import StudyResults
 from wefe.study._entries import EncoderEntry, TableEntry
@@ -374,19 +373,12 @@ def open_models(
     for each in declared:
         entry = EncoderEntry(**each) if "encoder" in each else TableEntry(**each)
         try:
-            opened.append(_opened(entry, words))
+            opened.append(entry.open(words, progress=True))
         except (ValueError, TypeError, OSError, ImportError) as error:
             errors[entry.label] = error
     if len(errors) == len(declared) > 0:
         raise next(iter(errors.values()))
     return opened, {name: one_line(error) for name, error in errors.items()}
-
-
-def _opened(entry: EncoderEntry | TableEntry, words: Sequence[Query]) -> WordEmbeddingModel:
-    options = entry.load_options()
-    if entry.is_encoder:
-        return load_encoder(entry.place, entry.label, **options)
-    return load(entry.place, entry.name, words=words, **options)
 
 
 def failures_of(results: StudyResults) -> dict[str, str]:

@@ -94,10 +94,11 @@ class _OpenedEntry(Part):
         return self.model_dump(include=others, exclude_none=True)
 
     def open(
-        self, words: AnyWords | None = None, n_threads: int | None = None
+        self, words: AnyWords | None = None, n_threads: int | None = None, *, progress: bool = False
     ) -> WordEmbeddingModel:
         """Open the model; files that must be parsed are read only for `words`."""
-        options = {"name": self.label, "progress": False, **self.load_options()}
+        name = self.label if self.is_encoder else self.name
+        options = {"name": name, "progress": progress, **self.load_options()}
         if self.is_encoder:
             from wefe.contextual import load_encoder
 
