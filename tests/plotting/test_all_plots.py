@@ -5,7 +5,6 @@ import math
 import subprocess
 import sys
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 import pytest
@@ -100,8 +99,6 @@ def test_words_without_a_place_or_value_are_left_out_and_named(name, missing, sa
 def test_other_figures_of_plotly_keep_their_colours(scale, drawn):
     figure = go.Figure(go.Heatmap(z=[[1, 2]], colorscale=scale))
     assert drawn(as_dark(figure))["data"] == drawn(figure)["data"]
-    with pytest.raises(TypeError, match="plotly Figure"):
-        as_dark({})
 
 
 @every_matrix
@@ -112,32 +109,18 @@ def test_any_kind_of_number_is_plotted_and_nothing_but_nan(name, drawn):
     assert "NaN" not in json.dumps(nothing["data"][0].get("x"))
 
 
-# Functions of results: wrong arguments, and what the error must name.
-DIRECTION = ([None, "gender", np.eye(3)], "DirectionAudit")
+# Functions of results.
 RESULTS = {
-    "plot_direction_correlations": DIRECTION,
-    "plot_direction_components": DIRECTION,
-    "plot_impact_ratios": ([None, [1]], "RankingAudit"),
-    "plot_layer_scores": ([None, [1]], "DataFrame"),
-    "plot_effect_sizes": ([{"ceat": 1.0}, 3, "ceat", [3]], "results"),
-    "plot_individual_biases": ([["audit"], "audit"], "audits"),
-    "plot_silhouettes": (["weat", None, [1.0]], "silhouettes"),
-    "plot_negative_sentiment": (
-        ["rnsb", {"a": 3}, [{"result": 1.0}], {"negative_sentiment_distribution": 3}],
-        "RNSB",
-    ),
+    *("plot_direction_correlations", "plot_direction_components", "plot_impact_ratios"),
+    *("plot_layer_scores", "plot_effect_sizes", "plot_individual_biases", "plot_silhouettes"),
+    "plot_negative_sentiment",
 }
 
 
-@pytest.mark.parametrize("name", RESULTS)
-def test_other_objects_than_results_are_refused(name):
-    plot, (every, culprit) = getattr(plotting, name), RESULTS[name]
-    for wrong in every:
-        with pytest.raises(TypeError, match=culprit):
-            plot(wrong)
-    if culprit == culprit.lower() or culprit == "RNSB":
-        with pytest.raises(ValueError, match="at least one"):
-            plot([])
+@pytest.mark.parametrize("wrong", ["rnsb", {"a": 3}, [{"result": 1.0}]])
+def test_results_of_other_metrics_than_rnsb_are_refused(wrong):
+    with pytest.raises(TypeError, match="RNSB"):
+        plotting.plot_negative_sentiment(wrong)
 
 
 @pytest.mark.parametrize("module", ["wefe", "wefe.plotting"])

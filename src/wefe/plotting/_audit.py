@@ -10,10 +10,9 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_bool
 from wefe._visible import count
 from wefe.audit._query import p_and_auc
-from wefe.plotting._reading import check_several, parts_of
+from wefe.plotting._reading import as_list, parts_of
 from wefe.plotting._style import PALETTE, apply_layout, grid, hover, hover_texts, wrap, write
 
 if TYPE_CHECKING:
@@ -58,10 +57,7 @@ def plot_individual_biases(
     >>> [trace.name for trace in plot_individual_biases(audit).data]
     ['Male names', 'Female names']
     """
-    given = check_several("audits", audits, "wefe.audit.audit_query", "QueryAudit")
-    check_bool("relative", relative)
-    check_bool("full_range", full_range)
-    check_bool("shared_axis", shared_axis)
+    given: list[QueryAudit] = as_list(audits)
     shown, axis = ("share", "s(w, A, B) / d") if relative else ("s", "s(w, A, B)")
     tables = list(map(_words, given))
     limits = np.where(relative, 1.0, [audit.attribute_difference for audit in given])

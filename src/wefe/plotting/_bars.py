@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_bool, check_choice
+from wefe._checks import check_choice
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._reading import (
@@ -186,22 +186,21 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     """
     table = best_first(ranking)
     models, columns = list(table.index), list(table.columns)
-    facets = check_bool("use_metric_as_facet", use_metric_as_facet)
     short, aggregation = shorten(columns)
     rows = Rows(models, {model: wrap(model) for model in models}, 1)
-    figure, places = grid(short if facets else [""], rows.height, below_px=50)
+    figure, places = grid(short if use_metric_as_facet else [""], rows.height, below_px=50)
     template = f"<b>{{y}}</b><br>{{ranking}}<br>rank {{x:g}} of {len(models)}"
     for position, (column, label) in enumerate(zip(columns, short, strict=True)):
         own = pd.DataFrame({"x": table[column], "y": models, "ranking": column})
-        place = places[position * facets]
+        place = places[position * use_metric_as_facet]
         shown = own["x"].map("{:g}".format).replace("nan", "").tolist()
         look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
         look |= {"text": shown, "orientation": "h", "marker": bar_style(position)}
         add_marks(figure, "bar", own, wrap(label, 30), template, **look, **place)
-        gaps = np.flatnonzero(own["x"].isna() & facets).tolist()
+        gaps = np.flatnonzero(own["x"].isna() & use_metric_as_facet).tolist()
         write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)
     lacking, totals = table.isna().sum(axis=1), table.sum(axis=1)
-    if facets:
+    if use_metric_as_facet:
         longest, title = 1.05 * np.nanmax(table, initial=1), "Rank"
     else:
         gap = " (no rank in " + lacking.astype(str) + ")"
@@ -212,10 +211,10 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         longest = totals.max() * (1.4 if lacking.any() else 1.12)
         title = f"Sum of ranks over {count(len(columns), 'ranking')}"
     figure.update_xaxes(title_text=title, range=[0, float(max(longest, 1))])
-    rows.apply(figure, title_text="" if facets else "Model")
+    rows.apply(figure, title_text="" if use_metric_as_facet else "Model")
     figure.update_layout(
         barmode="stack",
-        showlegend=not facets,
+        showlegend=not use_metric_as_facet,
         legend_title_text="Ranking",
         uniformtext={"mode": "hide", "minsize": 9},
     )
@@ -227,7 +226,7 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     heading = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
     lines = [
         f"{model} has no rank in {', '.join(at_most(np.array(short)[gaps].tolist()))}."
-        for model, gaps in table.isna()[(lacking > 0) & (not facets)].iterrows()
+        for model, gaps in table.isna()[(lacking > 0) & (not use_metric_as_facet)].iterrows()
     ]
     return apply_layout(figure, heading, notes, footnotes=at_most(lines))
 

@@ -12,7 +12,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from wefe._visible import count
-from wefe.plotting._reading import check_result, check_table
+from wefe.plotting._reading import check_table
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
@@ -193,7 +193,6 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     >>> plot_direction_correlations(audit).layout.yaxis.ticktext[-1]
     '<b>PC1</b>'
     """
-    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     audits = [audit]
     if audit.outliers:
         audits.append(audit.without(audit.outliers))
@@ -256,7 +255,6 @@ def plot_direction_components(audit: DirectionAudit) -> go.Figure:
     >>> plot_direction_components(audit_direction("gender", load_test_model())).data[0].name
     'share of variance'
     """
-    check_result("audit", audit, "wefe.audit.audit_direction", "DirectionAudit")
     # Names of sets are left of all panels, so that they cover none of them.
     figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
     ratios = audit.explained_variance_ratio[: len(audit.components)]

@@ -12,9 +12,9 @@ import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_bool, check_choice, found
+from wefe._checks import check_choice, found
 from wefe._visible import count
-from wefe.plotting._reading import check_frame, check_several, parts_of
+from wefe.plotting._reading import as_list, check_frame, parts_of
 from wefe.plotting._style import (
     LINE_PX,
     PALETTE,
@@ -131,7 +131,7 @@ def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) 
     >>> sizes = {"effect_sizes": [0.31, 0.66]}
     >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
     """
-    given = check_several("results", results, "wefe.CEAT", "MetricResult")
+    given: list[MetricResult] = as_list(results)
     effects = []
     for result in given:
         if "ceat" not in result:
@@ -217,18 +217,14 @@ def plot_silhouettes(
     >>> [trace.name for trace in plot_silhouettes(silhouettes).data]
     ['5 runs', 'bounds', 'mean']
     """
-    given: list[Silhouette] = check_several(
-        "silhouettes", silhouettes, "wefe.silhouette.bias_silhouettes", "Silhouette"
-    )
-    check_bool("full_range", full_range)
+    given: list[Silhouette] = as_list(silhouettes)
     rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
     for each in given:
         row = rows.setdefault((each.metric, each.query_name, each.vary), {})
         if row.setdefault(each.model_name, each) is not each:
             raise ValueError(
-                "silhouettes must differ in metric, query, kind of list or model; got two of "
-                f"{each.metric}, {each.query_name!r}, {each.vary} and {each.model_name!r}. Plot "
-                "them separately."
+                f"silhouettes must differ; got two of {each.metric}, {each.query_name!r}, "
+                f"{each.vary} and {each.model_name!r}. Plot them separately."
             )
     models = list(dict.fromkeys(each.model_name for each in given))
     compared = _references(unbiased, biased, models)

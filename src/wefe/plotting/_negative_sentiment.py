@@ -11,7 +11,7 @@ import plotly.graph_objects as go
 
 from wefe._checks import found
 from wefe._visible import count, unique_labels
-from wefe.plotting._reading import parts_of
+from wefe.plotting._reading import as_list, parts_of
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
@@ -142,22 +142,17 @@ class Spread(NamedTuple):
         )
 
 
-def read_spreads(results: object) -> dict[str, Spread]:
+def read_spreads(results: Any) -> dict[str, Spread]:
     """Return the distributions of RNSB results by model name; raise an error for other input."""
     if isinstance(results, Mapping) and _SPREAD not in results:
         names, listed = list(map(str, results)), list(results.values())
     else:
-        listed = list(results) if isinstance(results, list | tuple) else [results]
+        listed = as_list(results)
         named = (getattr(result, "model_name", "") for result in listed)
         names = [name or f"Model {number}" for number, name in enumerate(named, start=1)]
-    if not listed:
-        raise ValueError("results must contain at least one result; got none.")
     for result in listed:
-        if not isinstance(result, Mapping) or not isinstance(result.get(_SPREAD), Mapping):
-            raise TypeError(
-                f"results must be an RNSB result (a dict with {_SPREAD!r}), a list of results, or "
-                f"a dict from model name to result; got {found(result)}."
-            )
+        if not isinstance(result, Mapping) or _SPREAD not in result:
+            raise TypeError(f"results must be of RNSB, with {_SPREAD!r}; got {found(result)}.")
     spreads = map(Spread.of, listed)
     return dict(zip(unique_labels(names, "models"), spreads, strict=True))
 

@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_sequence, check_share
+from wefe._checks import check_sequence
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._projections import AWAY
-from wefe.plotting._reading import check_frame, check_groups, check_result, parts_of, with_values
+from wefe.plotting._reading import check_frame, check_groups, parts_of, with_values
 from wefe.plotting._style import (
     PALETTE,
     add_band,
@@ -74,12 +74,11 @@ def plot_neighborhood(
     >>> plot_neighborhood(pd.DataFrame([row], columns=columns), word="nurse").data[-1].text
     ('<b>nurse</b>',)
     """
-    check_share("theta", theta)
     texts, numbers = ("word", "group"), ("x", "y", "cosine", "projection", "indirect_bias")
     table = check_frame(frame, texts, (*numbers, "is_center"))
     # Groups default to those of the rows.
     of_rows = table.loc[table["group"] != NO_CLEAR_DIRECTION, "group"]
-    names = list(map(str, check_sequence("groups", groups) or of_rows.unique()))
+    names = [*check_sequence("groups", groups)] or of_rows.unique().tolist()
     table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
     table, lost = with_values(table, ["x", "y", "projection"], "place or projection")
     order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
@@ -215,7 +214,6 @@ def plot_statistic(
     >>> plot_statistic(table, statistic_name="share of women", bias_name="projection").data[0].x
     (0.9, 0.1)
     """
-    check_sequence("notes", notes)
     table = check_frame(frame, ("word",), ("statistic", "bias"))
     table, lost = with_values(table, ["statistic", "bias"], "statistic or bias")
     table[["x", "y"]] = table[["statistic", "bias"]]
@@ -228,7 +226,7 @@ def plot_statistic(
         x, low, high = ends.sort_values("statistic").to_numpy().T
         add_band(figure, x, low, high, PALETTE[3], name="band")
     if fit is not None:
-        slope, intercept = check_sequence("fit", fit)
+        slope, intercept = fit
         away = (table["y"] - slope * table["x"] - intercept).abs()
         across = np.array([table["x"].min(), table["x"].max()])
         ends = pd.DataFrame({"x": across, "y": slope * across + intercept})
@@ -274,7 +272,6 @@ def plot_impact_ratios(audit: RankingAudit) -> go.Figure:
     >>> plot_impact_ratios(audit).data[0].x
     (0.3333333333333333, 1.0)
     """
-    check_result("audit", audit, "wefe.retrieval.audit_ranking", "RankingAudit")
     figure = go.Figure()
     template = (
         "<b>{group}</b> ({n_names} names)<br>impact ratio: {impact_ratio:.3f}<br>"

@@ -6,7 +6,6 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -106,22 +105,9 @@ def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.Dat
     return list(table.groupby(by, sort=False))
 
 
-def check_result(name: str, given: object, source: str, kind: str) -> None:
-    """Raise an error unless `given` is a `kind`, the class that the function `source` returns."""
-    module, _, function = source.rpartition(".")
-    if not isinstance(given, getattr(import_module(module), kind)):
-        raise TypeError(f"{name} must be a {kind} from {function}; got {found(given)}.")
-
-
-def check_several(name: str, given: Any, source: str, kind: str) -> list[Any]:
+def as_list(results: Any) -> list[Any]:
     """Return one result, or a sequence of them, as a list."""
-    is_one = isinstance(given, getattr(import_module(source.rpartition(".")[0]), kind))
-    several = [given] if is_one else list(check_sequence(name, given))
-    for number, each in enumerate(several):
-        check_result(f"{name}[{number}]", each, source, kind)
-    if not several:
-        raise ValueError(f"{name} must contain at least one {kind}; got none.")
-    return several
+    return list(results) if isinstance(results, list | tuple) else [results]
 
 
 # Above this p-value, randomly regrouped words often have such a score.

@@ -16,7 +16,6 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from wefe._checks import found
 from wefe.aggregation import HEADING
 
 LINE_PX = 16
@@ -329,8 +328,6 @@ def as_dark(figure: go.Figure) -> go.Figure:
     >>> as_dark(go.Figure()).layout.template.layout.paper_bgcolor
     '#16191d'
     """
-    if not isinstance(figure, go.Figure):
-        raise TypeError(f"figure must be a plotly Figure; got {found(figure)}.")
     return go.Figure(figure).update_layout(template=DARK)
 
 
