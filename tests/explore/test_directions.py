@@ -37,7 +37,7 @@ def test_directions_found_before_are_taken_as_they_are(toy_model):
     found = bias_directions(toy_model, PAIRS)
     assert bias_directions(toy_model, found) is found
     other = WordEmbeddingModel((["she"], np.ones((1, 2))), "flat")
-    with pytest.raises(ValueError, match="2 dimensions, like flat; got 3"):
+    with pytest.raises(ValueError, match="flat has 2 dimensions"):
         bias_directions(other, found)
 
 

@@ -1,10 +1,8 @@
 """What cannot be asked of the functions of this package is refused, and the culprit is named."""
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from wefe import WordEmbeddingModel
 from wefe.explore import (
     bias_directions,
     correlate_with_statistic,
@@ -42,14 +40,12 @@ DEFAULTS = {
         (correlate_with_statistic, {"statistic": {"home": 1, "job": 2, "xyz": 3}}, "at least 3"),
         (correlate_with_statistic, {"measure": "weat"}, "measure"),
         (extreme_words, {"ignore": "she"}, "ignore"),
-        (generate_analogies, {"threshold": 0}, "above 0"),
         (generate_analogies, {"among": ["nurse"]}, "at least 2 words"),
         (learn_specific_words, {"n_folds": 4}, "toy has 3 and 10"),
         (model_page, {"words": {"vocabulary": ["nurse"]}}, "'vocabulary'"),
         (project, {"words": ["astronaut"]}, "has none of the words"),
         (word_page, {"others": "pilot"}, "others"),
         (word_page, {"map_method": "tsn"}, "t-sne"),
-        (word_page, {"original": WordEmbeddingModel((["a"], np.eye(1)), "line")}, "line with 1"),
     ],
 )
 def test_the_culprit_is_named(toy_model, function, options, culprit):

@@ -11,14 +11,7 @@ from typing import Any, Literal
 import numpy as np
 import pandas as pd
 
-from wefe._checks import (
-    as_seed,
-    check_bool,
-    check_number,
-    check_positive_int,
-    check_word_set,
-    progress_bar,
-)
+from wefe._checks import as_seed, check_positive_int, check_word_set, progress_bar
 from wefe.explore._directions import (
     CriterionLike,
     as_criterion,
@@ -102,14 +95,10 @@ def generate_analogies(
     """
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     n = check_positive_int("n", n)
-    if not 0 < check_number("threshold", threshold) <= 2:
-        raise ValueError(f"threshold must be above 0 and at most 2; got {threshold}.")
-    check_bool("repeat_words", repeat_words)
     words, vectors = candidates(model, among, preprocessors)
     if len(words) < 2:
         raise ValueError(
-            f"among must give at least 2 words with a vector in {model.name}; got {len(words)}. "
-            "Use more words."
+            f"among must give at least 2 words with a vector in {model.name}; got {len(words)}."
         )
     specific = np.isin(words, look_up(model, [*directions.words], preprocessors).forms)
     units, groups = unit_vectors(vectors)[0], directions.groups
@@ -158,13 +147,8 @@ def candidates(
 ) -> tuple[list[str], FloatArray]:
     """Return candidates that have a direction, without the model's prefix, and their vectors."""
     if isinstance(among, int | np.integer):
-        count = check_positive_int("among", among)
-        if model.held == "selected":
-            raise ValueError(
-                f"among={count} needs the whole vocabulary, but {model.name} was opened for "
-                f"{len(model.vocab):,} words only. Pass the words as a list: among=[...]."
-            )
-        rows = np.arange(min(count, len(model.vocab)))
+        model.whole_table("a number for among, not a list of words,")
+        rows = np.arange(min(check_positive_int("among", among), len(model.vocab)))
         words, own = own_words(model, rows)
         vectors = model.rows(rows[own])
         usable = unit_vectors(vectors)[1]

@@ -226,11 +226,6 @@ class BiasDirections:
         }
 
     @property
-    def dim(self) -> int:
-        """Number of dimensions."""
-        return int(self.towards.shape[1])
-
-    @property
     def words(self) -> frozenset[str]:
         """Words that rightly belong to a group: the definitional and the specific ones."""
         return frozenset(self.criterion.specific_words)
@@ -328,10 +323,10 @@ def bias_directions(
     """
     check_model(model)
     if isinstance(criterion, BiasDirections):
-        if criterion.dim != model.dim:
+        if criterion.towards.shape[1] != model.dim:
             raise ValueError(
-                f"criterion must have directions with {model.dim} dimensions, like {model.name}; "
-                f"got {criterion.dim} dimensions. Use directions of a model with as many."
+                f"{model.name} has {model.dim} dimensions, the directions of "
+                f"{criterion.model_name} have {criterion.towards.shape[1]}."
             )
         return criterion
     known = as_criterion(criterion)

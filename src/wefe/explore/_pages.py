@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_choice, check_positive_int
+from wefe._checks import as_seed, check_positive_int
 from wefe._visible import draw, plain, visible_data
 from wefe.debias._base import check_words
 from wefe.explore._directions import (
@@ -178,10 +178,7 @@ def model_page(
     if words is not None:
         lists = word_lists(words)
     if VOCABULARY in lists:
-        raise ValueError(
-            f"words must not use the name {VOCABULARY!r}, which is reserved for the frequent words "
-            "of the model. Rename the list."
-        )
+        raise ValueError(f"the name {VOCABULARY!r} means the frequent words; rename the list.")
     n_lost = sum(map(len, lists.values()))
     # The model may lack all stereotyped words.
     if words is not None or any(look_up(model, own, preprocessors).words for own in lists.values()):
@@ -394,15 +391,8 @@ def word_page(
     """
     check_model(model)
     before = model if original is None else original
-    check_model(before)
-    if before.dim != model.dim:
-        raise ValueError(
-            f"original must be {model.name} before mitigation, with {model.dim} dimensions; got "
-            f"{before.name} with {before.dim}."
-        )
     others = check_words("others", others)
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
-    check_choice("map_method", map_method, METHODS)
     form = form_of(model, word, preprocessors)
     k = min(check_positive_int("k", k), len(model.vocab) - 1)
     axes = directions.subspace, directions.towards, k

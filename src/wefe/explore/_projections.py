@@ -13,7 +13,6 @@ from wefe._checks import (
     check_choice,
     check_positive_int,
     check_word_set,
-    found,
     import_library,
 )
 from wefe._visible import unique_labels
@@ -156,8 +155,6 @@ def extreme_words(
     1  minilm-words    male     1      hes       0.431
     """
     check_positive_int("n", n)
-    if among is not None:
-        check_positive_int("among", among)
     parts = []
     for label, model, directions in _in_each(models, criterion, preprocessors):
         ignored = directions.words if ignore is None else check_words("ignore", ignore)
@@ -194,11 +191,7 @@ def word_lists(words: object) -> dict[str, list[str]]:
     if isinstance(words, Query):
         names = [*words.target_sets_names, *words.attribute_sets_names]
         words = dict(zip(names, words.target_sets + words.attribute_sets, strict=True))
-    if isinstance(words, str):
-        raise TypeError(f"words must be a list; for one word write [{words!r}].")
     lists = words if isinstance(words, Mapping) else {"words": words}
-    if not lists:
-        raise ValueError(f"words must contain at least one list; got {found(words)}.")
     return {str(name): [*check_word_set(f"words[{name!r}]", lists[name])] for name in lists}
 
 

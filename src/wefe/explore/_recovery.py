@@ -169,11 +169,7 @@ def most_biased_words(
     models = [model] if original is None else [original, model]
     for each in models:
         check_model(each)
-        if each.held == "selected":
-            raise ValueError(
-                f"recovery tests need the whole vocabulary, but {each.name} was opened for some "
-                "words only. Load it completely; for an encoder, take a snapshot of many words."
-            )
+        each.whole_table("a recovery test")
     n_words = check_positive_int("n_words", n_words)
     words = every_form([*criterion.specific_words, *criterion.representatives], preprocessors)
     common, notes = CommonWords(models), list[str]()

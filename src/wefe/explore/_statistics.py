@@ -323,14 +323,13 @@ def _numbers(statistic: Any) -> pd.Series[float]:
     """Return the number of each word; NaN if missing."""
     if not isinstance(statistic, Mapping | pd.Series):
         raise TypeError(
-            "statistic must be a mapping from words to numbers, or a pandas Series; got "
-            f"{found(statistic)}. Select a column, for example table.set_index('word')['value']."
+            "statistic must be a mapping from words to numbers, or a Series; got "
+            f"{found(statistic)}. Select a column: table.set_index('word')['value']."
         )
     numbers = pd.Series(statistic, dtype=object)
     check_word_set("statistic", list(numbers.index))
-    if numbers.index.has_duplicates:
-        word = numbers.index[numbers.index.duplicated()][0]
-        raise ValueError(f"statistic must have one number per word; got several for {word!r}.")
+    if repeated := numbers.index[numbers.index.duplicated()].tolist():
+        raise ValueError(f"statistic must have one number per word; got several for {repeated}.")
     return pd.to_numeric(numbers).astype(np.float64)
 
 
