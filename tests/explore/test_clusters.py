@@ -22,3 +22,7 @@ def test_words_and_clusters_are_those_of_the_test_of_recovery(packaged_model, cr
     assert before.attrs["method"] == "PCA"
     assert set(table["word"]) == set(before["word"])
     assert not np.allclose(table[["x", "y"]], before[["x", "y"]])
+
+
+def test_a_map_of_few_words_is_of_pca_and_says_so(packaged_model):
+    assert cluster_map(packaged_model, n_words=3).attrs["method"] == "PCA"

@@ -37,6 +37,7 @@ from wefe.explore._projections import (
     in_two_dimensions,
     project,
     projections_frame,
+    usable_method,
     word_lists,
 )
 from wefe.metrics._geometry import Vectors
@@ -446,7 +447,7 @@ def word_page(
         shares=_shares(found, places(of_random, least, directions), directions.labels),
         indirect_bias=pd.Series(betas, index=known.forms, dtype=np.float64),
         map=both,
-        map_method=map_method,
+        map_method=usable_method(map_method, len(both)),
         theta=theta,
         nan_reason=_why_missing(before, form, along),
     )

@@ -286,8 +286,13 @@ def indirect_bias_along(
 
 MapMethod: TypeAlias = Literal["pca", "t-sne", "umap"]
 METHODS = {"pca": "PCA", "t-sne": "t-SNE", "umap": "UMAP"}
-# t-SNE and UMAP need many words.
+# t-SNE and UMAP need more words than PCA.
 _FEWEST = 8
+
+
+def usable_method(method: str, n_words: int) -> str:
+    """Return the method that maps so many words: PCA if they are too few for others."""
+    return method if n_words >= _FEWEST else "pca"
 
 
 def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | None = 0) -> Vectors:
@@ -315,7 +320,7 @@ def in_two_dimensions(vectors: Any, method: str = "pca", random_state: int | Non
     """
     check_choice("method", method, METHODS)
     units = unit("vectors", vectors)
-    if method == "pca" or len(units) < _FEWEST:
+    if usable_method(method, len(units)) == "pca":
         centred = units - units.mean(axis=0)
         left, singular, axes = np.linalg.svd(centred, full_matrices=False)
         # Fix the arbitrary sign of a component: its largest coordinate is positive.

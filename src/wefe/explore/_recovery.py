@@ -20,7 +20,12 @@ from wefe.explore._directions import (
     every_form,
     look_up,
 )
-from wefe.explore._projections import METHODS, MapMethod, in_two_dimensions
+from wefe.explore._projections import (
+    METHODS,
+    MapMethod,
+    in_two_dimensions,
+    usable_method,
+)
 from wefe.metrics._geometry import Vectors, unit, unit_rows
 from wefe.metrics._recovery import (
     classification_test,
@@ -274,5 +279,5 @@ def cluster_map(
         }
     )
     table.attrs = {"model": model.name, "criterion": known.name, "groups": list(names)}
-    table.attrs["method"] = METHODS[method]
+    table.attrs["method"] = METHODS[usable_method(method, len(table))]
     return table
