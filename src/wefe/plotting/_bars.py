@@ -20,6 +20,7 @@ from wefe.plotting._reading import (
     check_groups,
     check_table,
     parts_of,
+    score_hovers,
 )
 from wefe.plotting._style import (
     PALETTE,
@@ -79,7 +80,8 @@ def plot_queries_results(
     reading = Reading.of(results)
     table, (names, aggregation) = reading.table, reading.labels()
     table["text"], footnotes = reading.reasons()
-    table["hover"] = reading.hovers()
+    known = table.fillna({"nan_reason": "the score is NaN"})
+    table["hover"] = score_hovers(known, reading.metric or "score")
     # The summary of all queries is emphasised.
     has_summary = reading.aggregation and len(reading.queries) > 1
     last = reading.queries[-1] if has_summary else None
@@ -236,11 +238,10 @@ def best_first(ranking: pd.DataFrame) -> pd.DataFrame:
     table = check_table("ranking", ranking, "create_ranking", "models", "rankings")
     # Ranks may end in .5, because tied models may share the average of their ranks.
     possible = np.arange(2, 2 * len(table) + 1) / 2
-    for row, column in np.argwhere(~(table.isin(possible) | table.isna())):
+    if not (table.isin(possible) | table.isna()).all(axis=None):
         raise ValueError(
-            f"ranking must contain ranks from 1 to {len(table)} (with halves for ties); got "
-            f"{table.iloc[row, column]:g} in column {table.columns[column]!r}. Turn scores into "
-            "ranks with create_ranking, or plot them with plot_queries_results."
+            f"ranking must contain ranks from 1 to {len(table)}, with halves for ties. Turn scores "
+            "into ranks with create_ranking, or plot them with plot_queries_results."
         )
     return table.iloc[np.lexsort((table.sum(axis=1), table.isna().any(axis=1)))]
 

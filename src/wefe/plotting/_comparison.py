@@ -11,7 +11,6 @@ import plotly.graph_objects as go
 from wefe._visible import count
 from wefe.plotting._reading import check_frame, parts_of
 from wefe.plotting._style import (
-    PALETTE,
     Rows,
     add_marks,
     apply_layout,
@@ -21,6 +20,7 @@ from wefe.plotting._style import (
     hover_texts,
     mark_no_bias,
     name_rows,
+    point_style,
     stacked,
     tint,
     wrap,
@@ -36,8 +36,6 @@ _NUMBERS = (
     *("before_se", "after_se", "change_se", "best_value", "n"),
 )
 _TITLES = {"cost": "Cost", "residual": "What remains"}
-# The eighth model has the first colour again, with another symbol, and so on.
-_SYMBOLS = ("circle", "diamond", "square", "triangle-up", "cross")
 _HOVER = (
     "<b>{model}</b><br>{name}<br>before: {before:.4g}<br>standard error: {before_se:.2g}<br>"
     "after: {after:.4g}<br> standard error: {after_se:.2g}<br>change: {change:.4g}<br>"
@@ -130,8 +128,7 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
 def _draw(
     figure: go.Figure, rows: pd.DataFrame, model: str, position: int, place: dict[str, Any]
 ) -> None:
-    again, number = divmod(position, len(PALETTE))
-    colour, symbol = PALETTE[number], _SYMBOLS[again % len(_SYMBOLS)]
+    colour, symbol, _ = point_style(position)
     # One line with gaps between the rows.
     ends = rows[["before", "after"]].assign(gap=np.nan).to_numpy().ravel()
     line = pd.DataFrame({"x": ends, "y": rows["y"].repeat(3)})

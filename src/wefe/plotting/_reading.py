@@ -72,7 +72,7 @@ def _check_filled(name: str, table: object, what: str) -> pd.DataFrame:
     if not isinstance(table, pd.DataFrame):
         raise TypeError(f"{name} must be a DataFrame{what}; got {found(table)}.")
     if table.empty:
-        raise ValueError(f"{name} must have at least one row and column; got shape {table.shape}.")
+        raise ValueError(f"{name} must have at least one row and column.")
     return table
 
 
@@ -224,12 +224,8 @@ class Reading:
     def labels(self) -> tuple[dict[str, str], str]:
         """Return names without their common part, and that part as a sentence."""
         short, repeated = shorten(self.queries)
-        prefix = f"{self.metric}: {self.query_set or 'Unnamed queries set'} "
         if self.aggregation:
-            short, repeated = list(self.queries), ""
-            if short[-1].startswith(prefix):
-                what = short[-1].removeprefix(prefix).removesuffix(" score")
-                short[-1] = what[:1].upper() + what[1:]
+            short, repeated = [*self.queries[:-1], self.aggregation.capitalize()], ""
         names = zip([*self.queries, *self.models], [*short, *self.models], strict=True)
         return dict(names), repeated
 
@@ -266,10 +262,6 @@ class Reading:
         texts.update(short.map(letters).dropna().map("no value ({})".format))
         lines = [f"{letters.get(why, '')}: {why}" for why in short.unique()]
         return texts, at_most(lines, len(_LETTERS))
-
-    def hovers(self) -> list[str]:
-        scores = self.table.fillna({"nan_reason": "the score is NaN"})
-        return score_hovers(scores, self.metric or "score")
 
 
 def score_hovers(scores: pd.DataFrame, label: str) -> list[str]:
