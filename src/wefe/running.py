@@ -445,14 +445,13 @@ def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
     >>> adjust_p_values(scores)[["p_value", "p_value_holm"]].round(3).values.tolist()
     [[0.019, 0.058], [0.025, 0.058], [0.16, 0.16]]
     """
+    from scipy.stats import false_discovery_control  # a slow import
+
     check_scores(scores)
-    known = scores["p_value"].dropna().sort_values()
-    n = len(known)
-    ranks = np.arange(1, n + 1)
-    bh = np.minimum.accumulate((known.to_numpy() * n / ranks)[::-1])[::-1]
+    known = scores["p_value"].dropna()
     return scores.assign(
-        p_value_holm=holm(scores["p_value"]),
-        p_value_bh=pd.Series(np.minimum(bh, 1.0), known.index),
+        p_value_holm=holm(known),
+        p_value_bh=pd.Series(false_discovery_control(known), known.index) if len(known) else known,
     )
 
 

@@ -27,7 +27,7 @@ from wefe.datasets._queries import (
     shipped_word_set,
 )
 from wefe.embeddings import Lookup as LookupOptions
-from wefe.metrics._declaration import plain_hints_of
+from wefe.metrics._declaration import hints_of
 from wefe.metrics._registry import as_metric, metric_name, metric_names
 from wefe.models import WordEmbeddingModel, load
 from wefe.models.formats._hub import GENSIM_DATA_NAMES, looks_like_repo_id
@@ -460,7 +460,7 @@ _ELSEWHERE = {
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
     """Raise an error for unknown parameters of a metric and for values of the wrong type."""
     refuse((("params", name), _ELSEWHERE[name]) for name in params if name in _ELSEWHERE)
-    hints = {**plain_hints_of(metric_names()[metric]), **get_type_hints(LookupOptions)}
+    hints = {**hints_of(metric_names()[metric], plain=True), **get_type_hints(LookupOptions)}
     without = {*_NOT_OF_METRICS, *_ELSEWHERE}
     hints = {name: hint for name, hint in hints.items() if name not in without}
     refuse(check_params(params, hints, metric))
