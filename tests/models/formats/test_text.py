@@ -21,7 +21,7 @@ SPELLED = (
 )
 DAMAGE = (
     b"she 1|she|1 2| 1 2 3|she  1 2 3|she 1  2 3|she 1 2 x|she\t1\t2\t3|she 1\t2 3|she 1 2 3\t"
-    b"|she 1 2 nan|she 1 -inf 3|she 1 2 1e39|\xff 1 2 3|ab\xc3 1 2 3|she 1_0 2 3|she 1 2 3\x00"
+    b"|\xff 1 2 3|ab\xc3 1 2 3|she 1_0 2 3|she 1 2 3\x00"
     b"|she 1 2 3\x0b|she 1\r 2 3|she 1:2 2 3|she --1 2 3|she 1 2 \xd9\xa3|she 0x1 2 3|she - 2 3"
 )
 starts = pytest.mark.parametrize("start", [b"", BOM, b"%d 3\n"])
@@ -94,8 +94,9 @@ def test_spellings_of_the_same_file(write, content):
         (b"900000000 300\nshe 1 2\nhe 3 4\n", "900000000 words"),
         (b"0 2\nshe 1 2\n", "0 words"),
         (b"2 3\nshe 1.0 2.0\nhe 3.0 4.0\n", "line 2: .* 3 numbers.*b'she 1.0 2.0'"),
-        (b"she 1 2\n 3 4\nit 5 6\n", "line 2: .*empty"),
-        (b"she 1 2\nhe 3 nan\nit 5 6\n", "number 2 of b'he' is nan"),
+        (b"she 1 2\n 3 4\nit 5 6\n", "line 2: .*b' 3 4'"),
+        (b"she 1 2\nhe 3 nan\nit 5 6\n", "'he' has NaN or infinity"),
+        (b"she 1 2\nhe 3 1e39\nit 5 6\n", "'he' has NaN or infinity"),
         (b"she 1 2\n\xff\xfe 3 4\nit 5 6\n", "line 2: .*UTF-8"),
         (b"4 2\nshe 1 x\nhe 1 2\nit 3 4\nthey 5 6\n", "line 2: expected a word and 2"),
     ],

@@ -38,8 +38,8 @@ MANY = [b"w%d" % number for number in range(200)]
         (binary([b"she", b"he"], HE, promised=1), "more after byte 16"),
         # Halves of surrogate pairs, as CESU-8 has them, are no UTF-8.
         (binary([b"\xed\xa0\x80", b"he"], HE), "word 1: .*UTF-8"),
-        (binary([b"he", b"she"], [[1, -np.inf], [3, 4]]), "word 1: .*'he'"),
-        (binary(MANY, [*range(150), NAN, *range(49)]), "word 151: .*'w150'"),
+        (binary([b"he", b"she"], [[1, -np.inf], [3, 4]]), "'he' has NaN"),
+        (binary(MANY, [*range(150), NAN, *range(49)]), "'w150' has NaN"),
         (binary([b"he", b"x" * 5000], HE), "byte 15: expected word 2 of 2"),
     ],
 )

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import re
 import struct
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -68,19 +66,15 @@ class Word2VecBinarySource(VectorSource):
         lengths = np.fromiter(map(len, words), dtype=np.int64, count=len(words))
         ends = np.cumsum(lengths + (1 + self._size)).tolist()
         numbers = b"".join([data[ends[row] - self._size : ends[row]] for row in rows])
-        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim).astype(np.float32)
-        finite: Any = np.isfinite(vectors).all(axis=1)
-        chosen = [words[row].removeprefix(b"\n") for row in rows]
-        if finite.all() and all(chosen):
-            with contextlib.suppress(UnicodeDecodeError):
-                return [word.decode("utf-8") for word in chosen], vectors
-        good = []
-        for place, (row, word) in enumerate(zip(rows, chosen, strict=True)):
-            if problem := _problem(word, finite[place]):
-                self.skip_or_raise(f"word {first + row}", problem)
-            else:
-                good.append(place)
-        return [chosen[place].decode("utf-8") for place in good], vectors[good]
+        vectors = np.frombuffer(numbers, dtype="<f4").reshape(-1, self.dim)
+        texts = [_text(words[row].removeprefix(b"\n")) for row in rows]
+        bad = [place for place, text in enumerate(texts) if not text]
+        for row in (rows[place] for place in bad):
+            what = f"the word {words[row]!r} is empty or not UTF-8."
+            self.skip_or_raise(f"word {first + row}", what)
+        # A copy that can be written to.
+        vectors = np.delete(vectors, bad, axis=0).astype(np.float32, copy=False)
+        return [*filter(None, texts)], vectors
 
     def _records(self) -> Iterator[tuple[int, bytes, list[bytes]]]:
         """Yield the number of a word, bytes that start with it, and (by one regex) their words."""
@@ -128,14 +122,12 @@ def _used(words: list[bytes], size: int) -> int:
     return sum(map(len, words)) + len(words) * (1 + size)
 
 
-def _problem(word: bytes, is_finite: bool) -> str:
+def _text(word: bytes) -> str:
+    """Return a word, or '' if it is not UTF-8."""
     try:
-        text = word.decode("utf-8")
+        return word.decode("utf-8")
     except UnicodeDecodeError:
-        return f"the word {word!r} is not UTF-8."
-    if not is_finite:
-        return f"the vector of {text!r} is not finite."
-    return "" if word else "the word is empty."
+        return ""
 
 
 # ---- fastText ------------------------------------------------------------------------------------
