@@ -51,9 +51,7 @@ def open_dict(
     if not mapping:
         raise ValueError(f"{label} is empty.")
     dim = len(_as_vector(next(iter(mapping.values()))))
-    return table_source(
-        *stack(label, mapping, mapping.values(), dim, range(len(mapping))), label, name
-    )
+    return table_source(*stack(label, mapping, mapping.values(), dim), label, name)
 
 
 class FrameLayout:
@@ -95,7 +93,7 @@ class FrameLayout:
             values = numbers.to_numpy(dtype=dtype, na_value=np.nan)
         # As objects, so that a category is one string however many rows have it.
         words = words.astype(object).tolist()
-        return stack(self.label, words, values, self.dim, range(len(frame)))
+        return stack(self.label, words, values, self.dim)
 
 
 def log_left_out(label: str, names: Sequence[str], used: Set[int]) -> None:
@@ -108,7 +106,6 @@ def stack(
     words: Iterable[Any],
     values: Iterable[Any],
     dim: int,
-    rows: Iterable[int],
     skip: bool = False,
 ) -> Block:
     """Stack vectors to a matrix; refuse or `skip` rows without a word or a vector."""
@@ -120,16 +117,12 @@ def stack(
         for word, vector in zip(words, values, strict=True)
     ]
     if not all(good):
-        place = good.index(False)
         if not skip:
             raise ValueError(
-                f"{label}, row {list(rows)[place]}: expected a word, and a list or array of "
-                f"{dim or 'some'} numbers for {words[place]!r}. (Of a CSV, pandas takes the words "
-                "'null' and 'nan' for missing ones, unless keep_default_na=False.)"
+                f"{label}: expected a word, and a list or array of {dim or 'some'} numbers for "
+                f"{words[good.index(False)]!r}. (Of a CSV, pandas takes the words 'null' and 'nan' "
+                "for missing ones, unless keep_default_na=False.)"
             )
-        for row, word, is_good in zip(rows, words, good, strict=True):
-            if not is_good:
-                logger.warning("%s, row %d: %r has no vector, so it is skipped", label, row, word)
         words, values = (list(itertools.compress(each, good)) for each in (words, values))
     dtypes = {vector.dtype for vector in values} or {np.dtype(np.float32)}
     dtype = np.result_type(*map(_floating, dtypes))
@@ -330,20 +323,19 @@ class ParquetSource(VectorSource):
 
     def blocks(self, words: frozenset[str] | None = None) -> Iterator[Block]:
         n_rows = min(CHUNK_ROWS, max(1, _CHUNK_NUMBERS // self.dim))
-        start = 0
+        n_read = 0
         with (
             progress_bar(self.n_words, self.path.name, "word", self.reading.progress) as bar,
             naming_errors(self.label, "Parquet file"),
         ):
             for batch in self._open().iter_batches(n_rows):
-                block = self._read(batch, start, words)
-                start += batch.num_rows
+                yield self._read(batch, words)
+                n_read += batch.num_rows
                 bar.update(batch.num_rows)
-                yield block
-            if start != self.n_words:
-                raise ValueError(f"of {self.n_words:,} rows, {start:,} can be read")
+            if n_read != self.n_words:
+                raise ValueError(f"of {self.n_words:,} rows, {n_read:,} can be read")
 
-    def _read(self, batch: Any, start: int, wanted: frozenset[str] | None) -> Block:
+    def _read(self, batch: Any, wanted: frozenset[str] | None) -> Block:
         import pyarrow.compute as pc
 
         column = batch.column(self._word)
@@ -351,10 +343,9 @@ class ParquetSource(VectorSource):
         if (pc.max(pc.binary_length(column.dictionary)).as_py() or 0) > MAX_WORD_BYTES:
             raise ValueError(f"a word has more than {MAX_WORD_BYTES:,} bytes")
         words = column.to_numpy(zero_copy_only=False)
-        rows = np.arange(len(words))
         if wanted is not None:
             rows = np.flatnonzero([word in wanted for word in words])
-            batch = batch.take(rows)
+            words, batch = words[rows], batch.take(rows)
         columns = [batch.column(name) for name in self._numbers]
         values: Any = columns[0]
         if not self._is_list:
@@ -363,9 +354,7 @@ class ParquetSource(VectorSource):
             values = values.flatten().to_numpy(zero_copy_only=False).reshape(-1, self.dim)
         else:
             values = values.to_numpy(zero_copy_only=False)
-        block = stack(
-            *(self.label, words[rows].tolist(), values, self.dim, start + rows),
-            skip=self.reading.on_error == "skip",
-        )
-        self.n_skipped += len(rows) - len(block[0])
+        skip = self.reading.on_error == "skip"
+        block = stack(self.label, words, values, self.dim, skip)
+        self.n_skipped += len(words) - len(block[0])
         return block
