@@ -87,7 +87,10 @@ def _read_at(descriptor: int, view: memoryview, offset: int) -> int:
 
 
 class FileArray:
-    """An array that starts at byte `offset` of a file; indexing reads those rows into memory."""
+    """An array that starts at byte `offset` of a file; indexing reads those rows into memory.
+
+    Check first that the file is large enough.
+    """
 
     def __init__(
         self, file: OpenFile, offset: int, shape: Sequence[int], dtype: npt.DTypeLike
@@ -96,11 +99,6 @@ class FileArray:
         self.shape, self.dtype = tuple(shape), np.dtype(dtype)
         self._row_bytes = self.dtype.itemsize * math.prod(self.shape[1:])
         self.nbytes = math.prod(self.shape) * self.dtype.itemsize
-        if offset + self.nbytes > file.size:
-            raise ValueError(
-                f"{file.path} is damaged or cut short: expected {self.dtype} of shape {self.shape} "
-                f"from byte {offset:,} on; it has {file.size:,} bytes. Fetch or save it again."
-            )
 
     def __len__(self) -> int:
         return self.shape[0]

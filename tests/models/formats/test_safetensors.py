@@ -34,19 +34,13 @@ def test_every_type_that_the_library_writes_is_read_back_the_same(tmp_path):
         np.testing.assert_array_equal(found[name].array[:], expected, strict=True)
 
 
-def test_numbers_of_other_types_are_listed_but_not_mapped(write):
-    tensor = read_header(write(raw(entry("F4", [2, 4], [0, 4]), b"\0" * 4)))[0]["a"]
-    with pytest.raises(ValueError, match="type F4"):
-        tensor.array  # noqa: B018 - refused
-
-
 SIXTEEN = bytes(16)
 DEFECTS = {
     "nothing": b"",
     "length that overflows": b"\xff" * 8 + b"{}",
     "deep nesting": raw(b'{"a":' * 200000),
     "a name twice": raw(b'{"a": {}, "a": {}}'),
-    "metadata of numbers": raw({"__metadata__": {"n": 1}}),
+    "metadata that is a number": raw({"__metadata__": 1}),
     "entry without shape": raw({"a": {"dtype": "F32", "data_offsets": [0, 0]}}),
     "negative length": raw(entry(shape=[-2, -2]), SIXTEEN),
     "length that is true": raw(entry(shape=[True, 4]), SIXTEEN),
@@ -70,5 +64,5 @@ def test_a_header_of_more_than_100_mb_is_refused_before_it_is_read(write):
     path = write((100_000_001).to_bytes(8, "little"))
     with path.open("r+b") as file:
         file.truncate(200_000_000)  # a hole: takes no space
-    with pytest.raises(ValueError, match="at most 100,000,000 bytes; found 100,000,001"):
+    with pytest.raises(ValueError, match="100,000,001 bytes, at most 100,000,000"):
         read_header(path)

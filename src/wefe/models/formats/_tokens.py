@@ -18,7 +18,7 @@ from wefe._checks import check_choice, found, import_library, logger
 from wefe.models._file_array import FileArray
 from wefe.models._tables import StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray, Subwords
-from wefe.models.formats._safetensors import Tensor, bfloat16_to_float32, read_header
+from wefe.models.formats._safetensors import DTYPES, Tensor, bfloat16_to_float32, read_header
 from wefe.models.formats._source import Reading, TableSource
 
 if TYPE_CHECKING:
@@ -380,7 +380,8 @@ def open_token_table(path: Path, reading: Reading) -> TableSource:
 
 
 def _array(path: Path, tensor: Tensor, n_dims: int, dtypes: Sequence[str]) -> FileArray:
-    if not str(tensor.dtype).startswith(tuple(dtypes)) or len(tensor.shape) != n_dims:
+    is_known = tensor.dtype in DTYPES and tensor.dtype.startswith(tuple(dtypes))
+    if not is_known or len(tensor.shape) != n_dims:
         raise ValueError(
             f"{path}: expected numbers of {', '.join(dtypes)} in {n_dims} dimensions in the tensor "
             f"{tensor.name!r}; found {tensor.dtype} of shape {tensor.shape}. Use the model in "
