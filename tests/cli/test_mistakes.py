@@ -70,7 +70,7 @@ CALLS = [
     (f"explore {DEMO} --statistic break.csv", r"'pi\nlot' occurs twice, or is not a word"),
     (f"explore {DEMO} --statistic census --offline", "census needs a download"),
     (f"explore he {DEMO} --analogies 3 --format csv", "csv prints one table"),
-    (f"explore he {DEMO} --out page.csv", "ends in .html or .htm, for example page.html"),
+    (f"explore he {DEMO} --out page.csv", "for example page.html. --format is for"),
     ("audit", "there is nothing to audit"),
     ("audit --queries gender", "there is no model"),
     (f"audit {DEMO} --criterion gender --format csv", "use it with --queries only"),

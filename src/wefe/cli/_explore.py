@@ -144,7 +144,8 @@ def explore(
         )
     check_share("--theta", theta)
     lists, numbers = _word_lists(words), _statistic(statistic, offline) if statistic else []
-    opt.check_outputs(None, out, (".html", ".htm"))
+    hint = " --format is for what the command prints."
+    opt.check_outputs(None, out, (".html", ".htm"), hint)
     # The same sets as in Python, where names refer to words that ship with the package.
     known = load_criterion(criterion, offline=True)
     reading: dict[str, Any] = {"vocab_prefix": vocab_prefix, "trust_pickle": trust_pickle}
