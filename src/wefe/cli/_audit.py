@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -22,6 +23,7 @@ from wefe.audit import DirectionAudit, QueryAudit
 from wefe.audit._query import between_two_groups
 from wefe.cli import _options as opt
 from wefe.datasets import load_criterion
+from wefe.datasets._queries import open_query_set
 from wefe.query import Query
 from wefe.silhouette import SilhouetteStudy
 from wefe.silhouette._study import checked_references
@@ -137,9 +139,9 @@ def _tried(audit: Callable[..., _Audit], asked: list[Any], models: list[Any]) ->
 
 def _parts(names: list[str], offline: bool) -> list[Query]:
     """Return the parts of queries to audit, each between two groups."""
-    asked = opt.open_queries(names, offline)
-    parts = [part for each in asked for query in each.queries for part in between_two_groups(query)]
-    if asked and not parts:
+    opened = [open_query_set(name, offline, "--queries").queries for name in dict.fromkeys(names)]
+    parts = [part for query in itertools.chain(*opened) for part in between_two_groups(query)]
+    if names and not parts:
         raise ValueError(
             "an audit needs a query with two target sets or two attribute sets, and none was given."
         )
@@ -226,8 +228,6 @@ def _write_figures(found: list[Any], path: Path) -> None:
     print(f"Written to {path}.", file=sys.stderr)
 
 
-# In silhouettes, both stand for the effect size.
-_WEAT = ("weat-es", "weat")
 _ACCURACY = ["metric", "bias_type", "list_type", "accuracy"]
 
 
@@ -289,12 +289,10 @@ def silhouette(
     format
         Format of the printed table of silhouettes.
     """
-    metrics = opt.known_metrics(metric)
-    given = opt.parse_params(param, [*metrics, *(_WEAT if {*metrics} & {*_WEAT} else ())])
-    params: dict[str, dict[str, Any]] = {}
-    for name in metrics + list(given):
-        # The effect size has two names here.
-        params.setdefault(_WEAT[0] if name in _WEAT else name, {}).update(given.get(name, {}))
+    # Both names of WEAT stand for the effect size, also in --param.
+    in_full = partial(re.sub, r"(?i)^weat(?=\.|$)", "weat-es")
+    metrics = opt.known_metrics([*map(in_full, metric)])
+    given = opt.parse_params([*map(in_full, param)], metrics)
     asked = list(dict.fromkeys(queries))
     shared = {"vary": vary, "n_runs": runs, "step": step, "join": True}
     study = Study(
@@ -305,8 +303,8 @@ def silhouette(
             "models": models.declared(),
             "queries": [{"name": name, **opt.declared_queries(name)} for name in asked],
             "silhouettes": [
-                {"metric": name, "params": own, "query_set": query_set, **shared}
-                for query_set, (name, own) in itertools.product(asked, params.items())
+                {"metric": name, "params": given.get(name, {}), "query_set": query_set, **shared}
+                for query_set, name in itertools.product(asked, metrics)
             ],
             "lookup": {
                 "preprocessors": opt.preprocessors(lowercase),

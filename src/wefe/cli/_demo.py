@@ -163,8 +163,11 @@ def replicate(
         _print_list()
         return
     folder = out or Path(f"replicate-{name}")
-    named = opt.by_name(models.entries()) or None
-    found = run(name, named, folder=folder, n_jobs=n_jobs, random_state=seed)
+    entries = models.entries()
+    named = {each["name"] or Path(next(iter(each.values()))).stem: each for each in entries}
+    if len(named) < len(entries):
+        raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
+    found = run(name, named or None, folder=folder, n_jobs=n_jobs, random_state=seed)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
     tell("".join(f"Note: {note}\n" for note in found.notes))
     write("table", [(title, table.reset_index()) for title, table in found.tables.items()], {})

@@ -71,7 +71,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeAlias
 
@@ -81,7 +81,7 @@ from typer.core import TyperCommand
 from wefe._checks import logger
 from wefe._files import check_writable
 from wefe._visible import one_line
-from wefe.datasets._queries import QUERY_SETS, OpenedQueries, open_query_set
+from wefe.datasets._queries import QUERY_SETS
 from wefe.metrics._registry import metric_name, metric_names
 from wefe.models import WordEmbeddingModel
 from wefe.query import Query
@@ -121,8 +121,7 @@ class Encoders:
     dim: int | None = None
 
     def of(self, encoders: Sequence[str], **more: Any) -> list[dict[str, Any]]:
-        names = ("layer", "pooling", "prompt", "dim")
-        options = {name: getattr(self, name) for name in names}
+        options = {each.name: getattr(self, each.name) for each in fields(Encoders)}
         return _entries("encoder", encoders, **options, **more)
 
 
@@ -152,14 +151,6 @@ class Models(Encoders):
 def _entries(kind: str, texts: Sequence[str], **options: Any) -> list[dict[str, Any]]:
     known = {key: value for key, value in options.items() if value is not None}
     return [{kind: where, "name": name, **known} for name, where in map(split_name, texts)]
-
-
-def by_name(models: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
-    """Return entries of models by name; reject a name that occurs twice."""
-    named = {each["name"] or Path(next(iter(each.values()))).stem: each for each in models}
-    if len(named) < len(models):
-        raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
-    return named
 
 
 def split_name(text: str) -> tuple[str | None, str]:
@@ -324,7 +315,7 @@ def known_metrics(names: Sequence[str]) -> list[str]:
 
 
 def check_outputs(
-    figures: Path | None, file: Path | None = None, suffixes: Sequence[str] = ()
+    figures: Path | None, file: Path | None = None, suffixes: Sequence[str] = (), hint: str = ""
 ) -> None:
     """Check that figures and a file can be written, before long work."""
     if figures is not None:
@@ -335,7 +326,7 @@ def check_outputs(
         if suffixes and file.suffix.lower() not in suffixes:
             raise ValueError(
                 f"{file}: expected a file that ends in {' or '.join(suffixes)}, for example "
-                f"{file.stem}{suffixes[0]}."
+                f"{file.stem}{suffixes[0]}.{hint}"
             )
         check_writable(file)
 
@@ -353,15 +344,6 @@ def declared_queries(name: str) -> dict[str, str]:
         return {"set": name}
     with blaming("queries", name, "file"):
         return {"file": existing_file(name, ".", list(QUERY_SETS))}
-
-
-def open_queries(names: Sequence[str], offline: bool) -> list[OpenedQueries]:
-    """Open the sets of --queries; after a failed download, try no other."""
-    opened: list[OpenedQueries] = []
-    for name in dict.fromkeys(names):
-        opened.append(open_query_set(name, offline, "--queries"))
-        offline = offline or opened[-1].offline
-    return opened
 
 
 def open_models(
@@ -403,6 +385,4 @@ def read_lines(option: str, path: Path) -> list[str]:
         lines = path.read_text(encoding="utf-8-sig").split("\n")
     except UnicodeDecodeError as error:
         raise ValueError(f"{option} {path} is not UTF-8 text: {error}.") from error
-    except OSError as error:
-        raise type(error)(f"{option} {path} cannot be read: {error.strerror}.") from error
     return [line.strip() for line in lines if line.strip()]
