@@ -183,8 +183,9 @@ def measure(
         }
     )
     # Words appear only in figures.
-    without = () if figures else ("words",)
-    results = study._again(None, None if n_jobs == 1 else n_jobs, True, without)
+    results = study._again(
+        lambda _, task: task.kind != "words" or figures is not None, None if n_jobs == 1 else n_jobs
+    )
     failures = opt.failures_of(results)
     # Printed tables call a query set by the name given to --queries.
     tidy = results.to_frame()[COLUMNS].rename(columns={"query_set": "queries"})

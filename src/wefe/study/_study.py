@@ -7,7 +7,7 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import replace
 from functools import cache, cached_property
@@ -21,7 +21,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_n_jobs, check_positive_int, logger
 from wefe._visible import count
-from wefe.study._plan import Plan
+from wefe.study._plan import Plan, Task
 from wefe.study._results import StudyResults
 from wefe.study._store import Store, now, study_key
 
@@ -220,17 +220,14 @@ class Study:
 
     def _again(
         self,
-        only: set[int] | None,
+        is_asked: Callable[[int, Task], bool],
         n_jobs: int | None,
-        progress: bool,
-        without: Collection[str] = (),
+        progress: bool = True,
     ) -> StudyResults:
-        """Compute some tasks, by position or without some kinds, and store nothing."""
+        """Compute the tasks that are asked for, and store nothing."""
         check_n_jobs(n_jobs)
         planned = self._make_plan()
-        if only is None:
-            tasks = enumerate(planned.plan.tasks)
-            only = {at for at, task in tasks if task.kind not in without}
+        only = {at for at, task in enumerate(planned.plan.tasks) if is_asked(at, task)}
         with Store(":memory:") as store:
             _compute(planned, store, n_jobs, "local", None, progress=progress, only=only)
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
@@ -330,7 +327,7 @@ def verify(
         )
     generator = np.random.default_rng(random_state)
     drawn = sorted(generator.choice(done, min(n, len(done)), replace=False).tolist())
-    again = study._again(set(drawn), n_jobs, progress)
+    again = study._again(lambda at, _: at in drawn, n_jobs, progress)
     rows = []
     for at in drawn:
         task, before, after = results.plan.tasks[at], results.outcomes[at], again.outcomes[at]
