@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
@@ -138,31 +138,27 @@ class _OpenedEntry(Part):
         # A Hugging Face name may refer to a new version, so its cached files must be opened.
         if path is None:
             return None
-        files = sorted(path.rglob("*")) if path.is_dir() else list(_with_siblings(path))
+        files = sorted(path.rglob("*")) if path.is_dir() else _with_siblings(path)
         others = (getattr(self, key, None) for key in ("vocabulary", "counts"))
         files += [Path(other) for other in others if other]
         found = [(file, os.stat(file)) for file in files if file.is_file()]
         return [[str(file), at.st_size, at.st_mtime_ns, at.st_ino] for file, at in found]
 
 
-# Files that belong to the matrix in their folder, whatever its name.
-_OF_SAFETENSORS = ("tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json")
-_OF_NPY = {*product((".npy", ".npz"), (".txt", ".vocab", ".json", ".tsv", ".csv"))}
-_OF_WORDS = ("vocab", "vocabulary", "words")
-
-
-def _with_siblings(path: Path) -> Iterator[Path]:
-    """Yield a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
-    # Look up names, because a folder may contain thousands of models.
-    for name in sorted(os.listdir(path.parent)):
-        stem, suffix = os.path.splitext(name)
-        if (
-            name == path.name
-            or name.startswith(f"{path.name}.")
-            or (path.suffix == ".safetensors" and name in _OF_SAFETENSORS)
-            or ((path.suffix, suffix) in _OF_NPY and stem in (path.stem, *_OF_WORDS))
-        ):
-            yield path.parent / name
+def _with_siblings(path: Path) -> list[Path]:
+    """Return a file and others that may belong to it: 'x.kv.vectors.npy', 'tokenizer.json'."""
+    names = {path.name}
+    if path.suffix == ".safetensors":
+        names |= {"tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json"}
+    elif path.suffix in (".npy", ".npz"):
+        stems, suffixes = (path.stem, "vocab", "vocabulary", "words"), "txt vocab json tsv csv"
+        names |= {f"{stem}.{suffix}" for stem, suffix in product(stems, suffixes.split())}
+    # Compare names, because a folder may contain thousands of models.
+    return [
+        path.parent / name
+        for name in sorted(os.listdir(path.parent))
+        if name in names or name.startswith(f"{path.name}.")
+    ]
 
 
 class TableEntry(_OpenedEntry):

@@ -24,13 +24,11 @@ from wefe.study._schema import (
     Name,
     Part,
     blaming,
-    check_name,
     check_once,
     check_params,
     existing_file,
     no_such,
     one_of,
-    plain_name,
     refuse,
     shown,
 )
@@ -109,13 +107,9 @@ class MitigationEntry(Part):
     @field_validator("method")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        from wefe.debias import list_debias_methods
-        from wefe.debias._compare import debias_method_name
+        from wefe.debias._compare import debias_method_name, get_debias_method
 
-        known = {plain_name(m.__name__): debias_method_name(m) for m in list_debias_methods()}
-        return check_name(
-            known.get(plain_name(value), value), known.values(), "no mitigation method"
-        )
+        return debias_method_name(get_debias_method(value))
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
