@@ -107,13 +107,9 @@ class StudyResults:
         """
         with Store(path, create=False) as store:
             names = store.studies()
-            if not names:
-                raise ValueError(f"{path} holds no study yet.")
-            if study is None and len(names) > 1:
-                raise ValueError(
-                    f"{path} holds {len(names)} studies. Name one of them: "
-                    f"{', '.join(map(repr, names))}."
-                )
+            if study is None and len(names) != 1:
+                known = ", ".join(map(repr, names)) or "none"
+                raise ValueError(f"{path}: expected one study, or the name of one; found {known}.")
             study = names[0] if study is None else study
             check_known("study", [study], names)
             return cls._from_store(store, study)
@@ -498,8 +494,10 @@ class StudyResults:
             tables[f"retrieval_{name}"] = table
         yield from (({"table": name}, table) for name, table in tables.items())
         for about, matrix in self._matrices():
+            # The rows of a matrix are models, except for correlations.
+            index = {"correlations": "ranking"}.get(about["table"], "model_name")
             if matrix.size:
-                yield about, _with_index(matrix, _INDEX.get(about["table"], "model_name"))
+                yield about, matrix.rename_axis(index=index).reset_index()
 
     def _matrices(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
         for name in self._places:
@@ -517,14 +515,13 @@ class StudyResults:
 
     def _quality_table(self) -> pd.DataFrame:
         """Return the tidy table of quality: one row per model and benchmark."""
-        rows = []
-        for task, outcome in self.of_kind("quality"):
-            value = outcome.value or {}
-            row: dict[str, Any] = {"model_name": task.model, "benchmark": task.place["benchmark"]}
-            row |= {name: value.get(name) for name in ("kind", "score", "n_used", "n_items")}
-            rows.append({**row, "nan_reason": value.get("nan_reason"), **outcome.provenance})
+        rows = [
+            {**(outcome.value or {}), "model_name": task.model, **task.place, **outcome.provenance}
+            for task, outcome in self.of_kind("quality")
+        ]
+        columns = ["model_name", "benchmark", "kind", "score", "n_used", "n_items", "nan_reason"]
         types: dict[str, Any] = {"score": float, "n_used": "Int64", "n_items": "Int64"}
-        return pd.DataFrame(rows).astype(types)
+        return pd.DataFrame(rows, columns=[*columns, *Outcome().provenance]).astype(types)
 
     def __repr__(self) -> str:
         n_scores = len(self.of_kind("score"))
@@ -535,7 +532,7 @@ class StudyResults:
         return f"<{type(self).__name__} of {self.plan.name!r}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        ranks = _with_index(self.rankings(), "model_name")
+        ranks = self.rankings().rename_axis(index="model_name").reset_index()
         return html_table(f"{self!r}; ranks (1: least bias measured)", ranks)
 
     # Internals
@@ -680,8 +677,6 @@ class StudyResults:
 # Columns of the tidy table about the model and about the task.
 _OF_MODEL = ["base_model", "mitigation"]
 _OF_TASK = [*Outcome().provenance, "identity", "distances"]
-# What the rows of a matrix are, if not models.
-_INDEX = {"correlations": "ranking"}
 # What is known of a model that was not opened yet.
 _UNKNOWN: Mapping[str, Any] = {"keys": {}, "failure": None, "info": {}}
 
@@ -699,10 +694,3 @@ def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
 def _resampled(distances: str) -> np.ndarray:
     """Return the resampled distances from no bias of an interval."""
     return np.frombuffer(base64.b64decode(distances), "<f4").astype(float)
-
-
-def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return a matrix whose row names are its first column."""
-    while name in frame.columns:
-        name += "_"
-    return frame.rename_axis(index=name).reset_index()
