@@ -122,14 +122,8 @@ class Study:
 
     def _make_plan(self) -> Planned:
         from wefe.study._planning import Planner
-        from wefe.study._schema import again
 
-        try:
-            return Planner(self.declaration, self._base).plan()
-        except (OSError, ValueError, ImportError) as error:
-            if self.path is None or self.path.name in str(error):
-                raise
-            raise again(error, f"{self.path.name}: {error}") from error
+        return Planner(self.declaration, self._base).plan()
 
     @cached_property
     def plan(self) -> Plan:
@@ -260,13 +254,9 @@ class Study:
 
     def __repr__(self) -> str:
         plan = self.plan
-        parts = [
-            count(len(plan.models), "model"),
-            count(len(plan.query_sets), "query set"),
-            count(len(plan.metrics), "metric"),
-            count(len(plan.tasks), "task"),
-        ]
-        return f"<{type(self).__name__} {plan.name!r}: {', '.join(parts)}>"
+        parts = (plan.models, "model"), (plan.query_sets, "query set"), (plan.metrics, "metric")
+        counts = [count(len(each), what) for each, what in (*parts, (plan.tasks, "task"))]
+        return f"<{type(self).__name__} {plan.name!r}: {', '.join(counts)}>"
 
 
 def verify(
