@@ -37,7 +37,7 @@ def write_tables(
     """Write tables and their provenance; see :meth:`wefe.study.StudyResults.export`."""
     check_choice("format", format, get_args(Format))
     if format == "parquet":
-        check_pyarrow()
+        import_library("pyarrow", "parquet", "format='parquet'")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
     written: dict[str, Mapping[str, str]] = {}
@@ -108,7 +108,3 @@ def _as_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
 def _as_json(data: object) -> bytes:
     text = json.dumps(plain(data), indent=2, ensure_ascii=False, allow_nan=False)
     return text.encode() + b"\n"
-
-
-def check_pyarrow() -> None:
-    import_library("pyarrow", "parquet", "format='parquet'")

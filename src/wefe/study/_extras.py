@@ -220,13 +220,11 @@ class SilhouetteEntry(MetricPart):
             defaults |= metric._report_params(self.params, random_state=random_state)
         return {**defaults, **self.params}
 
-    def _parts(self, query: Query) -> list[Query]:
-        metric = metric_names()[self.metric]()
-        return metric._on_one_list(query) if self.join else metric.subqueries(query)
-
     def pick(self, queries: Sequence[Query]) -> list[Query]:
         """Return the selected queries of a query set, in the template of the metric."""
-        fitting = [(query.query_name, part) for query in queries for part in self._parts(query)]
+        metric = metric_names()[self.metric]()
+        parts_of = metric._on_one_list if self.join else metric.subqueries
+        fitting = [(query.query_name, part) for query in queries for part in parts_of(query)]
         # The name of a query stands for all its parts.
         named = [part for name, part in fitting if self.query in (None, name, part.query_name)]
         if self.query is not None and not named:

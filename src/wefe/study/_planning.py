@@ -14,7 +14,7 @@ from wefe.metrics._registry import as_metric
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry
-from wefe.study._extras import SilhouetteEntry
+from wefe.study._extras import QualityEntry, SilhouetteEntry
 from wefe.study._plan import (
     Kind,
     Plan,
@@ -151,7 +151,8 @@ class Planner:
             yield "retrieval", audit.models or encoders, {"audit": audit.label}, identity
         for entry in declared.silhouettes:
             yield from self._silhouettes(entry, entry.models or every)
-        yield from self._of_quality()
+        if declared.quality is not None:
+            yield from self._of_quality(declared.quality)
 
     def _known(self, query: Query) -> str:
         key = query_digest(query)
@@ -224,8 +225,9 @@ class Planner:
             place = {"metric": scale.label, "query_set": part.name, "query": name, "vary": vary}
             yield "silhouette", labels, place, {**about, **of_lists}
 
-    def _of_quality(self) -> Iterator[_Asked]:
+    def _of_quality(self, quality: QualityEntry) -> Iterator[_Asked]:
         declared = self._declaration
+        labels = declared.all_labels() if quality.mitigated else declared.labels()
         for name, benchmark in self._benchmarks.items():
             identity = {
                 "benchmark": name,
@@ -233,8 +235,6 @@ class Planner:
                 "random_state": declared.random_state,
                 "preprocessors": [{}, {"lowercase": True}],
             }
-            is_for_all = declared.quality is None or declared.quality.mitigated
-            labels = declared.all_labels() if is_for_all else declared.labels()
             yield "quality", labels, {"benchmark": name}, identity
 
 
