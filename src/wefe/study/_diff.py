@@ -239,12 +239,8 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     models = [model.label for model in before.plan.models if model.label in labels]
     same_vectors = _on_the_same_vectors(before, after)
     table = _compared(_tidy(before, models), _tidy(after, models), tolerance, same_vectors)
-    declared = before.plan.settings, after.plan.settings
-    parts = [
-        key
-        for key in dict.fromkeys([*declared[0], *declared[1]])
-        if key not in _NOT_NOTED and declared[0].get(key) != declared[1].get(key)
-    ]
+    declared = _changed(before.plan.settings, after.plan.settings)
+    parts = [key for key, *_ in declared if key not in _NOT_NOTED]
     notes = (f"the study files differ in: {', '.join(parts)}",) if parts else ()
     names = before.plan.name, after.plan.name
     return StudyDiff(*names, tolerance, table, _settings(before, after), notes)
@@ -431,24 +427,23 @@ def _what_differs(
 
 def _on_the_same_vectors(before: StudyResults, after: StudyResults) -> set[str]:
     """Return the models known to have the same vectors in both studies."""
-    known = {label: about.get("fingerprint") for label, about in before.models.items()}
-    return {
-        label
-        for label, about in after.models.items()
-        if known.get(label) is not None and about.get("fingerprint") == known[label]
-    }
+    one, other = (
+        {(label, about.get("fingerprint")) for label, about in each.models.items()}
+        for each in (before, after)
+    )
+    return {label for label, fingerprint in one & other if fingerprint is not None}
 
 
 def _settings(before: StudyResults, after: StudyResults) -> pd.DataFrame:
     # Query sets of only one study show up in the scores.
     shared = before._query_sets.keys() & after._query_sets.keys()
-    one, other = _settings_of(before, shared), _settings_of(after, shared)
-    rows = [
-        (name, one.get(name), other.get(name))
-        for name in one | other
-        if one.get(name) != other.get(name)
-    ]
+    rows = _changed(_settings_of(before, shared), _settings_of(after, shared))
     return pd.DataFrame(rows, columns=["setting", "before", "after"], dtype=object)
+
+
+def _changed(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[tuple[str, Any, Any]]:
+    both = [(name, one.get(name), other.get(name)) for name in {**one, **other}]
+    return [each for each in both if each[1] != each[2]]
 
 
 def _settings_of(results: StudyResults, shared: Collection[str]) -> dict[str, str]:
@@ -525,7 +520,7 @@ def markdown_text(value: Any) -> str:
     if pd.isna(value) is True:
         return ""
     if isinstance(value, bool | np.bool_):
-        return {True: "yes", False: "no"}[bool(value)]
+        return ("no", "yes")[bool(value)]
     if isinstance(value, int | float | np.number):
         return f"{value:.4g}"
     words = one_line(value).split(" ")

@@ -200,10 +200,7 @@ def blaming(table: str, label: str | None, key: str, position: int | None = None
     try:
         yield
     except (OSError, ValueError, TypeError, ImportError) as error:
-        raise again(error, f"{place}: {error}") from error
-
-
-def again(error: Exception, text: str) -> Exception:
-    """Return an error of the same type with another message."""
-    kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, TypeError, ValueError)
-    return next(kind for kind in kinds if isinstance(error, kind))(text)
+        # Subclasses may need other arguments.
+        kinds = (FileNotFoundError, ConnectionError, OSError, ImportError, TypeError, ValueError)
+        kind = next(kind for kind in kinds if isinstance(error, kind))
+        raise kind(f"{place}: {error}") from error
