@@ -48,6 +48,13 @@ def test_ranks_sums_and_distances_are_those_of_the_worked_example():
     ]
 
 
+def test_a_query_set_without_values_does_not_empty_the_table_of_mitigations():
+    none = {"q": {"a": "no word", "a + leace": "no word"}}
+    some = {"r": {"a": 0.4, "a + leace": 0.1}}
+    (change,) = summarize(results_of({"WEAT": {"Empty": none, "Gender": some}}))["changes"]
+    assert (change["query_set"], change["bias"][0]["change"]) == ("Gender", pytest.approx(-0.3))
+
+
 # How sure
 
 

@@ -285,14 +285,18 @@ def _cells(scores: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
     """Compare each mitigated model with its base: distances from no bias, and quality."""
-    name = next(iter(query_sets(results)), None)
-    totals = results.totals(name) if name else {}
-    distances = pd.DataFrame(
-        {
-            label: (table.set_index("model_name")["score"] - table["best"].iloc[0]).abs()
-            for label, table in totals.items()
-        }
-    )
+    tables = {
+        name: pd.DataFrame(
+            {
+                label: (table.set_index("model_name")["score"] - table["best"].iloc[0]).abs()
+                for label, table in results.totals(name).items()
+            }
+        )
+        for name in query_sets(results)
+    }
+    # Overall has no value if one of the query sets has none.
+    name = next((name for name, table in tables.items() if table.notna().any(axis=None)), None)
+    distances = tables[name] if name else pd.DataFrame()
     quality = pd.DataFrame(results.quality())
     for model in results.plan.models:
         if model.mitigation is not None:
