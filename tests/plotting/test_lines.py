@@ -119,6 +119,7 @@ def test_models_have_panels_with_the_same_axes_robustness_and_accuracy(said, hea
     low, high = made("low"), made("high bias")
     figure = plot_silhouettes([low, high])
     assert said(figure, f"low<br>robustness {low.robustness:.2f}")
+    assert said(plot_silhouettes([made(sizes=(2,))]), "w2v<br>robustness undefined")
     for axes in (figure.select_xaxes(), figure.select_yaxes()):
         assert len({axis.range for axis in axes}) == 1
     score = accuracy_score(low, high)

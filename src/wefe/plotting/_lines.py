@@ -249,7 +249,7 @@ def plot_silhouettes(
         write(figure, [note], font={"size": 13}, row=number, **top)
         for column, name in enumerate(models, 1):
             cell = at(number, column)
-            score = f"robustness {row[name].robustness:.2f}" if name in row else "no value"
+            score = robustness_of(row[name]) if name in row else "no value"
             note = {"x": 0.5, "y": 1, "text": f"{wrap(name, width)}<br>{score}", "yshift": 4}
             write(figure, [note], font={"size": 12}, xanchor="center", **cell, **top)
             if name in row:
@@ -276,6 +276,12 @@ def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, numb
     bounds = [ends.min() - margin, ends.max() + margin]
     figure.update_yaxes(range=bounds, exponentformat="none", row=number)
     figure.update_xaxes(range=[0, 1.02 * max(each.k[-1] for each in row)], row=number)
+
+
+def robustness_of(silhouette: Silhouette) -> str:
+    """Return the robustness for a heading; a silhouette of one size has none."""
+    value = silhouette.robustness
+    return "robustness undefined" if math.isnan(value) else f"robustness {value:.2f}"
 
 
 def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:

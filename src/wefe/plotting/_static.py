@@ -18,6 +18,7 @@ import pandas as pd
 from wefe._checks import check_choice, check_sequence, import_library
 from wefe._files import atomic_file
 from wefe.plotting._bars import best_first
+from wefe.plotting._lines import robustness_of
 from wefe.plotting._negative_sentiment import read_spreads
 from wefe.plotting._reading import Reading, check_table, parts_of
 from wefe.plotting._style import INK, LIGHT, PALETTE, shorten
@@ -255,7 +256,7 @@ def _silhouettes(silhouettes: Sequence[Silhouette]) -> Iterator[tuple[str, Figur
             axes.fill_between(each.k, each.lower, each.upper, color=PALETTE[0], alpha=0.15)
             axes.plot(each.k, each.mean, color=INK, linewidth=1.2)
             axes.axhline(each.no_bias_value, color=INK, linewidth=0.8, linestyle="--")
-            axes.set_title(f"{each.model_name}\nrobustness {each.robustness:.2f}")
+            axes.set_title(f"{each.model_name}\n{robustness_of(each)}")
             axes.set_xlabel(f"k (words of the {vary})")
         panels[0].set_ylabel(metric)
         yield f"silhouette {metric} {query} {vary}", figure
