@@ -28,7 +28,6 @@ from wefe._evaluation import Evaluation, call_all
 from wefe._same_words import on_same_words
 from wefe._visible import Facts, draw
 from wefe._wordset import Nested, Ones, Weights
-from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import MetricLike, as_metric
@@ -406,8 +405,17 @@ def bias_silhouettes(
     check_query(query)
     fewest = check_positive_int("k_min", k_min or 1)
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
-    evaluations = _evaluations(as_metric(metric), query, models, params)
+    alike = on_same_words(check_models(models), [query], params)
+    evaluations = [Evaluation(as_metric(metric), query, model, params) for model in alike]
     first = evaluations[0]
+    for each in evaluations:
+        if reason := why_not_comparable(each):
+            raise ValueError(f"{query.query_name!r} on {each.model_name}: {reason}.")
+        if [*map(len, each.sets)] != [*map(len, first.sets)]:
+            raise ValueError(
+                f"two words of {query.query_name!r} have the same form in one model only; write "
+                "them in one form."
+            )
     n_targets = len(first.targets)
     growing = slice(n_targets) if vary == "targets" else slice(n_targets, None)
     lengths = [len(part) for part in first.sets[growing]]
@@ -424,7 +432,7 @@ def bias_silhouettes(
     with progress_bar(len(evaluations) * n_runs, scale.label, "run", progress) as bar:
         for evaluation in evaluations:
             curves = _measured(evaluation, growing, sizes, orders, n_jobs, bar)
-            if unequal != "trim" or len(set(lengths)) == 1:
+            if sizes[-1].tolist() == lengths:
                 # All orders end in the same words; `why_not_comparable` has found the value near
                 # what these have, and a solver may have stopped a little apart.
                 curves[:, -1] = evaluation.value
@@ -480,26 +488,6 @@ def run_orders(
         )
         for position, length in enumerate(lengths)
     ]
-
-
-def _evaluations(
-    metric: BaseMetric,
-    query: Query,
-    models: Sequence[WordEmbeddingModel],
-    params: Mapping[str, Any],
-) -> list[Evaluation]:
-    """Look up a query in several models that are to be compared on the same words."""
-    alike = on_same_words(check_models(models), [query], params)
-    evaluations = [Evaluation(metric, query, model, params) for model in alike]
-    for evaluation in evaluations:
-        if reason := why_not_comparable(evaluation):
-            raise ValueError(f"{query.query_name!r} on {evaluation.model_name}: {reason}.")
-    if len({tuple(map(len, evaluation.sets)) for evaluation in evaluations}) > 1:
-        raise ValueError(
-            f"two words of {query.query_name!r} have the same form in one model only; write them "
-            "in one form."
-        )
-    return evaluations
 
 
 def _measured(

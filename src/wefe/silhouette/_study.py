@@ -159,7 +159,7 @@ class SilhouetteStudy:
         return self._frame().drop(columns="used")
 
     def _frame(self) -> pd.DataFrame:
-        return pd.DataFrame(map(self._row, *zip(*self.silhouettes.items(), strict=True)))
+        return pd.DataFrame([self._row(*each) for each in self.silhouettes.items()])
 
     def _row(self, key: Key, one: Silhouette) -> dict[str, Any]:
         alike: Any = {k[3]: each for k, each in self.silhouettes.items() if k[:3] == key[:3]}
