@@ -20,7 +20,6 @@ from wefe._checks import (
     check_choice,
     check_known,
     check_positive_int,
-    check_sequence,
     check_word_set,
     logger,
 )
@@ -40,7 +39,7 @@ from wefe.debias._evidence import (
 )
 from wefe.embeddings import Lookup
 from wefe.metrics._base import BaseMetric
-from wefe.metrics._registry import MetricLike, as_metric
+from wefe.metrics._registry import MetricLike, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model, check_models
 from wefe.query import Query, check_queries
 
@@ -100,7 +99,6 @@ def debias_method_name(method: type[BaseDebias]) -> str:
     return re.sub(r"(?<=[a-z0-9])(?=[A-Z][a-z])", "-", method.__name__).lower()
 
 
-_DEFAULT_METRICS = ("weat", "rnd", "mac", "ect")
 # Characters of a measure in the printed table.
 _NAME_WIDTH = 60
 _UNEXPLAINED = "no standard error: too few words, or too many ties without one of them"
@@ -176,7 +174,7 @@ def compare(
     before: WordEmbeddingModel,
     after: After,
     queries: Sequence[Query],
-    metrics: Sequence[MetricLike] | None = None,
+    metrics: Sequence[MetricLike] = ("weat", "rnd", "mac", "ect"),
     *,
     quality: Literal["auto"] | Sequence[str | os.PathLike[str]] | None = "auto",
     criterion: Criterion | str | None = None,
@@ -205,8 +203,8 @@ def compare(
         Mitigated models with different names; the keys of a mapping rename them.
     queries : sequence of Query
         Queries that measure bias, perhaps none. Words that a method equalized are equal by design.
-    metrics : sequence of metric classes, instances or names, optional
-        By default WEAT, RND, MAC and ECT. For parameters pass an instance, such as
+    metrics : sequence of metric classes, instances or names, default=('weat', 'rnd', 'mac', 'ect')
+        For parameters pass an instance, such as
         ``ProximityBias(k=20)``. Queries too large for a metric are split into subqueries.
     quality : 'auto', sequence, or None, default='auto'
         Benchmarks: names and files for :func:`wefe.quality.load_benchmark`. 'auto' takes
@@ -278,8 +276,7 @@ def compare(
         models.append(copy.copy(model))
         models[-1].name = label
     asked = list(dict.fromkeys(check_queries(queries))) if queries else []
-    given = check_sequence("metrics", _DEFAULT_METRICS if metrics is None else metrics)
-    instances = list(map(as_metric, given))
+    instances = as_metrics(metrics)
     benchmarks = check_quality(quality)
     checked = as_criterion(criterion)
     chosen = None if words is None else check_word_set("words", words)
