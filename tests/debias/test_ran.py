@@ -165,13 +165,6 @@ def test_neighbours_are_those_of_the_model_before(monkeypatch, caplog):
     assert model == copied
 
 
-def test_a_vocabulary_of_one_word():
-    method = RepulsionAttractionNeutralization().fit(biased_model(), PAIRS)
-    lonely = WordEmbeddingModel((["w"], np.full((1, 10), 0.5)), "lonely")
-    result = method.transform(lonely, target=["w"])
-    assert abs(result["w"] @ method.bias_direction_) < 0.02
-
-
 @pytest.mark.parametrize(
     ("setting", "value", "error", "culprit"),
     [

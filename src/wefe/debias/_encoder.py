@@ -115,7 +115,11 @@ def debias_encoder(
 def _check_arguments(method: Any, encoder: Any, folder: Any) -> None:
     if not isinstance(method, BaseDebias):
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
-    if not _is_whole(encoder):
+    source: Any = getattr(encoder, "_source", None)
+    # Vectors must be those that a SentenceTransformer itself returns.
+    if getattr(encoder, "pooling", None) != "auto" or (
+        source.dim or source.normalize or source.encoder.prompt is not None
+    ):
         raise TypeError(
             "encoder must be a SentenceTransformer opened by load_encoder without layer, pooling, "
             "templates, prompt, dim and normalize, because the map works on its own sentence "
@@ -123,14 +127,6 @@ def _check_arguments(method: Any, encoder: Any, folder: Any) -> None:
         )
     if folder is not None and Path(folder).exists() and any(Path(folder).iterdir()):
         raise FileExistsError(f"{os.fspath(folder)} is not empty; name a new folder.")
-
-
-def _is_whole(encoder: Any) -> bool:
-    """Tell whether vectors are those that a SentenceTransformer itself returns."""
-    if getattr(encoder, "pooling", None) != "auto":
-        return False
-    source = encoder._source
-    return source.dim is None and not source.normalize and source.encoder.prompt is None
 
 
 def _affine_map(method: BaseDebias) -> Erasure | UnitMap:

@@ -136,7 +136,7 @@ class RepulsionAttractionNeutralization(WordDebias):
         n_repelling = 0
         with progress_bar(len(rows), type(self).__name__, "word", True) as bar:
             new = np.empty((len(rows), model.dim), dtype=model.dtype)
-            for part in chunks(len(rows), max(1, _BATCH_NUMBERS // (max(k, 1) * model.dim))):
+            for part in chunks(len(rows), max(1, _BATCH_NUMBERS // (k * model.dim))):
                 near = self._biased_neighbors(model, along, rows[part], k)
                 new[part] = repel_attract_neutralize(
                     _wide(model, rows[part]),
@@ -156,8 +156,6 @@ class RepulsionAttractionNeutralization(WordDebias):
         self, model: WordEmbeddingModel, along: Vectors, rows: Rows, k: int
     ) -> list[Rows]:
         """Return the neighbours of each word whose similarity with it is due to the direction."""
-        if k < 1:
-            return [rows[:0]] * len(rows)
         near, cosines = nearest_neighbors(model.table, _wide(model, rows), k, exclude=rows)
         one, other = along[rows, None], along[near]
         lengths = length_left(1 - one**2), length_left(1 - other**2)
