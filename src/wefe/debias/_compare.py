@@ -65,8 +65,7 @@ def list_debias_methods() -> list[type[BaseDebias]]:
 
     every = [getattr(wefe.debias, name) for name in dir(wefe.debias)]
     kinds = [kind for kind in every if isinstance(kind, type) and issubclass(kind, BaseDebias)]
-    methods = {kind for kind in kinds if not inspect.isabstract(kind)}
-    return sorted(methods, key=lambda method: method.__name__)
+    return [kind for kind in kinds if not inspect.isabstract(kind)]
 
 
 def get_debias_method(name: str) -> type[BaseDebias]:
