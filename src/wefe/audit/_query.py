@@ -349,6 +349,8 @@ def audit_query(
     >>> print(audit_query(wefe.datasets.load_weat_queries()[8], wefe.load_test_model()).warnings[0])
     common-lean: 'Mental disease' and 'Physical disease' both lean to 'Temporary': ...
     """
+    from scipy.special import betainc
+
     check_query(query)
     if query.template[1] != 2:
         raise ValueError(
@@ -370,14 +372,17 @@ def audit_query(
         # Look words up as the metric does, including its logging.
         sides = embedded.targets, embedded.attributes
         measured = weat._tested(weat._measure(*sides), *sides)
-        sizes = len(biases[0]), len(biases[1])
+        n_1, n_2 = map(len, biases)
+        alternative: Alternative = weat.p_value_test_type
+        # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
+        extreme = 2 if alternative == "two-sided" and n_1 == n_2 else 1
         comparison = TargetComparison(
             weat=measured.values["weat"],
             effect_size=measured.values["effect_size"],
-            largest_effect_size=largest_effect_size(*sizes, ddof=weat.ddof),
+            largest_effect_size=largest_effect_size(n_1, n_2, ddof=weat.ddof),
             p_value=measured.values["p_value"],
-            smallest_p_value=_smallest_p_value(*sizes, weat.p_value_test_type),
-            alternative=weat.p_value_test_type,
+            smallest_p_value=extreme / math.comb(n_1 + n_2, n_1),
+            alternative=alternative,
             p_value_method=getattr(measured.details.get("permutation_test"), "method", None),
             **_separation(*biases),
         )
@@ -392,17 +397,12 @@ def audit_query(
         ),
         raw_attribute_difference=float(np.linalg.norm(a.mean(axis=0) - b.mean(axis=0))),
         epsilon=epsilon,
-        chance_share=_chance_share(epsilon, a.shape[1]),
+        # The squared cosine of a random direction has a beta distribution.
+        chance_share=float(1 - betainc(0.5, (model.dim - 1) / 2, epsilon**2)),
         ddof=weat.ddof,
         significance=significance,
         comparison=comparison,
     )
-
-
-def _smallest_p_value(n_1: int, n_2: int, alternative: Alternative) -> float:
-    # Sets of equal size can be swapped, so two splits are as extreme as the observed one.
-    extreme = 2 if alternative == "two-sided" and n_1 == n_2 else 1
-    return extreme / math.comb(n_1 + n_2, n_1)
 
 
 def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
@@ -416,14 +416,6 @@ def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
         "threshold_accuracy": float((1 + np.abs(above - others).max()) / 2),
         "ranges_overlap": bool(first.min() <= second.max() and second.min() <= first.max()),
     }
-
-
-def _chance_share(epsilon: float, dim: int) -> float:
-    """Return the probability that a random direction has an absolute cosine above epsilon."""
-    from scipy.special import betainc
-
-    # The squared cosine has a beta distribution.
-    return float(1 - betainc(0.5, (dim - 1) / 2, epsilon**2))
 
 
 def p_and_auc(found: TargetComparison) -> str:
