@@ -142,8 +142,7 @@ def test_a_file_has_the_parameters_and_needs_definitional_sets_only(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ([1], "JSON object with 'definitional_sets'.*got list"),
-        ({"name": "age"}, "JSON object with 'definitional_sets'"),
+        ({"name": "age"}, "definitional_sets"),
         ({"definitional_sets": [["a", "b"]], "class_name": ["x", "y"]}, "'class_name'"),
     ],
 )

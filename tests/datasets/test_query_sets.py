@@ -119,7 +119,7 @@ def test_queries_and_questions_in_files_of_the_user(tmp_path):
         (open_query_set, b"[{}]", "query 0"),
         (open_query_set, b"[]", "no query"),
         (datasets.load_sembias, b"king:queen dog:cat\n", "question 1"),
-        (datasets.load_sembias, b"\xff", "UTF-8"),
+        (datasets.load_sembias, b"\xff", "utf-8"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path, read, content, culprit):

@@ -90,7 +90,7 @@ class Criterion:
             class_names=names,
             equalize_sets=equalize,
             specific_words=tuple(dict.fromkeys(specific)),
-            stereotyped_words=_by_class("stereotyped_words", self.stereotyped_words, names),
+            stereotyped_words=_by_class(self.stereotyped_words, names),
             representatives=_one_per_class(
                 "representatives", self.representatives, definitional[0]
             ),
@@ -144,11 +144,8 @@ class Criterion:
         ]
 
 
-def _words(name: str, words: Any) -> tuple[str, ...]:
-    """Return the checked words; none for None."""
-    if words is None or (isinstance(words, list | tuple) and not words):
-        return ()
-    return check_word_set(name, words)
+def _words(name: str, words: Sequence[str]) -> tuple[str, ...]:
+    return check_word_set(name, words) if len(words) else ()
 
 
 def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
@@ -158,14 +155,14 @@ def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:
     )
 
 
-def _by_class(name: str, given: Any, classes: Sequence[str]) -> dict[str, tuple[str, ...]]:
-    if not isinstance(given or {}, Mapping):
-        raise TypeError(f"{name} must map names of classes to lists of words; got {found(given)}.")
-    check_known(name, given or {}, classes)
+def _by_class(
+    stereotyped: Mapping[str, Sequence[str]], classes: Sequence[str]
+) -> dict[str, tuple[str, ...]]:
+    check_known("stereotyped_words", stereotyped, classes)
     return {
-        each: check_word_set(f"{name}[{each!r}]", given[each])
+        each: check_word_set(f"stereotyped_words[{each!r}]", stereotyped[each])
         for each in classes
-        if each in (given or {})
+        if each in stereotyped
     }
 
 
@@ -260,11 +257,6 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
 
 def _read(path: Path) -> Criterion:
     content = read_json(path)
-    if not isinstance(content, dict) or "definitional_sets" not in content:
-        raise ValueError(
-            f"{path}: expected a JSON object with 'definitional_sets', a list of lists of words; "
-            f"got {found(content)}."
-        )
     check_known(str(path), content, [field.name for field in fields(Criterion)])
     try:
         return Criterion(**{"name": path.stem, **content})

@@ -319,8 +319,6 @@ def open_query_set(
 
     Queries without their words are left out and logged.
     """
-    from wefe.datasets import list_queries_left_out, list_query_sets, load_query_set
-
     path = Path(text)
     known = {entry["name"]: entry["paired_targets"] for entry in list_query_sets()}
     # A published set goes before a file of the same name.
@@ -349,8 +347,6 @@ def open_query_set(
 
 
 def _read_queries(path: Path, what: str) -> list[Query]:
-    if not path.is_file():
-        raise FileNotFoundError(f"{what} {path}: there is no such file.")
     data = read_json(path)
     queries = []
     for position, entry in enumerate(data if isinstance(data, list) else [data]):

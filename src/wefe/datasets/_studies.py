@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import operator
 import os
 import re
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from wefe._checks import check_bool, check_choice
+from wefe._checks import check_choice, check_positive_int
 from wefe.datasets._download import fetch_file, shipped_word_sets
 
 if TYPE_CHECKING:
@@ -226,20 +225,11 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
         return shipped_word_sets("sembias")["questions"]  # type: ignore[no-any-return]
     if source == "gn_glove":
         return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
-    path = Path(source)
-    if not path.is_file():
-        raise FileNotFoundError(
-            f"there is no file {path} with questions. Give a file, 'small' or 'gn_glove'."
-        )
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path} is not UTF-8 text: {error}.") from error
+    text = Path(source).read_text(encoding="utf-8")
     for number, line in enumerate(filter(None, text.splitlines()), start=1):
         if not _QUESTION.fullmatch(line):
             raise ValueError(
-                f"{path}: question {number} must have four pairs a:b, between tabs or spaces; got "
-                f"{' '.join(line.split())[:80]!r}."
+                f"{source}: question {number} must have four pairs a:b; got {line[:80]!r}."
             )
     return parse_sembias(text)
 
@@ -277,8 +267,6 @@ def fetch_holistic_bias(
     >>> if {row["name"]: row["cached"] for row in list_datasets()}["holistic_bias"]:
     ...     assert fetch_holistic_bias()["age_young"] == ["young", "younger"]
     """
-    check_bool("several_words", several_words)
-    check_bool("dispreferred", dispreferred)
 
     def is_kept(entry: Any) -> bool:
         liked = isinstance(entry, str) or entry.get("preference") != "dispreferred"
@@ -350,9 +338,7 @@ def fetch_eds(
     ['inhibited', 'complacent', 'sensitive']
     """
     year = _census_year(occupations_year)
-    top_n = operator.index(top_n_race_occupations)
-    if top_n < 1:
-        raise ValueError(f"top_n_race_occupations must be at least 1; got {top_n}.")
+    top_n = check_positive_int("top_n_race_occupations", top_n_race_occupations)
     word_sets: dict[str, list[str]] = shipped_word_sets("eds")
     if not offline:
         word_sets |= _occupations(year, top_n)
@@ -395,12 +381,12 @@ def fetch_occupation_shares(
 
 
 def _census_year(year: object) -> int:
-    years: dict[str, int] = {str(known): known for known in CENSUS_YEARS}
-    if str(year).strip() not in years:
+    years = list(map(str, CENSUS_YEARS))
+    if str(year) not in years:
         raise ValueError(
             f"There is no census of {year}; the available years are {', '.join(years)}."
         )
-    return years[str(year).strip()]
+    return int(str(year))
 
 
 def _occupations(year: int, top_n: int) -> dict[str, list[str]]:
