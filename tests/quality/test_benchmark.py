@@ -196,7 +196,7 @@ def test_content_is_hashable_and_knows_no_name():
         (("x", "similarity", []), ValueError, "items is empty"),
         (("x", "similarity", [("a", "b")], [float("nan")]), ValueError, "finite"),
         (("x", "analogy", [("a", "b", "c", "d")]), ValueError, "5 strings; item 0 is"),
-        (("x", "categorisation", [("a", 1)]), TypeError, "2 strings; item 0"),
+        (("x", "categorisation", [("a", 1)]), ValueError, "2 strings; item 0"),
         ((1, "categorisation", [("a", "b")]), TypeError, "name must be"),
     ],
 )

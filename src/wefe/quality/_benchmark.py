@@ -108,9 +108,8 @@ class Benchmark:
 
     def _check_item(self, place: int, item: tuple[Any, ...]) -> None:
         least, most = _LENGTHS[self.kind]
-        fits = least <= len(item) <= most
-        if not fits or not all(isinstance(part, str) for part in item):
-            raise (TypeError if fits else ValueError)(
+        if not least <= len(item) <= most or not all(isinstance(part, str) for part in item):
+            raise ValueError(
                 f"items of kind {self.kind!r} must have {least}"
                 f"{' or more' if most > least else ''} strings; item {place} is {found(item)}."
             )

@@ -12,9 +12,7 @@ import numpy as np
 
 from wefe._checks import (
     as_seed,
-    check_bool,
     check_positive_int,
-    check_sequence,
     logger,
     progress_bar,
 )
@@ -239,7 +237,6 @@ def evaluate(
     """
     check_model(model)
     asked = as_benchmark(benchmark)
-    check_bool("lowercase", lowercase)
     size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
     if asked.kind == "similarity":
@@ -278,13 +275,6 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
     """
     from sklearn.metrics.cluster import contingency_matrix
 
-    if len(check_sequence("categories", categories)) != len(check_sequence("clusters", clusters)):
-        raise ValueError(
-            f"categories and clusters must have the same length; got {len(categories)} and "
-            f"{len(clusters)}."
-        )
-    if len(categories) == 0:
-        raise ValueError("categories is empty; pass at least one word.")
     n_words = contingency_matrix(categories, clusters)
     return float(n_words.max(axis=0).sum() / len(categories))
 

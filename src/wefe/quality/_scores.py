@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_sequence, found, logger, progress_bar
+from wefe._checks import as_seed, check_sequence, logger, progress_bar
 from wefe._visible import unique_labels
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
@@ -142,12 +142,6 @@ def quality_ranking(scores: pd.DataFrame, name: str = "Quality") -> pd.DataFrame
     >>> quality_ranking(pd.DataFrame(scores, index=["a", "b", "c"]))["score"].tolist()
     [3.0, 3.0, 6.0]
     """
-    if not isinstance(scores, pd.DataFrame):
-        raise TypeError(
-            f"scores must be a DataFrame such as that of quality_matrix; got {found(scores)}."
-        )
-    if scores.empty:
-        raise ValueError(f"scores must not be empty; got shape {scores.shape}.")
     numbers = scores.apply(pd.to_numeric)
     complete = numbers.dropna()
     for model, row in numbers.drop(complete.index).iterrows():
