@@ -78,8 +78,6 @@ def test_names_beyond_the_caliper_are_left_out_of_all_groups():
     assert match_names(names, frequency) == {"a": ["x"], "b": ["p"], "c": ["t"]}
     with pytest.raises(ValueError, match="larger caliper"):
         match_names({"a": ["x"], "b": ["s"]}, frequency)
-    with pytest.raises(ValueError, match="add or remove 'z'"):
-        match_names({"a": ["x"], "b": ["z"]}, frequency)
 
 
 def test_frequencies_come_from_wordfreq(monkeypatch):

@@ -178,9 +178,6 @@ def match_names(
 
     groups = check_groups(names)
     caliper = check_number("caliper", caliper, at_least=0)
-    for name in itertools.chain(*groups.values()):
-        if name not in frequency:
-            raise ValueError(f"frequency must contain all names; add or remove {name!r}.")
     # Two columns: frequency, and the number of tokens, in which no difference is small enough.
     places = {}
     for group, own in groups.items():
