@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import connected_components
 
-from wefe._checks import as_seed
+from wefe.metrics._permutation import flip_test
 from wefe.query import Query
 from wefe.results import OPPOSITE
 from wefe.study._plan import OVERALL, Kind, Task
@@ -22,10 +22,10 @@ from wefe.study._results import StudyResults
 SIGNIFICANT = 0.05
 # With fewer independent groups of queries, sign flips say little.
 LEAST_CLUSTERS = 8
-# Maximum number of differences for an exact test (2^16 sign patterns).
-_MOST_EXACT = 16
-# Sums that differ by less, relative to the largest one possible, are ties.
+# Smaller differences are rounding noise.
 _TIE = 1e-9
+# Random sign patterns, for more groups than can be counted exactly (40).
+_N_RANDOM = 9_999
 # Smaller differences do not show in a score as it is written.
 _WRITTEN = 5e-4
 
@@ -94,33 +94,6 @@ def clusters(queries: Mapping[tuple[str, ...], Query]) -> dict[tuple[str, ...], 
 # The first two models of a ranking
 
 
-def sign_flip_p_value(
-    differences: Sequence[float], *, n_random: int = 9_999, random_state: int = 0
-) -> float:
-    """Test whether paired differences have a mean other than 0: a sign-flip permutation test.
-
-    The two-sided p-value is the share of sign patterns, including the observed one, whose sum is at
-    least as far from 0 as the observed sum (Fisher, The Design of Experiments, 1935, section 21).
-    With more than 16 differences, `n_random` random patterns are used. Fewer than six pairs never
-    reach 0.05, because the smallest p-value is 2 / 2^n; without any pair it is 1.
-
-    >>> sign_flip_p_value([1.0, 2.0, 3.0])
-    0.25
-    """
-    observed = abs(math.fsum(differences))
-    least = observed - _TIE * math.fsum(map(abs, differences))
-    if len(differences) <= _MOST_EXACT:
-        sums = np.zeros(1)
-        for difference in differences:
-            sums = np.concatenate([sums + difference, sums - difference])
-        return float(np.mean(np.abs(sums) >= least))
-    generator = np.random.default_rng(as_seed(random_state))
-    sums = np.zeros(n_random)
-    for difference in differences:
-        sums += difference * generator.choice([-1.0, 1.0], n_random)
-    return (1 + int(np.count_nonzero(np.abs(sums) >= least))) / (1 + n_random)
-
-
 def first_and_second(
     results: StudyResults, scores: pd.DataFrame, rankings: Mapping[str, pd.DataFrame]
 ) -> Iterator[dict[str, Any]]:
@@ -176,7 +149,9 @@ def _compare(
     if not shares.sum() > 0:
         return {}
     weighted = differences * shares / shares.sum()
-    sums = weighted.groupby("cluster").sum()
+    sums = weighted.groupby("cluster").sum().to_numpy()
+    # The smallest p-value is 2 / 2^n (Fisher, The Design of Experiments, 1935, section 21).
+    p_value = flip_test(sums, "two-sided", "exact", _N_RANDOM, seed=0).p_value
     ends = wide[["near", "far"]].dropna()
     near, far = ends["near"], ends["far"]
     return {
@@ -186,7 +161,7 @@ def _compare(
         "n_nearer": int((differences > _TIE).sum()),
         "difference": float(weighted.sum()),
         "n_clusters": len(sums),
-        "p_value": sign_flip_p_value(sums.tolist()) if len(sums) >= LEAST_CLUSTERS else math.nan,
+        "p_value": p_value if len(sums) >= LEAST_CLUSTERS else math.nan,
         "n_intervals": len(ends),
         "n_overlap": int(((near[first] <= far[second]) & (near[second] <= far[first])).sum()),
     }
