@@ -146,16 +146,3 @@ def test_the_file_is_written_whole_or_not_at_all(packaged_model, tmp_path, monke
         write_page(path, page)
     assert path.read_text(encoding="utf-8") == before
     assert [each.name for each in tmp_path.iterdir()] == ["page.html"]
-
-
-@pytest.mark.parametrize(
-    ("pages", "error", "culprit"),
-    [
-        ([], ValueError, "nothing to show"),
-        (["nurse"], TypeError, "str 'nurse'"),
-        ("nurse", TypeError, "pages must be a list"),
-    ],
-)
-def test_what_is_no_page_is_refused(pages, error, culprit):
-    with pytest.raises(error, match=culprit):
-        page_html(pages)

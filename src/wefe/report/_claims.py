@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pandas as pd
@@ -51,7 +50,7 @@ class Claim(NamedTuple):
     kind: str
     place: Place
     evidence: Evidence
-    facts: Mapping[str, Any] = MappingProxyType({})
+    facts: Mapping[str, Any]
 
 
 def said(claim: Claim) -> dict[str, Any]:
@@ -113,8 +112,9 @@ def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
 def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
     """Claim which model ranks first, among all and among original ones, and by which ranks."""
     known = scores[scores["score"].notna()]
-    if known["model_name"].nunique() == 1:
-        yield Claim("one_model", "verdict", Evidence(_names(known["model_name"]), _n_rows(known)))
+    names = _names(known["model_name"])
+    if len(names) == 1:
+        yield Claim("one_model", "verdict", Evidence(names, _n_rows(known)), {})
     for ranking in summary["rankings"][:1]:
         ranks, n_queries = _ranks(ranking), _n_queries(scores, ranking["name"])
         yield from _leader(summary, "pairs", ranks, n_queries)
@@ -388,4 +388,4 @@ def _warnings(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         evidence = Evidence(_names(kinds["models"].explode()), n, "warning")
         yield Claim("warned", "summary", evidence, facts)
     elif len(known) and not summary["audited"]:
-        yield Claim("not_audited", "summary", _of_scores(known))
+        yield Claim("not_audited", "summary", _of_scores(known), {})

@@ -257,8 +257,7 @@ def _correlations(summary: Mapping[str, Any]) -> Iterator[Figure]:
         names = part["columns"]
         if part["n_models"] > 2 and len(names) > 1:
             table = pd.DataFrame(part["values"], names, names, dtype=float)
-            figure = plot_ranking_correlations(table)
-            yield drawn(f"correlations-{position}", figure, part)
+            yield drawn(f"correlations-{position}", plot_ranking_correlations(table), part)
 
 
 # Negative sentiment
@@ -317,8 +316,8 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
 
 
 def _impact_ratios(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[Figure]:
-    audits = (audit for _, audit in results.retrieval())
-    for position, (audit, part) in enumerate(zip(audits, summary["retrieval"], strict=True)):
+    pairs = zip(results.retrieval(), summary["retrieval"], strict=True)
+    for position, ((_, audit), part) in enumerate(pairs):
         yield drawn(f"impact-{position}", audit.plot(), part)
 
 
@@ -363,6 +362,4 @@ def _spread(rows: Sequence[Mapping[str, Any]], groups: Sequence[str]) -> go.Figu
         title = f"← {wrap(groups[1], 24)}    cosine    {wrap(groups[0], 24)} →"
     figure.update_xaxes(title_text=title, row=places[-1]["row"])
     figure.update_layout(boxmode="group", legend=LEGEND_BELOW)
-    below_px = 64 + 30 * several
-    figure = apply_layout(figure, "", {}, below_px)
-    return figure.update_layout(showlegend=several)
+    return apply_layout(figure, "", {}, 64 + 30 * several).update_layout(showlegend=several)

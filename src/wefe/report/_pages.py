@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 import plotly.graph_objects as go
 
 from wefe import __version__
-from wefe._checks import check_sequence, found
 from wefe._visible import plain, visible_data
 from wefe.audit._direction import LEAST_RATIO, LEAST_RATIO_TO_SECOND
 from wefe.explore import ModelPage, StatisticCorrelation, WordPage
@@ -60,22 +59,24 @@ def page_html(
     >>> page_html(word_page(load_test_model(), "nurse", k=20))[:15]
     '<!doctype html>'
     """
-    given, pairs = _checked(pages), dict(analogies or {})
+    given = [pages] if isinstance(pages, WordPage | ModelPage) else pages
     words, models = _by_word(given), [page for page in given if isinstance(page, ModelPage)]
-    if not (words or models or pairs or correlations):
-        raise ValueError("there is nothing to show: pages is empty.")
     directions = {(d.model_name, d.name): d for d in (page.directions for page in given)}
     content = {
         "title": title,
         "models": [page.to_dict() for page in models],
         "words": list(map(_word, words)),
-        "analogies": pairs,
+        "analogies": dict(analogies or {}),
         "correlations": list(correlations),
         "directions": list(map(_direction, directions.values())),
         "facts": {str(name): str(value) for name, value in (facts or {}).items()},
         "version": __version__,
     }
-    made = (*_of_models(models), *_of_words(words), *_of_statistics(correlations))
+    of_statistics = (
+        drawn(f"statistic-{position}", each.plot(), plain(each))
+        for position, each in enumerate(correlations)
+    )
+    made = (*_of_models(models), *_of_words(words), *of_statistics)
     return html_page(
         "page.html.jinja",
         **visible_data(plain(content), "\n\t"),
@@ -113,14 +114,6 @@ def write_page(
     ...     write_page(f"{folder}/model.html", model_page(load_test_model()))
     """
     write(path, lambda: page_html(pages, **options))
-
-
-def _checked(pages: Any) -> list[WordPage | ModelPage]:
-    given = [pages] if isinstance(pages, WordPage | ModelPage) else check_sequence("pages", pages)
-    for page in given:
-        if not isinstance(page, WordPage | ModelPage):
-            raise TypeError(f"pages must be of words or models; got {found(page)}.")
-    return list(given)
 
 
 def _by_word(pages: Sequence[Any]) -> list[WordPage]:
@@ -190,11 +183,6 @@ def _with_legend_below(figure: go.Figure) -> go.Figure:
         height=figure.layout.height + 40 + 11 * n_entries,
         legend={**LEGEND_BELOW, "xref": "container"},
     )
-
-
-def _of_statistics(correlations: Iterable[StatisticCorrelation]) -> Iterator[Figure]:
-    for position, one in enumerate(correlations):
-        yield drawn(f"statistic-{position}", one.plot(), plain(one))
 
 
 # Data for the templates

@@ -70,8 +70,8 @@ def provenance(results: StudyResults) -> dict[str, Any]:
         for task, each in zip(results.plan.tasks, results.outcomes, strict=True)
     ]
     table = pd.DataFrame(rows, columns=["kind", "status", "key", "finished", "version"])
-    statuses = {name: (table["status"] == name).astype(int) for name in _STATUSES}
-    tasks = table.assign(**statuses).groupby("kind", sort=False)[_STATUSES].sum().reset_index()
+    tasks = pd.crosstab(table["kind"], table["status"]).rename_axis(columns=None)
+    tasks = tasks.reindex(table["kind"].unique(), columns=_STATUSES, fill_value=0).reset_index()
     keys, finished = sorted(table["key"].dropna()), table["finished"].dropna()
     n_done, n_computed = tasks["done"].sum(), results.run.get("n_computed")
     return {
