@@ -24,7 +24,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import logger, progress_bar
+from wefe._checks import logger
 from wefe._files import atomic_file
 from wefe.models._file_array import FileArray
 from wefe.models._tables import RowVectors, chunks
@@ -187,20 +187,17 @@ def _arrays(path: Path, tensors: Mapping[str, Tensor]) -> dict[str, FileArray]:
     return {name: tensor.array for name, tensor in used.items()}
 
 
-def write_native(path: str | Path, task: Writing) -> int:
+def write_native(path: str | Path, task: Writing) -> None:
     """Write blocks of words and vectors to a native file, in bounded memory.
 
     A repeated word keeps its first vector. Dtypes other than float16 and int8 become float32. int8
     divides each vector by 1/127 of its largest absolute number and rounds.
     """
-    stored, what = np.dtype(task.dtype).name, f"writing {Path(path).name}"
     with atomic_file(path) as file:
-        writer = _NativeWriter(file, task.dim, _DTYPES.get(stored, "<f4"))
-        with progress_bar(task.n_words, what, "word", task.progress) as bar:
-            for words, vectors in task.blocks:
-                writer.add(words, vectors)
-                bar.update(len(words))
-        return writer.finish({"format": "wefe", "version": "1", "name": task.name})
+        writer = _NativeWriter(file, task.dim, _DTYPES.get(np.dtype(task.dtype).name, "<f4"))
+        for words, vectors in task.shown(path):
+            writer.add(words, vectors)
+        writer.finish({"format": "wefe", "version": "1", "name": task.name})
 
 
 class _NativeWriter:
@@ -250,10 +247,8 @@ class _NativeWriter:
         quotients: npt.NDArray[Any] = np.rint(vectors / scale[:, None])
         return quotients.clip(-127, 127).astype(np.int8)
 
-    def finish(self, metadata: dict[str, str]) -> int:
-        """Write the vocabulary and the header; return the number of words."""
-        if not self._hashes:
-            raise ValueError("there are no words to write.")
+    def finish(self, metadata: dict[str, str]) -> None:
+        """Write the vocabulary and the header."""
         if self._n_repeated:
             logger.warning("%d words occur twice; the first vector is kept", self._n_repeated)
         hashes, scale = np.array(self._hashes, dtype="<u8"), np.array(self._scale, dtype="<f4")
@@ -273,4 +268,3 @@ class _NativeWriter:
         self._file.truncate()
         self._file.seek(0)
         self._file.write(header)
-        return len(order)

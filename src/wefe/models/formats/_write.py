@@ -18,7 +18,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_choice, found, import_library, logger, progress_bar
+from wefe._checks import check_choice, import_library, logger, progress_bar
 from wefe._files import atomic_file
 from wefe.models._types import Block, FloatArray
 from wefe.models.formats._numbers import text_lines
@@ -40,8 +40,6 @@ _MAX_WORD_BYTES = 2000
 # What a word in a file must not have: half of a surrogate pair cannot be written in UTF-8.
 _NOT_IN_TEXT = re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A | \\Z")
 _NOT_IN_BINARY = re.compile("[\\0 \ud800-\udfff]|\\A\\n")
-# Readers of files without header would take the first word for the mark of another format.
-_MAGIC = ("\ufeff", "BZh", "PK\x03\x04", "PK\x05\x06", "PAR1")
 
 
 @dataclass(frozen=True)
@@ -55,6 +53,17 @@ class Writing:
     dtype: npt.DTypeLike = np.float32
     name: str = ""
     progress: bool = True
+
+    def shown(self, path: str | os.PathLike[str]) -> Iterator[Block]:
+        """Yield the blocks and show a progress bar; refuse to write no words."""
+        n_words, what = 0, f"writing {Path(path).name}"
+        with progress_bar(self.n_words, what, "word", self.progress) as bar:
+            for words, vectors in self.blocks:
+                yield words, vectors
+                n_words += len(words)
+                bar.update(len(words))
+        if n_words == 0:
+            raise ValueError("there are no words to write.")
 
 
 def save_table(
@@ -70,16 +79,11 @@ def save_table(
         logger.warning(
             "%s was opened for some words only, so %s contains these %d", name, path, len(table)
         )
-    size = len(table), table.vector_size
-    task = Writing(table.blocks(), *size, chosen, table.dtype, name, progress)
     if chosen == "gensim" and isinstance(wv, _keyed_vectors()):
-        for _ in _checked(task):
-            pass
         _pickle(path, wv)
-    elif 0 in size:
-        raise ValueError(f"there is nothing to write: {size[0]} words of {size[1]} dims.")
     else:
-        write_blocks(path, task)
+        size = len(table), table.vector_size
+        write_blocks(path, Writing(table.blocks(), *size, chosen, table.dtype, name, progress))
 
 
 def write_blocks(path: str | os.PathLike[str], task: Writing) -> None:
@@ -92,30 +96,24 @@ def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
         yield word.encode() + b" " + vector.tobytes()
 
 
-# What becomes of a block. For float32 the files are identical to gensim's.
-_ENCODE: dict[str, Callable[[list[str], FloatArray], Iterable[bytes]]] = {
-    "glove": text_lines,
-    "word2vec": text_lines,
-    "word2vec-binary": _binary_records,
-}
-
-
 def write_plain(path: str | os.PathLike[str], task: Writing) -> None:
     """Write a header 'n_words dim', unless it is GloVe's format, then each word and its numbers."""
-    n_spaced, what = 0, f"writing {Path(path).name}"
-    if task.format == "word2vec-binary" and np.dtype(task.dtype).itemsize > 4:
+    is_binary, n_done, n_spaced = task.format == "word2vec-binary", 0, 0
+    if is_binary and np.dtype(task.dtype).itemsize > 4:
         logger.warning("numbers are rounded to float32, the only type in %s", path)
-    with contextlib.ExitStack() as stack:
-        file: Any = stack.enter_context(atomic_file(path))
-        if pack := _PACKERS.get(Path(path).suffix.lower()):
-            file = stack.enter_context(pack(file))
-        bar = stack.enter_context(progress_bar(task.n_words, what, "word", task.progress))
+    # For float32 the files are identical to gensim's.
+    encode = _binary_records if is_binary else text_lines
+    pack = _PACKERS.get(Path(path).suffix.lower(), contextlib.nullcontext)
+    with atomic_file(path) as packed, pack(packed) as file:
         if task.format != "glove":
             file.write(f"{task.n_words} {task.dim}\n".encode())
-        for words, vectors in _checked(task):
-            file.writelines(_ENCODE[task.format](words, vectors))
+        for words, vectors in task.shown(path):
+            for place, word in enumerate(words, n_done):
+                _check_word(word, task.format, place)
+            cast_finite(words, vectors, np.float32)
+            file.writelines(encode(words, vectors))
             n_spaced += sum(" " in word for word in words)
-            bar.update(len(words))
+            n_done += len(words)
     if n_spaced:
         logger.warning(
             "%d words in %s contain spaces: wefe reads them, gensim and others cannot. "
@@ -130,13 +128,10 @@ def write_gensim(path: str | os.PathLike[str], task: Writing) -> None:
     table = _keyed_vectors()(task.dim, dtype=task.dtype)
     table.index_to_key, table.next_index = [], task.n_words
     table.vectors = np.empty((task.n_words, task.dim), dtype=task.dtype)
-    what = f"collecting {Path(path).name}"
-    with progress_bar(task.n_words, what, "word", task.progress) as bar:
-        for words, block in _checked(task):
-            start = len(table.index_to_key)
-            table.vectors[start : start + len(words)] = block
-            table.index_to_key += words
-            bar.update(len(words))
+    for words, block in task.shown(path):
+        start = len(table.index_to_key)
+        table.vectors[start : start + len(words)] = cast_finite(words, block, task.dtype)
+        table.index_to_key += words
     table.key_to_index = {word: row for row, word in enumerate(table.index_to_key)}
     _pickle(path, table)
 
@@ -167,8 +162,6 @@ def _pickle(path: str | os.PathLike[str], vectors: Any) -> None:
 
 def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa: A002
     """Return the requested format, or the format of a suffix."""
-    if not isinstance(path, str | os.PathLike):
-        raise TypeError(f"path must be a path; got {found(path)}.")
     path = Path(path)
     packed = path.suffix.lower() in _PACKERS
     if format is None:
@@ -183,42 +176,19 @@ def format_of(path: str | os.PathLike[str], format: str | None) -> str:  # noqa:
     return format
 
 
-def _checked(task: Writing) -> Iterator[Block]:
-    """Pass on blocks; refuse what cannot be read back, and a wrong number of words."""
-    n_done = 0
-    is_plain = task.format in _ENCODE
-    for words, vectors in task.blocks:
-        for place, word in enumerate(words if is_plain else (), n_done):
-            _check_word(word, task.format, place)
-        cast_finite(words, vectors, np.float32 if is_plain else task.dtype)
-        n_done += len(words)
-        yield words, vectors
-    if n_done != task.n_words:
-        raise ValueError(f"expected {task.n_words} words; got {n_done}.")
-
-
 def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
-    """Refuse a word that a format cannot store, or that would hide which format it is."""
-    match = (_NOT_IN_BINARY if format == "word2vec-binary" else _NOT_IN_TEXT).search(word)
-    reason = f"it contains {match.group()!r}" if match else _misleads(word, format, place)
+    """Refuse a word that a format cannot store, or that would hide the dimensions."""
+    reason = ""
+    if match := (_NOT_IN_BINARY if format == "word2vec-binary" else _NOT_IN_TEXT).search(word):
+        reason = f"it contains {match.group()!r}"
+    elif not 0 < len(word.encode()) <= _MAX_WORD_BYTES:
+        reason = f"it is empty or has more than {_MAX_WORD_BYTES:,} bytes"
+    elif format == "glove" and place < SAMPLE_LINES and numbers_at_end(word.encode()):
+        reason = "it ends with a number, and the first words tell the dimensions"
     if reason:
         raise ValueError(
             f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose 'native'."
         )
-
-
-def _misleads(word: str, format: str, place: int) -> str:  # noqa: A002
-    """Return why readers would not find the word at this place, or ''."""
-    if not 0 < len(word.encode()) <= _MAX_WORD_BYTES:
-        return f"it is empty or has more than {_MAX_WORD_BYTES:,} bytes"
-    if format == "glove" and place < SAMPLE_LINES and numbers_at_end(word.encode()):
-        return "it ends with a number, and the first words tell the dimensions"
-    if format == "glove" and place == 0 and word.startswith(_MAGIC):
-        return "the file would start with the mark of another format"
-    # Readers take that for text with tabs.
-    if place == 0 and re.match(r"[^\t]+\t[-+.0-9]", word):
-        return "it is the first word and has a tab before a number"
-    return ""
 
 
 def cast_finite(words: Sequence[str], vectors: FloatArray, dtype: npt.DTypeLike) -> FloatArray:
