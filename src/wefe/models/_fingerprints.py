@@ -8,6 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
+from wefe.models._tables import chunks
 from wefe.models._types import CHUNK_ROWS
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
@@ -29,11 +30,10 @@ class Fingerprints:
     def _of_words(self, words: Iterable[str]) -> str:
         known = sorted(word for word in set(words) if word in self._model)
         new = [word for word in known if word not in self._of_word]
-        for start in range(0, len(new), CHUNK_ROWS):
-            part = new[start : start + CHUNK_ROWS]
-            vectors = np.ascontiguousarray(self._model.get_vectors(part))
-            head = str(vectors.dtype).encode()
-            for word, vector in zip(part, vectors, strict=True):
+        head = str(self._model.dtype).encode()
+        for part in chunks(len(new), CHUNK_ROWS):
+            vectors = np.ascontiguousarray(self._model.get_vectors(new[part]))
+            for word, vector in zip(new[part], vectors, strict=True):
                 hashed = hashlib.blake2b(head, digest_size=16)
                 hashed.update(word.encode("utf-8", "surrogatepass") + b"\0")
                 hashed.update(vector.data)
@@ -46,9 +46,7 @@ class Fingerprints:
     @cached_property
     def _whole(self) -> str:
         hashed = hashlib.blake2b(str(self._model.dtype).encode(), digest_size=16)
-        words = list(self._model.vocab)
-        for start in range(0, len(words), CHUNK_ROWS):
-            part = words[start : start + CHUNK_ROWS]
-            hashed.update("\0".join(part).encode("utf-8", "surrogatepass"))
-            hashed.update(np.ascontiguousarray(self._model.get_vectors(part)).data)
+        for words, vectors in self._model.table.blocks():
+            hashed.update("\0".join(words).encode("utf-8", "surrogatepass"))
+            hashed.update(np.ascontiguousarray(vectors).data)
         return hashed.hexdigest()

@@ -156,7 +156,9 @@ def load(
     <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims>
     """
     given = locals()
-    _check_hold(hold, words)
+    check_given(partial(check_choice, choices=get_args(Held)), hold=hold)
+    if hold == "selected" and words is None:
+        raise ValueError("hold='selected' needs the words to read: words=[...].")
     reading = Reading(**{option.name: given[option.name] for option in fields(Reading)})
     opened = open_cut(source, reading)
     source = opened.source
@@ -471,12 +473,6 @@ def _read_counts(path: Path) -> dict[str, int]:
                 f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
             ) from None
     return counts
-
-
-def _check_hold(hold: object, words: object) -> None:
-    check_given(partial(check_choice, choices=get_args(Held)), hold=hold)
-    if hold == "selected" and words is None:
-        raise ValueError("hold='selected' needs the words to read: words=[...].")
 
 
 def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:

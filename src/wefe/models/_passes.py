@@ -32,7 +32,7 @@ Vectors: TypeAlias = npt.NDArray[np.float64]
 def vocabulary_blocks(model: WordEmbeddingModel) -> Iterator[tuple[Rows, FloatArray]]:
     """Yield rows of a vocabulary and their vectors (at least float32) that have a direction."""
     model.whole_table("a pass over all vectors")
-    for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
+    for part in chunks(len(model.vocab), max(1, _BLOCK_NUMBERS // model.dim)):
         rows = np.arange(part.start, part.stop)
         block = model.rows(part)
         vectors = block.astype(np.promote_types(block.dtype, np.float32), copy=False)
@@ -59,7 +59,7 @@ def vocabulary_cosines(
     of_width = np.ascontiguousarray(axes.T, dtype=width)
     n_words = len(model.vocab) if n_words is None else min(n_words, len(model.vocab))
     cosines = np.empty((n_words, len(axes)), dtype=width)
-    for part in chunks(n_words, max(1, _BLOCK_NUMBERS // max(model.dim, 1))):
+    for part in chunks(n_words, max(1, _BLOCK_NUMBERS // model.dim)):
         block, lengths, undirected = with_lengths(model.rows(part), width)
         with np.errstate(all="ignore"):
             np.matmul(block, of_width, out=cosines[part])

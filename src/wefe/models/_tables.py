@@ -221,9 +221,6 @@ class ArrayVectors(VectorTable):
             self.requested = frozenset(requested)
             self.key_to_index = PartialIndex(index, self.requested, label)
 
-    def __getitem__(self, word: str) -> FloatArray:
-        return self.vectors[self.key_to_index[word]]  # type: ignore[no-any-return]
-
 
 def unchecked_table(key_to_index: Mapping[str, int], vectors: FloatArray) -> ArrayVectors:
     """Make a table of an index and an array that are known to fit."""

@@ -262,30 +262,18 @@ class WordEmbeddingModel:
             The new vectors, in the dtype of the model.
         """
         check_sequence("words", words)
-        check_sequence("embeddings", embeddings)
-        if len(words) != len(embeddings):
+        # A copy: the vectors may be rows of this model.
+        vectors, wanted = np.array(embeddings), (len(words), self.dim)
+        if (vectors.dtype, vectors.shape) != (self.dtype, wanted):
             raise ValueError(
-                f"every word needs a vector; got {len(words)} words, {len(embeddings)} embeddings."
+                f"the embeddings must be {self.dtype} of shape {wanted}, as in the model; got "
+                f"{vectors.dtype} of shape {vectors.shape}."
             )
-        rows = []
-        for word, embedding in zip(words, embeddings, strict=True):
+        for word in words:
             if word not in self.vocab:
                 raise ValueError(f"{word!r} is not in the vocabulary of {self.name}.")
-            rows.append(self.vocab[word])
-            self._check_embedding(word, embedding)
-        if rows:
-            self._check_writeable()
-            # A copy: the vectors may be rows of this model.
-            self._write(rows, np.array(embeddings))
-
-    def _check_embedding(self, word: str, embedding: object) -> None:
-        if not isinstance(embedding, np.ndarray):
-            raise TypeError(f"the embedding of {word!r} must be an array; got {found(embedding)}.")
-        if (embedding.dtype, embedding.shape) != (self.dtype, (self.dim,)):
-            raise ValueError(
-                f"the embedding of {word!r} must be {self.dtype} of shape ({self.dim},), as the "
-                f"model has them; got {embedding.dtype} of shape {embedding.shape}."
-            )
+        self._check_writeable()
+        self._write([self.vocab[word] for word in words], vectors)
 
     def save(
         self,
@@ -436,10 +424,8 @@ class WordEmbeddingModel:
                 yield -1, weight * word.astype(np.float64)
 
     def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
-        if not isinstance(vector, np.ndarray) or vector.dtype.kind not in "fiu":
-            raise TypeError(f"{what} must be a word, or a vector: an array of numbers.")
-        if vector.shape != (self.dim,):
-            raise ValueError(f"{what} must have shape ({self.dim},); it has {vector.shape}.")
+        if not isinstance(vector, np.ndarray) or vector.shape != (self.dim,):
+            raise TypeError(f"{what} must be a word, or an array of shape ({self.dim},).")
         units, directed = directions(vector[None])
         if not directed[0]:
             raise ValueError(no_direction(what))

@@ -269,8 +269,6 @@ class Reading:
         check_given(check_positive_int, **numbers)
         check_given(partial(check_choice, choices=get_args(Subwords)), subwords=self.subwords)
         check_given(partial(check_choice, choices=get_args(Lowercase)), lowercase=self.lowercase)
-        if self.keep is not None and not callable(self.keep):
-            raise TypeError(f"keep must be a callable that takes a word; got {found(self.keep)}.")
 
 
 class VectorSource(ABC):
