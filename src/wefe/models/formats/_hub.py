@@ -6,7 +6,7 @@ import logging
 import re
 from pathlib import Path, PurePosixPath
 
-from wefe._checks import check_choice, found, import_library, logger
+from wefe._checks import found, import_library, logger
 from wefe.models.formats._registry import SUFFIXES
 from wefe.models.formats._tokens import find_files, missing
 
@@ -157,7 +157,6 @@ class Repository:
 
 def fetch_from_gensim_data(name: str) -> Path:
     """Download vectors with gensim's downloader; return their file."""
-    check_choice("name", name, GENSIM_DATA_NAMES)
     downloader = import_library("gensim.downloader", "gensim", repr(name))
     try:
         # Only the path: to load the vectors, gensim would run Python code that it downloads too.

@@ -73,7 +73,14 @@ class LineSource(VectorSource):
             line += parsed.n_lines
             n_words += len(parsed.words) + parsed.n_unread
             yield parsed.words, parsed.vectors
-        self._check_count(n_words)
+        n_words += self.n_skipped
+        if self.n_words is not None and n_words != self.n_words:
+            self.skip_or_raise(
+                "",
+                f"the header promises {self.n_words} words, the file has {n_words}. It may be cut "
+                "short.",
+                max(0, self.n_words - n_words),
+            )
 
     def _parse_in_threads(self, parse: Callable[..., Parsed], n_bytes: int) -> Iterator[Parsed]:
         coming: deque[Future[Parsed]] = deque()
@@ -91,16 +98,6 @@ class LineSource(VectorSource):
                     yield coming.popleft().result()
             for each in coming:
                 yield each.result()
-
-    def _check_count(self, n_words: int) -> None:
-        if self.n_words is not None and n_words + self.n_skipped != self.n_words:
-            message = (
-                f"{self.label}: the header promises {self.n_words} words, the file has "
-                f"{n_words + self.n_skipped}."
-            )
-            if self.reading.on_error == "raise":
-                raise ValueError(f"{message} It may be cut short.")
-            self.n_skipped = max(self.n_skipped, self.n_words - n_words)
 
     def _parse_block(self, data: bytes) -> Parsed:
         """Parse lines: all at once if they are regular, otherwise one by one."""

@@ -111,11 +111,10 @@ class Word2VecBinarySource(VectorSource):
                         f"{self.label}, byte {offset:,}: expected word {number} of {n_words}, a "
                         f"space and {self.dim} numbers, found {rest[:40]!r}."
                     )
-        if number <= n_words and self.reading.on_error == "raise":
-            raise ValueError(
-                f"{self.label} is cut short in word {number} of {n_words}, after byte {offset:,}."
-            )
-        self.n_skipped += n_words + 1 - number
+        if number <= n_words:
+            where = f"byte {offset:,}"
+            message = f"the file is cut short in word {number} of {n_words}."
+            self.skip_or_raise(where, message, n_words + 1 - number)
 
 
 def _used(words: list[bytes], size: int) -> int:
