@@ -265,8 +265,6 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
         name, words = _word_list(text)
         if name in (*lists, "vocabulary"):
             raise ValueError(f"--words {text}: there is already a list called {name!r}.")
-        if not words:
-            raise ValueError(f"--words {text}: the list is empty.")
         lists[name] = list(dict.fromkeys(words))
     return lists
 
@@ -313,11 +311,9 @@ def _numbers(path: Path) -> dict[str, Any]:
             f"expected the columns word and value; got {', '.join(map(repr, table.columns))}."
         )
     words = table["word"]
-    wrong = words[words.duplicated() | (words == "") | words.map(HIDDEN.search).notna()]
+    wrong = words[(words == "") | words.map(HIDDEN.search).notna()]
     if len(wrong):
-        raise ValueError(
-            f"{wrong.iloc[0]!r} occurs twice, or is not a word. Keep one row per word."
-        )
+        raise ValueError(f"{wrong.iloc[0]!r} is not a word.")
     values = table.set_index("word")[names[0]].replace("", "nan").map(float)
     title = {"value": path.stem}.get(names[0], names[0])
     return {"group": names[0], "statistic_name": title, "statistic": values}
