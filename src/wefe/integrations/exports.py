@@ -17,7 +17,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import pandas as pd
 
 from wefe import __version__
-from wefe._checks import check_choice, found, import_library, listed, logger
+from wefe._checks import check_choice, found, import_library, logger
 from wefe._files import atomic_file
 from wefe._output import as_latex, bibtex, others_used, tables_of_scores
 from wefe._visible import count, unique_labels
@@ -275,10 +275,9 @@ def write_cards(
 def tidy(results: Any) -> pd.DataFrame:
     table = results.to_frame() if hasattr(results, "plan") else results
     wanted = ["model_name", "query_set", "query_name", "metric", "score", "bias", *_SCALE, *_BESIDE]
-    if not isinstance(table, pd.DataFrame) or (lacking := {*wanted} - {*table.columns}):
-        lacks = f", without {listed(sorted(lacking), 5)}" if isinstance(table, pd.DataFrame) else ""
+    if not isinstance(table, pd.DataFrame) or not {*wanted} <= {*table.columns}:
         raise TypeError(
-            f"results must be a table of wefe.measure or of a study; got {found(results)}{lacks}."
+            f"results must be a table of wefe.measure or of a study; got {found(results)}."
         )
     return table
 

@@ -88,9 +88,6 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         self._params = dict(metric_params or {})
         self.name, self.write_csv = name, check_bool("write_csv", write_csv)
         self.greater_is_better = False
-        if not self._sets or not self._metrics:
-            n_sets, n_metrics = len(self._sets), len(self._metrics)
-            raise ValueError(f"expected query sets and metrics; got {n_sets} and {n_metrics}.")
         label = self._metrics[0].scale(None, **self._params).label
         prefix = f"{name}_" if name else ""
         self.primary_metric = f"{prefix}{_key(next(iter(sets)), label)}_distance"
