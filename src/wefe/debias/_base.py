@@ -21,7 +21,6 @@ from wefe._checks import (
     check_positive_int,
     check_sequence,
     check_share,
-    check_text,
     check_word_set,
     found,
     listed,
@@ -262,9 +261,6 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
                 f"{type(self).__name__}.fit has no parameter {name!r}; it has "
                 f"{', '.join(known)}.{nearest(name, known)}"
             )
-        if self.criterion_name is not None:
-            check_text("criterion_name", self.criterion_name)
-        check_bool("verbose", self.verbose)
         if is_dataclass(self):
             check_parameters(self)
         for learned in [name for name in vars(self) if name.endswith("_")]:

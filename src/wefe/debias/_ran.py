@@ -22,9 +22,7 @@ from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 
-Weights = tuple[float, float, float]
-
-AUTHORS_WEIGHTS: Weights = (1 / 8, 6 / 8, 1 / 8)
+_AUTHORS_WEIGHTS = (1 / 8, 6 / 8, 1 / 8)
 
 # Those of Adam, as everywhere.
 _BETA_1, _BETA_2, _EPSILON = 0.9, 0.999, 1e-8
@@ -142,7 +140,7 @@ class RepulsionAttractionNeutralization(WordDebias):
                     _wide(model, rows[part]),
                     [_wide(model, each) for each in near],
                     self.bias_direction_,
-                    AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights,
+                    _AUTHORS_WEIGHTS if isinstance(self.weights, str) else self.weights,
                     self.epochs,
                     self.learning_rate,
                 )
