@@ -116,8 +116,7 @@ def audit_direction(
     if not sets:
         raise ValueError(
             f"no direction: of {len(given)} defining sets, {model.name} lacks words of {len(lost)} "
-            f"({', '.join(lost) or 'none'}), and the members of {len(identical)} are the same "
-            "vector. At least 1 must be complete."
+            f"and the members of {len(identical)} are the same vector. One must be complete."
         )
     used = tuple(vectors[name] for name in sets)
     return DirectionAudit(model.name, sets, used, normalize, lost, identical)

@@ -122,8 +122,7 @@ def _check_arguments(method: Any, encoder: Any, folder: Any) -> None:
     ):
         raise TypeError(
             "encoder must be a SentenceTransformer opened by load_encoder without layer, pooling, "
-            "templates, prompt, dim and normalize, because the map works on its own sentence "
-            f"vectors; got {found(encoder)}."
+            f"templates, prompt, dim and normalize; got {found(encoder)}."
         )
     if folder is not None and Path(folder).exists() and any(Path(folder).iterdir()):
         raise FileExistsError(f"{os.fspath(folder)} is not empty; name a new folder.")
@@ -133,10 +132,8 @@ def _affine_map(method: BaseDebias) -> Erasure | UnitMap:
     affine = getattr(method, "map_", None)
     if not isinstance(affine, Erasure | UnitMap) or getattr(method, "equalize_sets_", None):
         raise TypeError(
-            f"{type(method).__name__} was fitted so that it does not map all vectors alike, so it "
-            "cannot become a layer of an encoder. These can: DoubleHardDebias, INLP, LEACE, "
-            "LinearProjection, SoftDebias, HardDebias with equalize_pairs=[], and "
-            "MulticlassHardDebias with equalize_sets=[]."
+            f"{type(method).__name__} does not map all vectors alike. Use INLP, LEACE, "
+            "LinearProjection, SoftDebias or DoubleHardDebias, or equalize_pairs=[]."
         )
     return affine
 

@@ -226,10 +226,7 @@ class OSCaR(RowwiseDebias):
         concept = find(model, concept_words)
         cosine = float(directions[0] @ concept)
         if 1 - abs(cosine) < _PARALLEL:
-            raise ValueError(
-                "the bias direction and the concept direction are parallel, so no rotation makes "
-                "them orthogonal; take other concept_words."
-            )
+            raise ValueError("the two directions are parallel; take other concept_words.")
         self.bias_direction_ = directions[0]
         self.concept_direction_ = math.copysign(1, cosine) * concept
         self.angle_ = math.degrees(math.acos(abs(cosine)))
