@@ -51,7 +51,6 @@ def findings(run: Run) -> Findings:
         found = [
             *_words(model, queries),
             *_rnsb(model, queries["Family and career"][0], run.random_state),
-            _as_written(model, queries["Gender queries"][2]),
             _example(model, of_example),
         ]
         measured |= {(*key, name): value for key, value in found}
@@ -83,6 +82,9 @@ def _words(model: WordEmbeddingModel, queries: Mapping[str, Sequence[Query]]) ->
     for word, pairs in RIPA().run_query(family, model, **_LOOKUP)["word_values"].items():
         yield (word, "RIPA: mean of pairs"), pairs["mean"]
         yield (word, "RIPA: deviation of pairs"), pairs["std"]
+    math = queries["Gender queries"][2]
+    # Without lower case.
+    yield (math.query_name, "WEAT, words as written"), WEAT().run_query(math, model)["result"]
     by_attributes = [
         part
         for name in ("Family and career", "Ethnicity", "Religion")
@@ -106,11 +108,6 @@ def _rnsb(model: WordEmbeddingModel, query: Query, random_state: int) -> _Scores
         result = RNSB().run_query(query, model, **_LOOKUP, **params)
         for word, value in result["negative_sentiment_probabilities"].items():
             yield (word, score), value
-
-
-def _as_written(model: WordEmbeddingModel, query: Query) -> tuple[tuple[str, str], float]:
-    """Return WEAT for words looked up as written, without lower case."""
-    return (query.query_name, "WEAT, words as written"), WEAT().run_query(query, model)["result"]
 
 
 def _example(model: WordEmbeddingModel, query: Query) -> tuple[tuple[str, str], float]:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice
 from wefe._files import atomic_file
-from wefe._visible import as_csv, visible, visible_data
+from wefe._visible import as_csv, count, visible, visible_data
 from wefe.datasets import load_query_set
 from wefe.models import WordEmbeddingModel, load_test_model
 from wefe.quality import load_benchmark
@@ -162,13 +162,10 @@ class Replication:
         return list(texts)
 
     def __repr__(self) -> str:
-        parts = [
-            f"{len(things)} {what}{'' if len(things) == 1 else 's'}"
-            for what, things in {"table": self.tables, "figure": self.figures}.items()
-        ]
+        made = f"{count(len(self.tables), 'table')}, {count(len(self.figures), 'figure')}"
         verdicts = ", ".join(f"{n} {verdict}" for verdict, n in self.verdicts().items())
-        parts.append(f"{len(self.comparison)} printed values ({verdicts})")
-        return f"<{type(self).__name__} of {self.paper['reference']}: {', '.join(parts)}>"
+        values = f"{len(self.comparison)} printed values ({verdicts})"
+        return f"<Replication of {self.paper['reference']}: {made}, {values}>"
 
 
 def list_replications() -> pd.DataFrame:
@@ -257,10 +254,7 @@ def replicate(
         failed = results.failures()[["model_name", "reason"]]
         notes += [f"{model}: {reason}" for model, reason in failed.itertuples(index=False)]
         if not any(results.models.values()):
-            raise ValueError(
-                f"expected at least one model that can be opened; found none. {'; '.join(notes)}. "
-                "Check the paths and names in models."
-            )
+            raise ValueError(f"no model can be opened: {'; '.join(notes)}.")
         printed = _printed(name)
         made: Findings = module.findings(Run(study, results, printed, random_state))
         measured = dict.fromkeys(made.measured, np.nan) if others else made.measured
@@ -418,11 +412,6 @@ def _entry(name: str, model: ModelLike, file: Path) -> dict[str, Any]:
     if isinstance(model, WordEmbeddingModel):
         model.save(file, progress=False)
         model = file
-    if not isinstance(model, str | os.PathLike):
-        raise TypeError(
-            f"models[{name!r}] must be a path, a name, a model or an entry of a study file; got "
-            f"{found(model)}."
-        )
     source = os.fspath(model)
     return {"name": name, "source": os.path.abspath(source) if Path(source).exists() else source}
 
