@@ -169,9 +169,8 @@ def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
     for source, error, message in (
         ("simlex-999", FileNotFoundError, "Did you mean 'simlex999'"),
         (tmp_path, FileNotFoundError, "no file"),
-        ("a" * 5000, FileNotFoundError, r"no file 'a{200}'"),
         (3, TypeError, "got int 3"),
-        (write("café\tcup\t1\n", encoding="latin-1"), ValueError, "not text in UTF-8"),
+        (write("café\tcup\t1\n", encoding="latin-1"), ValueError, "utf-8"),
     ):
         with pytest.raises(error, match=message):
             load_benchmark(source)

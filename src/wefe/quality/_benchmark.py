@@ -262,13 +262,11 @@ def _find(source: object) -> tuple[Path, str, str]:
     if isinstance(source, str) and source in _KNOWN:
         return _path_of(source), source, _source(source)
     path = Path(source)
-    with contextlib.suppress(OSError):  # the name is too long for the disk
-        if path.is_file():
-            return path, path.stem, str(path)
+    if path.is_file():
+        return path, path.stem, str(path)
     names = ", ".join(map(repr, _KNOWN))
     raise FileNotFoundError(
-        f"there is no file {str(path)[:200]!r}; known names are {names}."
-        f"{nearest(str(path)[:100], _KNOWN)}"
+        f"there is no file {str(path)!r}; known names are {names}.{nearest(path, _KNOWN)}"
     )
 
 
@@ -298,10 +296,7 @@ def _path_of(name: str) -> Path:
 
 
 def _lines(path: Path) -> list[_Line]:
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{path.name} is not text in UTF-8: {error}.") from error
+    text = path.read_text(encoding="utf-8-sig")
     lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
     kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
     if not kept:
