@@ -16,7 +16,6 @@ from wefe._checks import (
     as_seed,
     check_array,
     check_number,
-    check_sequence,
     check_word_set,
     found,
     import_library,
@@ -235,9 +234,9 @@ def exchange_group_words(
     (['She asked her sister. This is HERS.'], ['He asked his brother. This is HIS.'])
     """
     documents = check_word_set("texts", texts)
-    checked = _default_pairs() if pairs is None else _check_pairs(pairs)
-    to_first = {second.lower(): first for first, second in checked}
-    to_second = {first.lower(): second for first, second in checked}
+    exchanged = pairs or _default_pairs()
+    to_first = {second.lower(): first for first, second in exchanged}
+    to_second = {first.lower(): second for first, second in exchanged}
     before_a_word = _BEFORE_A_WORD if pairs is None else {}
     return (
         [_written(text, to_first, before_a_word) for text in documents],
@@ -313,15 +312,7 @@ def compare_documents(
     return table.assign(p_value_holm=holm(table["p_value"][1:]))
 
 
-def _check_pairs(pairs: Sequence[Sequence[str]]) -> list[tuple[str, ...]]:
-    given = enumerate(check_sequence("pairs", pairs))
-    checked = [check_word_set(f"pairs[{i}]", pair) for i, pair in given]
-    if any(len(pair) != 2 for pair in checked):
-        raise ValueError(f"pairs must have two words each, such as ('she', 'he'); got {checked}.")
-    return checked
-
-
-def _default_pairs() -> list[tuple[str, ...]]:
+def _default_pairs() -> list[tuple[str, str]]:
     """Pairs of a female and a male word, some of which occur twice."""
     eds, weat = fetch_eds(offline=True), load_weat()
     female = [*weat["female_terms_2"], *eds["female_terms"]]
