@@ -139,7 +139,7 @@ def test_a_query_that_occurs_twice_is_no_more_evidence(metric):
 def test_words_of_a_pair_weigh_the_same(relation):
     asked = Query(QUERIES[0].target_sets, QUERIES[0].attribute_sets[:1])
     own = Evaluation(RIPA(), asked, ONE, {"relation": relation})
-    x, y, _ = (each.matrix() for each in _weights(own, 7, 0))
+    x, y, _ = (each.matrix() for each in _weights(own, 7, 0).values())
     assert np.array_equal(x, y)
     expected = np.array([exponential(f"w{i}\nw{i + 5}", 7) for i in range(5)]).T
     assert x == pytest.approx(5 * expected / expected.sum(axis=1, keepdims=True))
@@ -199,7 +199,8 @@ def test_random_metrics_and_metrics_without_repeated_words_say_what_to_do():
 def test_no_metric_cuts_off_fractions(name):
     asked = metric_names()[name]().subqueries(QUERIES[0])[0]
     evaluation = Evaluation(metric_names()[name](), asked, ONE, {})
-    almost = [Weights(np.full((1, len(part)), 1 - 1e-7)) for part in evaluation.sets]
+    sets = enumerate(evaluation.sets)
+    almost = {i: Weights(np.full((1, len(part)), 1 - 1e-7)) for i, part in sets}
     try:
         score = evaluation.scores(almost)[0]
     except FractionalWeightsError:

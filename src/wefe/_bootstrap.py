@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from wefe._checks import as_seed, check_between, check_choice, check_positive_int
-from wefe._evaluation import Evaluation
-from wefe._wordset import Ones, Vectors, Weights
-from wefe.metrics._declaration import Scale
+from wefe._checks import (
+    as_seed,
+    check_between,
+    check_choice,
+    check_positive_int,
+    progress_bar,
+)
+from wefe._evaluation import Evaluation, call_all
+from wefe._wordset import Vectors, Weights
 
 WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
 IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]
-# Scores many lists of weights, here or in workers, in order.
-ScoreAll: TypeAlias = Callable[[Iterator[Sequence[Weights]]], Iterable[Vectors]]
+# Positions of sets that are resampled together -> their number of words.
+Strata: TypeAlias = Mapping[tuple[int, ...], int]
 
 # An interval needs at most this share of resamples without a score.
 MOST_UNDEFINED = 0.05
@@ -125,60 +130,50 @@ class Resampling:
 
 
 def bootstrap(
-    evaluation: Evaluation, wanted: Resampling, score_all: ScoreAll | None = None
+    evaluation: Evaluation, wanted: Resampling, n_jobs: int | None = 1, progress: bool = False
 ) -> BootstrapInterval:
     """Resample the words of an evaluation and return the interval of its score."""
-    drawn = _drawn_strata(evaluation, wanted.sets)
-    result = BootstrapInterval(
-        label=evaluation.scale.label,
-        score=evaluation.value,
-        lower=math.nan,
-        upper=math.nan,
-        standard_error=math.nan,
-        confidence=wanted.confidence,
-        n_bootstrap=wanted.n_bootstrap,
-        n_undefined=0,
-        method=wanted.method,
-        nan_reason=why_none(evaluation, drawn),
-        samples=np.empty(0),
-        note=note_of_interval(evaluation.scale),
-    )
-    if result.nan_reason is not None:
-        return result
-    resamples = _resamples(evaluation, wanted, drawn)
-    parts = score_all(resamples) if score_all else map(evaluation.scores, resamples)
-    samples = np.concatenate(list(parts))
+    n_targets, scale = len(evaluation.targets), evaluation.scale
+    drawn = {
+        stratum: n_words
+        for stratum, n_words in evaluation.strata.items()
+        if wanted.sets == "all" or (stratum[0] < n_targets) == (wanted.sets == "targets")
+    }
+    samples, bounds, error, note = np.empty(0), [math.nan] * 2, math.nan, ""
+    reason = why_none(evaluation, drawn)
+    if reason is None:
+        samples = _samples(evaluation, wanted, drawn, n_jobs, progress)
     defined = samples[np.isfinite(samples)]
     n_undefined = len(samples) - len(defined)
-    result = replace(result, samples=samples, n_undefined=n_undefined)
     if n_undefined > MOST_UNDEFINED * len(samples):
         share = f"more than {MOST_UNDEFINED:.0%}"
         reason = f"{n_undefined} of {len(samples)} resamples have no score, {share}"
-        return replace(result, nan_reason=reason)
-    result = replace(result, standard_error=float(defined.std(ddof=1)))
-    levels = _levels(evaluation, wanted, drawn, defined)
-    if isinstance(levels, str):
-        return replace(result, nan_reason=levels)
-    lower, upper = np.quantile(defined, levels).tolist()
-    return replace(result, lower=lower, upper=upper)
-
-
-def note_of_interval(scale: Scale) -> str:
-    """Return a note if an interval cannot separate bias from chance; otherwise ''."""
-    if not scale.is_one_sided:
-        return ""
-    end = f"{scale.no_bias_value:g}, which means no bias, is the end of the range"
-    return f"{end}, which chance alone does not reach. Compare with the permutation null"
+    if reason is None:
+        error = float(defined.std(ddof=1))
+        levels = _levels(evaluation, wanted, drawn, defined)
+        if isinstance(levels, str):
+            reason = levels
+        else:
+            bounds = np.quantile(defined, levels).tolist()
+    if scale.is_one_sided:
+        note = (
+            f"{scale.no_bias_value:g}, which means no bias, is the end of the range, which chance "
+            "alone does not reach. Compare with the permutation null"
+        )
+    return BootstrapInterval(
+        *(scale.label, evaluation.value, *bounds, error, wanted.confidence, wanted.n_bootstrap),
+        *(n_undefined, wanted.method, reason, samples, note),
+    )
 
 
 def without_each(evaluation: Evaluation, stratum: tuple[int, ...]) -> Vectors:
     """Score the query without each word (or pair) of a set: (n_words,), NaN where undefined."""
-    words = np.arange(len(evaluation.sets[stratum[0]]))
+    words = np.arange(evaluation.strata[stratum])
     if len(words) == 1:
         return np.array([math.nan])
     size = _cases_at_once(evaluation)
     scores = [
-        evaluation.scores(_with(evaluation, {stratum: Weights(left_out[:, None] != words)}))
+        evaluation.scores(dict.fromkeys(stratum, Weights(left_out[:, None] != words)))
         for left_out in np.split(words, range(size, len(words), size))
     ]
     return np.concatenate(scores)
@@ -200,55 +195,44 @@ def why_not_comparable(evaluation: Evaluation) -> str | None:
     )
 
 
-def why_none(evaluation: Evaluation, drawn: Sequence[tuple[int, ...]]) -> str | None:
+def why_none(evaluation: Evaluation, drawn: Strata) -> str | None:
     """Explain why the words of these sets cannot be resampled; None if they can."""
     if not evaluation.can_repeat:
         return (
             f"{type(evaluation.metric).__name__} has its own run_query, and a query cannot repeat "
             "a word. Define _scores or _compute instead"
         )
-    if all(len(evaluation.sets[stratum[0]]) == 1 for stratum in drawn):
+    if all(n_words == 1 for n_words in drawn.values()):
         return "no set to resample has two or more words"
     return why_not_comparable(evaluation)
 
 
-def _drawn_strata(evaluation: Evaluation, sets: WhichSets) -> list[tuple[int, ...]]:
-    n_targets = len(evaluation.targets)
-    return [
-        stratum
-        for stratum in evaluation.strata
-        if sets == "all" or (stratum[0] < n_targets) == (sets == "targets")
-    ]
+def _samples(
+    evaluation: Evaluation, wanted: Resampling, drawn: Strata, n_jobs: int | None, progress: bool
+) -> Vectors:
+    score, parts = evaluation.for_jobs(n_jobs).scores, []
+    with progress_bar(wanted.n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
+        for part in call_all(score, zip(_resamples(evaluation, wanted, drawn)), n_jobs):
+            parts.append(part)
+            bar.update(len(part))
+    return np.concatenate(parts)
 
 
 def _resamples(
-    evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]]
-) -> Iterator[list[Weights]]:
+    evaluation: Evaluation, wanted: Resampling, drawn: Strata
+) -> Iterator[dict[int, Weights]]:
     """Yield blocks of resamples, which depend only on the seed and each set's place and length."""
     generators = {each: np.random.default_rng([wanted.seed, each[0]]) for each in drawn}
     size = _cases_at_once(evaluation)
     for start in range(0, wanted.n_bootstrap, size):
         n_cases = min(size, wanted.n_bootstrap - start)
-        yield _with(
-            evaluation,
-            {
-                stratum: _drawn(generator, n_cases, len(evaluation.sets[stratum[0]]))
-                for stratum, generator in generators.items()
-            },
-        )
-
-
-def _drawn(generator: np.random.Generator, n_cases: int, n_words: int) -> Weights:
-    rows = generator.integers(n_words, size=(n_cases, n_words))
-    rows += n_words * np.arange(n_cases)[:, None]
-    counts = np.bincount(rows.ravel(), minlength=n_cases * n_words)
-    return Weights(counts.reshape(n_cases, n_words))
-
-
-def _with(evaluation: Evaluation, varied: dict[tuple[int, ...], Weights]) -> list[Weights]:
-    """Return the weights of all sets: the varied ones, and 1 for every other word."""
-    own = {position: weights for stratum, weights in varied.items() for position in stratum}
-    return [own.get(i, Ones(len(part))) for i, part in enumerate(evaluation.sets)]
+        weights: dict[int, Weights] = {}
+        for stratum, n_words in drawn.items():
+            rows = generators[stratum].integers(n_words, size=(n_cases, n_words))
+            rows += n_words * np.arange(n_cases)[:, None]
+            counts = np.bincount(rows.ravel(), minlength=rows.size)
+            weights |= dict.fromkeys(stratum, Weights(counts.reshape(rows.shape)))
+        yield weights
 
 
 def _cases_at_once(evaluation: Evaluation) -> int:
@@ -257,9 +241,11 @@ def _cases_at_once(evaluation: Evaluation) -> int:
 
 
 def _levels(
-    evaluation: Evaluation, wanted: Resampling, drawn: Sequence[tuple[int, ...]], samples: Vectors
+    evaluation: Evaluation, wanted: Resampling, drawn: Strata, samples: Vectors
 ) -> tuple[float, float] | str:
     """Return the quantiles that bound an interval, or the reason why there are none."""
+    from scipy.special import ndtr, ndtri, stdtrit  # a slow import
+
     tail = (1 - wanted.confidence) / 2
     if wanted.method == "percentile":
         return tail, 1 - tail
@@ -267,34 +253,22 @@ def _levels(
     below = float((samples < score).mean() + (samples <= score).mean()) / 2
     if wanted.method == "bca":
         return _bca_levels(evaluation, drawn, below, tail)
-    sizes = [len(evaluation.sets[stratum[0]]) for stratum in drawn]
-    return _expanded_levels(below, len(samples), sizes, tail)
-
-
-def _expanded_levels(
-    below: float, n_samples: int, sizes: Sequence[int], tail: float
-) -> tuple[float, float]:
-    """Return the quantiles that bound an expanded percentile interval.
-
-    The median bias of the resamples is removed (Efron 1981). The tails are those of Student's t,
-    times sqrt(n / (n - 1)) for n words in the smallest set resampled (Hesterberg 2015).
-    """
-    from scipy.special import ndtr, ndtri, stdtrit  # a slow import
-
-    n = min(size for size in sizes if size > 1)
+    # Expanded percentiles: without the median bias of the resamples (Efron 1981), and with the
+    # tails of Student's t, times sqrt(n / (n - 1)) for n words in the smallest set (Hesterberg
+    # 2015).
+    n, least = min(n for n in drawn.values() if n > 1), 0.5 / len(samples)
     z = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail))
-    shift = float(ndtri(np.clip(below, 0.5 / n_samples, 1 - 0.5 / n_samples)))
+    shift = float(ndtri(np.clip(below, least, 1 - least)))
     return float(ndtr(2 * shift - z)), float(ndtr(2 * shift + z))
 
 
 def _bca_levels(
-    evaluation: Evaluation, drawn: Sequence[tuple[int, ...]], below: float, tail: float
+    evaluation: Evaluation, drawn: Strata, below: float, tail: float
 ) -> tuple[float, float] | str:
     if not 0 < below < 1:
         return "all resamples lie on one side of the score, so bca cannot correct them"
     influences = [np.zeros(1)]
-    for stratum in drawn:
-        n_words = len(evaluation.sets[stratum[0]])
+    for stratum, n_words in drawn.items():
         if n_words > 1:
             scores = without_each(evaluation, stratum)
             influences.append((n_words - 1) / n_words * (scores.mean() - scores))

@@ -75,7 +75,7 @@ class Evaluation:
 
     def of_all_words(self) -> float:
         """Score all words in the same way as subsets."""
-        return float(self.scores([Ones(len(part)) for part in self.sets])[0])
+        return float(self.scores({})[0])
 
     @property
     def is_fast(self) -> bool:
@@ -96,11 +96,12 @@ class Evaluation:
         return other
 
     @property
-    def strata(self) -> list[tuple[int, ...]]:
-        """Positions in `sets` that are resampled together: paired target sets, then single sets."""
-        tied = [tuple(range(len(self.targets)))] if self.paired else []
-        alone = range(len(self.targets) if self.paired else 0, len(self.sets))
-        return tied + [(position,) for position in alone]
+    def strata(self) -> dict[tuple[int, ...], int]:
+        """Positions in `sets` that are resampled together, such as pairs -> number of words."""
+        n_tied = len(self.targets) if self.paired else 0
+        tied = [tuple(range(n_tied))] if n_tied else []
+        strata = tied + [(position,) for position in range(n_tied, len(self.sets))]
+        return {stratum: len(self.sets[stratum[0]]) for stratum in strata}
 
     def scale_of(self, sizes: Sequence[int]) -> Scale:
         """Return the scale of the query if each set had only its first words."""
@@ -109,9 +110,12 @@ class Evaluation:
         words = [part.words[:size] for part, size in zip(self.sets, sizes, strict=True)]
         return self.metric.scale(self._query_of(words), **params)
 
-    def scores(self, weights: Sequence[Weights]) -> Vectors:
-        """Score the query with weights for each set: shape (n_cases,), NaN where undefined."""
-        sets = [part.weighted(own) for part, own in zip(self.sets, weights, strict=True)]
+    def scores(self, weights: Mapping[int, Weights]) -> Vectors:
+        """Score the query with new weights for some sets: (n_cases,), NaN where undefined.
+
+        `weights` are by position in `sets`; words of the other sets count once.
+        """
+        sets = [part.weighted(weights.get(i, Ones(len(part)))) for i, part in enumerate(self.sets)]
         n_targets, n_cases = len(self.targets), n_cases_of(sets)
         if not self.can_repeat:
             return np.array([self._score_of_query(sets, case) for case in range(n_cases)])

@@ -212,18 +212,17 @@ def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> 
 
 def _weights(
     evaluation: Evaluation, n_bootstrap: int, seed: int, whole: bool = False
-) -> list[Weights]:
+) -> dict[int, Weights]:
     """Return weights of all sets that depend only on the words and the seed."""
 
     def drawn_for(words: Sequence[str]) -> np.random.Generator:
         return np.random.default_rng([seed, *"\n".join(words).encode()])
 
     weights: dict[int, Weights] = {}
-    for stratum in evaluation.strata:
+    for stratum, size in evaluation.strata.items():
         rows = zip(*(evaluation.sets[i].words for i in stratum), strict=True)
         # Both orders of a pair get the same weights.
         members = [sorted(w.removeprefix(evaluation.prefix) for w in row) for row in rows]
-        size = len(members)
         if whole:
             matrix = np.empty((n_bootstrap, size))
             order = sorted(range(size), key=members.__getitem__)
@@ -234,4 +233,4 @@ def _weights(
             matrix = np.stack(columns, axis=1)
             matrix *= size / matrix.sum(axis=1, keepdims=True)
         weights |= dict.fromkeys(stratum, Weights(matrix))
-    return [weights[i] for i in range(len(evaluation.sets))]
+    return weights

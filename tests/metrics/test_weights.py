@@ -96,12 +96,12 @@ KINDS = {
 
 def weights_of(evaluation, kind):
     """Weights of the kind for targets, attributes or both; pairs come and go together."""
-    (make, some), weights = KINDS[kind], []
+    (make, some), weights = KINDS[kind], {}
     for i, part in enumerate(evaluation.sets):
         is_target = i < len(evaluation.targets)
         seed = 0 if evaluation.paired and is_target else i
-        is_varied = ("targets" if is_target else "attributes") in some
-        weights.append(make(len(part), seed) if is_varied else Ones(len(part)))
+        if ("targets" if is_target else "attributes") in some:
+            weights[i] = make(len(part), seed)
     return weights
 
 
@@ -113,6 +113,7 @@ def literally(evaluation, weights, params):
     if not metric.needs_vocabulary:
         model = WordEmbeddingModel(([*model, *copies], vectors), "with copies")
     scores = []
+    weights = [weights.get(i, Ones(len(part))) for i, part in enumerate(evaluation.sets)]
     for case in range(max(each.n_cases for each in weights)):
         sets = []
         for part, each in zip(evaluation.sets, weights, strict=True):

@@ -15,7 +15,7 @@ from wefe._answers import Answer, no_subquery, run_all
 from wefe._checks import check_choice, check_sequence, logger
 from wefe._evaluation import Evaluation
 from wefe._visible import unique_labels
-from wefe._wordset import Ones, Weights
+from wefe._wordset import Weights
 from wefe.datasets import Criterion
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._geometry import association, average_ranks
@@ -383,17 +383,13 @@ def _compared(before: Answer, after: Answer) -> tuple[Errors, str]:
 def _without_groups(evaluation: Evaluation) -> dict[str, Any]:
     """Score a query without each group of words of each set, or say why not."""
     scores = []
-    for stratum in evaluation.strata:
-        n_words = len(evaluation.sets[stratum[0]])
+    for stratum, n_words in evaluation.strata.items():
         if n_words < 2:
             names = " and ".join(repr(evaluation.sets[i].name) for i in stratum)
             return {"interval_nan_reason": f"too few words of {names} to leave one out"}
         words = np.arange(n_words)
         kept = Weights([~np.isin(words, group) for group in deletion_groups(n_words)])
-        weights = [Ones(len(part)) for part in evaluation.sets]
-        scores.append(
-            evaluation.scores([kept if i in stratum else own for i, own in enumerate(weights)])
-        )
+        scores.append(evaluation.scores(dict.fromkeys(stratum, kept)))
     return {"left_out": scores}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,7 @@ from wefe._bootstrap import (
     why_not_comparable,
     without_each,
 )
-from wefe._checks import progress_bar
-from wefe._evaluation import Evaluation, call_all
-from wefe._wordset import Weights
-from wefe.metrics._geometry import Vectors
+from wefe._evaluation import Evaluation
 from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
@@ -73,10 +70,9 @@ def word_influence(
         raise ValueError(f"the influence of words of {query.query_name!r} is undefined: {reason}.")
     label, score_of_all = evaluation.scale.label, evaluation.of_all_words()
     tables = []
-    for stratum in evaluation.strata:
+    for stratum, n_words in evaluation.strata.items():
         parts = [evaluation.sets[position] for position in stratum]
-        alone = len(parts[0]) == 1
-        why = "its set has no other word" if alone else f"{label} is undefined without it"
+        why = "its set has no other word" if n_words == 1 else f"{label} is undefined without it"
         scores = without_each(evaluation, stratum)
         columns = {
             "set": "/".join(part.name for part in parts),
@@ -148,12 +144,4 @@ def bootstrap_interval(
     """
     wanted = Resampling(n_bootstrap, confidence, random_state, sets, method)
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
-    with progress_bar(n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
-
-        def score_all(resamples: Iterator[Sequence[Weights]]) -> Iterable[Vectors]:
-            score = evaluation.for_jobs(n_jobs).scores
-            for part in call_all(score, zip(resamples), n_jobs):
-                yield part
-                bar.update(len(part))
-
-        return bootstrap(evaluation, wanted, score_all)
+    return bootstrap(evaluation, wanted, n_jobs, progress)

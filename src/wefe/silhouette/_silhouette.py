@@ -27,7 +27,7 @@ from wefe._checks import (
 from wefe._evaluation import Evaluation, call_all
 from wefe._same_words import on_same_words
 from wefe._visible import Facts, draw
-from wefe._wordset import Nested, Ones, Weights
+from wefe._wordset import Nested
 from wefe.metrics._declaration import Scale
 from wefe.metrics._geometry import Vectors
 from wefe.metrics._registry import MetricLike, as_metric
@@ -514,9 +514,9 @@ def _measured(
 def _curves(
     evaluation: Evaluation, growing: slice, sizes: Sizes, orders: Sequence[Sizes]
 ) -> Vectors:
-    weights: list[Weights] = [Ones(len(part)) for part in evaluation.sets]
-    weights[growing] = [Nested(order, own) for order, own in zip(orders, sizes.T, strict=True)]
-    return evaluation.scores(weights).reshape(-1, len(sizes))
+    positions = range(len(evaluation.sets))[growing]
+    nested = map(Nested, orders, sizes.T)
+    return evaluation.scores(dict(zip(positions, nested, strict=True))).reshape(-1, len(sizes))
 
 
 def _check_within(curves: Vectors, scale: Scale) -> None:
