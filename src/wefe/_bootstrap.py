@@ -139,7 +139,8 @@ def bootstrap(
         for stratum, n_words in evaluation.strata.items()
         if wanted.sets == "all" or (stratum[0] < n_targets) == (wanted.sets == "targets")
     }
-    samples, bounds, error, note = np.empty(0), [math.nan] * 2, math.nan, ""
+    samples, note = np.empty(0), ""
+    lower = upper = error = math.nan
     reason = why_none(evaluation, drawn)
     if reason is None:
         samples = _samples(evaluation, wanted, drawn, n_jobs, progress)
@@ -154,15 +155,15 @@ def bootstrap(
         if isinstance(levels, str):
             reason = levels
         else:
-            bounds = np.quantile(defined, levels).tolist()
+            lower, upper = np.quantile(defined, levels).tolist()
     if scale.is_one_sided:
         note = (
             f"{scale.no_bias_value:g}, which means no bias, is the end of the range, which chance "
             "alone does not reach. Compare with the permutation null"
         )
     return BootstrapInterval(
-        *(scale.label, evaluation.value, *bounds, error, wanted.confidence, wanted.n_bootstrap),
-        *(n_undefined, wanted.method, reason, samples, note),
+        *(scale.label, evaluation.value, lower, upper, error, wanted.confidence),
+        *(wanted.n_bootstrap, n_undefined, wanted.method, reason, samples, note),
     )
 
 
