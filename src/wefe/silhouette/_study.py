@@ -273,9 +273,9 @@ def silhouette_study(
     Parameters
     ----------
     metrics : sequence of metric classes, instances or names, or mapping from them to options
-        For example ``["weat", "ect", "rnsb"]``. The options are 'metric_params', 'value_range' and
-        'no_bias_value' of :func:`bias_silhouettes`. The paper uses ``{"weat": {}, "rnsb":
-        {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
+        For example ``["weat", "ect", "rnsb"]``. The options are those of :func:`bias_silhouettes`,
+        such as 'metric_params', 'value_range' and 'no_bias_value'. The paper uses ``{"weat": {},
+        "rnsb": {"value_range": (0, 1)}, "ect": {"no_bias_value": 0}}``.
     queries : mapping from bias type to Query, or sequence of Query
         The word lists: target sets are social groups, attribute sets concepts. For a sequence, the
         names of the queries are the bias types.
