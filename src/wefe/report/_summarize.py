@@ -285,18 +285,10 @@ def _cells(scores: pd.DataFrame) -> list[dict[str, Any]]:
 
 def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
     """Compare each mitigated model with its base: distances from no bias, and quality."""
-    tables = {
-        name: pd.DataFrame(
-            {
-                label: (table.set_index("model_name")["score"] - table["best"].iloc[0]).abs()
-                for label, table in results.totals(name).items()
-            }
-        )
-        for name in query_sets(results)
-    }
+    tables = ((name, _distances(results, name)) for name in query_sets(results))
     # Overall has no value if one of the query sets has none.
-    name = next((name for name, table in tables.items() if table.notna().any(axis=None)), None)
-    distances = tables[name] if name else pd.DataFrame()
+    has_values = (each for each in tables if each[1].notna().any(axis=None))
+    name, distances = next(has_values, (None, pd.DataFrame()))
     quality = pd.DataFrame(results.quality())
     for model in results.plan.models:
         if model.mitigation is not None:
@@ -309,6 +301,15 @@ def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
                 "bias": _change(distances, model.base, model.label),
                 "quality": _change(quality, model.base, model.label),
             }
+
+
+def _distances(results: StudyResults, query_set: str) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            label: (table.set_index("model_name")["score"] - table["best"].iloc[0]).abs()
+            for label, table in results.totals(query_set).items()
+        }
+    )
 
 
 def _change(table: pd.DataFrame, base: str, model: str) -> list[dict[str, Any]]:
