@@ -96,10 +96,10 @@ def summarize(results: StudyResults) -> dict[str, Any]:
     return {**summary, "shown": shown, **_plain(of_shown)}
 
 
-def named_in(summary: Mapping[str, Any], most: int = 8) -> list[str]:
+def named_in(summary: Mapping[str, Any]) -> list[str]:
     verdict = (claim for claim in summary["claims"] if claim["place"] == "verdict")
     names = [p["text"] for claim in verdict for p in claim["parts"] if p["kind"] == "model"]
-    return list(dict.fromkeys(names))[:most]
+    return list(dict.fromkeys(names))[:8]
 
 
 def _plain(value: Any) -> Any:
