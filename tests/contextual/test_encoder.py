@@ -143,12 +143,9 @@ def test_a_word_of_which_a_part_is_cut_off_is_refused(tiny_bert):
 
 def test_what_is_no_context_is_refused(tiny_bert):
     encoder = load_encoder(tiny_bert, **OPTIONS)
-    for start, end in ((0, 0), (3, 2), (-1, 2), (0, 99)):
-        with pytest.raises(ValueError, match=r"contexts\[0\] must have 0 <= start"):
-            encoder.encode_contexts([Context("nurse", start, end)])
-    with pytest.raises(TypeError, match="must be a Context; got str"):
-        encoder.encode_contexts(["nurse"])
-    assert encoder.encode_contexts([]).shape == (0, 16)
+    for wrong in ("nurse", *(Context("nurse", *span) for span in ((0, 0), (-1, 2), (0, 99)))):
+        with pytest.raises(ValueError, match=r"contexts\[0\] must be a Context with 0 <= start"):
+            encoder.encode_contexts([wrong])
 
 
 # Fingerprints
@@ -260,7 +257,6 @@ def test_what_is_no_encoder_is_refused(tiny, tmp_path, tiny_folder):
         (tiny.encoder("gpt2"), {"pooling": "cls"}, ValueError, "pooling='cls'"),
         ((model, tokenizer), {"layer": 4}, ValueError, "layer must be from 0 to 3"),
         ((model, tokenizer), {"max_length": 33}, ValueError, "max_length is at most 32"),
-        ((model, tokenizer), {"max_length": 2}, ValueError, "leaves no token"),
     ]
     for source, options, error, message in wrong:
         with pytest.raises(error, match=message):

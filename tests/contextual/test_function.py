@@ -182,7 +182,6 @@ def test_options_that_do_not_fit_a_function():
         ({"cache": True}, TypeError),
         ({"pooling": "cls"}, TypeError),
         ({"retries": "many"}, TypeError),
-        ({"prompt": 3}, TypeError),
         ({"dim": 6}, ValueError),
     ):
         with pytest.raises(error, match=next(iter(option)).replace("cache", "revision or name")):

@@ -308,7 +308,7 @@ def _readable(
 ) -> tuple[dict[str, list[Context]], int]:
     """Drop contexts that the encoder cannot read, and words without any."""
     every = list(itertools.chain(*contexts.values()))
-    verdicts = iter(encoder.can_encode(every) if every else ())
+    verdicts = iter(encoder.can_encode(every))
     readable = {word: [each for each in own if next(verdicts)] for word, own in contexts.items()}
     left = {word: own for word, own in readable.items() if own}
     return left, len(every) - sum(map(len, left.values()))

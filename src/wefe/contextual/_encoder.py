@@ -190,8 +190,6 @@ class Encoder:
             return limit
         if wanted > limit:
             raise ValueError(f"max_length is at most {limit} for {self.label}; got {wanted}.")
-        if wanted <= self._tokenizer.num_special_tokens_to_add(False):
-            raise ValueError(f"max_length={wanted} leaves no token for a word in {self.label}.")
         return wanted
 
     def _probe(self) -> list[int]:
@@ -208,8 +206,7 @@ class Encoder:
         """Return the tokens of each context, or the reason why its word has none."""
         prompt = self.prompt or ""
         texts = ["" if SURROGATE.search(text) else prompt + text for text, _, _ in contexts]
-        encodings = self._tokenizer.encode_batch(texts) if texts else []
-        return [*map(self._tokens, contexts, encodings)]
+        return [*map(self._tokens, contexts, self._tokenizer.encode_batch(texts))]
 
     def _tokens(self, context: Context, encoding: Any) -> Tokens | str:
         shift = len(self.prompt or "")
@@ -384,8 +381,6 @@ class CachedEncoder:
         self, contexts: Sequence[Context], layers: Sequence[int], pooling: Pooling
     ) -> Vectors:
         """Return the vectors of words in texts, of shape (n_layers, n_contexts, dim)."""
-        if not contexts:
-            return np.empty((len(layers), 0, self.width(layers[0], pooling)), dtype=np.float32)
         blocks: dict[Context, Vectors] = {}
         kinds = {each: pooling if each.is_isolated else within(pooling) for each in contexts}
         for own in dict.fromkeys(kinds.values()):

@@ -65,12 +65,12 @@ class FunctionEncoder:
         return Context(word, 0, len(word))
 
     def tokenize(self, contexts: Sequence[Context]) -> list[Tokens | str]:
-        return [self._tokens(context.text) for context in contexts]
-
-    def _tokens(self, text: str) -> Tokens | str:
-        if not text.strip() or SURROGATE.search(text):
-            return "it is empty or cannot be written as UTF-8"
-        return Tokens((self.prompt or "") + text)
+        return [
+            "it is empty or cannot be written as UTF-8"
+            if not text.strip() or SURROGATE.search(text)
+            else Tokens((self.prompt or "") + text)
+            for text, _, _ in contexts
+        ]
 
     def input_table(self) -> Any:
         raise TypeError(f"{self.label} is a function and has no table of input embeddings.")

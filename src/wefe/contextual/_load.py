@@ -169,7 +169,6 @@ def load_encoder(
     check_choice("pooling", pooling, get_args(Pooling))
     check_bool("cache", cache)
     check_given(check_positive_int, batch_size=batch_size, max_length=max_length, dim=dim)
-    check_given(_check_string, name=name, prompt=prompt)
     check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
@@ -203,11 +202,6 @@ def load_encoder(
         # Refuses too large a `dim`, and a pipeline without vectors of texts.
         cached.width(number, model.pooling)
     return model
-
-
-def _check_string(name: str, value: object) -> None:
-    if not isinstance(value, str):
-        raise TypeError(f"{name} must be a string or None; got {found(value)}.")
 
 
 def _refuse(only_for: str, **options: Any) -> None:

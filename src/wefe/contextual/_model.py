@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import operator
 import threading
 from collections.abc import Iterable, Sequence
-from typing import Any, cast
+from typing import Any, SupportsIndex, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -132,7 +133,7 @@ class ContextualModel(WordEmbeddingModel):
         ndarray of shape (n_words, dim), float32
             Vectors, not scaled to unit length; with templates, the mean over them.
         """
-        return self.get_vectors(_check_words(words))
+        return self.get_vectors(check_word_set("words", words))
 
     def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
         self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])
@@ -351,37 +352,30 @@ class EncodedVectors(StoredVectors):
         mean: Vectors = vectors.reshape(shape).mean(axis=1, dtype=np.float64).astype(np.float32)
         return mean
 
-    def check_known(self, words: Sequence[str]) -> None:
-        self._note(words)
-        for word in words:
-            if self._reasons[word] is not None:
-                raise KeyError(f"{shortened(word)} is not in {self.label}: {self._reasons[word]}")
-
-    def knows(self, word: str) -> bool:
-        self._note([word])
-        return self._reasons[word] is None
-
-    def _note(self, words: Sequence[str]) -> None:
+    def reasons(self, words: Sequence[str]) -> list[str | None]:
+        """Return why each word has no vector; None for those that have one."""
         new = [word for word in dict.fromkeys(words) if word not in self._reasons]
         tokens = iter(self._source.encoder.tokenize(self._contexts(new)))
         for word in new:
             own = [next(tokens) for _ in self.templates or (SLOT,)]
             self._reasons[word] = next((each for each in own if isinstance(each, str)), None)
+        return [self._reasons[word] for word in words]
 
     def add(self, words: Iterable[str]) -> None:
         """Encode the words that are new, in one batch, and give them rows."""
         index = self.key_to_index
         with self.lock:
             new = [word for word in dict.fromkeys(words) if index.get(word) is None]
-            self.check_known(new)
+            for word, reason in zip(new, self.reasons(new), strict=True):
+                if reason is not None:
+                    raise KeyError(f"{shortened(word)} is not in {self.label}: {reason}")
             if new:
                 self._rows += [*self._encode(new)]
                 index.update(zip(new, range(len(index), len(self._rows)), strict=True))
 
     def _make(self, rows: npt.NDArray[np.intp]) -> FloatArray:
-        if not len(rows):
-            return np.empty((0, self.vector_size), dtype=np.float32)
-        return np.stack([self._rows[row] for row in rows])
+        vectors = np.array([self._rows[row] for row in rows], dtype=np.float32)
+        return vectors.reshape(-1, self.vector_size)
 
     @property
     def vectors(self) -> FloatArray:
@@ -409,7 +403,7 @@ class _OpenIndex(dict[str, int]):
         self._table = table
 
     def __contains__(self, word: object) -> bool:
-        return isinstance(word, str) and self._table.knows(word)
+        return isinstance(word, str) and self._table.reasons([word]) == [None]
 
     def __missing__(self, word: str) -> int:
         self._table.add([word])
@@ -420,33 +414,26 @@ def static_vectors(
     words: Sequence[str], vectors: FloatArray, requested: Iterable[str], name: str
 ) -> ArrayVectors:
     """Return a table of some words of an encoder; a word that was not requested is an error."""
-    table = ArrayVectors(words, vectors)
-    label = f"the static copy of {name}"
-    table.key_to_index = PartialIndex(
-        table.key_to_index, frozenset(requested), label, _ENCODE_FIRST
-    )
-    return table
+    rows, label = dict(zip(words, range(len(words)), strict=True)), f"the static copy of {name}"
+    index = PartialIndex(rows, frozenset(requested), label, _ENCODE_FIRST)
+    return unchecked_table(index, vectors)
 
 
-def check_layer(layer: object, n_layers: int) -> int:
+def check_layer(layer: SupportsIndex, n_layers: int) -> int:
     """Return the index of a hidden state, counted from 0."""
-    if isinstance(layer, bool) or not isinstance(layer, int | np.integer):
-        raise TypeError(f"layer must be an integer; got {found(layer)}.")
-    if not -n_layers <= layer < n_layers:
-        raise ValueError(f"layer must be from 0 to {n_layers - 1}, or from -1; got {layer}.")
-    return int(layer) % n_layers
-
-
-def _check_words(words: Sequence[str]) -> tuple[str, ...]:
-    return check_word_set("words", words) if len(check_sequence("words", words)) else ()
+    number = operator.index(layer)
+    if not -n_layers <= number < n_layers:
+        raise ValueError(f"layer must be from 0 to {n_layers - 1}, or from -1; got {number}.")
+    return number % n_layers
 
 
 def _check_contexts(contexts: Sequence[Context]) -> Sequence[Context]:
     for place, each in enumerate(check_sequence("contexts", contexts)):
-        if not isinstance(each, Context):
-            raise TypeError(f"contexts[{place}] must be a Context; got {found(each)}.")
-        if not 0 <= each.start < each.end <= len(each.text):
-            raise ValueError(f"contexts[{place}] must have 0 <= start < end <= len(text): {each}.")
+        if not isinstance(each, Context) or not 0 <= each.start < each.end <= len(each.text):
+            raise ValueError(
+                f"contexts[{place}] must be a Context with 0 <= start < end <= len(text); got "
+                f"{found(each)}."
+            )
     return contexts
 
 
