@@ -83,11 +83,6 @@ class Context(NamedTuple):
         """The word itself."""
         return self.text[self.start : self.end]
 
-    @property
-    def is_isolated(self) -> bool:
-        """Whether the text is only the word."""
-        return self.start == 0 and self.end == len(self.text)
-
 
 class Tokens(NamedTuple):
     """A text as an encoder reads it; `word` has the places of the tokens of the word."""
@@ -382,7 +377,7 @@ class CachedEncoder:
     ) -> Vectors:
         """Return the vectors of words in texts, of shape (n_layers, n_contexts, dim)."""
         blocks: dict[Context, Vectors] = {}
-        kinds = {each: pooling if each.is_isolated else within(pooling) for each in contexts}
+        kinds = {each: pooling if each.word == each.text else within(pooling) for each in contexts}
         for own in dict.fromkeys(kinds.values()):
             blocks |= self._blocks([each for each in kinds if kinds[each] == own], layers, own)
         widths = {block.shape[-1] for block in blocks.values()}

@@ -87,7 +87,7 @@ def nearest_neighbors(
     """
     table = vectors if isinstance(vectors, VectorTable) else check_vectors("vectors", vectors)
     dim = table.vector_size if isinstance(table, VectorTable) else table.shape[1]
-    array = check_vectors("queries", queries, f"(n_queries, {dim})")
+    array = check_vectors("queries", queries)
     if array.shape[1] != dim:
         raise ValueError(f"queries must have shape (n_queries, {dim}); got {array.shape}.")
     directed = directions(array)[1]

@@ -448,11 +448,11 @@ def chunks(n: int, size: int) -> Iterator[slice]:
         yield slice(start, min(start + size, n))
 
 
-def check_vectors(name: str, vectors: npt.ArrayLike, shape: str = "(n_words, dim)") -> FloatArray:
+def check_vectors(name: str, vectors: npt.ArrayLike) -> FloatArray:
     """Return a 2-d array of floating-point numbers; refuse anything else."""
     array = np.asarray(vectors)
     if array.ndim != 2:
-        raise ValueError(f"{name} must be 2-d, of shape {shape}; got {array.shape}.")
+        raise ValueError(f"{name} must be 2-d, one vector per row; got shape {array.shape}.")
     if not np.issubdtype(array.dtype, np.floating):
         raise TypeError(
             f"{name} must hold floating-point numbers; got {array.dtype}. Use .astype('float32')."

@@ -12,7 +12,8 @@ from model_files import at_most
 from wefe import load
 from wefe.models import WordEmbeddingModel
 from wefe.models._tables import ArrayVectors, unchecked_table
-from wefe.models.formats._write import WRITTEN, Writing, write_blocks
+from wefe.models.formats._registry import BY_NAME, function
+from wefe.models.formats._write import WRITTEN, Writing
 
 WORDS = ["she", "he", "naïve", ".", "語"]
 TEXT = """\
@@ -173,7 +174,7 @@ def test_an_interrupted_writer_and_an_empty_model_leave_the_old_file(old, kind):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        write_blocks(old, Writing(blocks(), 5, 3, kind))
+        function(BY_NAME[kind].writer)(old, Writing(blocks(), 5, 3, kind))
     with pytest.raises(ValueError, match="no words to write"):
         model_of([], np.empty((0, 3))).save(old, kind)
 
@@ -185,7 +186,7 @@ def test_memory_does_not_grow_with_the_model(tmp_path, kind):
     # All vectors take 20 MB; the native format keeps its vocabulary until the end.
     with at_most(10e6):
         task = Writing(itertools.islice(blocks, 20), 20_000, 256, kind)
-        write_blocks(tmp_path / "file", task)
+        function(BY_NAME[kind].writer)(tmp_path / "file", task)
 
 
 @pytest.mark.skipif(os.name != "posix", reason="Windows replaces no mapped file")

@@ -256,8 +256,7 @@ def _open_with_gensim(path: Path) -> Any:
     with naming_errors(str(path), "file of gensim"):
         # gensim takes a string with '://' for an address; an absolute path never is one.
         loaded = library.SaveLoad.load(str(path.absolute()), mmap="c")
-    table = gensim_table(loaded)
-    return loaded if table is None else table
+    return gensim_table(loaded) or loaded
 
 
 # ---- Plain KeyedVectors ------------------------------------------------------------------------

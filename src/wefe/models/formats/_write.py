@@ -83,12 +83,8 @@ def save_table(
         _pickle(path, wv)
     else:
         size = len(table), table.vector_size
-        write_blocks(path, Writing(table.blocks(), *size, chosen, table.dtype, name, progress))
-
-
-def write_blocks(path: str | os.PathLike[str], task: Writing) -> None:
-    """Write blocks of different words and their vectors; `path` is replaced only on success."""
-    function(BY_NAME[task.format].writer or "")(path, task)
+        task = Writing(table.blocks(), *size, chosen, table.dtype, name, progress)
+        function(BY_NAME[chosen].writer or "")(path, task)
 
 
 def _binary_records(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
