@@ -181,11 +181,9 @@ class Encoder:
     def _check_max_length(self, wanted: int | None, tokenizer: Any) -> int:
         limits = (tokenizer.model_max_length, getattr(self.pipeline, "max_seq_length", None))
         limit = min(_max_positions(self.network), *(int(each) for each in limits if each))
-        if wanted is None:
-            return limit
-        if wanted > limit:
+        if wanted is not None and wanted > limit:
             raise ValueError(f"max_length is at most {limit} for {self.label}; got {wanted}.")
-        return wanted
+        return wanted or limit
 
     def _probe(self) -> list[int]:
         """Return the number of dimensions of each hidden state."""

@@ -225,7 +225,7 @@ def convert(
     ...     print(model, f"{model.nbytes / 1e6:.1f} MB")
     <WordEmbeddingModel named 'minilm-words' with 10569 word embeddings of 256 dims, mapped> 2.7 MB
     """
-    check_choice("dtype", dtype, ("float32", "float16", "int8"))
+    check_choice("dtype", dtype, get_args(StoredDtype))
     target = Path(path)
     if target.suffix != ".safetensors":
         raise ValueError(

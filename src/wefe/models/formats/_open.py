@@ -46,13 +46,11 @@ def open_file(path: Path, reading: Reading) -> VectorSource:
             f"{file.label} is empty or in no known format; expected one of "
             f"{', '.join(BY_NAME)}, found {head[:16]!r}."
         )
-    if row.packed:
-        return function(row.reader)(file, reading)  # type: ignore[no-any-return]
-    if file.packing is not None:
+    if file.packing is not None and not row.packed:
         raise ValueError(
             f"{file.label} is packed ({file.packing}); unpack it to read {row.name!r}."
         )
-    return function(row.reader)(path, reading)  # type: ignore[no-any-return]
+    return function(row.reader)(file if row.packed else path, reading)  # type: ignore[no-any-return]
 
 
 def _is_npz(path: Path) -> bool:

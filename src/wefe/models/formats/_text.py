@@ -177,12 +177,12 @@ class TextSource(LineSource):
         if header is not None:
             self.n_words, self.dim = header
             self._start += head.find(b"\n") + 1 or len(head)
+            self._first_line = 2
             # Every line takes a letter, and a space and a digit for each number.
             least = (1 if reading.on_error == "skip" else self.n_words) * (2 * self.dim + 2) - 1
             check_promise(self.label, header, least, file.size)
         else:
             self.dim = _sampled_dim(file)
-        self._first_line = 1 if header is None else 2
         if self.dim == 0:
             raise ValueError(
                 f"{self.label}, line 1: expected a word and its numbers, found {shown(head)}."
