@@ -282,8 +282,6 @@ class ContextualModel(WordEmbeddingModel):
         n = self.n_layers
         wanted = range(n) if layers is None else check_sequence("layers", layers)
         chosen = sorted({check_layer(layer, n) for layer in wanted})
-        if not chosen:
-            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
         source, pooling = _EveryLayer(self._source, chosen), within(self.pooling)
         shared = ContextualModel(source, self.name, self.layer, pooling, self.templates)
         shared.vocab_prefix = self.vocab_prefix
@@ -505,7 +503,5 @@ class _EveryLayer(CachedEncoder):
         if missing:
             blocks = super().vectors(missing, self._layers, pooling)
             self._known.update(zip(missing, blocks.swapaxes(0, 1), strict=True))
-        if not contexts:
-            return super().vectors(contexts, layers, pooling)
         places = [self._layers.index(layer) for layer in layers]
         return np.stack([self._known[each][places] for each in contexts], axis=1)
