@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,6 +26,7 @@ _MODELS_AT_ONCE = 32
 #: Finds out facts of an answer, such as its interval: `Resampling`, for example.
 Wanted: TypeAlias = Callable[[Evaluation], Mapping[str, Any]]
 
+T = TypeVar("T")
 _SIDES = {alternative: side for side, alternative in ALTERNATIVES.items()}
 
 
@@ -140,39 +142,34 @@ def _number(metric: BaseMetric, result: object, key: str) -> float:
 
 
 class _Asked(NamedTuple):
-    """A metric to run on a query, with its options for each model, and its place in the answers."""
+    """A metric and a query, with their place among all and the options for each model."""
 
+    place: int
     metric: BaseMetric
+    query: Query
     options: Sequence[Mapping[str, Any]]
-    number: int
-    position: int
-
-
-# Numbers of the metric, of the model and of the query, and the answer.
-_Placed: TypeAlias = tuple[int, int, int, Answer]
 
 
 def _answer_all(
-    asked: Sequence[tuple[Query, Sequence[_Asked]]],
+    groups: Sequence[Sequence[_Asked]],
     block: range,
     models: Sequence[WordEmbeddingModel],
     wanted: Wanted | None,
-) -> list[_Placed]:
-    """Answer queries with a block of all models."""
+) -> list[tuple[int, int, Answer]]:
+    """Answer groups of one query each with a block of all models: place, model and answer."""
     answers = []
-    for query, every in asked:
-        known = {} if wanted else _at_once(query, every, models)
-        for each in every:
-            for k, (i, model) in enumerate(zip(block, models, strict=True)):
-                answer = known.get((each.number, k)) or answer_of(
-                    each.metric, query, model, each.options[i], wanted
-                )
-                answers.append((each.number, i, each.position, answer))
+    for group in groups:
+        known = {} if wanted else _at_once(group, models)
+        for each, (k, i) in itertools.product(group, enumerate(block)):
+            answer = known.get((each.place, k)) or answer_of(
+                each.metric, each.query, models[k], each.options[i], wanted
+            )
+            answers.append((each.place, i, answer))
     return answers
 
 
 def _at_once(
-    query: Query, every: Sequence[_Asked], models: Sequence[WordEmbeddingModel]
+    group: Sequence[_Asked], models: Sequence[WordEmbeddingModel]
 ) -> dict[tuple[int, int], Answer]:
     """Score models that find the same words in one computation, one case of the weights per model.
 
@@ -180,63 +177,62 @@ def _at_once(
     """
     answers: dict[tuple[int, int], Answer] = {}
     plain = []
-    for each in every:
+    for each in group:
         # Not inherited, because a subclass may have another formula.
-        if vars(type(each.metric)).get("scores_many_models") and each.metric.accepts(query):
+        if vars(type(each.metric)).get("scores_many_models") and each.metric.accepts(each.query):
             own, lookup = each.metric._with_params(**each.options[0])
             if not own._asks_more():
-                plain.append((each.number, own))
-    for members, embedded in embed_models(models, query, lookup) if plain else ():
+                plain.append((each.place, own))
+    for members, embedded in embed_models(models, group[0].query, lookup) if plain else ():
         lost = [word for part in embedded.sets for word in part.lost]
+        n_used = sum(map(len, embedded.sets))
         words: dict[str, Any] = {
-            "words_used": sum(map(len, embedded.sets)),
+            "words_used": n_used,
             "words_lost": len(lost),
+            "lost_words": lost or None,
         }
-        for number, metric in plain:
+        for place, metric in plain:
             scores = metric._scores(embedded.targets, embedded.attributes).tolist()
             for member, score in zip(members, scores, strict=True):
                 if score == score:
-                    answers[number, member] = Answer(score, **words, lost_words=lost or None)
+                    answers[place, member] = Answer(score, **words)
     return answers
 
 
 def run_all(
-    asked: Sequence[tuple[BaseMetric, Sequence[Query]]],
+    asked: Sequence[tuple[BaseMetric, Query]],
     models: Sequence[WordEmbeddingModel],
     options: Mapping[str, Any],
     n_jobs: int | None,
     progress: bool,
     wanted: Wanted | None = None,
-) -> list[list[list[Answer]]]:
-    """Return the answers by metric, model and query; see :func:`answer_of` for `wanted`."""
+) -> list[list[Answer]]:
+    """Return the answers of all models to each metric and query; see :func:`answer_of`."""
     import joblib
 
-    metrics = [metric for metric, _ in asked]
+    metrics = list(dict.fromkeys(metric for metric, _ in asked))
     encodes = any(metric.encodes_texts for metric in metrics)
     n_jobs = 1 if encodes else n_jobs  # the weights of an encoder are not sent to workers
     n_workers = joblib.effective_n_jobs(n_jobs)
     # Each query is looked up once for all metrics.
-    by_query: dict[Query, list[_Asked]] = {query: [] for _, own in asked for query in own}
+    by_query: dict[Query, list[_Asked]] = {query: [] for _, query in asked}
     sent = models
     if not encodes:
         sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
-    for number, (metric, queries) in enumerate(asked):
-        of_calls = _options_of_calls(options, len(queries), len(models))
-        for position, query in enumerate(queries):
-            own = [of_model[position] for of_model in of_calls]
-            by_query[query].append(_Asked(metric, own, number, position))
+    of_calls = _options_of_calls(options, len(asked), len(models))
+    for place, (metric, query) in enumerate(asked):
+        by_query[query].append(_Asked(place, metric, query, of_calls[place]))
     calls = (
-        ([(query, by_query[query]) for query in queries], block, [sent[i] for i in block], wanted)
-        for block, queries in _blocks(len(models), list(by_query), n_workers)
+        (groups, block, [sent[i] for i in block], wanted)
+        for block, groups in _blocks(len(models), list(by_query.values()), n_workers)
     )
-    answers = [[[Answer(math.nan)] * len(queries) for _ in models] for _, queries in asked]
-    total = len(models) * sum(len(queries) for _, queries in asked)
+    answers = [[Answer(math.nan)] * len(models) for _ in asked]
     label = ", ".join(metric.metric_short_name for metric in metrics)
-    with progress_bar(total, label, "query", progress) as bar:
-        for placed in call_all(_answer_all, calls, n_jobs):
-            for number, i, position, answer in placed:
-                answers[number][i][position] = answer
-            bar.update(len(placed))
+    with progress_bar(len(models) * len(asked), label, "query", progress) as bar:
+        for answered in call_all(_answer_all, calls, n_jobs):
+            for place, i, answer in answered:
+                answers[place][i] = answer
+            bar.update(len(answered))
     return answers
 
 
@@ -260,8 +256,8 @@ def _prepared(
 
 
 def _blocks(
-    n_models: int, queries: Sequence[Query], n_workers: int
-) -> Iterator[tuple[range, Sequence[Query]]]:
+    n_models: int, queries: Sequence[T], n_workers: int
+) -> Iterator[tuple[range, Sequence[T]]]:
     """Split models and queries into calls: large ones for workers, else short, to show progress."""
     of_models = min(_MODELS_AT_ONCE, -(-n_models // n_workers))
     of_queries = 1 if n_workers == 1 else -(-len(queries) // -(-n_workers // n_models))
@@ -289,13 +285,13 @@ def for_worker(
 
 
 def _options_of_calls(
-    options: Mapping[str, Any], n_queries: int, n_models: int
+    options: Mapping[str, Any], n_asked: int, n_models: int
 ) -> list[list[Mapping[str, Any]]]:
     """Return the options of each call; seeds replace a generator, so `n_jobs` has no effect."""
     generator = options.get("random_state")
     if not isinstance(generator, np.random.Generator):
-        return [[options] * n_queries] * n_models
-    seeds = generator.integers(2**32, size=(n_models, n_queries)).tolist()
+        return [[options] * n_models] * n_asked
+    seeds = generator.integers(2**32, size=(n_models, n_asked)).T.tolist()
     return [[{**options, "random_state": seed} for seed in row] for row in seeds]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -165,28 +165,24 @@ def measure(
         for query_set, own in asked.items()
         for metric in instances
     ]
-    runs = [(metric, fitting) for _, metric, fitting in tasks]
+    runs = [(metric, query) for _, metric, fitting in tasks for query in fitting]
     every = run_all(runs, compared, options, n_jobs, progress, wanted)
+    if audit:
+        every = [
+            [_audited(*each, *run, options) for each in zip(answers, compared, strict=True)]
+            for run, answers in zip(runs, every, strict=True)
+        ]
     model_names = unique_labels([model.name for model in compared], "models")
     rows: list[dict[str, Any]] = []
-    for (query_set, metric, fitting), answers in zip(tasks, every, strict=True):
-        if audit:
-            answers = [
-                [
-                    audited(answer, metric, query, model, options)
-                    for query, answer in zip(fitting, row, strict=True)
-                ]
-                for model, row in zip(compared, answers, strict=True)
-            ]
-        rows += rows_of(
-            answers,
-            model_names,
-            unique_labels([query.query_name for query in fitting], "queries"),
-            [metric.scale(query, **params) for query in fitting],
-            query_set=query_set,
-            n_queries=len(asked[query_set]),
-            metric=metric.scale(None, **params).label,
-        )
+    for query_set, metric, fitting in tasks:
+        same = {
+            "query_set": query_set,
+            "n_queries": len(asked[query_set]),
+            "metric": metric.scale(None, **params).label,
+        }
+        answers, every = every[: len(fitting)], every[len(fitting) :]
+        scales = [metric.scale(query, **params) for query in fitting]
+        rows += (same | row for row in _rows(answers, model_names, fitting, scales))
     scores = tidy_frame(rows)
     _log(scores, with_lost_words=options["warn_not_found_words"])
     return scores
@@ -336,6 +332,21 @@ def generate_subqueries_from_queries_list(
     return unique_queries(parts)
 
 
+def _rows(
+    answers: Sequence[Sequence[Answer]],
+    models: Sequence[str],
+    queries: Sequence[Query],
+    scales: Sequence[Scale],
+) -> Iterator[dict[str, Any]]:
+    """Yield rows of a tidy table from `answers`, by query and model."""
+    names = unique_labels([query.query_name for query in queries], "queries")
+    for model, of_model in zip(models, zip(*answers, strict=True), strict=True):
+        for query, scale, answer in zip(names, scales, of_model, strict=True):
+            place = {"model_name": model, "query_name": query, "no_bias_value": scale.no_bias_value}
+            low, high = scale.value_range
+            yield {**answer._asdict(), **place, "scale_min": low, "scale_max": high}
+
+
 def layer_scores(
     metric: MetricLike,
     queries: Query | Sequence[Query],
@@ -392,25 +403,8 @@ def layer_scores(
     return pd.concat(tables, ignore_index=True)
 
 
-def rows_of(
-    answers: Sequence[Sequence[Answer]],
-    model_names: Sequence[str],
-    query_names: Sequence[str],
-    scales: Sequence[Scale],
-    **same: Any,
-) -> list[dict[str, Any]]:
-    """Return rows of a tidy table from `answers` (by model and query) and `scales` (by query)."""
-    rows = []
-    for model, row in zip(model_names, answers, strict=True):
-        for query, scale, answer in zip(query_names, scales, row, strict=True):
-            place = {"model_name": model, "query_name": query, "no_bias_value": scale.no_bias_value}
-            low, high = scale.value_range
-            rows.append({**answer._asdict(), **place, "scale_min": low, "scale_max": high, **same})
-    return rows
-
-
 def tidy_frame(rows: Sequence[Mapping[str, Any]]) -> pd.DataFrame:
-    """Turn rows of :func:`rows_of` into a tidy table."""
+    """Turn rows with the fields of an `Answer` and its place into a tidy table."""
     frame = pd.DataFrame(list(rows), columns=COLUMNS)
     for column, separator in (("warnings", " | "), ("lost_words", ", ")):
         frame[column] = [None if each is None else separator.join(each) for each in frame[column]]
@@ -472,11 +466,11 @@ def _log(scores: pd.DataFrame, *, with_lost_words: bool) -> None:
         logger.warning("%s lacks %d words of %r: %s", row.model_name, *words)
 
 
-def audited(
+def _audited(
     answer: Answer,
+    model: WordEmbeddingModel,
     metric: BaseMetric,
     query: Query,
-    model: WordEmbeddingModel,
     options: Mapping[str, Any],
 ) -> Answer:
     """Add the warnings of the audit to a score that is not NaN."""

@@ -353,9 +353,10 @@ def bias_rows(
     asked = unique_queries(parts)
     if not asked:
         return rows
-    answers = run_all([(metric, asked)], models, options, n_jobs, progress, _without_groups)[0]
+    runs = [(metric, query) for query in asked]
+    answers = run_all(runs, models, options, n_jobs, progress, _without_groups)
     subjects = unique_labels([query.query_name for query in asked], "queries")
-    for subject, (old, *new) in zip(subjects, zip(*answers, strict=True), strict=True):
+    for subject, (old, *new) in zip(subjects, answers, strict=True):
         for model, after in zip(models[1:], new, strict=True):
             errors, note = _compared(old, after)
             start = ("bias", label, subject, model.name, old.score, after.score, *errors)
