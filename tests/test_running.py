@@ -256,7 +256,7 @@ def test_several_metrics_and_query_sets_are_one_table(models, queries):
     with pytest.raises(ValueError, match="one metric and one query set"):
         scores_matrix(scores)
     assert len(aggregate(scores)) == 4 * len(models)
-    with pytest.raises(ValueError, match="one row per model and query"):
+    with pytest.raises(ValueError, match="duplicate entries"):
         aggregate(pd.concat([scores, scores]))
 
 

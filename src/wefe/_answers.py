@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from wefe._checks import found, progress_bar
+from wefe._checks import progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe._same_words import with_only
 from wefe._wordset import Vectors
@@ -69,7 +69,12 @@ def answer_of(
     wanted: Wanted | None,
 ) -> Answer:
     """Score one query in one model; add the facts that `wanted` finds out with other words."""
-    answer = _score(metric, query, model, options)
+    if not metric.accepts(query):
+        return Answer(math.nan, nan_reason=no_subquery(metric))
+    try:
+        answer = _answer(result_of(metric, query, model, **options))
+    except UnanswerableError as error:
+        return Answer(math.nan, nan_reason=str(error))
     if wanted is None or math.isnan(answer.score):
         return answer
     try:
@@ -81,28 +86,13 @@ def answer_of(
     return answer._replace(**wanted(evaluation))
 
 
-def _score(
-    metric: BaseMetric, query: Query, model: WordEmbeddingModel, options: Mapping[str, Any]
-) -> Answer:
-    if not metric.accepts(query):
-        return Answer(math.nan, nan_reason=no_subquery(metric))
-    try:
-        result = result_of(metric, query, model, **options)
-    except UnanswerableError as error:
-        return Answer(math.nan, nan_reason=str(error))
-    return _answer(metric, result)
-
-
-def _answer(metric: BaseMetric, result: Mapping[str, Any]) -> Answer:
+def _answer(result: Mapping[str, Any]) -> Answer:
     """Return the answer of a result; a user's own run_query may return a plain dictionary."""
-    facts: dict[str, Any] = {"score": _number(metric, result, "result")}
-    if result.get("p_value") is not None:
-        facts["p_value"] = _number(metric, result, "p_value")
-    if math.isnan(facts["score"]):
+    facts = _facts_of(result) if isinstance(result, MetricResult) else {}
+    score, p_value = float(result["result"]), result.get("p_value")
+    if math.isnan(score):
         facts["nan_reason"] = getattr(result, "nan_reason", None) or "the metric returned NaN"
-    if isinstance(result, MetricResult):
-        facts |= _facts_of(result)
-    return Answer(**facts)
+    return Answer(score, p_value=math.nan if p_value is None else float(p_value), **facts)
 
 
 def _facts_of(result: MetricResult) -> dict[str, Any]:
@@ -128,17 +118,6 @@ def _facts_of(result: MetricResult) -> dict[str, Any]:
             for word, effect_size in effect_sizes.items()
         }
     return facts
-
-
-def _number(metric: BaseMetric, result: object, key: str) -> float:
-    if isinstance(result, Mapping):
-        value = result.get(key)
-        if isinstance(value, int | float | np.number) and not isinstance(value, bool):
-            return float(value)
-    raise TypeError(
-        f"{type(metric).__name__}.run_query must return a dict with a number under {key!r}; "
-        f"got {found(result)}."
-    )
 
 
 class _Asked(NamedTuple):

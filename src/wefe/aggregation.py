@@ -46,17 +46,10 @@ HEADING = re.compile(
 )
 
 
-def check_aggregation(function: object, n_models: int) -> Aggregation:
-    """Return the name of an aggregation, or a function after a trial on a small table."""
-    if callable(function):
-        trial = pd.DataFrame(np.full((n_models, 2), 0.5), columns=["a query", "another"])
-        try:
-            column = function(trial)
-        except Exception:
-            return function  # it may need real scores; an error then appears in the run
-        _check_column(column, trial)
-        return function
-    return check_choice("aggregation_function", function, DESCRIPTIONS)  # type: ignore[return-value]
+def check_aggregation(function: Aggregation) -> None:
+    """Check that a function for :func:`aggregate` is callable or known by name."""
+    if not callable(function):
+        check_choice("function", function, DESCRIPTIONS)
 
 
 def heading_of(totals: pd.DataFrame) -> str:
@@ -78,11 +71,6 @@ def check_scores(scores: object) -> None:
 
 def matrix_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the scores of one metric and query set as a table of models and queries."""
-    if scores.duplicated(["model_name", "query_name"]).any():
-        raise ValueError(
-            "scores must have one row per model and query; got two. Use scores.drop_duplicates() "
-            "to keep one."
-        )
     matrix = scores.pivot(index="model_name", columns="query_name", values="score")
     return matrix.reindex(
         index=scores["model_name"].unique(), columns=scores["query_name"].unique()
@@ -133,8 +121,7 @@ def aggregated(
 ) -> tuple[pd.DataFrame, list[str]]:
     """Aggregate like :func:`aggregate`, but return the notes; models in `without` get NaN."""
     check_scores(scores)
-    if not callable(function):
-        check_choice("function", function, DESCRIPTIONS)
+    check_aggregation(function)
     parts, notes = [], []
     for (query_set, metric), part in scores.groupby(["query_set", "metric"], sort=False):
         matrix = matrix_of(part)
@@ -185,7 +172,10 @@ def _total(
                 "best=...)"
             )
         column = np.full(len(answered), math.nan) if answered.empty else function(answered)
-        return _check_column(column, answered), mean, _CUSTOM
+        if not isinstance(column, pd.Series):
+            column = pd.Series(list(column), answered.index)
+        # `loc` raises an error for a missing model.
+        return column.loc[answered.index].astype(float), mean, _CUSTOM
     way = DESCRIPTIONS[function]
     if function == "bias_avg":
         return (answered - no_bias[answered.columns]).abs().mean(axis=1), 0.0, way
@@ -222,26 +212,6 @@ def best_of_heading(name: str, n_scores: int = 0) -> Best | None:
     if way.startswith("sum") and metric.no_bias_value != 0:
         return metric.no_bias_value * n_scores or None
     return metric.no_bias_value
-
-
-def _check_column(column: Any, answered: pd.DataFrame) -> pd.Series:
-    if isinstance(column, np.ndarray) and column.shape == (len(answered),):
-        column = pd.Series(column, index=answered.index)
-    # pandas would align another index and fill in NaN.
-    if not (
-        isinstance(column, pd.Series)
-        and len(column) == len(answered)
-        and set(column.index) == set(answered.index)
-        and pd.api.types.is_numeric_dtype(column)
-        and not pd.api.types.is_bool_dtype(column)
-    ):
-        raise TypeError(
-            "aggregation_function must return one number per model: a Series with the index of "
-            "its argument, for example lambda scores: scores.median(axis=1), or an array; it "
-            f"returned {found(column)}."
-        )
-    aligned: pd.Series = column.reindex(answered.index).astype(float)
-    return aligned
 
 
 def _caution(function: str, scale: Scale, notes: list[str]) -> str:

@@ -18,7 +18,7 @@ from wefe.embeddings import UnanswerableError
 from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_queries
-from wefe.running import _check_params, generate_subqueries_from_queries_list
+from wefe.running import generate_subqueries_from_queries_list
 
 __all__ = ["ModelComparison", "compare_models"]
 
@@ -135,7 +135,7 @@ def compare_models(
     >>> print(f"{found.difference:.2f} [{found.lower:.2f}, {found.upper:.2f}], {found.p_value:.3f}")
     0.18 [0.05, 0.32], 0.010
     """
-    instance, params = as_metric(metric), _check_params(metric_params)
+    instance, params = as_metric(metric), dict(metric_params or {})
     asked = check_queries(queries)
     check_model(one)
     check_model(other)

@@ -9,15 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import (
-    check_bool,
-    check_choice,
-    check_number,
-    check_sequence,
-    check_text,
-    found,
-    logger,
-)
+from wefe._checks import check_choice, check_number, check_sequence, found, logger
 from wefe._visible import numbered
 from wefe.aggregation import HEADING, Best, best_of_heading, heading_of, metric_of_label
 
@@ -37,7 +29,6 @@ _LAST_PLACE = 1e-15
 # Two points always lie on a line, so correlations need three models.
 _FEWEST_MODELS = 3
 _TOTALS = ["query_set", "metric", "model_name", "score", "best", "aggregation", "n_queries"]
-_CORRELATIONS = ("pearson", "kendall", "spearman")
 
 
 def score_column(
@@ -67,17 +58,13 @@ def score_column(
     >>> create_ranking([quality])["WEB"].to_dict()
     {'w2v': 1.0, 'glove': 2.0}
     """
-    check_text("name", name)
     if isinstance(best, str):
         check_choice("best", best, ("higher", "lower"))
     else:
         best = check_number("best", best)
-    try:
-        column = pd.Series(scores, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"scores must be numbers by model name; {error}.") from error
     if not isinstance(scores, Mapping | pd.Series):
         raise TypeError(f"scores must be numbers by model name; got {found(scores)}.")
+    column = pd.Series(scores, dtype=np.float64)
     return pd.DataFrame(
         {
             "query_set": None,
@@ -123,8 +110,6 @@ def create_ranking(
     {'a': 2.0, 'b': 1.0, 'c': 3.0}
     """
     check_choice("method", method, _TIE_METHODS)
-    if ascending is not None:
-        check_bool("ascending", ascending)
     ranking = ranked(results_dataframes, method, ascending)
     missing = ranking.columns[ranking.isna().any()]
     if len(missing):
@@ -143,7 +128,7 @@ def ranked(
     labels, ranks = numbered([str(column.name) for column, _ in columns]), {}
     for label, (column, best) in zip(labels, columns, strict=True):
         order = without_noise(column.reindex(models), best if ascending is None else "lower")
-        ranks[label] = order.rank(method=method, ascending=ascending is not False)
+        ranks[label] = order.rank(method=method, ascending=ascending is None or bool(ascending))
     return pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
 
 
@@ -179,15 +164,11 @@ def overall_scores(
     >>> totals["score"].tolist(), overall_scores(totals)["score"].tolist()
     ([1.370, 1.040], [1.260])
     """
-    check_text("name", name)
-    if weights is not None and not isinstance(weights, Mapping):
-        raise TypeError(f"weights must be numbers by query set; got {found(weights)}.")
-    tables = [totals] if isinstance(totals, pd.DataFrame) else check_sequence("totals", totals)
-    for table in tables if len(tables) else [None]:
-        if not isinstance(table, pd.DataFrame) or not set(_TOTALS) <= set(table.columns):
-            raise TypeError(f"totals must be tables of wefe.aggregate; got {found(table)}.")
+    every = totals if isinstance(totals, pd.DataFrame) else pd.concat(totals)
+    if not set(_TOTALS) <= set(every.columns):
+        raise TypeError(f"totals must be tables of wefe.aggregate; got {found(every)}.")
     parts = []
-    for metric, part in pd.concat(list(tables)).groupby("metric", sort=False):
+    for metric, part in every.groupby("metric", sort=False):
         ways = part["aggregation"].unique()
         if len(ways) > 1:
             raise ValueError(
@@ -242,12 +223,6 @@ def calculate_ranking_correlations(
     >>> float(calculate_ranking_correlations(ranks).loc["WEAT", "RND"])
     0.4
     """
-    if not isinstance(rankings, pd.DataFrame):
-        raise TypeError(f"rankings must be a DataFrame of create_ranking; got {found(rankings)}.")
-    if rankings.empty or not all(map(pd.api.types.is_numeric_dtype, rankings.dtypes)):
-        raise ValueError("rankings must be a table of ranks, with numbers only.")
-    if not callable(method):
-        check_choice("method", method, _CORRELATIONS)
     return rankings.corr(method=method, min_periods=_FEWEST_MODELS)  # type: ignore[arg-type]
 
 
@@ -269,30 +244,17 @@ def _columns(
         if {"metric", "model_name", "score", "best"} <= names:
             for _, part in table.groupby(["query_set", "metric"], sort=False, dropna=False):
                 column = part.set_index("model_name")["score"].rename(heading_of(part))
-                yield _checked(column, of), part["best"].iloc[0]
+                yield column, part["best"].iloc[0]
             continue
-        if {"query_name", "score"} <= names or not names:
-            raise ValueError(
-                f"{of} must have aggregated scores. Rank the tables that wefe.aggregate returns."
-            )
-        column = _checked(table.iloc[:, -1], of)
+        column = table.iloc[:, -1]
         name, is_matrix = str(column.name), table.columns.name is not None
-        if is_matrix and not name.endswith(" score"):
+        if {"query_name", "score"} <= names or (is_matrix and not name.endswith(" score")):
             raise ValueError(
-                f"{of} must end with an aggregated column. Call run_queries with "
-                "aggregate_results=True."
+                f"{of} must have aggregated scores: rank a table of wefe.aggregate, or of "
+                "run_queries with aggregate_results=True."
             )
         n_answered = int(table.iloc[:, :-1].notna().all().sum())
         yield column, _best_of(name, n_answered, order_needed)
-
-
-def _checked(column: pd.Series, of: str) -> pd.Series:
-    if not pd.api.types.is_numeric_dtype(column):
-        raise TypeError(f"{of} must have numbers in its last column; got {found(column.iloc[0])}.")
-    if not column.index.is_unique:
-        repeated = sorted(set(column.index[column.index.duplicated()].astype(str)))
-        raise ValueError(f"{of} repeats models {repeated}.")
-    return column
 
 
 def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from wefe._answers import Answer, no_subquery, run_all
 from wefe._bootstrap import Resampling
-from wefe._checks import check_bool, check_n_jobs, check_sequence, check_text, found, logger
+from wefe._checks import check_sequence, check_text, logger
 from wefe._visible import unique_labels
 from wefe.aggregation import (
     Aggregation,
@@ -26,7 +26,7 @@ from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Scale
 from wefe.metrics._registry import MetricLike, as_metric, as_metrics
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
-from wefe.query import Query, check_queries, check_query, unique_queries
+from wefe.query import Query, check_queries, unique_queries
 
 __all__ = [
     "adjust_p_values",
@@ -144,24 +144,19 @@ def measure(
     instances = as_metrics(metrics)
     name = check_text("queries_set_name", queries_set_name)
     sets = queries if isinstance(queries, Mapping) else {name: queries}
-    if not instances or not sets:
-        raise ValueError("measure needs at least one metric and one set of queries.")
-    check_n_jobs(n_jobs)
-    check_bool("audit", audit)
     compared = check_models(models)
-    params = _check_params(metric_params)
+    params = dict(metric_params or {})
     options = {
         "lost_vocabulary_threshold": lost_vocabulary_threshold,
-        "warn_not_found_words": check_bool("warn_not_found_words", warn_not_found_words),
+        "warn_not_found_words": warn_not_found_words,
         **params,
     }
     wanted = None
     if type(n_bootstrap) is not int or n_bootstrap != 0:
         wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
-    with_subqueries = check_bool("generate_subqueries", generate_subqueries)
     asked = {name: list(dict.fromkeys(check_queries(own))) for name, own in sets.items()}
     tasks = [
-        (query_set, metric, _fitting(metric, own, compared[0], with_subqueries))
+        (query_set, metric, _fitting(metric, own, compared[0], generate_subqueries))
         for query_set, own in asked.items()
         for metric in instances
     ]
@@ -241,10 +236,7 @@ def run_queries(
     >>> run_queries(WEAT, queries, models, "Pleasantness", return_only_aggregation=True).columns[0]
     'WEAT: Pleasantness average of abs values score'
     """
-    with_aggregation = check_bool("aggregate_results", aggregate_results)
-    only_aggregation = check_bool("return_only_aggregation", return_only_aggregation)
-    n_models = len(check_models(models))
-    function = check_aggregation(aggregation_function, n_models)
+    check_aggregation(aggregation_function)
     scores = measure(
         as_metric(metric),
         check_queries(queries),
@@ -261,10 +253,10 @@ def run_queries(
     for text, rows in scores.groupby("warnings", sort=False):
         logger.warning("%d of %d scores: %s", len(rows), len(scores), text)
     matrix = scores_matrix(scores)
-    if with_aggregation or only_aggregation:
-        totals = aggregate(scores, function)
+    if aggregate_results or return_only_aggregation:
+        totals = aggregate(scores, aggregation_function)
         matrix[heading_of(totals)] = totals["score"].to_numpy()
-    return matrix.iloc[:, -1:] if only_aggregation else matrix
+    return matrix.iloc[:, -1:] if return_only_aggregation else matrix
 
 
 def scores_matrix(scores: pd.DataFrame) -> pd.DataFrame:
@@ -324,7 +316,6 @@ def generate_subqueries_from_queries_list(
     instance = as_metric(metric)
     parts = []
     for query in check_sequence("queries", queries):
-        check_query(query)
         fitting = instance.subqueries(query)
         if not fitting:
             logger.warning("%r: %s", query.query_name, no_subquery(instance))
@@ -498,10 +489,3 @@ def _fitting(
         )
     # Queries that do not fit keep their rows, as NaN.
     return fitting + [query for query in queries if not metric.subqueries(query)]
-
-
-def _check_params(metric_params: object) -> dict[str, Any]:
-    metric_params = {} if metric_params is None else metric_params
-    if not isinstance(metric_params, Mapping):
-        raise TypeError(f"metric_params must be a dict of parameters; got {found(metric_params)}.")
-    return dict(metric_params)

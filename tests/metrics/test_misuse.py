@@ -1,11 +1,12 @@
-"""Wrong values for every parameter of every public callable: each gets a clear error of ours."""
+"""Wrong values for every parameter of every public callable: each gets an error."""
 
 import inspect
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
-from misuse import ANYTHING, complaint
+from misuse import ANYTHING, is_refused
 
 from wefe import Query, WordEmbeddingModel
 from wefe.embeddings import Lookup
@@ -52,13 +53,11 @@ def warnings_are_errors():
 
 def complaints(called, parameter, values, call, default=inspect.Parameter.empty):
     """Give what is wrong with the answers to wrong values of a parameter, in a line each."""
-    culprit = "preprocessor" if parameter == "preprocessors" else parameter
     for wrong, value in values.items():
         if wrong in FINE.get(parameter, ()) or value is default:
             continue
-        complained = complaint(lambda value=value: call(value), culprit)
-        if complained:
-            yield f"{called}({parameter}={wrong}): {complained}"
+        if not is_refused(partial(call, value)):
+            yield f"{called}({parameter}={wrong})"
 
 
 @pytest.mark.parametrize("function", OF_VECTORS, ids=lambda function: function.__name__)
