@@ -148,20 +148,13 @@ def test_n_keeps_all_sets_of_its_side():
 
 
 @pytest.mark.parametrize(
-    ("template", "error", "message"),
-    [
-        ((2,), TypeError, "a template is a pair"),
-        ((2, -1), ValueError, "integers or 'n'"),
-        ((2, 1.0), ValueError, "got tuple .2, 1.0"),
-        ((True, 1), ValueError, "got tuple .True"),
-        (("N", 1), ValueError, "got tuple .'N'"),
-        # Its subqueries would be queries about nobody, whose name cannot even be generated.
-        ((0, 1), ValueError, "at least one target set"),
-    ],
+    # No target set: its subqueries would be queries about nobody.
+    "template",
+    [(2,), (2, -1), (2, 1.0), (True, 1), ("N", 1), (0, 1)],
 )
-def test_wrong_templates_are_refused(query, template, error, message):
+def test_wrong_templates_are_refused(query, template):
     for call in (query.get_subqueries, query.satisfies):
-        with pytest.raises(error, match=message):
+        with pytest.raises(ValueError, match="a template is a pair"):
             call(template)
 
 
@@ -172,7 +165,6 @@ def test_wrong_templates_are_refused(query, template, error, message):
     ("change", "error", "message"),
     [
         ({"template": (2, 1)}, ValueError, r"template is \(2, 1\), but the sets make it \(2, 2\)"),
-        ({"template": 22}, TypeError, "a template is a pair"),
         ({"query_name": "My query"}, ValueError, "is 'My query', but the sets make it 'Female"),
         ({"targets": [FEMALE]}, ValueError, "unknown option 'targets'.*Did you mean 'target_sets'"),
         ({"target_sets": [], "target_sets_names": None}, ValueError, "at least one target set"),
@@ -215,7 +207,6 @@ def test_wrong_sets_are_refused(side, sets, error, message):
         (["One"], ValueError),
         ("AB", TypeError),
         (["One", None], TypeError),
-        (["", "Two"], ValueError),
     ],
 )
 def test_wrong_names_are_refused(side, names, error):

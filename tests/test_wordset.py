@@ -83,8 +83,6 @@ def test_numbers_of_cases_and_dimensions_must_agree():
     # Sets that do not vary are the same in each case.
     cases = [[each.words for each in sets] for sets in each_case([part, drawn])]
     assert cases == [[part.words, ("w0", "w0", "w2")], [part.words, ("w1",)]]
-    with pytest.raises(ValueError, match=r"different numbers of cases: \[2, 4\]"):
-        n_cases_of([drawn, part.weighted(Weights(np.ones((4, 3))))])
     with pytest.raises(ValueError, match="same number of dimensions; x has 2, y has 3"):
         word_sets(x=np.ones((1, 2)), y=np.ones((1, 3)))
 

@@ -159,19 +159,16 @@ def as_seed(random_state: object) -> int:
 
 def check_share(name: str, value: object) -> float:
     """Return a number between 0 and 1 as float."""
-    if not _is_real(value):
-        raise _refusal(name, value, "a number between 0 and 1", is_right_type=False)
-    if not 0 <= value <= 1:
-        raise ValueError(f"{name} is a share between 0 and 1; got {value!r}.")
-    return float(value)
+    if _is_real(value) and 0 <= value <= 1:
+        return float(value)
+    raise _refusal(name, value, "a number between 0 and 1", _is_real(value))
 
 
 def check_between(name: str, value: object, example: float) -> float:
     """Return a number between 0 and 1, both excluded."""
-    share = check_share(name, value)
-    if share in (0, 1):
-        raise ValueError(f"{name} must be between 0 and 1, such as {example}; got {value!r}.")
-    return share
+    if _is_real(value) and 0 < value < 1:
+        return float(value)
+    raise _refusal(name, value, f"between 0 and 1, such as {example}", _is_real(value))
 
 
 def check_up_to(name: str, value: object, most: int, why: str) -> int:
@@ -278,7 +275,7 @@ class progress_bar:  # noqa: N801 - used like a function
 
     def __init__(self, total: int | None, what: str, unit: str, show: bool = True) -> None:
         self._total, self._what, self._unit = total, what, unit
-        self._show = check_bool("progress", show)
+        self._show = show
         self._of = "" if total is None else f" of {total:,}"
         self._done = 0
         self._bar: Any = None

@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_array, check_sequence
+from wefe._checks import check_array
 
 Vectors: TypeAlias = npt.NDArray[np.float64]
 
@@ -365,20 +365,14 @@ def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
 
 def lists_of_word_sets(**lists: Sequence[npt.ArrayLike]) -> list[list[WordSet]]:
     """Turn lists of arrays into lists of word sets; see :func:`word_sets`."""
-    for name, arrays in lists.items():
-        if len(check_sequence(name, arrays)) == 0:
-            raise ValueError(f"{name} is empty; expected one array of vectors or more.")
     flat = {f"{name}[{i}]": a for name, arrays in lists.items() for i, a in enumerate(arrays)}
     sets = iter(word_sets(**flat))
     return [list(itertools.islice(sets, len(arrays))) for arrays in lists.values()]
 
 
 def n_cases_of(sets: Iterable[WordSet]) -> int:
-    """Return the number of cases; sets with several cases must agree."""
-    numbers = {part.weights.n_cases for part in sets} - {1}
-    if len(numbers) > 1:
-        raise ValueError(f"the word sets have different numbers of cases: {sorted(numbers)}.")
-    return numbers.pop() if numbers else 1
+    """Return the number of cases, in which sets with several cases agree."""
+    return max(part.weights.n_cases for part in sets)
 
 
 def each_case(sets: Sequence[WordSet]) -> Iterator[list[WordSet]]:

@@ -19,7 +19,6 @@ from wefe._checks import (
     check_choice,
     check_sequence,
     check_share,
-    check_text,
     check_word_set,
     listed,
     logger,
@@ -173,7 +172,6 @@ def embed_query(
     """
     check_query(query)
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
-    check_bool("warn_not_found_words", warn_not_found_words)
     targets, attributes = query._sides
     sets = embed_sets(model, targets + attributes, **how)
     incomplete = [part for part in sets if part.lost]
@@ -349,9 +347,7 @@ def embed_tuples(
     >>> embed_tuples(load_test_model(), [["she", "he"], ["xyzzy", "king"]], "pairs")
     [WordSet(name='pairs[0]', words=('she', 'he'), lost=())]
     """
-    check_bool("discard_incomplete_sets", discard_incomplete_sets)
-    check_bool("warn_lost_sets", warn_lost_sets)
-    called = "sets" if sets_name is None else check_text("sets_name", sets_name)
+    called = sets_name or "sets"
     names = [f"{called}[{i}]" for i in range(len(check_sequence(called, sets)))]
     words = [(name, check_word_set(name, part)) for name, part in zip(names, sets, strict=True)]
     parts = embed_sets(model, words, preprocessors, **how)
@@ -426,7 +422,6 @@ def embed_sets(
     """Look up named sets of words; every look-up uses this function."""
     check_model(model)
     check_bool("normalize", normalize)
-    check_bool("verbose", verbose)
     embedded = _word_sets(sets, *_look_up(model, sets, preprocessors, strategy))
     for part in embedded if verbose else ():
         counts = len(part), part.n_entries, part.name, len(part.lost)

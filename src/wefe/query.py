@@ -187,14 +187,8 @@ class Query:
         >>> Query.from_dict(query.dict()) == query
         True
         """
-        if not isinstance(data, Mapping):
-            raise TypeError(f"expected a dict with the query; got {found(data)}.")
         check_known("query", data, _KEYS)
-        if missing := [key for key in _KEYS[:2] if key not in data]:
-            raise ValueError(f"query: {' and '.join(missing)} missing; found {sorted(data)}.")
         query = cls(*(data.get(key) for key in _KEYS[:4]))  # type: ignore[arg-type]
-        if data.get("template") is not None:
-            check_template(data["template"])
         for key in _KEYS[4:]:
             stated, actual = data.get(key), getattr(query, key)
             if stated is not None and stated not in (actual, list(actual)):
@@ -279,19 +273,13 @@ def check_query(query: object) -> None:
     """Check that `query` is a `Query`."""
     if not isinstance(query, Query):
         raise TypeError(
-            f"query must be a Query; got {found(query)}. "
-            "Build one: Query(target_sets, attribute_sets, target_sets_names, "
-            "attribute_sets_names)."
+            f"query must be a Query; got {found(query)}. Build one, Query(target_sets, "
+            "attribute_sets), or load published ones with wefe.datasets.load_query_set."
         )
 
 
 def check_queries(queries: object) -> list[Query]:
     """Return one or more queries as a list."""
-    if isinstance(queries, str):
-        raise TypeError(
-            f"queries must be a list of Query; got {found(queries)}. Published ones come from "
-            "wefe.datasets.load_query_set."
-        )
     given = list(check_sequence("queries", queries))
     if not given:
         raise ValueError("queries is empty; there is nothing to run.")
@@ -308,41 +296,35 @@ def unique_queries(queries: Sequence[Query]) -> list[Query]:
     return list(first.values())
 
 
-def check_template(template: object) -> Template:
+def check_template(template: Any) -> Template:
     """Return a template: a pair of integers or 'n', with at least one target set."""
-    if not isinstance(template, tuple | list) or len(template) != 2:
-        raise TypeError(
-            "a template is a pair (number of target sets, number of attribute sets) "
-            f"such as (2, 1); got {found(template)}."
+    is_pair = isinstance(template, tuple | list) and len(template) == 2
+    if not is_pair or not all(
+        number == "n" or (type(number) is int and number >= least)
+        for number, least in zip(template, (1, 0), strict=True)
+    ):
+        raise ValueError(
+            "a template is a pair (number of target sets, number of attribute sets), such as "
+            f"(2, 1) or ('n', 1) for any number; got {found(template)}."
         )
-    for number, least in zip(template, (1, 0), strict=True):
-        if number != "n" and not (type(number) is int and number >= least):
-            raise ValueError(
-                "a template holds integers or 'n' (any number), and at least one target set; got "
-                f"{found(template)}."
-            )
     return template[0], template[1]
 
 
 def _named_sets(kind: str, sets: object, names: object) -> Side:
-    sequence = check_sequence(f"{kind}_sets", sets)
-    default = [f"{kind.capitalize()} set {i}" for i in range(len(sequence))]
-    checked = default if names is None else _check_names(f"{kind}_sets_names", names, len(sequence))
-    return tuple(
-        (name, check_word_set(f"{kind} set {i} ({name!r})", words))
-        for i, (name, words) in enumerate(zip(checked, sequence, strict=True))
-    )
-
-
-def _check_names(what: str, names: object, n_sets: int) -> Sequence[str]:
-    sequence = check_sequence(what, names)
-    checked = check_word_set(what, sequence) if len(sequence) else ()
-    if len(checked) != n_sets or len(set(checked)) != n_sets or "" in checked:
+    sequence, what = check_sequence(f"{kind}_sets", sets), f"{kind}_sets_names"
+    n_sets = len(sequence)
+    if names is None:
+        names = [f"{kind.capitalize()} set {i}" for i in range(n_sets)]
+    checked = check_word_set(what, names) if len(check_sequence(what, names)) else ()
+    if len(checked) != n_sets or len(set(checked)) != n_sets:
         raise ValueError(
             f"{what} must have one name per set, all different, because results are stored by "
             f"name: {n_sets} sets, {len(checked)} names {list(checked)}."
         )
-    return checked
+    return tuple(
+        (name, check_word_set(f"{kind} set {i} ({name!r})", words))
+        for i, (name, words) in enumerate(zip(checked, sequence, strict=True))
+    )
 
 
 def _enumerate(names: Sequence[str]) -> str:

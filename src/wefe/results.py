@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from wefe._checks import check_bool, listed, logger
+from wefe._checks import listed, logger
 from wefe._visible import html_table
 from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.query import Query
@@ -134,7 +134,6 @@ class MetricResult(dict[str, Any]):
 def log_result(result: MetricResult, *, with_lost_words: bool = False) -> None:
     """Log why a result is NaN, its warnings and, if you ask for it, the lost words."""
     name, model = result.query.query_name, result.model_name
-    check_bool("warn_not_found_words", with_lost_words)
     for part, lost in result.lost_words.items() if with_lost_words else ():
         logger.warning("%s lacks %d words of %r: %s", model, len(lost), part, ", ".join(lost))
     if result.nan_reason is not None:

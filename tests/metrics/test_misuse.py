@@ -29,9 +29,10 @@ NO_VECTORS = {"text": "text", "None": None, "NaN": np.full((4, 3), np.nan), "no 
 BOOL, ZERO, ANY_NUMBER = {"bool"}, {"zero"}, {"zero", "float", "huge"}
 # What is not wrong at all, by the name of the parameter.
 FINE = {
-    **dict.fromkeys(["normalize", "both_directions", "holdout", "warn_not_found_words"], BOOL),
+    **dict.fromkeys(["normalize", "both_directions", "holdout"], BOOL),
     **dict.fromkeys(["print_model_evaluation", "calculate_p_value", "p_value_verbose"], BOOL),
     "return_effect_size": BOOL,
+    "warn_not_found_words": ANYTHING,
     **dict.fromkeys(["ddof", "lost_vocabulary_threshold"], ZERO),
     "random_state": {"None", "zero"},
     "c": ANY_NUMBER,
