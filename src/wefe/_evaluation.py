@@ -15,8 +15,8 @@ from wefe._wordset import Ones, Vectors, Weights, WordSet, n_cases_of
 from wefe.embeddings import Lookup, UnanswerableError, embed_query
 from wefe.metrics._base import BaseMetric, has_own_run_query, result_of
 from wefe.metrics._declaration import Scale
-from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.query import Query, check_query
+from wefe.models._word_embedding_model import WordEmbeddingModel
+from wefe.query import Query
 
 T = TypeVar("T")
 
@@ -41,16 +41,11 @@ class Evaluation:
         subset_defaults: bool = True,
         value: float | None = None,
     ) -> None:
-        check_query(query)
-        check_model(model)
-        self.query, self.model_name = query, model.name
         self.params = {**(metric.subset_params if subset_defaults else {}), **params}
-        self.prefix = model.vocab_prefix or ""
         self.can_repeat = not has_own_run_query(metric)
         if self.can_repeat:
             own, lookup = metric._with_params(**self.params)
-            prepared = own._prepare(query, model, lookup)
-            self.metric, embedded, self.targets, self.attributes, reason = prepared
+            self.metric, embedded, self.targets, reason = own._prepare(query, model, lookup)
             self.paired = bool(self.metric.pairs_targets)
             # Resamples need no p-value.
             self.metric.calculate_p_value = False
@@ -60,16 +55,16 @@ class Evaluation:
             self.metric, self._model, self.paired = metric, model, False
             how = {key: v for key, v in self.params.items() if key in Lookup.__annotations__}
             embedded = embed_query(model, query, **how)
-            self.targets, self.attributes = embedded.targets, embedded.attributes
-            reason = embedded.nan_reason
+            self.targets, reason = embedded.targets, embedded.nan_reason
         if reason is not None:
             raise UnanswerableError(
                 f"{query.query_name!r} cannot be answered with {model.name}: {reason}."
             )
         if value is None:
             value = float(result_of(metric, query, model, **self.params)["result"])
-        self.value = value
-        self.sets = (*self.targets, *self.attributes)
+        self.query, self.model_name, self.value = query, model.name, value
+        self.prefix = model.vocab_prefix or ""
+        self.sets = (*self.targets, *embedded.attributes)
         self.lost = tuple(part.lost for part in embedded.sets)
         self.scale = self.scale_of([len(part) for part in self.sets])
 

@@ -400,7 +400,7 @@ NOISE = of_shares(lambda s, d: np.random.default_rng().normal())
     ("metric", "options", "error", "message"),
     [
         (association, {}, TypeError, "metric must be a metric class"),
-        (type("Empty", (BaseMetric,), {}), {}, TypeError, "metric_template"),
+        (type("Empty", (BaseMetric,), {}), {}, AttributeError, "metric_template"),
         (NOISE, {}, ValueError, "Shares is random: the same vectors scored .* seed"),
         (RIPA, {"metric_params": {"normalize": False}}, ValueError, "raw vectors"),
         (Fussy, {"metric_params": {"least": 3.0}}, ZeroDivisionError, "nothing to divide by"),

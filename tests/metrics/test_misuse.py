@@ -39,7 +39,7 @@ FINE = {
     "theta": ANY_NUMBER | {"negative"},
     "exclude": {"empty list", "texts"},
     "candidates": {"texts"},
-    "variants": {"empty dict"},
+    "variants": {"zero", "empty list", "empty dict"},
     # scikit-learn says well enough what its classifiers do not take.
     "estimator_params": {"empty dict", "dict"},
 }

@@ -24,7 +24,7 @@ from wefe.audit._theorems import (
     groups_of,
     theorems_of,
 )
-from wefe.metrics._base import BaseMetric, check_declared
+from wefe.metrics._base import BaseMetric
 from wefe.metrics._registry import MetricLike, as_metric, list_metrics
 
 _SIGNS = {True: "✓", False: "x", None: "?"}
@@ -232,7 +232,6 @@ def check_requirements(
 
 def _check_metric(metric: BaseMetric, params: Mapping[str, Any]) -> None:
     """Raise an error if scores depend on more than the unit vectors of a query's words."""
-    check_declared(type(metric))
     why = ""
     if metric.encodes_texts:
         why = "measures texts that an encoder reads; its vectors are scored as WEAT does"

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import (
     Any,
     ClassVar,
-    NamedTuple,
     Self,
     dataclass_transform,
 )
@@ -21,11 +20,7 @@ from typing import (
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import (
-    found,
-    logger,
-    nearest,
-)
+from wefe._checks import logger, nearest
 from wefe._wordset import Vectors, WordSet, each_case, lists_of_word_sets, n_cases_of
 from wefe.embeddings import (
     DEFAULT_THRESHOLD,
@@ -42,23 +37,9 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, Template, check_query
 from wefe.results import MetricResult, log_result
 
-_FORMULAS = "run_query", "_scores", "_compute"
 _SOURCE = re.compile(r"Source:\s|References\n-+\n")
-
-
 # Audit warnings for scores that are means, in which the biases of words may cancel.
 SCORES_OF_MEANS = frozenset({"small-attribute-difference", "cancelling-biases"})
-
-
-class Prepared(NamedTuple):
-    """A metric with its parameters, and a query after look-up."""
-
-    metric: BaseMetric
-    embedded: EmbeddedQuery
-    #: For paired sets, the complete tuples: row i of all sets is one tuple.
-    targets: tuple[WordSet, ...]
-    attributes: tuple[WordSet, ...]
-    nan_reason: str | None
 
 
 @dataclass_transform(kw_only_default=True, eq_default=False)
@@ -223,12 +204,8 @@ class BaseMetric(PermutationTested):
             If a word of the query has a zero or non-finite vector.
         """
         names = self.parameters()
-        if len(args) > len(names):
-            raise TypeError(
-                f"{type(self).__name__}.run_query takes query, model and {len(names)} parameters "
-                f"by position; got {len(args)}. Pass look-up options by name."
-            )
-        result = self._result(query, model, **dict(zip(names, args, strict=False)), **params)
+        named = dict(zip(names[: len(args)], args, strict=True))
+        result = self._result(query, model, **named, **params)
         log_result(result, with_lost_words=params.get("warn_not_found_words", False))
         return result
 
@@ -271,8 +248,8 @@ class BaseMetric(PermutationTested):
 
     def _result(self, query: Query, model: WordEmbeddingModel, **params: Any) -> MetricResult:
         own, lookup = self._with_params(**params)
-        metric, embedded, targets, attributes, reason = own._prepare(query, model, lookup)
-        sides = targets, attributes
+        metric, embedded, targets, reason = own._prepare(query, model, lookup)
+        sides = targets, embedded.attributes
         measured = metric._undefined(reason) if reason else metric._measure(*sides)
         measured = metric._tested(measured, *sides)
         reason = measured.nan_reason
@@ -400,7 +377,13 @@ class BaseMetric(PermutationTested):
             return [query]
         return [query._joined()]
 
-    def _prepare(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Prepared:
+    def _prepare(
+        self, query: Query, model: WordEmbeddingModel, lookup: Lookup
+    ) -> tuple[Self, EmbeddedQuery, tuple[WordSet, ...], str | None]:
+        """Return the metric of a call, the query after look-up, its targets, and why it is NaN.
+
+        The targets of paired sets are the complete tuples: row i of all sets is one tuple.
+        """
         self._check_input(query, model)
         metric = copy.copy(self)
         model = metric._bind(query, model, lookup)
@@ -415,7 +398,7 @@ class BaseMetric(PermutationTested):
                 f"the metric needs the whole vocabulary, but {model.name} was opened for "
                 f"{len(model.requested or ()):,} words only"
             )
-        return Prepared(metric, embedded, targets, embedded.attributes, reason)
+        return metric, embedded, targets, reason
 
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> WordEmbeddingModel:
         """Keep what the formula needs besides word sets; return the model to look words up in."""
@@ -445,18 +428,9 @@ class BaseMetric(PermutationTested):
         return self._measured(float(self._scores(targets, attributes)[0]))
 
     def _measure(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
-        """Return what `_compute` returns as a measurement whose 'result' is a number."""
+        """Return what `_compute` returns as a measurement."""
         measured = self._compute(targets, attributes)
-        try:
-            if not isinstance(measured, Measurement):
-                measured = self._measured(float(measured))
-            float(measured.values["result"])
-        except (KeyError, TypeError, ValueError):
-            raise TypeError(
-                f"{type(self).__name__}._compute must return a number, or a Measurement with one "
-                f"under 'result'; got {found(measured)}."
-            ) from None
-        return measured
+        return measured if isinstance(measured, Measurement) else self._measured(float(measured))
 
     def _measured(
         self, score: float, details: Mapping[str, Any] | None = None, **more: Any
@@ -475,9 +449,8 @@ class BaseMetric(PermutationTested):
 
     def _check_input(self, query: Query, model: WordEmbeddingModel) -> None:
         check_model(model)
-        kind = type(self)
-        check_declared(kind)
-        if all(getattr(kind, name) is getattr(BaseMetric, name) for name in _FORMULAS):
+        kind, formulas = type(self), ("run_query", "_scores", "_compute")
+        if all(getattr(kind, name) is getattr(BaseMetric, name) for name in formulas):
             raise TypeError(f"{kind.__name__} defines neither _scores nor _compute.")
         if not self.accepts(query):
             raise ValueError(
@@ -498,12 +471,6 @@ class BaseMetric(PermutationTested):
             if (value := getattr(self, each.name)) is not each.default
         ]
         return f"{type(self).__name__}({', '.join(own)})"
-
-
-def check_declared(kind: type[BaseMetric]) -> None:
-    for fact in ("metric_template", "metric_name", "metric_short_name"):
-        if not hasattr(kind, fact):
-            raise TypeError(f"{kind.__name__} must declare {fact}.")
 
 
 def result_of(

@@ -43,6 +43,7 @@ def _check_literal(choices: tuple[Any, ...], name: str, value: Any) -> Any:
     raise ValueError(f"{name} must be {' or '.join(map(repr, choices))}; got {value!r}.")
 
 
+@functools.cache
 def _check_of(hint: Any) -> Callable[[str, Any], Any]:
     if get_origin(hint) is Literal:
         return functools.partial(_check_literal, get_args(hint))
@@ -69,15 +70,9 @@ def _hints_of(metric: Any, plain: bool) -> dict[str, Any]:
     return {name: hints[name] for name in names}
 
 
-@functools.cache
-def _checks_of(metric: Any) -> dict[str, Callable[[str, Any], Any]]:
-    return {name: _check_of(hint) for name, hint in hints_of(metric).items()}
-
-
 def check_parameters(metric: Any) -> None:
-    own, kind = vars(metric), metric.__class__
-    for name, check in _checks_of(kind).items():
-        own[name] = check(name, getattr(metric, name))
+    for name, hint in hints_of(metric.__class__).items():
+        vars(metric)[name] = _check_of(hint)(name, getattr(metric, name))
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_word_set, found
+from wefe._checks import check_word_set
 from wefe._wordset import Vectors, WordSet, unit
 from wefe.embeddings import forms_found
 from wefe.metrics._base import BaseMetric
@@ -42,8 +42,6 @@ def _check_candidates(name: str, value: Any) -> tuple[str, ...] | None:
 
 
 def _check_variants(name: str, value: Any) -> dict[str, tuple[str, ...]] | None:
-    if not isinstance(value, Mapping | None):
-        raise TypeError(f"{name} must map words to lists of words; got {found(value)}.")
     checked = {
         word: check_word_set(f"{name}[{word!r}]", own) for word, own in (value or {}).items()
     }

@@ -139,9 +139,7 @@ class PermutationTested:
 
     def _pair_values(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
         """Return the values of pairs, (n_pairs, 2): as they are, and with their words exchanged."""
-        raise TypeError(
-            f"{type(self).__name__} exchanges the words of pairs, so it must define _pair_values."
-        )
+        raise TypeError(f"{type(self).__name__} must define _pair_values.")
 
     def _report_params(self, own: Mapping[str, Any], **test: Any) -> dict[str, Any]:
         """Return the default parameters of `wefe measure` and of studies for this metric.

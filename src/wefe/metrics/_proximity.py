@@ -185,9 +185,6 @@ def neighborhoods(
     space = _check_original("original", original) or model
     near = _nearest(model, words, k, exclude)
     basis, groups = orthonormal(directions), unit("towards", towards)
-    if not basis.shape[1] == groups.shape[1] == space.dim:
-        got = f"shapes {basis.shape} and {groups.shape}"
-        raise ValueError(f"directions and towards must have {space.dim} dimensions; got {got}.")
     counts = np.ones((1, len(words)))
     return _annotated(_placed(near, model, space).cases(basis[None], counts), groups)
 

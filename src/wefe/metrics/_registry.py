@@ -9,7 +9,7 @@ from importlib import import_module
 from typing import TypeAlias, TypeVar
 
 from wefe._checks import check_choice, check_sequence, found
-from wefe.metrics._base import BaseMetric, check_declared
+from wefe.metrics._base import BaseMetric
 
 _OF_ENCODERS = ("seat", "ceat")
 #: Other names of registered metrics, as used in articles.
@@ -41,17 +41,13 @@ def register(metric: MetricClass) -> MetricClass:
     >>> register(ECT) is ECT is get_metric("ect")  # what @register above the class does
     True
     """
-    if not (isinstance(metric, type) and issubclass(metric, BaseMetric)):
-        raise TypeError(f"register takes a subclass of BaseMetric; got {found(metric)}.")
-    check_declared(metric)
     names = {_plain(metric.__name__), _plain(metric.metric_short_name)}
     for name, known in _registry.items():
         same = (known.__module__, known.__qualname__) == (metric.__module__, metric.__qualname__)
         if not same and names & {name, _plain(known.metric_short_name)}:
             raise ValueError(
-                f"a metric called {known.__name__} ({known.metric_short_name}) is already "
-                f"registered ({known.__module__}); give {metric.__name__} another name and short "
-                "name."
+                f"{known.__name__} ({known.metric_short_name}) is already registered; give "
+                f"{metric.__name__} another name and short name."
             )
     _registry[_plain(metric.__name__)] = metric
     return metric

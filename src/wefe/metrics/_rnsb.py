@@ -251,7 +251,7 @@ def negative_sentiment_correlation(result: MetricResult) -> pd.DataFrame:
     >>> negative_sentiment_correlation(result).columns.tolist()
     ['irish', 'german']
     """
-    probabilities = _details(result)["probabilities"]
+    probabilities = result.details["probabilities"]
     if len(probabilities) < 2:
         more = f"n_iterations=100, say (this result has {len(probabilities)})"
         raise ValueError(f"a correlation needs several predictions per word; run RNSB with {more}.")
@@ -285,16 +285,9 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
     >>> float(joint_negative_sentiment(result).to_numpy().sum())
     1.0
     """
-    mean = _details(result)["probabilities"].mean(axis=0)
+    mean = result.details["probabilities"].mean(axis=0)
     distribution = mean / mean.sum()
     return _word_matrix(result, np.outer(distribution, distribution))
-
-
-def _details(result: MetricResult) -> Mapping[str, Any]:
-    details: Mapping[str, Any] = getattr(result, "details", {})
-    if "probabilities" not in details:
-        raise TypeError(f"expected a result of RNSB that is not NaN; got {found(result)}.")
-    return details
 
 
 def _word_matrix(result: MetricResult, matrix: Vectors) -> pd.DataFrame:
@@ -317,14 +310,12 @@ def _make_classifier(estimator: Any, params: Mapping[str, Any] | None, seed: int
     from sklearn.base import clone
     from sklearn.linear_model import LogisticRegression
 
-    if params is not None and not isinstance(params, Mapping):
-        raise TypeError(f"estimator_params must be a dict of parameters; got {found(params)}.")
     if estimator is None:
         estimator = LogisticRegression
     if params is None:
         params = _DEFAULT_PARAMS if estimator is LogisticRegression else {}
     classifier = estimator(**params) if isinstance(estimator, type) else estimator
-    if not all(hasattr(classifier, name) for name in ("fit", "predict_proba", "get_params")):
+    if not hasattr(classifier, "predict_proba"):
         raise TypeError(
             "estimator must be a scikit-learn classifier with predict_proba (wrap others: "
             f"CalibratedClassifierCV(LinearSVC())); got {found(estimator)}."

@@ -208,6 +208,4 @@ def _questions(questions: Questions | str | os.PathLike[str] | None) -> _Asked:
             wanted = f"four pairs of words: {', '.join(_LABELS)}"
             raise ValueError(f"{name} must have {wanted}; got {found(question)}.")
         asked.append(pairs)
-    if not asked:
-        raise ValueError("questions is empty; SemBias needs at least one question.")
     return asked
