@@ -496,7 +496,7 @@ def _measured(
     sizes: Sizes,
     orders: Sequence[Sizes],
     n_jobs: int | None,
-    bar: progress_bar,
+    bar: Any,
 ) -> Vectors:
     """Return the curves of all runs: shape (n_runs, n_steps)."""
     n_fixed = sum(map(len, evaluation.sets)) - sum(map(len, evaluation.sets[growing]))
