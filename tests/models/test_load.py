@@ -218,7 +218,7 @@ def test_pickles_are_not_opened(write, tmp_path, protocol):
         (b"\x00\x01\x02\x03" * 10, "no known format"),
         # Its first line was looked for where there was none: an IndexError.
         (gzip.compress(b"\r" * 5000, mtime=0), "no known format"),
-        (gzip.compress(b"\x93NUMPY", mtime=0), "gzip.* unpack it"),
+        (gzip.compress(b"\x93NUMPY", mtime=0), "unpack the gzip file"),
     ],
 )
 def test_damage_is_named(write, content, text):
