@@ -1,4 +1,4 @@
-"""Write files completely or not at all."""
+"""Write files completely or not at all, and read the texts of users."""
 
 from __future__ import annotations
 
@@ -9,6 +9,14 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
+
+
+def read_text(path: Path) -> str:
+    """Read a text in UTF-8, with or without a byte order mark; an error names the file."""
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{path} is not text in UTF-8: {error}.") from error
 
 
 @contextlib.contextmanager

@@ -94,8 +94,8 @@ def debias(
         written = debias_encoder(mitigation, opened, out, criterion=words, **fit_params)
         print(f"{out}: {written.name}; see its README.md for what was measured")
         return
-    changed = None if target is None else opt.read_lines("--target", target)
-    kept = opt.read_lines("--ignore", Path(ignore)) if ignore and ignore != "none" else []
+    changed = None if target is None else opt.read_lines(target)
+    kept = opt.read_lines(Path(ignore)) if ignore and ignore != "none" else []
     format_of(out, None)
     check_writable(out)
     words = open_criterion(criterion, offline)

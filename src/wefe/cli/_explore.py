@@ -272,7 +272,7 @@ def _word_lists(texts: Sequence[str]) -> dict[str, list[str]]:
 def _word_list(text: str) -> tuple[str, list[str]]:
     name, source = opt.split_name(text)
     if opt.is_there(source):
-        lines = opt.read_lines("--words", Path(source))
+        lines = opt.read_lines(Path(source))
         return name or Path(source).stem, [line for line in lines if not line.startswith("#")]
     if "," not in source:
         raise FileNotFoundError(

@@ -79,7 +79,7 @@ import typer
 from typer.core import TyperCommand
 
 from wefe._checks import logger
-from wefe._files import check_writable
+from wefe._files import check_writable, read_text
 from wefe._visible import one_line
 from wefe.datasets._queries import QUERY_SETS
 from wefe.metrics._registry import metric_name, metric_names
@@ -379,10 +379,6 @@ def end(failures: Mapping[str, str]) -> None:
         raise typer.Exit(1)
 
 
-def read_lines(option: str, path: Path) -> list[str]:
-    try:
-        # Not splitlines, which splits at further characters that words may contain.
-        lines = path.read_text(encoding="utf-8-sig").split("\n")
-    except UnicodeDecodeError as error:
-        raise ValueError(f"{option} {path} is not UTF-8 text: {error}.") from error
-    return [line.strip() for line in lines if line.strip()]
+def read_lines(path: Path) -> list[str]:
+    # Not splitlines, which splits at further characters that words may contain.
+    return [line.strip() for line in read_text(path).split("\n") if line.strip()]

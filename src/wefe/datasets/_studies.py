@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wefe._checks import check_choice, check_positive_int
+from wefe._files import read_text
 from wefe.datasets._download import fetch_file, shipped_word_sets
 
 if TYPE_CHECKING:
@@ -225,7 +226,7 @@ def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str
         return shipped_word_sets("sembias")["questions"]  # type: ignore[no-any-return]
     if source == "gn_glove":
         return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
-    text = Path(source).read_text(encoding="utf-8")
+    text = read_text(Path(source))
     for number, line in enumerate(filter(None, text.splitlines()), start=1):
         if not _QUESTION.fullmatch(line):
             raise ValueError(

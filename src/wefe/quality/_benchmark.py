@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_choice, check_text, found, nearest
+from wefe._files import read_text
 from wefe.datasets._download import FILES, at_hand, fetch_file
 from wefe.words import variants
 
@@ -296,7 +297,7 @@ def _path_of(name: str) -> Path:
 
 
 def _lines(path: Path) -> list[_Line]:
-    text = path.read_text(encoding="utf-8-sig")
+    text = read_text(path)
     lines = ((number, line.strip()) for number, line in enumerate(text.split("\n"), start=1))
     kept = [(number, line) for number, line in lines if line and not line.startswith("#")]
     if not kept:

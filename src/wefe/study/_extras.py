@@ -16,6 +16,7 @@ from pydantic import AfterValidator, Field, field_validator, model_validator
 
 from wefe import datasets
 from wefe._checks import logger
+from wefe._files import read_text
 from wefe.datasets import list_criteria
 from wefe.metrics._registry import as_metric, metric_names
 from wefe.query import Query
@@ -295,7 +296,7 @@ class RetrievalEntry(Part):
         if not isinstance(value, str):
             return value
         with blaming("retrieval", self.label, key):
-            text = Path(existing_file(value, base)).read_text(encoding="utf-8-sig")
+            text = read_text(Path(existing_file(value, base)))
             try:
                 return parse(text)
             except ValueError as error:
