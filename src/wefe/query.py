@@ -300,7 +300,7 @@ def check_template(template: Any) -> Template:
     """Return a template: a pair of integers or 'n', with at least one target set."""
     is_pair = isinstance(template, tuple | list) and len(template) == 2
     if not is_pair or not all(
-        number == "n" or (type(number) is int and number >= least)
+        number == "n" or number in range(least, 10_000)
         for number, least in zip(template, (1, 0), strict=True)
     ):
         raise ValueError(
@@ -315,14 +315,14 @@ def _named_sets(kind: str, sets: object, names: object) -> Side:
     n_sets = len(sequence)
     if names is None:
         names = [f"{kind.capitalize()} set {i}" for i in range(n_sets)]
-    checked = check_word_set(what, names) if len(check_sequence(what, names)) else ()
+    checked = check_sequence(what, names)
     if len(checked) != n_sets or len(set(checked)) != n_sets:
         raise ValueError(
             f"{what} must have one name per set, all different, because results are stored by "
             f"name: {n_sets} sets, {len(checked)} names {list(checked)}."
         )
     return tuple(
-        (name, check_word_set(f"{kind} set {i} ({name!r})", words))
+        (str(name), check_word_set(f"{kind} set {i} ({name!r})", words))
         for i, (name, words) in enumerate(zip(checked, sequence, strict=True))
     )
 

@@ -128,7 +128,7 @@ def ranked(
     labels, ranks = numbered([str(column.name) for column, _ in columns]), {}
     for label, (column, best) in zip(labels, columns, strict=True):
         order = without_noise(column.reindex(models), best if ascending is None else "lower")
-        ranks[label] = order.rank(method=method, ascending=ascending is None or bool(ascending))
+        ranks[label] = order.rank(method=method, ascending=ascending in (None, True))
     return pd.DataFrame(ranks, index=pd.Index(models, name="model_name"))
 
 

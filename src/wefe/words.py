@@ -119,7 +119,7 @@ def check_preprocessor(options: object) -> Preprocessor:
     for option, value in options.items():
         if option in CASES:
             check_bool(f"the option {option!r}", value)
-        elif option in CHOICES and not (option == "strip_accents" and isinstance(value, bool)):
+        elif option in CHOICES and not isinstance(value, bool):
             check_choice(option, value, CHOICES[option])
     return options  # type: ignore[return-value]
 
