@@ -98,6 +98,8 @@ def test_variants_are_the_distinct_forms_in_the_order_of_the_preprocessors(word,
         ({"strip_accents": "asci"}, ValueError, "Did you mean 'ascii'"),
         ({"unicode_form": "nfc"}, ValueError, "'NFC', 'NFD', 'NFKC', 'NFKD'; got str 'nfc'"),
         ({"apostrophes": "curly"}, ValueError, "one of 'straight', 'typographic'"),
+        ({"preprocessor": "lower"}, TypeError, "must be a callable; got str 'lower'"),
+        ({"apostrophes": True}, ValueError, "one of 'straight', 'typographic'"),
         ("lowercase", TypeError, "must be a dict of options"),
     ],
 )

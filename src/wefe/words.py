@@ -119,7 +119,10 @@ def check_preprocessor(options: object) -> Preprocessor:
     for option, value in options.items():
         if option in CASES:
             check_bool(f"the option {option!r}", value)
-        elif option in CHOICES and not isinstance(value, bool):
+        elif option == "preprocessor":
+            if not callable(value) and value is not None:
+                raise TypeError(f"the option {option!r} must be a callable; got {found(value)}.")
+        elif option != "strip_accents" or not isinstance(value, bool):
             check_choice(option, value, CHOICES[option])
     return options  # type: ignore[return-value]
 
@@ -166,7 +169,7 @@ def variants(
 def each_word(words: Words) -> Iterator[tuple[str, bool]]:
     """Yield words, and whether they are as a model writes them; others have variants."""
     entries = [words] if hasattr(words, "words") else words
-    if isinstance(entries, str):
+    if isinstance(entries, str) or not isinstance(entries, Iterable):
         raise TypeError(f"words must be a list of strings or queries; got {found(words)}.")
     for entry in entries:
         if hasattr(entry, "words"):
