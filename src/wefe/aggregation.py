@@ -172,10 +172,16 @@ def _total(
                 "best=...)"
             )
         column = np.full(len(answered), math.nan) if answered.empty else function(answered)
-        if not isinstance(column, pd.Series):
-            column = pd.Series(list(column), answered.index)
-        # `loc` raises an error for a missing model.
-        return column.loc[answered.index].astype(float), mean, _CUSTOM
+        if isinstance(column, np.ndarray) and column.shape == (len(answered),):
+            column = pd.Series(column, answered.index)
+        # pandas would align another index and fill in NaN.
+        if not isinstance(column, pd.Series) or set(column.index) != set(answered.index):
+            raise TypeError(
+                "aggregation_function must return one number per model: a Series with the index of "
+                "its argument, for example lambda scores: scores.median(axis=1), or an array; it "
+                f"returned {found(column)}."
+            )
+        return column.reindex(answered.index).astype(float), mean, _CUSTOM
     way = DESCRIPTIONS[function]
     if function == "bias_avg":
         return (answered - no_bias[answered.columns]).abs().mean(axis=1), 0.0, way

@@ -144,6 +144,8 @@ def measure(
     instances = as_metrics(metrics)
     name = check_text("queries_set_name", queries_set_name)
     sets = queries if isinstance(queries, Mapping) else {name: queries}
+    if not instances or not sets:
+        raise ValueError("measure needs at least one metric and one set of queries.")
     compared = check_models(models)
     params = dict(metric_params or {})
     options = {
@@ -387,8 +389,9 @@ def layer_scores(
     for label, encoder in zip(labels, encoders, strict=True):
         read = encoder.at_layers(layers)
         table = measure(metric, asked, read, **options)
+        number_of = {each.name: each.layer for each in read}
+        table.insert(1, "layer", table["model_name"].map(number_of))
         table["model_name"] = label
-        table.insert(1, "layer", np.repeat([each.layer for each in read], len(table) // len(read)))
         table.insert(2, "depth", table["layer"] / max(1, encoder.n_layers - 1))
         tables.append(table)
     return pd.concat(tables, ignore_index=True)
@@ -433,7 +436,8 @@ def adjust_p_values(scores: pd.DataFrame) -> pd.DataFrame:
     from scipy.stats import false_discovery_control  # a slow import
 
     check_scores(scores)
-    known = scores["p_value"].dropna()
+    # Sums of splits may exceed 1 by rounding.
+    known = scores["p_value"].dropna().astype(float).clip(upper=1)
     return scores.assign(
         p_value_holm=holm(known),
         p_value_bh=pd.Series(false_discovery_control(known), known.index) if len(known) else known,

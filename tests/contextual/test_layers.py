@@ -72,6 +72,14 @@ def test_undefined_scores_have_a_reason_and_the_figure_takes_the_table():
     assert len(plot_layer_scores(table).data) == 3  # a band, and a curve per query
 
 
+def test_several_metrics_and_query_sets_keep_their_layers():
+    sets = {"a": [QUERY], "b": [OTHER]}
+    table = layer_scores(["weat", "mac"], sets, [FakeEncoder(n_layers=2), FakeEncoder()])
+    alone = layer_scores("mac", OTHER, FakeEncoder())
+    rows = table[(table["metric"] == "MAC") & (table["query_set"] == "b")].iloc[2:]
+    assert rows[["layer", "score"]].values.tolist() == alone[["layer", "score"]].values.tolist()
+
+
 # --- real encoders
 
 

@@ -143,7 +143,7 @@ def test_metric_with_parameters_of_its_own(query, toy_model):
         Powered(label=3)
     with pytest.raises(TypeError, match="pwoer"):
         Powered().run_query(query, toy_model, pwoer=2)
-    with pytest.raises(ValueError, match="longer"):
+    with pytest.raises(TypeError, match="by position"):
         Powered().run_query(query, toy_model, *range(9))
     for make in (Powered, partial(Powered().run_query, query, toy_model)):
         with pytest.raises(ValueError, match="power must be .*got int 0"):

@@ -45,7 +45,11 @@ class Outputs:
 
     def check(self, report: Path | None) -> None:
         opt.check_outputs(self.figures, report, (".html", ".md"))
-        if self.export is not None and self.export_format in _LIBRARIES:
+        if self.export is None:
+            return
+        if self.export.is_file():
+            raise NotADirectoryError(f"{self.export} is a file; expected a folder for the tables.")
+        if self.export_format in _LIBRARIES:
             import_library(*_LIBRARIES[self.export_format], f"--export-format {self.export_format}")
 
     def write(self, results: StudyResults, report: Path | None) -> None:

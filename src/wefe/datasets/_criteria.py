@@ -90,7 +90,7 @@ class Criterion:
             class_names=names,
             equalize_sets=equalize,
             specific_words=tuple(dict.fromkeys(specific)),
-            stereotyped_words=_by_class(self.stereotyped_words, names),
+            stereotyped_words=_by_class(self.stereotyped_words or {}, names),
             representatives=_one_per_class(
                 "representatives", self.representatives, definitional[0]
             ),
@@ -144,8 +144,8 @@ class Criterion:
         ]
 
 
-def _words(name: str, words: Sequence[str]) -> tuple[str, ...]:
-    return check_word_set(name, words) if len(words) else ()
+def _words(name: str, words: Sequence[str] | None) -> tuple[str, ...]:
+    return check_word_set(name, words) if words is not None and len(words) else ()
 
 
 def _tuples(name: str, sets: Any) -> tuple[tuple[str, ...], ...]:

@@ -320,6 +320,8 @@ class BaseDebias(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> PCA:
         """Fit a PCA to definitional sets, each an array (n_words, dim) or a dict."""
         pca_args = {"n_components": 10} if self.pca_args is None else self.pca_args
+        if not isinstance(pca_args, Mapping):
+            raise TypeError(f"pca_args must be a dict of arguments of PCA; got {found(pca_args)}.")
         sets = (
             each.values() if isinstance(each, dict) else each for each in definitional_embeddings
         )

@@ -45,7 +45,9 @@ def principal_components(sets: Sequence[npt.ArrayLike], pca_args: Mapping[str, A
         )
     wanted = pca_args.get("n_components")
     if isinstance(wanted, int | np.integer | None):
-        wanted = min(wanted or rank, rank)
+        wanted = min(rank if wanted is None else wanted, rank)
+        if wanted < 1:
+            raise ValueError(f"n_components must be at least 1, or None for all; got {wanted}.")
     # Otherwise the randomised solver may be chosen, which draws from the global generator.
     pca = PCA(**{"svd_solver": "full", **pca_args, "n_components": wanted}).fit(rows)
     # The sign of a component is arbitrary; that of the mean difference of two classes is not.

@@ -95,6 +95,8 @@ def generate_analogies(
     """
     directions = bias_directions(model, criterion, preprocessors=preprocessors)
     n = check_positive_int("n", n)
+    if not 0 < threshold <= 2:
+        raise ValueError(f"threshold must be above 0 and at most 2; got {threshold}.")
     words, vectors = candidates(model, among, preprocessors)
     if len(words) < 2:
         raise ValueError(

@@ -392,6 +392,11 @@ def word_page(
     """
     check_model(model)
     before = model if original is None else original
+    if before.dim != model.dim:
+        raise ValueError(
+            f"original must be {model.name} before mitigation, with {model.dim} dimensions; got "
+            f"{before.name} with {before.dim}."
+        )
     others = check_words("others", others)
     directions = bias_directions(before, criterion, preprocessors=preprocessors)
     form = form_of(model, word, preprocessors)

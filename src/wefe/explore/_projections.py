@@ -11,6 +11,7 @@ import pandas as pd
 from wefe._checks import (
     as_seed,
     check_choice,
+    check_given,
     check_positive_int,
     check_word_set,
     import_library,
@@ -155,6 +156,7 @@ def extreme_words(
     1  minilm-words    male     1      hes       0.431
     """
     check_positive_int("n", n)
+    check_given(check_positive_int, among=among)
     parts = []
     for label, model, directions in _in_each(models, criterion, preprocessors):
         ignored = directions.words if ignore is None else check_words("ignore", ignore)

@@ -204,8 +204,10 @@ class BaseMetric(PermutationTested):
             If a word of the query has a zero or non-finite vector.
         """
         names = self.parameters()
-        named = dict(zip(names[: len(args)], args, strict=True))
-        result = self._result(query, model, **named, **params)
+        if len(args) > len(names):
+            most = f"{len(names)} parameters by position"
+            raise TypeError(f"run_query takes {most}; got {len(args)}. Give options by name.")
+        result = self._result(query, model, **dict(zip(names, args, strict=False)), **params)
         log_result(result, with_lost_words=params.get("warn_not_found_words", False))
         return result
 

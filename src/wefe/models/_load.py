@@ -20,7 +20,6 @@ from wefe._checks import check_choice, check_given, found, logger
 from wefe.models._tables import ArrayVectors, VectorTable, unchecked_table
 from wefe.models._types import Block, FloatArray, Held, Lowercase, Subwords
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.models.formats._arrays import read_words
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import (
@@ -450,18 +449,30 @@ def open_cut(source: Any, reading: Reading) -> Opened:
 
 
 def _frequent(opened: VectorSource, min_count: int) -> set[str]:
-    counts, label = opened.reading.counts, opened.label
+    counts = opened.reading.counts
     if isinstance(counts, str | os.PathLike):
-        label = str(counts)
-        counts = read_words(Path(counts), opened.reading)[1]
+        counts = _read_counts(Path(counts))
     elif counts is None:
         counts = opened.counts()
     if not counts:
         raise ValueError(
-            f"min_count needs counts, which {label} lacks: give a mapping, or a file with a word "
-            "and its count in every line."
+            f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
         )
     return {word for word, n in counts.items() if n >= min_count}
+
+
+def _read_counts(path: Path) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
+        word, _, count = line.strip().rpartition(b" ")
+        try:
+            if line.strip():
+                counts.setdefault(word.decode("utf-8"), int(count))
+        except ValueError:
+            raise ValueError(
+                f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
+            ) from None
+    return counts
 
 
 def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:

@@ -235,6 +235,8 @@ def exchange_group_words(
     """
     documents = check_word_set("texts", texts)
     exchanged = pairs or _default_pairs()
+    if any(isinstance(pair, str) for pair in exchanged):
+        raise TypeError(f"pairs must be pairs of words, such as ('she', 'he'); got {exchanged}.")
     to_first = {second.lower(): first for first, second in exchanged}
     to_second = {first.lower(): second for first, second in exchanged}
     before_a_word = _BEFORE_A_WORD if pairs is None else {}

@@ -21,6 +21,7 @@ from wefe._checks import (
     check_number,
     check_positive_int,
     check_share,
+    check_up_to,
     logger,
     progress_bar,
 )
@@ -403,7 +404,8 @@ def bias_silhouettes(
     wanted = check_positive_int("step", _STEPS[vary] if step is None else step)
     seed = as_seed(random_state)
     check_query(query)
-    fewest = check_positive_int("k_min", k_min or 1)
+    most = sum(map(len, query.target_sets if vary == "targets" else query.attribute_sets))
+    fewest = check_up_to("k_min", k_min or 0, most, "the number of words")
     params = {"lost_vocabulary_threshold": 1.0, **(metric_params or {})}
     alike = on_same_words(check_models(models), [query], params)
     evaluations = [Evaluation(as_metric(metric), query, model, params) for model in alike]

@@ -19,6 +19,7 @@ from wefe._checks import (
     as_seed,
     by_name,
     check_choice,
+    check_positive_int,
     logger,
     noted,
     progress_bar,
@@ -330,7 +331,7 @@ def silhouette_study(
     for each in lists:
         check_choice("vary", each, tuple(LIST_TYPES))
     shared: dict[str, Any] = {
-        "n_runs": n_runs,
+        "n_runs": check_positive_int("n_runs", n_runs),
         "step": step,
         "random_state": as_seed(random_state),
         "n_jobs": n_jobs,
@@ -385,4 +386,6 @@ def checked_references(
 ) -> tuple[str | None, str | None]:
     if unbiased is biased is None:
         return ("unbiased", "biased") if {"unbiased", "biased"} <= {*names} else (None, None)
+    if unbiased == biased:
+        raise ValueError(f"unbiased and biased must be two models; both are {biased!r}.")
     return check_choice("unbiased", unbiased, names), check_choice("biased", biased, names)

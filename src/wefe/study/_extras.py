@@ -12,7 +12,13 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias, get_type_hints
 
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import (
+    AfterValidator,
+    Field,
+    StringConstraints,
+    field_validator,
+    model_validator,
+)
 
 from wefe import datasets
 from wefe._checks import logger
@@ -61,7 +67,10 @@ class ExploreEntry(Part):
     #: Criteria along whose directions to show words: gender, ...
     criteria: Criteria = Field(default=[])
     #: Words whose neighbours to show.
-    words: Annotated[list[str], AfterValidator(check_once)] = Field(default=[])
+    words: Annotated[
+        list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]],
+        AfterValidator(check_once),
+    ] = Field(default=[])
     #: Number of extreme words per group.
     n_extremes: int = Field(default=10, ge=1)
     #: How many words from the start of a vocabulary count as frequent.

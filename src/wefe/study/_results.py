@@ -497,7 +497,7 @@ class StudyResults:
             # The rows of a matrix are models, except for correlations.
             index = {"correlations": "ranking"}.get(about["table"], "model_name")
             if matrix.size:
-                yield about, matrix.rename_axis(index=index).reset_index()
+                yield about, _with_index(matrix, index)
 
     def _matrices(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
         for name in self._places:
@@ -532,7 +532,7 @@ class StudyResults:
         return f"<{type(self).__name__} of {self.plan.name!r}: {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
-        ranks = self.rankings().rename_axis(index="model_name").reset_index()
+        ranks = _with_index(self.rankings(), "model_name")
         return html_table(f"{self!r}; ranks (1: least bias measured)", ranks)
 
     # Internals
@@ -694,3 +694,10 @@ def silhouette_of(task: Task, outcome: Outcome) -> Silhouette | str:
 def _resampled(distances: str) -> np.ndarray:
     """Return the resampled distances from no bias of an interval."""
     return np.frombuffer(base64.b64decode(distances), "<f4").astype(float)
+
+
+def _with_index(frame: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return a matrix whose row names are its first column."""
+    while name in frame.columns:
+        name += "_"
+    return frame.rename_axis(index=name).reset_index()

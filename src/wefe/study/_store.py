@@ -44,6 +44,8 @@ class Store:
         if self.path != ":memory:":
             if not (create or file.is_file()):
                 raise FileNotFoundError(f"{path}: there is no such results file.")
+            if not file.parent.is_dir():
+                raise FileNotFoundError(f"{path}: there is no folder for the results file.")
             # A write-protected file is opened to be read.
             address = f"{file.as_uri()}?mode={'rwc' if create else 'rw'}"
         with self._naming_errors():

@@ -176,7 +176,7 @@ def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | N
         vocabulary = _find_vocabulary(path)
     if isinstance(vocabulary, str | os.PathLike):
         where = str(vocabulary)
-        words, counts = read_words(Path(vocabulary), reading)
+        words, counts = _read_words(Path(vocabulary), reading)
     else:
         words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
     if len(words) != len(vectors):
@@ -197,7 +197,7 @@ def _find_vocabulary(path: Path) -> Path:
     return path.parent / there[0]
 
 
-def read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int]]:
+def _read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int]]:
     """Read the words of a vocabulary file, and their counts if it has them."""
     if not file.is_file():
         raise FileNotFoundError(f"there is no vocabulary file {str(file)!r}.")
@@ -210,7 +210,7 @@ def read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int]]
     # Not splitlines, which also ends lines at characters that stand within words.
     words = re.split("\r?\n", text.removesuffix("\n").removesuffix("\r"))
     # As GloVe and word2vec write their vocabularies.
-    fields = [re.fullmatch(r"(.+)[ \t](\d+)", word, re.ASCII) for word in words]
+    fields = [re.fullmatch(r"(\S+)[ \t](\d+)", word, re.ASCII) for word in words]
     if not all(fields):
         return words, {}
     logger.info("%s has a count after each word", file)

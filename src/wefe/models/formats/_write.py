@@ -40,6 +40,8 @@ _MAX_WORD_BYTES = 2000
 # What a word in a file must not have: half of a surrogate pair cannot be written in UTF-8.
 _NOT_IN_TEXT = re.compile("[\\0\\t\\n\\r\ud800-\udfff]|\\A | \\Z")
 _NOT_IN_BINARY = re.compile("[\\0 \ud800-\udfff]|\\A\\n")
+# Readers of files without header would take the first word for the mark of another format.
+_MAGIC = ("\ufeff", "BZh", "PK\x03\x04", "PK\x05\x06", "PAR1")
 
 
 @dataclass(frozen=True)
@@ -181,6 +183,8 @@ def _check_word(word: str, format: str, place: int) -> None:  # noqa: A002
         reason = f"it is empty or has more than {_MAX_WORD_BYTES:,} bytes"
     elif format == "glove" and place < SAMPLE_LINES and numbers_at_end(word.encode()):
         reason = "it ends with a number, and the first words tell the dimensions"
+    elif format == "glove" and place == 0 and word.startswith(_MAGIC):
+        reason = "the file would start with the mark of another format"
     if reason:
         raise ValueError(
             f"the word {word[:60]!r} cannot be written as {format}: {reason}. Choose 'native'."
