@@ -46,7 +46,7 @@ def test_other_files_are_refused_and_left_alone(folder):
     execute(folder / "other.db", "CREATE TABLE something (a)")
     with pytest.raises(ValueError, match="is not a results file of wefe"):
         run(study, folder / "other.db")
-    with pytest.raises(OSError, match="no folder"):
+    with pytest.raises(OSError, match="in a folder that exists"):
         run(study, folder / "no" / "folder.db")
     with pytest.raises(FileNotFoundError, match="no such results file"):
         study.results()

@@ -44,8 +44,6 @@ class Store:
         if self.path != ":memory:":
             if not (create or file.is_file()):
                 raise FileNotFoundError(f"{path}: there is no such results file.")
-            if not file.parent.is_dir():
-                raise FileNotFoundError(f"{path}: there is no folder for the results file.")
             # A write-protected file is opened to be read.
             address = f"{file.as_uri()}?mode={'rwc' if create else 'rw'}"
         with self._naming_errors():
@@ -70,7 +68,7 @@ class Store:
             if self._creates and isinstance(error, sqlite3.OperationalError):
                 raise OSError(
                     f"{self.path}: the results file cannot be written: {error}. Finished results "
-                    "are kept. Choose another place for the file, or free some space."
+                    "are kept. Choose another place, in a folder that exists, or free some space."
                 ) from error
             raise ValueError(
                 f"{self.path} cannot be read as a results file of 'wefe run': {error}."
