@@ -49,7 +49,7 @@ HEADING = re.compile(
 def check_aggregation(function: Aggregation) -> None:
     """Check that a function for :func:`aggregate` is callable or known by name."""
     if not callable(function):
-        check_choice("function", function, DESCRIPTIONS)
+        check_choice("the aggregation", function, DESCRIPTIONS)
 
 
 def heading_of(totals: pd.DataFrame) -> str:

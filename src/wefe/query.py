@@ -280,7 +280,9 @@ def check_query(query: object) -> None:
 
 def check_queries(queries: object) -> list[Query]:
     """Return one or more queries as a list."""
-    given = list(check_sequence("queries", queries))
+    # `check_query` tells how to load the published queries that a text may name.
+    one = isinstance(queries, str)
+    given: list[Any] = [queries] if one else list(check_sequence("queries", queries))
     if not given:
         raise ValueError("queries is empty; there is nothing to run.")
     for query in given:

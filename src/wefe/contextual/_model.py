@@ -282,6 +282,8 @@ class ContextualModel(WordEmbeddingModel):
         n = self.n_layers
         wanted = range(n) if layers is None else check_sequence("layers", layers)
         chosen = sorted({check_layer(layer, n) for layer in wanted})
+        if not chosen:
+            raise ValueError("layers is empty. Name at least one, or leave it out for all layers.")
         source, pooling = _EveryLayer(self._source, chosen), within(self.pooling)
         shared = ContextualModel(source, self.name, self.layer, pooling, self.templates)
         shared.vocab_prefix = self.vocab_prefix

@@ -76,6 +76,9 @@ class PermutationTested:
     needs_vocabulary: ClassVar[bool] = False
     null_exchange: ClassVar[Exchange | None] = None
     no_p_value: ClassVar[Any] = ""
+    #: Methods of `BaseMetric`.
+    scale: ClassVar[Callable[..., Scale]]
+    _scores_of: ClassVar[Callable[..., Vectors]]
 
     calculate_p_value: bool = False
     p_value_test_type: TestType = "right-sided"
@@ -83,14 +86,6 @@ class PermutationTested:
     p_value_iterations: Count = 10_000
     p_value_verbose: bool = False
     random_state: RandomState = None
-
-    def scale(self) -> Scale:
-        """Return the label, range and no-bias value of scores."""
-        raise NotImplementedError
-
-    def _scores_of(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Vectors:
-        """Return one score for each case."""
-        raise NotImplementedError
 
     def _tested(
         self, measured: Measurement, targets: Sequence[WordSet], attributes: Sequence[WordSet]
