@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
 from typing import Any, Literal, TypeAlias, get_args
@@ -20,10 +20,7 @@ from wefe._checks import (
 from wefe._evaluation import Evaluation, call_all
 from wefe._wordset import Vectors, Weights
 
-WhichSets: TypeAlias = Literal["all", "targets", "attributes"]
 IntervalMethod: TypeAlias = Literal["expanded", "percentile", "bca"]
-# Positions of sets that are resampled together -> their number of words.
-Strata: TypeAlias = Mapping[tuple[int, ...], int]
 
 # An interval needs at most this share of resamples without a score.
 MOST_UNDEFINED = 0.05
@@ -100,7 +97,6 @@ class Resampling:
     n_bootstrap: int
     confidence: float
     random_state: int | np.random.Generator | None
-    sets: WhichSets = "all"
     method: IntervalMethod = "expanded"
 
     def __post_init__(self) -> None:
@@ -112,7 +108,6 @@ class Resampling:
                 f"an interval of confidence {self.confidence} needs n_bootstrap={least} or more, "
                 f"so that a sample lies beyond each bound; got {self.n_bootstrap}. Use 1000."
             )
-        check_choice("sets", self.sets, ("all", "targets", "attributes"))
         check_choice("method", self.method, get_args(IntervalMethod))
         # Drawn once, so that all queries and models get the same resamples.
         self.seed = as_seed(self.random_state)
@@ -133,17 +128,11 @@ def bootstrap(
     evaluation: Evaluation, wanted: Resampling, n_jobs: int | None = 1, progress: bool = False
 ) -> BootstrapInterval:
     """Resample the words of an evaluation and return the interval of its score."""
-    n_targets, scale = len(evaluation.targets), evaluation.scale
-    drawn = {
-        stratum: n_words
-        for stratum, n_words in evaluation.strata.items()
-        if wanted.sets == "all" or (stratum[0] < n_targets) == (wanted.sets == "targets")
-    }
-    samples, note = np.empty(0), ""
+    scale, samples, note = evaluation.scale, np.empty(0), ""
     lower = upper = error = math.nan
-    reason = why_none(evaluation, drawn)
+    reason = why_none(evaluation)
     if reason is None:
-        samples = _samples(evaluation, wanted, drawn, n_jobs, progress)
+        samples = _samples(evaluation, wanted, n_jobs, progress)
     defined = samples[np.isfinite(samples)]
     n_undefined = len(samples) - len(defined)
     if n_undefined > MOST_UNDEFINED * len(samples):
@@ -151,7 +140,7 @@ def bootstrap(
         reason = f"{n_undefined} of {len(samples)} resamples have no score, {share}"
     if reason is None:
         error = float(defined.std(ddof=1))
-        levels = _levels(evaluation, wanted, drawn, defined)
+        levels = _levels(evaluation, wanted, defined)
         if isinstance(levels, str):
             reason = levels
         else:
@@ -196,39 +185,38 @@ def why_not_comparable(evaluation: Evaluation) -> str | None:
     )
 
 
-def why_none(evaluation: Evaluation, drawn: Strata) -> str | None:
-    """Explain why the words of these sets cannot be resampled; None if they can."""
+def why_none(evaluation: Evaluation) -> str | None:
+    """Explain why the words cannot be resampled; None if they can."""
     if not evaluation.can_repeat:
         return (
             f"{type(evaluation.metric).__name__} has its own run_query, and a query cannot repeat "
             "a word. Define _scores or _compute instead"
         )
-    if all(n_words == 1 for n_words in drawn.values()):
+    if all(n_words == 1 for n_words in evaluation.strata.values()):
         return "no set to resample has two or more words"
     return why_not_comparable(evaluation)
 
 
 def _samples(
-    evaluation: Evaluation, wanted: Resampling, drawn: Strata, n_jobs: int | None, progress: bool
+    evaluation: Evaluation, wanted: Resampling, n_jobs: int | None, progress: bool
 ) -> Vectors:
     score, parts = evaluation.for_jobs(n_jobs).scores, []
     with progress_bar(wanted.n_bootstrap, evaluation.scale.label, "resample", progress) as bar:
-        for part in call_all(score, zip(_resamples(evaluation, wanted, drawn)), n_jobs):
+        for part in call_all(score, zip(_resamples(evaluation, wanted)), n_jobs):
             parts.append(part)
             bar.update(len(part))
     return np.concatenate(parts)
 
 
-def _resamples(
-    evaluation: Evaluation, wanted: Resampling, drawn: Strata
-) -> Iterator[dict[int, Weights]]:
+def _resamples(evaluation: Evaluation, wanted: Resampling) -> Iterator[dict[int, Weights]]:
     """Yield blocks of resamples, which depend only on the seed and each set's place and length."""
-    generators = {each: np.random.default_rng([wanted.seed, each[0]]) for each in drawn}
+    strata = evaluation.strata
+    generators = {each: np.random.default_rng([wanted.seed, each[0]]) for each in strata}
     size = _cases_at_once(evaluation)
     for start in range(0, wanted.n_bootstrap, size):
         n_cases = min(size, wanted.n_bootstrap - start)
         weights: dict[int, Weights] = {}
-        for stratum, n_words in drawn.items():
+        for stratum, n_words in strata.items():
             rows = generators[stratum].integers(n_words, size=(n_cases, n_words))
             rows += n_words * np.arange(n_cases)[:, None]
             counts = np.bincount(rows.ravel(), minlength=rows.size)
@@ -242,7 +230,7 @@ def _cases_at_once(evaluation: Evaluation) -> int:
 
 
 def _levels(
-    evaluation: Evaluation, wanted: Resampling, drawn: Strata, samples: Vectors
+    evaluation: Evaluation, wanted: Resampling, samples: Vectors
 ) -> tuple[float, float] | str:
     """Return the quantiles that bound an interval, or the reason why there are none."""
     from scipy.special import ndtr, ndtri, stdtrit  # a slow import
@@ -253,23 +241,21 @@ def _levels(
     score = evaluation.of_all_words()
     below = float((samples < score).mean() + (samples <= score).mean()) / 2
     if wanted.method == "bca":
-        return _bca_levels(evaluation, drawn, below, tail)
+        return _bca_levels(evaluation, below, tail)
     # Expanded percentiles: without the median bias of the resamples (Efron 1981), and with the
     # tails of Student's t, times sqrt(n / (n - 1)) for n words in the smallest set (Hesterberg
     # 2015).
-    n, least = min(n for n in drawn.values() if n > 1), 0.5 / len(samples)
+    n, least = min(n for n in evaluation.strata.values() if n > 1), 0.5 / len(samples)
     z = math.sqrt(n / (n - 1)) * float(stdtrit(n - 1, 1 - tail))
     shift = float(ndtri(np.clip(below, least, 1 - least)))
     return float(ndtr(2 * shift - z)), float(ndtr(2 * shift + z))
 
 
-def _bca_levels(
-    evaluation: Evaluation, drawn: Strata, below: float, tail: float
-) -> tuple[float, float] | str:
+def _bca_levels(evaluation: Evaluation, below: float, tail: float) -> tuple[float, float] | str:
     if not 0 < below < 1:
         return "all resamples lie on one side of the score, so bca cannot correct them"
     influences = [np.zeros(1)]
-    for stratum, n_words in drawn.items():
+    for stratum, n_words in evaluation.strata.items():
         if n_words > 1:
             scores = without_each(evaluation, stratum)
             influences.append((n_words - 1) / n_words * (scores.mean() - scores))

@@ -201,7 +201,7 @@ def _differences(one: Vectors, other: Vectors) -> Vectors:
 
 def resampled_distances(evaluation: Evaluation, n_bootstrap: int, seed: int) -> Vectors:
     """Return the distances of resamples from no bias; the same words get the same resamples."""
-    if reason := why_none(evaluation, evaluation.strata):
+    if reason := why_none(evaluation):
         raise UnanswerableError(reason)
     try:
         scores = evaluation.scores(_weights(evaluation, n_bootstrap, seed))

@@ -234,19 +234,6 @@ def test_samples_are_scores_of_words_drawn_anew(metric):
     assert (interval.n_undefined, interval.nan_reason) == (0, None)
 
 
-@pytest.mark.parametrize(("sets", "drawn"), [("targets", (0, 1)), ("attributes", (2, 3))])
-def test_sets_that_are_not_drawn_stay(sets, drawn):
-    model, query = model_of(), query_for(WEAT)
-    vectors = [model.get_vectors(words) for words in query.target_sets + query.attribute_sets]
-    rows = drawn_rows([len(part) for part in vectors], paired=False, seed=0)
-    expected = []
-    for case in range(N_BOOTSTRAP):
-        own = [part[rows[i][case]] if i in drawn else part for i, part in enumerate(vectors)]
-        expected.append(score_of(WEAT, query, own))
-    interval = bootstrap_interval(WEAT, query, model, N_BOOTSTRAP, sets=sets)
-    np.testing.assert_allclose(interval.samples, expected, atol=1e-12)
-
-
 def test_standard_error_of_a_mean_is_that_of_theory():
     """MAC with one attribute is 1 - the mean cosine: its error is sd / sqrt(n)."""
     cosines = np.random.default_rng(1).normal(0.1, 0.2, size=50)
@@ -294,10 +281,8 @@ def test_seed_decides_and_n_jobs_and_blocks_do_not(monkeypatch):
 
 
 def test_sets_of_one_word_have_no_interval():
-    query = Query([["a0"], ["b0"]], [["c0", "c1"]])
-    interval = bootstrap_interval(MAC, query, model_of(), sets="targets")
+    interval = bootstrap_interval(MAC, Query([["a0"], ["b0"]], [["c0"]]), model_of())
     assert interval.nan_reason == "no set to resample has two or more words"
-    assert bootstrap_interval(MAC, query, model_of()).nan_reason is None
 
 
 def test_random_scores_are_refused_and_have_no_interval():
@@ -346,7 +331,6 @@ def test_bca_says_what_it_lacks(function, text):
         ({"n_bootstrap": 199, "confidence": 0.99}, ValueError, "n_bootstrap=200"),
         ({"n_bootstrap": 100.0}, TypeError, "n_bootstrap"),
         ({"confidence": 95}, ValueError, "confidence"),
-        ({"sets": "target"}, ValueError, "Did you mean 'targets'"),
         ({"method": "basic"}, ValueError, "method"),
         ({"random_state": -1}, ValueError, "random_state"),
         ({"query": Query([["a0"], ["b0"]], [["lost"], ["d0"]])}, ValueError, "cannot be answered"),

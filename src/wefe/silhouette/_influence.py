@@ -12,7 +12,6 @@ from wefe._bootstrap import (
     BootstrapInterval,
     IntervalMethod,
     Resampling,
-    WhichSets,
     bootstrap,
     why_not_comparable,
     without_each,
@@ -93,7 +92,6 @@ def bootstrap_interval(
     model: WordEmbeddingModel,
     n_bootstrap: int = 1000,
     confidence: float = 0.95,
-    sets: WhichSets = "all",
     method: IntervalMethod = "expanded",
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
@@ -116,8 +114,6 @@ def bootstrap_interval(
         bound.
     confidence : float, default=0.95
         Confidence level of the interval, between 0 and 1.
-    sets : {'all', 'targets', 'attributes'}, default='all'
-        Which sets to draw again; the others stay fixed.
     method : {'expanded', 'percentile', 'bca'}, default='expanded'
         Which quantiles of the resampled scores are the bounds. 'percentile': those of the
         confidence level. 'expanded': wider ones, because few words vary less than the population
@@ -142,6 +138,6 @@ def bootstrap_interval(
     >>> bootstrap_interval("weat", wefe.datasets.load_weat_queries()[5], wefe.load_test_model())
     <BootstrapInterval of WEAT-ES: 1.04 [-0.4831, 1.777], 95 %, expanded, 1000 resamples>
     """
-    wanted = Resampling(n_bootstrap, confidence, random_state, sets, method)
+    wanted = Resampling(n_bootstrap, confidence, random_state, method)
     evaluation = Evaluation(as_metric(metric), query, model, metric_params or {})
     return bootstrap(evaluation, wanted, n_jobs, progress)
