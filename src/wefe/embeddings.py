@@ -1,6 +1,6 @@
 """Look up words, and handle out-of-vocabulary words and their threshold.
 
-Metrics use :func:`embed_query`. The functions `get_embeddings_from_...` return plain dictionaries.
+Metrics use `embed_query`. The functions `get_embeddings_from_...` return plain dictionaries.
 """
 
 from __future__ import annotations
@@ -31,14 +31,11 @@ from wefe.query import Query, check_query
 from wefe.words import Preprocessors, check_preprocessors, variants
 
 __all__ = [
-    "EmbeddedQuery",
     "Lookup",
     "UnanswerableError",
     "UnusableVectorError",
     "WordSet",
     "definitional_vectors",
-    "embed_query",
-    "embed_tuples",
     "get_embeddings_from_query",
     "get_embeddings_from_set",
     "get_embeddings_from_sets",
@@ -97,26 +94,7 @@ class UnusableVectorError(UnanswerableError):
 
 @dataclass(frozen=True, eq=False)
 class EmbeddedQuery:
-    """A query after look-up in one model.
-
-    Attributes
-    ----------
-    query : Query
-        The query.
-    model_name, model_settings : str, dict
-        Name and `settings` of the model.
-    targets, attributes : tuple of WordSet
-        The sets, in the order of the query.
-    nan_reason : str or None
-        Why scores of this query are NaN; None if they are defined.
-
-    Examples
-    --------
-    >>> from wefe import Query, load_test_model
-    >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art"]])
-    >>> [part.vectors.shape for part in embed_query(load_test_model(), query).sets]
-    [(2, 256), (2, 256), (2, 256)]
-    """
+    """A query after look-up in one model; `nan_reason` says why its scores are NaN, if they are."""
 
     query: Query
     model_name: str
@@ -139,37 +117,7 @@ def embed_query(
     warn_not_found_words: bool = False,
     **how: Any,
 ) -> EmbeddedQuery:
-    """Look up all words of a query.
-
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        Model to search.
-    query : Query
-        Query to look up.
-    lost_vocabulary_threshold, warn_not_found_words, **how : optional
-        As in :class:`Lookup`.
-
-    Returns
-    -------
-    EmbeddedQuery
-        Word sets with vectors in float64. Its `nan_reason` names the sets that lost all their words
-        or more than the threshold allows.
-
-    Raises
-    ------
-    UnusableVectorError
-        If a word has a zero or non-finite vector.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from wefe import Query, WordEmbeddingModel
-    >>> model = WordEmbeddingModel((["she", "he", "math"], np.eye(3)), "toy")
-    >>> embedded = embed_query(model, Query([["she"], ["he", "him"]], [["math"]]))
-    >>> embedded.targets[1].lost, embedded.nan_reason
-    (('him',), "'Target set 1' lost 50% of its words (him), more than the 20% allowed")
-    """
+    """Look up all words of a query, with the options of :class:`Lookup`; vectors are float64."""
     check_query(query)
     threshold = check_share("lost_vocabulary_threshold", lost_vocabulary_threshold)
     targets, attributes = query._sides
@@ -199,7 +147,7 @@ def get_embeddings_from_query(
     Parameters
     ----------
     model, query : WordEmbeddingModel, Query
-        As in :func:`embed_query`.
+        Model to search, and query to look up.
     lost_vocabulary_threshold, preprocessors, strategy, normalize, warn_not_found_words : optional
         As in :class:`Lookup`.
     verbose : bool, default=False
@@ -284,10 +232,18 @@ def get_embeddings_from_tuples(
 
     Parameters
     ----------
-    model, sets, sets_name, preprocessors, strategy, normalize : optional
-        As in :func:`embed_tuples`.
-    discard_incomplete_sets, warn_lost_sets, verbose : bool, optional
-        As in :func:`embed_tuples` and :func:`get_embeddings_from_query`.
+    model : WordEmbeddingModel
+        Model to search.
+    sets : sequence of sequences of str
+        The tuples, for example ``[["woman", "man"], ["she", "he"]]``.
+    sets_name : str, optional
+        Name of the tuples in messages, for example 'definitional pairs'; 'sets' by default.
+    preprocessors, strategy, normalize : optional
+        As in :class:`Lookup`.
+    discard_incomplete_sets, warn_lost_sets : bool, default=True
+        Drop tuples with an out-of-vocabulary word (False keeps their other words), and log them.
+    verbose : bool, default=False
+        As in :func:`get_embeddings_from_query`.
 
     Returns
     -------
@@ -318,34 +274,9 @@ def embed_tuples(
     warn_lost_sets: bool = True,
     **how: Any,
 ) -> list[WordSet]:
-    """Look up pairs (or larger tuples) of related words.
+    """Look up tuples as :func:`get_embeddings_from_tuples` does; vectors are float64.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        Model to search.
-    sets : sequence of sequences of str
-        The tuples, for example ``[["woman", "man"], ["she", "he"]]``.
-    sets_name : str, optional
-        Name of the tuples in messages, for example 'definitional pairs'; 'sets' by default.
-    preprocessors : list of dict, optional
-        As in :class:`Lookup`.
-    discard_incomplete_sets, warn_lost_sets : bool, default=True
-        Drop tuples with an out-of-vocabulary word (False keeps their other words), and log them.
-    **how
-        `strategy` and `normalize`, as in :class:`Lookup`.
-
-    Returns
-    -------
-    list of WordSet
-        The tuples that are kept, named by position (for example 'pairs[0]'), with float64 vectors.
-        Words that share a form share a row; see `first_row`.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> embed_tuples(load_test_model(), [["she", "he"], ["xyzzy", "king"]], "pairs")
-    [WordSet(name='pairs[0]', words=('she', 'he'), lost=())]
+    Words that share a form share a row; see `first_row`.
     """
     called = sets_name or "sets"
     names = [f"{called}[{i}]" for i in range(len(check_sequence(called, sets)))]
@@ -378,9 +309,9 @@ def definitional_vectors(
 
     Parameters
     ----------
-    model, sets, called : optional
-        As in :func:`embed_tuples`; `called` is the name of the sets. The words of a set differ only
-        in the group they refer to.
+    model, sets, called : WordEmbeddingModel, sequence of sequences of str, str
+        Model to search, sets of words that differ only in the group they refer to, and the name of
+        the sets in messages.
     preprocessors, normalize : optional
         As in :class:`Lookup`, but `normalize` is True by default.
 
