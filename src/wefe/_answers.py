@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 
-from wefe._checks import progress_bar
+from wefe._checks import as_seed, progress_bar
 from wefe._evaluation import Evaluation, call_all, in_memory, travelling
 from wefe._same_words import with_only
 from wefe._wordset import Vectors
@@ -121,34 +121,34 @@ def _facts_of(result: MetricResult) -> dict[str, Any]:
 
 
 class _Asked(NamedTuple):
-    """A metric and a query, with their place among all and the options for each model."""
+    """A metric and a query, with their place among all."""
 
     place: int
     metric: BaseMetric
     query: Query
-    options: Sequence[Mapping[str, Any]]
 
 
 def _answer_all(
     groups: Sequence[Sequence[_Asked]],
     block: range,
     models: Sequence[WordEmbeddingModel],
+    options: Mapping[str, Any],
     wanted: Wanted | None,
 ) -> list[tuple[int, int, Answer]]:
     """Answer groups of one query each with a block of all models: place, model and answer."""
     answers = []
     for group in groups:
-        known = {} if wanted else _at_once(group, models)
+        known = {} if wanted else _at_once(group, models, options)
         for each, (k, i) in itertools.product(group, enumerate(block)):
             answer = known.get((each.place, k)) or answer_of(
-                each.metric, each.query, models[k], each.options[i], wanted
+                each.metric, each.query, models[k], options, wanted
             )
             answers.append((each.place, i, answer))
     return answers
 
 
 def _at_once(
-    group: Sequence[_Asked], models: Sequence[WordEmbeddingModel]
+    group: Sequence[_Asked], models: Sequence[WordEmbeddingModel], options: Mapping[str, Any]
 ) -> dict[tuple[int, int], Answer]:
     """Score models that find the same words in one computation, one case of the weights per model.
 
@@ -159,7 +159,7 @@ def _at_once(
     for each in group:
         # Not inherited, because a subclass may have another formula.
         if vars(type(each.metric)).get("scores_many_models") and each.metric.accepts(each.query):
-            own, lookup = each.metric._with_params(**each.options[0])
+            own, lookup = each.metric._with_params(**options)
             if not own._asks_more():
                 plain.append((each.place, own))
     for members, embedded in embed_models(models, group[0].query, lookup) if plain else ():
@@ -189,6 +189,9 @@ def run_all(
     """Return the answers of all models to each metric and query; see :func:`answer_of`."""
     import joblib
 
+    if isinstance(options.get("random_state"), np.random.Generator):
+        # All scores get the same seed, so `n_jobs` has no effect.
+        options = {**options, "random_state": as_seed(options["random_state"])}
     metrics = list(dict.fromkeys(metric for metric, _ in asked))
     encodes = any(metric.encodes_texts for metric in metrics)
     n_jobs = 1 if encodes else n_jobs  # the weights of an encoder are not sent to workers
@@ -198,11 +201,10 @@ def run_all(
     sent = models
     if not encodes:
         sent, options = _prepared(metrics, list(by_query), models, options, n_workers)
-    of_calls = _options_of_calls(options, len(asked), len(models))
     for place, (metric, query) in enumerate(asked):
-        by_query[query].append(_Asked(place, metric, query, of_calls[place]))
+        by_query[query].append(_Asked(place, metric, query))
     calls = (
-        (groups, block, [sent[i] for i in block], wanted)
+        (groups, block, [sent[i] for i in block], options, wanted)
         for block, groups in _blocks(len(models), list(by_query.values()), n_workers)
     )
     answers = [[Answer(math.nan)] * len(models) for _ in asked]
@@ -261,17 +263,6 @@ def for_worker(
         return in_memory(model)
     # Metrics of this package look up only the words of the query.
     return with_only(model, model.vocab, queries, options.get("preprocessors"))
-
-
-def _options_of_calls(
-    options: Mapping[str, Any], n_asked: int, n_models: int
-) -> list[list[Mapping[str, Any]]]:
-    """Return the options of each call; seeds replace a generator, so `n_jobs` has no effect."""
-    generator = options.get("random_state")
-    if not isinstance(generator, np.random.Generator):
-        return [[options] * n_models] * n_asked
-    seeds = generator.integers(2**32, size=(n_models, n_asked)).T.tolist()
-    return [[{**options, "random_state": seed} for seed in row] for row in seeds]
 
 
 def no_subquery(metric: BaseMetric) -> str:
