@@ -4,7 +4,6 @@ import dataclasses
 import io
 import itertools
 import math
-import pickle
 import re
 import sys
 import unicodedata
@@ -18,7 +17,7 @@ from scipy import stats
 from scipy.spatial.distance import cdist
 
 from wefe import Query
-from wefe.contextual import CEAT, FoundContexts, _ceat, find_contexts, random_effects
+from wefe.contextual import CEAT, _ceat, find_contexts, random_effects
 from wefe.contextual._encoder import Context
 from wefe.metrics import WEAT
 
@@ -202,11 +201,9 @@ def test_words_are_found_as_whole_words(query):
         "New York is not York. nurse_1 nurse1 C++? C++, C\n"
     )
     found = find_contexts([query, "York", "New York", "C", "C++"], corpus)
-    assert [n for n in found.n_found.values() if n] == [4, 1, 1, 1, 2]
+    assert [len(own) for own in found.values() if own] == [4, 1, 1, 1, 2]
     assert [c.word for c in found["nurse"]] == ["nurse", "NURSE", "nurse", "nurse"]
     assert found["pilot"] == ()
-    other = pickle.loads(pickle.dumps(found))
-    assert (type(other), other, other.n_sentences) == (FoundContexts, found, 2)
 
 
 def test_it_finds_what_a_search_for_each_word_finds():
@@ -223,7 +220,6 @@ def test_it_finds_what_a_search_for_each_word_finds():
             if match[0].lower() == word.lower()
         ]
         assert list(found[word]) == expected
-        assert found.n_found[word] == len(expected)
 
 
 def found_at(words, *corpus, **options):
@@ -247,7 +243,7 @@ def found_at(words, *corpus, **options):
 def test_marks_belong_to_a_word(word, text):
     assert found_at([word], text, f"a {word}, b") == {word: [(1, word)]}
     pictures = f"\ufeff{word} 1\ufe0f\u20e3{word} ❤\ufe0f{word}❤\ufe0f"  # they end no word
-    assert find_contexts([word], [pictures]).n_found == {word: 3}
+    assert len(find_contexts([word], [pictures])[word]) == 3
 
 
 def test_scripts_without_spaces():

@@ -3,7 +3,6 @@ from ._ceat import CEAT as CEAT
 from ._ceat import RandomEffects as RandomEffects
 from ._ceat import random_effects as random_effects
 from ._contexts import SEAT_TEMPLATES as SEAT_TEMPLATES
-from ._contexts import FoundContexts as FoundContexts
 from ._contexts import find_contexts as find_contexts
 from ._encoder import Context as Context
 from ._load import load_encoder as load_encoder

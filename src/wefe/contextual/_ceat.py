@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
-from wefe.contextual._contexts import FoundContexts, contexts_in, find_contexts, generator_of_word
+from wefe.contextual._contexts import contexts_in, find_contexts, generator_of_word
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
@@ -289,10 +289,7 @@ def _contexts_of(
     words: Sequence[str], contexts: Corpus | None, max_contexts: int, seed: int
 ) -> Mapping[str, Sequence[Context]]:
     if isinstance(contexts, Mapping):
-        given: dict[str, Any] = {word: contexts[word] for word in words if word in contexts}
-        if isinstance(contexts, FoundContexts):  # no need to look for the words again
-            return given
-        return {word: contexts_in(word, own) for word, own in given.items()}
+        return {word: contexts_in(word, contexts[word]) for word in words if word in contexts}
     if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
         raise TypeError(
             "contexts must be a mapping from words to sentences, or sentences that can be read "

@@ -21,7 +21,6 @@ from wefe._checks import (
     check_word_set,
     found,
 )
-from wefe._visible import count
 from wefe.contextual._encoder import Context
 from wefe.models.formats._tokens import UNSPACED
 from wefe.query import Query
@@ -123,39 +122,13 @@ def templates_of_sets(
 _JOINERS = "\u00ad\u200c\u200d"
 
 
-class FoundContexts(dict[str, tuple[Context, ...]]):
-    """The sampled contexts of each word; see :func:`find_contexts`.
-
-    Attributes
-    ----------
-    n_found, n_sentences : dict and int
-        Number of occurrences of each word in the corpus; number of sentences read.
-
-    Examples
-    --------
-    >>> find_contexts(["nurse", "judge"], ["A nurse.", "Nurse!"]).n_found
-    {'nurse': 2, 'judge': 0}
-    """
-
-    n_found: dict[str, int]
-    n_sentences: int
-
-    def __repr__(self) -> str:
-        missing = sum(not own for own in self.values())
-        return (
-            f"<FoundContexts: {sum(map(len, self.values())):,} of {sum(self.n_found.values()):,} "
-            f"contexts of {count(len(self), 'word')} ({missing} without any), from "
-            f"{self.n_sentences:,} sentences>"
-        )
-
-
 def find_contexts(
     words: Words,
     sentences: Iterable[str],
     max_contexts: int = 100,
     *,
     random_state: int | np.random.Generator | None = 0,
-) -> FoundContexts:
+) -> dict[str, tuple[Context, ...]]:
     """Find words in a corpus, in one pass, and sample the contexts of each.
 
     Parameters
@@ -171,7 +144,7 @@ def find_contexts(
 
     Returns
     -------
-    FoundContexts
+    dict
         Word -> its contexts, in the order of the corpus, perhaps none.
 
     Notes
@@ -196,26 +169,20 @@ def find_contexts(
     matcher = _Matcher(wanted)
     seed = as_seed(random_state)
     kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
-    n_sentences = 0
-    for sentence in sentences:
-        n_sentences += 1
-        sentence = _composed(sentence)
-        for word, start, end in matcher.find(sentence):
-            kept[word].offer(sentence, start, end)
-    found_contexts = FoundContexts((word, own.contexts()) for word, own in kept.items())
-    found_contexts.n_found = {word: own.n_offered for word, own in kept.items()}
-    found_contexts.n_sentences = n_sentences
-    return found_contexts
+    for text in map(_composed, sentences):
+        for word, start, end in matcher.find(text):
+            kept[word].offer(text, start, end)
+    return {word: own.contexts() for word, own in kept.items()}
 
 
 def contexts_in(word: str, sentences: Sequence[str | Context]) -> list[Context]:
     """Return the given contexts of a word; in a sentence, its first occurrence."""
-    name, matcher = f"contexts[{word!r}]", _Matcher([word])
+    name = f"contexts[{word!r}]"
     contexts = []
     for position, sentence in enumerate(check_sequence(name, sentences)):
         if not isinstance(sentence, Context):
             text = _composed(sentence)
-            place = next(matcher.find(text), None)
+            place = next(_Matcher([word]).find(text), None)
             if place is None:
                 raise ValueError(f"{name}[{position}] lacks the word: {found(sentence)}.")
             sentence = Context(text, *place[1:])
