@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -138,7 +137,7 @@ def find_contexts(
     sentences : iterable of str
         Sentences or paragraphs, for example an open text file.
     max_contexts : int, default=100
-        Maximum number of contexts per word, drawn uniformly (algorithm L of Li, ACM TOMS 20, 1994).
+        Maximum number of contexts per word, drawn uniformly.
     random_state : int, Generator or None, default=0
         Seed. The sample of a word does not depend on other words, unless they overlap with it.
 
@@ -171,7 +170,7 @@ def find_contexts(
     kept = {word: _Reservoir(limit, generator_of_word(seed, word)) for word in wanted}
     for text in map(_composed, sentences):
         for word, start, end in matcher.find(text):
-            kept[word].offer(text, start, end)
+            kept[word].offer(Context(text, start, end))
     return {word: own.contexts() for word, own in kept.items()}
 
 
@@ -251,32 +250,20 @@ def _borders() -> tuple[str, str]:
 
 
 class _Reservoir:
-    """Keeps a uniform sample of a stream; random numbers are drawn only for kept items."""
+    """A uniform sample of a stream (algorithm R of Vitter, ACM TOMS 11, 1985)."""
 
     def __init__(self, size: int, generator: np.random.Generator) -> None:
-        self.n_offered = 0
         self._size, self._generator = size, generator
+        self._n_offered = 0
         self._kept: list[tuple[int, Context]] = []
-        self._largest = 1.0
-        self._next = 0
 
-    def offer(self, sentence: str, start: int, end: int) -> None:
-        position, self.n_offered = self.n_offered, self.n_offered + 1
-        if position < self._size:
-            self._kept.append((position, Context(sentence, start, end)))
-            if position + 1 == self._size:
-                self._next = position
-                self._skip()
-        elif position == self._next:
-            place = int(self._generator.integers(self._size))
-            self._kept[place] = (position, Context(sentence, start, end))
-            self._skip()
-
-    def _skip(self) -> None:
-        # 1 - random() is in (0, 1], of which there is a logarithm.
-        self._largest *= (1.0 - self._generator.random()) ** (1.0 / self._size)
-        gap = math.log(1.0 - self._generator.random()) / math.log1p(-self._largest)
-        self._next += int(gap) + 1
+    def offer(self, context: Context) -> None:
+        place = self._n_offered
+        self._n_offered += 1
+        if place >= self._size:
+            place = int(self._generator.integers(self._n_offered))
+        if place < self._size:
+            self._kept[place : place + 1] = [(self._n_offered, context)]
 
     def contexts(self) -> tuple[Context, ...]:
         return tuple(context for _, context in sorted(self._kept))
