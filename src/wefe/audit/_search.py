@@ -10,7 +10,6 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -19,7 +18,7 @@ from scipy.optimize import brentq, minimize
 
 from wefe._checks import progress_bar
 from wefe._visible import Facts
-from wefe.audit._theorems import Design, Property, attainable
+from wefe.audit._theorems import Design, Property
 from wefe.embeddings import UnanswerableError
 from wefe.metrics._base import BaseMetric, result_of
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
@@ -72,11 +71,9 @@ class Counterexample(Facts):
         with two groups, in [0, 2]. For two groups, this is ``abs(s(w, A, B))``.
     b_0, how : float, str
         The no-bias value, and how the vectors were constructed or found.
-    side, extremes : {'maximum', 'minimum'} or None, tuple of float or None
-        For 'comparable': which extreme differs, and its value for the groups of each model, in
-        closed form if `proven`, otherwise the best of a long search.
-    proven : bool
-        False if the extremes rest on a search, which is evidence but not a proof.
+    side : {'maximum', 'minimum'} or None
+        For 'comparable': which extreme differs. `scores` are the best of a long search, which is
+        evidence but not a proof.
 
     Examples
     --------
@@ -96,8 +93,6 @@ class Counterexample(Facts):
     b_0: float
     how: str
     side: str | None = None
-    extremes: tuple[float, float] | None = None
-    proven: bool = True
 
     def models(self) -> list[WordEmbeddingModel]:
         """Return the models rebuilt from `vectors`, a list of WordEmbeddingModel."""
@@ -140,11 +135,11 @@ class Counterexample(Facts):
         }
 
     def __str__(self) -> str:
-        if self.extremes is not None:
-            basis = "in closed form" if self.proven else "the best of a long search, not a proof"
+        if self.side is not None:
+            first, second = self.scores
             return (
-                f"the {self.side} is {self.extremes[0]:.3g} for one model's groups and "
-                f"{self.extremes[1]:.3g} for another's ({basis})"
+                f"the {self.side} is {first:.3g} for one model's groups and {second:.3g} for "
+                "another's (the best of a long search, not a proof)"
             )
         score = "undefined" if math.isnan(self.scores[0]) else f"{self.scores[0] + 0.0:.3g}"
         word = "no word is biased"
@@ -157,11 +152,11 @@ class Counterexample(Facts):
 
 
 class Probe:
-    """A metric as a function of arrays; `sizes` are those of neutral sets, `scores` all so far."""
+    """A metric as a function of arrays; `scores` are all so far."""
 
     def __init__(self, metric: BaseMetric, params: Mapping[str, Any], design: Design) -> None:
         self.metric, self.params, self.design = metric, params, design
-        self.query, self.sizes = _query_of(metric, design)
+        self.query = _query_of(metric, design)
         sides = self.query.target_sets, self.query.attribute_sets
         groups, neutral = sides if design.groups == "targets" else sides[::-1]
         self._words = list(itertools.chain(*groups, *neutral))
@@ -170,7 +165,6 @@ class Probe:
         self.scores: list[float] = []
         self.errors: dict[str, str] = {}
         self.refused: Exception | None = None
-        self.attainable = partial(attainable, metric, params, sizes=self.sizes)
 
     def refute(self, name: Property, *cases: Case, **more: Any) -> Counterexample:
         """Return a counterexample of one case, or of two whose extremes of the score differ."""
@@ -210,8 +204,8 @@ def _rows(groups: Vectors, words: Vectors) -> Vectors:
     return np.concatenate([groups.reshape(-1, groups.shape[-1]), words])
 
 
-def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
-    """Return a query that the metric accepts, and the sizes of its neutral sets."""
+def _query_of(metric: BaseMetric, design: Design) -> Query:
+    """Return a query that the metric accepts."""
     groups = [[f"a{i}_{row}" for row in range(design.group_size)] for i in range(design.n_groups)]
     group_names = [f"A{i + 1}" for i in range(design.n_groups)]
     for n_sets in range(1, min(design.n_groups, design.n_targets) + 1):
@@ -221,7 +215,7 @@ def _query_of(metric: BaseMetric, design: Design) -> tuple[Query, list[int]]:
         targets, attributes = sides if design.groups == "attributes" else sides[::-1]
         query = Query(targets[0], attributes[0], targets[1], attributes[1])
         if metric.accepts(query):
-            return query, list(map(len, rows))
+            return query
     raise ValueError(
         f"{metric.metric_name} accepts no query with {design.n_groups} groups as {design.groups} "
         f"and {design.n_targets} neutral words; its template is {metric.metric_template}."
@@ -527,15 +521,11 @@ def _without_bias(groups: Vectors, words: Vectors) -> Vectors | None:
 
 
 def search_comparable(
-    probe: Probe, n_trials: int, rng: np.random.Generator, *, proven: bool
+    probe: Probe, n_trials: int, rng: np.random.Generator
 ) -> Counterexample | None:
-    """Search for two sets of groups with different extremes (if `proven`, of the closed form)."""
+    """Search for two sets of groups with different extremes."""
     candidates = list(constructed_groups(probe.design))
     candidates += [("random groups", _random_groups(probe.design, rng)) for _ in range(2)]
-    bounds = [probe.attainable(groups) for _, groups in candidates]
-    known = proven and None not in bounds
-    if known:  # two of them are enough, and it is known which
-        candidates = [candidates[i] for i in _widest(bounds)[1:]]
     found: list[dict[int, Case]] = []
     with progress_bar(len(candidates), f"comparability of {probe.metric}", "groups") as bar:
         for name, groups in candidates:
@@ -548,15 +538,10 @@ def search_comparable(
     while len(found) > 1:
         sign, best, worst = _widest([(each[-1].score, each[1].score) for each in found])
         first, second = found[best][sign], found[worst][sign]
-        extremes: Any = first.score, second.score
-        if known:
-            limits: Any = [probe.attainable(case.groups) for case in (first, second)]
-            extremes = limits[0][sign > 0], limits[1][sign > 0]
-        if sign * (extremes[0] - extremes[1]) <= margin:
+        if sign * (first.score - second.score) <= margin:
             return None
-        if known or (key := (sign, *second.groups.flat)) in searched:
-            facts = {"side": _SIDES[sign], "extremes": extremes, "proven": known}
-            return probe.refute("comparable", first, second, **facts)
+        if (key := (sign, *second.groups.flat)) in searched:
+            return probe.refute("comparable", first, second, side=_SIDES[sign])
         searched.add(key)
         carried = [first.words @ _turn(first.groups, second.groups), second.words]
         longer = _extremes(probe, second.how, second.groups, 4 * n_trials, rng, 4, carried)
@@ -567,9 +552,9 @@ def search_comparable(
     return None
 
 
-def _widest(ranges: list[Any]) -> tuple[int, int, int]:
+def _widest(ranges: list[tuple[float, float]]) -> tuple[int, int, int]:
     """Return the side (1: maximum, -1: minimum) and the two ranges that differ most."""
-    lows, highs = np.transpose(np.array(ranges, dtype=np.float64))
+    lows, highs = np.transpose(ranges)
     if np.ptp(highs) >= np.ptp(lows):
         return 1, int(highs.argmax()), int(highs.argmin())
     return -1, int(lows.argmin()), int(lows.argmax())
