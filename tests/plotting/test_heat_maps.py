@@ -10,7 +10,6 @@ from wefe import WordEmbeddingModel
 from wefe.audit import audit_direction
 from wefe.metrics import joint_negative_sentiment
 from wefe.plotting import (
-    plot_direction_components,
     plot_direction_correlations,
     plot_negative_sentiment_correlation,
     plot_ranking_correlations,
@@ -75,16 +74,3 @@ def test_two_panels_show_all_sets_and_those_without_outliers(with_outlier, said,
     assert shown[-1] == "<b>PC1</b>"
     assert [text.endswith(" *") for text in shown] == [False] * 5 + [True, False]
     assert "*: outlier" in heading(figure)
-
-
-def test_components_beside_what_chance_would_give(with_outlier):
-    figure = plot_direction_components(with_outlier)
-    bars, cosines, without, stability = figure.data
-    np.testing.assert_allclose(bars.y, with_outlier.explained_variance_ratio)
-    assert "up to here: 100.0%" in bars.hovertext[-1]
-    np.testing.assert_allclose(cosines.x, np.abs(with_outlier.cosines))
-    np.testing.assert_allclose(without.x, with_outlier.cosines_without)
-    np.testing.assert_allclose(stability.x, with_outlier.stability)
-    assert list(cosines.y) == list(with_outlier.labels)
-    (line,) = figure.layout.shapes
-    assert line.y0 == pytest.approx(with_outlier.chance_ratio)

@@ -7,7 +7,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -26,7 +26,6 @@ from wefe.words import Preprocessors
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-PlotKind: TypeAlias = Literal["correlations", "components"]
 
 # Below half, the other directions together explain more of the variance than the first one.
 LEAST_RATIO = 0.5
@@ -470,21 +469,9 @@ class DirectionAudit(Facts):
         rows = self.to_frame().reset_index()
         return super()._plain() | {"sets": plain(rows), "correlations": plain(self._correlations)}
 
-    def plot(self, kind: PlotKind = "correlations") -> Figure:
-        """Plot the correlations (figure 3), or the components.
-
-        Parameters
-        ----------
-        kind : {'correlations', 'components'}, default='correlations'
-            See :func:`wefe.plotting.plot_direction_correlations` and
-            :func:`wefe.plotting.plot_direction_components`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The figure, not shown yet.
-        """
-        return draw(f"plot_direction_{check_choice('kind', kind, get_args(PlotKind))}", self)
+    def plot(self) -> Figure:
+        """Return figure 3; see :func:`wefe.plotting.plot_direction_correlations`."""
+        return draw("plot_direction_correlations", self)
 
 
 def _word_sets(defining_sets: object) -> list[tuple[str, ...]]:

@@ -3,7 +3,6 @@ from ._bars import plot_group_shares as plot_group_shares
 from ._bars import plot_queries_results as plot_queries_results
 from ._bars import plot_ranking as plot_ranking
 from ._comparison import plot_comparison as plot_comparison
-from ._heat_maps import plot_direction_components as plot_direction_components
 from ._heat_maps import plot_direction_correlations as plot_direction_correlations
 from ._heat_maps import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,

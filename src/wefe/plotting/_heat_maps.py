@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
-from plotly.subplots import make_subplots
 
 from wefe._visible import count
 from wefe.plotting._reading import check_table
 from wefe.plotting._style import (
-    PALETTE,
-    add_marks,
     apply_layout,
     at,
     escape,
@@ -231,61 +228,3 @@ def plot_direction_correlations(audit: DirectionAudit) -> go.Figure:
     title = f"Directions of the defining sets, {audit.model_name}"
     width = max(560, heights[0] + width_px(labels.values()) + 150)
     return apply_layout(figure, title, notes, below_px, width)
-
-
-def plot_direction_components(audit: DirectionAudit) -> go.Figure:
-    """Plot the variance of principal components, and how defining sets relate to the first.
-
-    Parameters
-    ----------
-    audit : DirectionAudit
-        Result of :func:`wefe.audit.audit_direction`.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        Left: ``|cosine|`` of each set with the first component, with that of the other sets, and
-        the stability of the component without the set. Right: explained variance ratios; the dashed
-        line is the first ratio for unrelated sets.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> from wefe.audit import audit_direction
-    >>> plot_direction_components(audit_direction("gender", load_test_model())).data[0].name
-    'share of variance'
-    """
-    # Names of sets are left of all panels, so that they cover none of them.
-    figure = make_subplots(cols=2, column_widths=[0.65, 0.35], horizontal_spacing=0.16)
-    ratios = audit.explained_variance_ratio[: len(audit.components)]
-    shares = pd.DataFrame({"y": ratios, "total": np.cumsum(ratios)})
-    shares["x"] = [str(number) for number in range(1, len(ratios) + 1)]
-    right = {"row": 1, "col": 2}
-    look = {"marker_color": PALETTE[0], "showlegend": False, **right}
-    template = "component {x}: {y:.1%}<br>up to here: {total:.1%}"
-    add_marks(figure, "bar", shares, "share of variance", template, **look)
-    figure.add_hline(audit.chance_ratio, line_dash="dash", **right)
-    # A title of the vertical axis would need room between the panels.
-    figure.update_xaxes(title_text="share of variance<br>of components", type="category", **right)
-    figure.update_yaxes(range=[0, 1], **right)
-    labels = list(audit.labels)
-    for name, values, symbol, colour in (
-        ("with PC1", np.abs(audit.cosines), "circle", PALETTE[0]),
-        ("with PC1 of the other sets", audit.cosines_without, "circle-open", PALETTE[0]),
-        ("PC1 with and without the set", audit.stability, "line-ns-open", PALETTE[3]),
-    ):
-        own = pd.DataFrame({"x": values, "y": labels, "name": name})
-        marker = {"symbol": symbol, "size": 10, "color": colour}
-        look = {"mode": "markers", "marker": marker}
-        add_marks(figure, "scatter", own, name, "{name}<br>{y}: {x:.3f}", **look)
-    figure.update_xaxes(title_text="|cosine|", range=[-0.02, 1.02], col=1)
-    name_rows(figure, list(map(escape, labels)), labels, type="category", col=1)
-    place = {"x": 0.02, "xref": "container", "y": 0, "yref": "container", "yanchor": "bottom"}
-    size = {"height": max(260, 20 * audit.n_sets), "margin_t": 16}
-    figure.update_layout(legend={"orientation": "h", **place}, **size)
-    note = (
-        f"Dashed: the first component of unrelated sets, about {audit.chance_ratio:.0%}. "
-        "PC1: the bias direction."
-    )
-    title = f"Components of the bias direction, {audit.model_name}"
-    return apply_layout(figure, title, {note: True}, 140)
