@@ -112,7 +112,7 @@ def test_any_kind_of_number_is_plotted_and_nothing_but_nan(name, drawn):
 # Functions of results.
 RESULTS = {
     *("plot_direction_correlations", "plot_impact_ratios"),
-    *("plot_layer_scores", "plot_effect_sizes", "plot_individual_biases", "plot_silhouettes"),
+    *("plot_layer_scores", "plot_individual_biases", "plot_silhouettes"),
     "plot_negative_sentiment",
 }
 

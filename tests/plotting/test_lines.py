@@ -1,4 +1,4 @@
-"""Figures of encoders, and bias silhouettes."""
+"""Figures of layers, and bias silhouettes."""
 
 import math
 
@@ -6,11 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from wefe.embeddings import EmbeddedQuery
-from wefe.plotting import plot_effect_sizes, plot_layer_scores, plot_silhouettes
+from wefe.plotting import plot_layer_scores, plot_silhouettes
 from wefe.plotting._lines import _MOST_POINTS
-from wefe.query import Query
-from wefe.results import MetricResult
 from wefe.silhouette import Silhouette, accuracy_score
 
 # Layers
@@ -55,34 +52,6 @@ def test_bands_stop_where_there_is_no_interval_and_undefined_scores_say_why(head
     assert math.isnan(line.y[1])
     assert "lost &lt;all&gt; words" in line.hovertext[1]
     assert "1 score of 4 undefined" in heading(figure)
-
-
-# Effect sizes
-
-
-def ceat(effect_sizes, combined=0.5, name="bert", nan_reason=None):
-    query = Query([["a"], ["b"]], [["c"], ["d"]], ["X", "Y"], ["A", "B"])
-    return MetricResult(
-        {"query_name": query.query_name, "result": combined, "ceat": combined},
-        EmbeddedQuery(query, name, (), ()),
-        "CEAT",
-        nan_reason,
-        {"effect_sizes": np.asarray(effect_sizes, dtype=float)},
-    )
-
-
-def test_effect_sizes_are_histograms_with_the_same_bins(said):
-    rng = np.random.default_rng(0)
-    one, other = rng.normal(0.5, 0.1, 1000), rng.normal(-0.5, 0.3, 500)
-    figure = plot_effect_sizes([ceat(one), ceat([*other, math.nan], -0.5, "gpt")])
-    first, second = figure.data
-    assert (sum(first.y), sum(second.y)) == pytest.approx((1, 1))
-    assert list(first.x) == list(second.x)
-    assert np.dot(first.x, first.y) == pytest.approx(one.mean(), abs=0.02)
-    assert [shape.x0 for shape in figure.layout.shapes] == [0, 0.5, 0, -0.5]
-    low, high = np.quantile(other, [0.025, 0.975])
-    titles = said(figure, "X and Y wrt A and B")
-    assert titles[1].text.endswith(f"gpt<br>CEAT = -0.5, 95 % within {low:.3g} to {high:.3g}")
 
 
 # Silhouettes

@@ -8,7 +8,6 @@ from ._heat_maps import (
     plot_negative_sentiment_correlation as plot_negative_sentiment_correlation,
 )
 from ._heat_maps import plot_ranking_correlations as plot_ranking_correlations
-from ._lines import plot_effect_sizes as plot_effect_sizes
 from ._lines import plot_layer_scores as plot_layer_scores
 from ._lines import plot_silhouettes as plot_silhouettes
 from ._negative_sentiment import plot_negative_sentiment as plot_negative_sentiment

@@ -1,18 +1,17 @@
-"""Lines: scores over the layers of encoders, effect sizes, and bias silhouettes."""
+"""Lines: scores over the layers of encoders, and bias silhouettes."""
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_choice, found
+from wefe._checks import check_choice
 from wefe._visible import count
 from wefe.plotting._reading import as_list, check_frame, parts_of
 from wefe.plotting._style import (
@@ -27,9 +26,7 @@ from wefe.plotting._style import (
     stacked,
     wrap,
     write,
-    write_no_value,
 )
-from wefe.results import MetricResult
 
 if TYPE_CHECKING:
     from wefe.silhouette import Silhouette
@@ -38,7 +35,6 @@ _PANEL_PX = 300
 _TEXTS = ["model_name", "query_name", "metric", "nan_reason"]
 _NUMBERS = ["layer", "score", "score_lower", "score_upper", "p_value", "no_bias_value"]
 _DASHES = ("solid", "dot", "dash", "dashdot")
-_N_BINS = 50
 
 
 def plot_layer_scores(frame: pd.DataFrame) -> go.Figure:
@@ -106,72 +102,6 @@ def _draw_line(
     look = {"mode": "lines+markers", "line": {"color": colour, "dash": dash}, "legendgroup": name}
     look["marker"] = {"color": colour, "size": 6}
     add_marks(figure, "scatter", points, wrap(name, 30), template, **look, **place)
-
-
-def plot_effect_sizes(results: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> go.Figure:
-    """Plot how the effect sizes of CEAT spread over the contexts of the words.
-
-    Parameters
-    ----------
-    results : MetricResult or sequence of MetricResult
-        Results of :meth:`wefe.contextual.CEAT.run_query`; several are compared.
-
-    Returns
-    -------
-    plotly.graph_objects.Figure
-        One histogram of the effect sizes of single samples of contexts per result. Line: combined
-        effect size, whose standard error does not show this spread. Dashed: no bias.
-
-    Examples
-    --------
-    >>> from wefe import MetricResult, Query, load_test_model
-    >>> from wefe.embeddings import embed_query
-    >>> words = embed_query(load_test_model(), Query([["she"], ["he"]], [["art"], ["math"]]))
-    >>> ceat = {"query_name": "Gender wrt Subjects", "result": 0.49, "ceat": 0.49}
-    >>> sizes = {"effect_sizes": [0.31, 0.66]}
-    >>> figure = plot_effect_sizes(MetricResult(ceat, words, "CEAT", details=sizes))
-    """
-    given: list[MetricResult] = as_list(results)
-    effects = []
-    for result in given:
-        if "ceat" not in result:
-            raise TypeError(f"results must come from CEAT().run_query; got {found(result)}.")
-        sizes = np.asarray(result.details.get("effect_sizes", ()), dtype=np.float64)
-        effects.append(sizes[np.isfinite(sizes)])
-    # If all are equal, as with one context per word, bins still need a width.
-    every = np.concatenate([*effects, [-0.1, 0.1]])
-    edges = np.linspace(every.min(), every.max(), _N_BINS + 1)
-    bins = pd.DataFrame({"start": edges[:-1], "end": edges[1:]})
-    bins["x"] = bins.mean(axis=1)
-    template = "{start:.2f} to {end:.2f}: {y:.1%} of the samples"
-    names, below = [result["query_name"] for result in given], map(_second_line, given, effects)
-    figure, places = grid(names, 200, 60, 2, list(below))
-    for place, result, own in zip(places, given, effects, strict=True):
-        bins["y"] = np.histogram(own, edges)[0] / max(1, len(own))
-        add_marks(figure, "bar", bins, "", template, marker={"color": PALETTE[0]}, **place)
-        figure.add_vline(0, line_dash="dash", **place)
-        if len(own):
-            figure.add_vline(result["result"], line_color=PALETTE[3], line_width=2, **place)
-        else:
-            write_no_value(figure, result.nan_reason, **place)
-    figure.update_xaxes(range=[edges[0], edges[-1]], title_text="Effect size")
-    figure.update_yaxes(tickformat="~%")
-    figure.update_yaxes(title_text="Share of samples", col=1)
-    figure.update_layout(bargap=0, showlegend=False)
-    notes = {
-        "Each sample has one context of every word. Line: combined effect size. Dashed: no "
-        "bias.": True,
-        "Samples share words and contexts: read the spread, not the standard error.": True,
-    }
-    return apply_layout(figure, "Effect sizes over contexts", notes)
-
-
-def _second_line(result: MetricResult, effect_sizes: npt.NDArray[np.float64]) -> str:
-    name = wrap(result.model_name, 40)
-    if not len(effect_sizes):
-        return name
-    low, high = np.quantile(effect_sizes, [0.025, 0.975])
-    return f"{name}<br>CEAT = {result['result']:.3g}, 95 % within {low:.3g} to {high:.3g}"
 
 
 _SILHOUETTE_PX = 200
