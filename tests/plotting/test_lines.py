@@ -4,11 +4,10 @@ import math
 
 import numpy as np
 import pandas as pd
-import pytest
 
 from wefe.plotting import plot_layer_scores, plot_silhouettes
 from wefe.plotting._lines import _MOST_POINTS
-from wefe.silhouette import Silhouette, accuracy_score
+from wefe.silhouette import Silhouette
 
 # Layers
 
@@ -84,47 +83,12 @@ def test_very_many_points_are_thinned_but_not_bounds_and_mean():
     assert len(band.x) == 2 * len(mean.x) == 2 * len(sizes)
 
 
-def test_models_have_panels_with_the_same_axes_robustness_and_accuracy(said, heading):
-    low, high = made("low"), made("high bias")
+def test_silhouettes_have_panels_with_robustness_and_the_title_names_what_they_share(said, heading):
+    low, high = made("low"), made("high bias", no_bias_value=1.0)
     figure = plot_silhouettes([low, high])
     assert said(figure, f"low<br>robustness {low.robustness:.2f}")
     assert said(plot_silhouettes([made(sizes=(2,))]), "w2v<br>robustness undefined")
-    for axes in (figure.select_xaxes(), figure.select_yaxes()):
-        assert len({axis.range for axis in axes}) == 1
-    score = accuracy_score(low, high)
-    assert said(figure, f"<b>M, q, social groups vary: accuracy {score:.2f}</b>")
-    assert "Accuracy takes low for unbiased and high bias for biased." in heading(figure)
-    turned = plot_silhouettes([low, high], unbiased="high bias", biased="low")
-    assert said(turned, f"<b>M, q, social groups vary: accuracy {1 - score:.2f}</b>")
-    other = plot_silhouettes([low, made("high bias", sizes=(2, 4, 6))])
-    assert "accuracy" not in other.to_json()
-
-
-@pytest.mark.parametrize("full_range", [False, True])
-def test_no_bias_is_always_in_sight(full_range):
-    silhouette = made(no_bias_value=1.0, value_range=(-2.0, 2.0))
-    figure = plot_silhouettes(silhouette, full_range=full_range)
-    assert [line.y0 for line in figure.layout.shapes] == [1.0]
-    assert figure.layout.yaxis.range[1] > 1
-    assert (figure.layout.yaxis.range[1] > 2) == full_range
-
-
-def test_metrics_and_lists_have_rows_of_their_own(said):
-    rows = [(metric, vary) for metric in "MN" for vary in ("targets", "attributes")]
-    given = [made(name, metric, vary=vary) for metric, vary in rows for name in ("a", "bb")]
-    figure = plot_silhouettes(given[:-1])
-    names = {"targets": "social groups", "attributes": "concepts"}
-    heads = [note.text for note in said(figure, "<b>")]
-    for head, (metric, vary) in zip(heads, rows, strict=True):
-        assert head.startswith(f"<b>{metric}, q, {names[vary]} vary")
-    assert len(said(figure, "bb<br>no value")) == 1
-    assert len(figure.data) == 3 * 7
-
-
-@pytest.mark.parametrize(
-    ("names", "compared", "culprit"),
-    [("aa", {}, "two of M"), ("ab", {"unbiased": "a"}, "biased")],
-)
-def test_what_cannot_be_told_apart_or_compared_is_refused(names, compared, culprit):
-    with pytest.raises(ValueError, match=culprit):
-        plot_silhouettes([made(name) for name in names], **compared)
+    assert heading(figure).startswith("Bias silhouettes: M, q, social groups vary")
+    assert [line.y0 for line in figure.layout.shapes] == [0.0, 1.0]
+    figure = plot_silhouettes([low, high, made("low", vary="attributes")])
+    assert said(figure, "low<br>M, q, concepts vary<br>robustness")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,21 +10,15 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_choice
 from wefe._visible import count
 from wefe.plotting._reading import as_list, check_frame, parts_of
 from wefe.plotting._style import (
-    LINE_PX,
     PALETTE,
     add_band,
     add_marks,
     apply_layout,
-    at,
     grid,
-    height_px,
-    stacked,
     wrap,
-    write,
 )
 
 if TYPE_CHECKING:
@@ -108,34 +101,22 @@ _SILHOUETTE_PX = 200
 # Maximum number of points of all faint curves of a panel; beyond it, only some sizes are drawn.
 _MOST_POINTS = 20_000
 _LISTS = {"targets": "social groups", "attributes": "concepts"}
-# Characters across the whole figure.
-_CHARACTERS = 90
 
 
-def plot_silhouettes(
-    silhouettes: Sequence[Silhouette] | Silhouette,
-    *,
-    unbiased: str | None = None,
-    biased: str | None = None,
-    full_range: bool = False,
-) -> go.Figure:
+def plot_silhouettes(silhouettes: Sequence[Silhouette] | Silhouette) -> go.Figure:
     """Plot bias silhouettes: runs, bounds and mean of the score by number of words.
 
     Parameters
     ----------
     silhouettes : Silhouette or sequence of Silhouette
-        Result of :func:`wefe.silhouette.bias_silhouettes`.
-    unbiased, biased : str, optional
-        Models that accuracy compares; with two models, the first is the unbiased one by default.
-    full_range : bool, default=False
-        Whether to show all possible scores, the basis of robustness and accuracy.
+        Result of :func:`wefe.silhouette.bias_silhouettes`, model by model for each metric, query
+        and kind of list.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One row per metric, query and kind of list, one panel per model; each row shares its axes.
-        Robustness is above each panel, accuracy above each row. Faint: runs (for very many, only
-        some sizes). Dashed: no bias.
+        One panel per silhouette, with its robustness; as many in a row as there are models. Each
+        row shares its axis. Faint: runs (for very many, only some sizes). Dashed: no bias.
 
     Examples
     --------
@@ -148,87 +129,32 @@ def plot_silhouettes(
     ['5 runs', 'bounds', 'mean']
     """
     given: list[Silhouette] = as_list(silhouettes)
-    rows: dict[tuple[str, str, str], dict[str, Silhouette]] = {}
-    for each in given:
-        row = rows.setdefault((each.metric, each.query_name, each.vary), {})
-        if row.setdefault(each.model_name, each) is not each:
-            raise ValueError(
-                f"silhouettes must differ; got two of {each.metric}, {each.query_name!r}, "
-                f"{each.vary} and {each.model_name!r}. Plot them separately."
-            )
     models = list(dict.fromkeys(each.model_name for each in given))
-    compared = _references(unbiased, biased, models)
-    width = max(16, _CHARACTERS // len(models) - 2)
-    heads = [wrap(_head(key, row, compared), _CHARACTERS) for key, row in rows.items()]
-    titles_px = 14 + LINE_PX + height_px(wrap(name, width) for name in models)
-    above_px = titles_px + 8 + height_px(heads)
-    figure = stacked(
-        [_SILHOUETTE_PX] * len(rows),
-        46 + above_px,
-        above_px,
-        cols=len(models),
-        shared_yaxes=True,
-        horizontal_spacing=0.05 / len(models),
-    )
-    top: dict[str, Any] = {"domain": "xy", "yanchor": "bottom"}
-    for number, (row, head) in enumerate(zip(rows.values(), heads, strict=True), 1):
-        several = list(row.values())
-        _set_ranges(figure, several, full_range, number)
-        figure.update_yaxes(title_text=wrap(several[0].metric, 24), row=number, col=1)
-        note = {"x": 0, "y": 1, "text": f"<b>{head}</b>", "yshift": titles_px, "align": "left"}
-        write(figure, [note], font={"size": 13}, row=number, **top)
-        for column, name in enumerate(models, 1):
-            cell = at(number, column)
-            score = robustness_of(row[name]) if name in row else "no value"
-            note = {"x": 0.5, "y": 1, "text": f"{wrap(name, width)}<br>{score}", "yshift": 4}
-            write(figure, [note], font={"size": 12}, xanchor="center", **cell, **top)
-            if name in row:
-                _draw(figure, row[name], PALETTE[(column - 1) % len(PALETTE)], cell)
-    figure.update_xaxes(title_text="k (words)", row=len(rows))
+    heads = [f"{each.metric}, {each.query_name}, {_LISTS[each.vary]} vary" for each in given]
+    title, second_lines = "Bias silhouettes", list(map(robustness_of, given))
+    # The title names what all silhouettes share.
+    if len(set(heads)) == 1:
+        title = f"{title}: {heads[0]}"
+    else:
+        wrapped = [wrap(head, 80 // len(models)) for head in heads]
+        second_lines = list(map("{}<br>{}".format, wrapped, second_lines))
+    names = [each.model_name for each in given]
+    figure, places = grid(names, _SILHOUETTE_PX, 46, len(models), second_lines)
+    for each, place in zip(given, places, strict=True):
+        _draw(figure, each, PALETTE[models.index(each.model_name) % len(PALETTE)], place)
+        if place["col"] == 1:
+            figure.update_yaxes(title_text=wrap(each.metric, 24), **place)
+    figure.update_yaxes(exponentformat="none")
+    figure.update_xaxes(rangemode="tozero", title_text="k (words)")
     figure.update_layout(showlegend=False)
-    n_runs = sorted({each.n_runs for each in given})
-    runs = count(n_runs[0], "run") if len(n_runs) == 1 else f"{n_runs[0]} to {n_runs[-1]} runs"
-    low, high = compared or ("", "")
-    notes = {
-        f"Faint: {runs}, each with ever more of the words. Band: lowest to highest score. "
-        "Line: mean. Dashed: no bias.": True,
-        f"Accuracy takes {low} for unbiased and {high} for biased.": low
-        and any("accuracy" in head for head in heads),
-    }
-    title = "Bias silhouettes" if len(given) > 1 else "Bias silhouette"
-    return apply_layout(figure, title, notes)
-
-
-def _set_ranges(figure: go.Figure, row: list[Silhouette], full_range: bool, number: int) -> None:
-    shown = [(each.value_range if full_range else each.curves.ravel()) for each in row]
-    ends = np.hstack([*shown, *(each.no_bias_value for each in row)])
-    margin = 0.04 * np.ptp(ends) or 0.1
-    bounds = [ends.min() - margin, ends.max() + margin]
-    figure.update_yaxes(range=bounds, exponentformat="none", row=number)
-    figure.update_xaxes(range=[0, 1.02 * max(each.k[-1] for each in row)], row=number)
+    note = "Faint: runs that add words. Band: lowest to highest score. Line: mean. Dashed: no bias."
+    return apply_layout(figure, title, {note: True})
 
 
 def robustness_of(silhouette: Silhouette) -> str:
     """Return the robustness for a heading; a silhouette of one size has none."""
     value = silhouette.robustness
     return "robustness undefined" if math.isnan(value) else f"robustness {value:.2f}"
-
-
-def _references(unbiased: str | None, biased: str | None, models: list[str]) -> list[str]:
-    if unbiased is None and biased is None:
-        return models if len(models) == 2 else []
-    return [check_choice("unbiased", unbiased, models), check_choice("biased", biased, models)]
-
-
-def _head(key: tuple[str, str, str], row: dict[str, Silhouette], compared: list[str]) -> str:
-    from wefe.silhouette import accuracy_score
-
-    metric, query_name, vary = key
-    head = f"{metric}, {query_name}, {_LISTS[vary]} vary"
-    # Silhouettes of other words have no accuracy, but may stand side by side.
-    with contextlib.suppress(KeyError, ValueError, TypeError):
-        return f"{head}: accuracy {accuracy_score(*(row[name] for name in compared)):.2f}"
-    return head
 
 
 def _draw(figure: go.Figure, silhouette: Silhouette, colour: str, cell: dict[str, Any]) -> None:

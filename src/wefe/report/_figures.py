@@ -48,8 +48,6 @@ _MOST_WITH_NUMBERS = 12
 _CELL_PX = 26
 # Approximate width for all models on a page.
 _ACROSS_PX = 600
-# Font size of the heading above a row of silhouettes.
-_HEAD_SIZE = 13
 # Maximum number of RNSB queries with figures; the table has all of them.
 _MOST_QUERIES = 8
 LEGEND_BELOW = {"orientation": "h", "x": 0, "y": 0, "yref": "container", "yanchor": "bottom"}
@@ -302,14 +300,9 @@ def _silhouettes(results: StudyResults, summary: Mapping[str, Any]) -> Iterator[
         for start in range(0, len(own), 3)
     ]
     for position, (place, own) in enumerate(parts):
-        figure = plot_silhouettes(own)
-        # Drops the heading, which the caption repeats: neither of two models need be unbiased.
-        figure.layout.annotations = [
-            each for each in figure.layout.annotations if each.font.size != _HEAD_SIZE
-        ]
         facts = dict(zip(("metric", "query_set", "query", "vary"), place, strict=True))
         panels = [(each.model_name, each.robustness) for each in own]
-        yield drawn(f"silhouettes-{position}", figure, {**facts, "panels": panels})
+        yield drawn(f"silhouettes-{position}", plot_silhouettes(own), {**facts, "panels": panels})
 
 
 # Rankings

@@ -196,8 +196,6 @@ class SilhouetteStudy:
         metric: str | None = None,
         bias_type: str | None = None,
         vary: Vary | None = None,
-        *,
-        full_range: bool = False,
     ) -> Figure:
         """Draw the silhouettes; see :func:`wefe.plotting.plot_silhouettes`.
 
@@ -205,8 +203,6 @@ class SilhouetteStudy:
         ----------
         metric, bias_type, vary : str, optional
             Draw only this metric (by its label), bias type or kind of list.
-        full_range : bool, default=False
-            Make the vertical axes cover the whole range of the score.
 
         Returns
         -------
@@ -220,13 +216,7 @@ class SilhouetteStudy:
                 chosen = {key: one for key, one in chosen.items() if key[place] == wanted}
         # A figure has little room, and the bias type identifies the query.
         shown = [replace(one, query_name=key[1]) for key, one in chosen.items()]
-        return draw(
-            "plot_silhouettes",
-            shown,
-            unbiased=self.unbiased,
-            biased=self.biased,
-            full_range=full_range,
-        )
+        return draw("plot_silhouettes", shown)
 
     def _tables(self) -> Iterator[tuple[str, pd.DataFrame]]:
         """Yield titles and formatted scores: metrics in columns, a star for the best in a row."""
