@@ -178,16 +178,6 @@ def test_what_is_no_file_and_no_name_is_refused(write, tmp_path):
         load_benchmark(write("a b 1\n"), kind="analogies")
 
 
-def test_content_is_hashable_and_knows_no_name():
-    items = [["cup", "mug"], ["cup", "tree"]]
-    one = Benchmark("one", "similarity", items, [9, 1], source="here")
-    two = Benchmark("two", "similarity", items, [9.0, 1.0], source="there")
-    other = Benchmark("one", "similarity", items, [9, 2])
-    assert hash(one.content) == hash(two.content)
-    assert one.content == two.content != other.content
-    assert one == Benchmark("one", "similarity", items, [9, 1], source="elsewhere")
-
-
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [

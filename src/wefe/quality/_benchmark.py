@@ -125,11 +125,6 @@ class Benchmark:
         """The words of all items, as in the file."""
         return frozenset(self._in_order())
 
-    @property
-    def content(self) -> tuple[Any, ...]:
-        """What determines a score: kind, items and scores, without the name; hashable."""
-        return (self.kind, self.items, self.scores)
-
     def _words_of(self, item: tuple[str, ...]) -> tuple[str, ...]:
         return item if self.kind == "similarity" else item[:-1]
 
