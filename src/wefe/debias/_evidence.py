@@ -316,7 +316,7 @@ def _similarity(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> A
 
 
 def _analogies(models: Sequence[WordEmbeddingModel], benchmark: Benchmark) -> Any:
-    answers = (answer_analogies(each, benchmark, True, len(each), False) for each in models)
+    answers = (answer_analogies(each, benchmark, False, len(each)) for each in models)
     return paired_scores([answer.right.astype(float) for answer in answers])
 
 

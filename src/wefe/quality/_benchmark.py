@@ -52,6 +52,8 @@ _UNNAMED: dict[Kind, tuple[int, str]] = {
     "categorisation": (2, "a word and a category"),
     "outlier": (0, f"a header with {', '.join(_NAMED['outlier'])}"),
 }
+#: Words are looked up as written, then in lower case.
+LOOKUP = ({}, {"lowercase": True})
 _MARKED = re.compile("-[njv]$")
 
 # Name -> kind, n_items, about, and a file that gensim's tests contain or that is downloaded.
@@ -133,7 +135,7 @@ class Benchmark:
         known = {
             word
             for word in self._in_order()
-            if any(form in vocab for form in forms_of(word, True, vocab_prefix))
+            if any(form in vocab for form in forms_of(word, vocab_prefix))
         }
         return np.array([known.issuperset(self._words_of(item)) for item in self.items])
 
@@ -148,9 +150,9 @@ class Benchmark:
         return f"<Benchmark {self.name!r}: {self.kind}, {self.n_items:,} items>"
 
 
-def forms_of(word: str, lowercase: bool, vocab_prefix: str | None) -> list[str]:
+def forms_of(word: str, vocab_prefix: str | None) -> list[str]:
     """Return the forms of a word in look-up order."""
-    return variants(word, ({}, {"lowercase": True}) if lowercase else ({},), vocab_prefix)
+    return variants(word, LOOKUP, vocab_prefix)
 
 
 def list_benchmarks() -> list[dict[str, Any]]:

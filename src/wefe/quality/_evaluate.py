@@ -10,12 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wefe._checks import (
-    as_seed,
-    check_positive_int,
-    logger,
-    progress_bar,
-)
+from wefe._checks import as_seed, logger, progress_bar
 from wefe._visible import plain
 from wefe._wordset import Vectors
 from wefe.embeddings import forms_found
@@ -23,8 +18,10 @@ from wefe.metrics._geometry import average_ranks, pearson
 from wefe.models._search import Table, directions, read, search
 from wefe.models._tables import chunks
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.quality._benchmark import Benchmark, Kind, Mask, as_benchmark, forms_of
+from wefe.quality._benchmark import LOOKUP, Benchmark, Kind, Mask, as_benchmark, forms_of
 
+#: First words of a vocabulary, which most files sort by frequency; as in gensim's evaluations.
+MOST_CANDIDATES = 300_000
 # Questions per batch; each batch reads the vectors of the model once.
 _BATCH = 4_096
 # Sums of unit vectors below this length are rounding noise.
@@ -43,15 +40,14 @@ class Answers(NamedTuple):
 def answer_analogies(
     model: WordEmbeddingModel,
     benchmark: Benchmark,
-    lowercase: bool,
-    vocabulary_size: int,
     progress: bool,
+    most_candidates: int = MOST_CANDIDATES,
 ) -> Answers:
     """Answer the questions whose words are among the candidates; this needs the whole model."""
     table = model.whole_table("an analogy")
-    n_candidates = min(vocabulary_size, len(table))
+    n_candidates = min(most_candidates, len(table))
     words = list(benchmark._in_order())
-    rows = _rows(model, words, lowercase, n_candidates)
+    rows = _rows(model, words, n_candidates)
     units, directed = directions(read(table, np.array([own[0] for own in rows.values()], int)))
     place = {word: at for at, word in enumerate(rows) if directed[at]}
     asked = np.array([place.keys() >= {*four} for *four, _ in benchmark.items])
@@ -73,27 +69,23 @@ def answer_analogies(
 
 
 def _rows(
-    model: WordEmbeddingModel, words: Sequence[str], lowercase: bool, n_candidates: int
+    model: WordEmbeddingModel, words: Sequence[str], n_candidates: int
 ) -> dict[str, list[int]]:
     """Return the rows of each candidate among words, the row of its vector first.
 
-    With `lowercase`, words that differ only in case follow: close as they are, they would often be
-    the answer.
+    Words that differ only in case follow: close as they are, they would often be the answer.
     """
     prefix = model.vocab_prefix or ""
     rows = {}
     for word in words:
-        hits = [model.vocab.get(form, n_candidates) for form in forms_of(word, lowercase, prefix)]
+        hits = [model.vocab.get(form, n_candidates) for form in forms_of(word, prefix)]
         if known := [row for row in hits if row < n_candidates]:
             rows[word] = known[:1]
-    if lowercase:
-        alike: dict[str, list[int]] = {(prefix + word).lower(): [] for word in rows}
-        for form, row in model.vocab.items():
-            if row < n_candidates and (same := alike.get(form.lower())) is not None:
-                same.append(row)
-        for word, own in rows.items():
-            own += alike[(prefix + word).lower()]
-    return rows
+    alike: dict[str, list[int]] = {(prefix + word).lower(): [] for word in rows}
+    for form, row in model.vocab.items():
+        if row < n_candidates and (same := alike.get(form.lower())) is not None:
+            same.append(row)
+    return {word: own + alike[(prefix + word).lower()] for word, own in rows.items()}
 
 
 def _solved(
@@ -118,9 +110,6 @@ class _Measured(NamedTuple):
     lost_words: tuple[str, ...] = ()
     details: Mapping[str, Any] = {}
 
-
-#: The default of gensim's evaluations.
-DEFAULT_SIZE = 300_000
 
 # Cosines that differ by less are equal except for rounding.
 _ROUNDING = 1e-12
@@ -179,8 +168,6 @@ def evaluate(
     model: WordEmbeddingModel,
     benchmark: Benchmark | str | os.PathLike[str],
     *,
-    lowercase: bool = True,
-    vocabulary_size: int = DEFAULT_SIZE,
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> QualityScore:
@@ -192,15 +179,16 @@ def evaluate(
       for ties.
     - *Analogy*, 0 to 1: share of questions "a is to b as c is to what" solved. The right word must
       have the largest cosine with b - a + c of unit vectors (3CosAdd, [1]_). The words a, b and c
-      are no answers. `lowercase` ignores case in both rules. Encoders get NaN.
+      are no answers; both rules ignore case. Only the first 300,000 words of the vocabulary, which
+      most files sort by frequency, are used. Encoders get NaN.
     - *Categorisation*, up to 1: :func:`purity` of as many clusters as categories, the highest of
       k-means (best of 10 starts) and agglomerative clustering (Ward, average, complete linkage)
       [2]_.
     - *Outlier*, 0 to 1: share of outliers found, whose sum of cosines with the group is the
       smallest of all [3]_.
 
-    gensim's `evaluate_word_pairs` (over the first 300,000 words) and `evaluate_word_analogies`
-    agree except for case: they compare words in upper case unless ``case_insensitive=False``.
+    Words are looked up as written and then in lower case. gensim's `evaluate_word_pairs` and
+    `evaluate_word_analogies` agree but for case: they compare words in upper case.
 
     Parameters
     ----------
@@ -208,12 +196,6 @@ def evaluate(
         A model opened with all words of the benchmark; analogies need the whole model.
     benchmark : Benchmark, str or path
         A benchmark, or a name or file for :func:`load_benchmark`.
-    lowercase : bool, default=True
-        Look up each word as written and then in lower case, instead of only as written, both with
-        the prefix of the model.
-    vocabulary_size : int, default=300_000
-        For analogies: use only this many words from the start of the vocabulary, which most files
-        sort by frequency, as words and answers.
     random_state, progress : optional
         Seed of the clustering for categorisation; whether long runs show a progress bar.
 
@@ -237,16 +219,15 @@ def evaluate(
     """
     check_model(model)
     asked = as_benchmark(benchmark)
-    size = check_positive_int("vocabulary_size", vocabulary_size)
     seed = as_seed(random_state)
     if asked.kind == "similarity":
-        measured = _similarity(model, asked, lowercase)
+        measured = _similarity(model, asked)
     elif asked.kind == "analogy":
-        measured = _analogies(model, asked, lowercase, size, progress)
+        measured = _analogies(model, asked, progress)
     elif asked.kind == "outlier":
-        measured = _outliers(model, asked, lowercase)
+        measured = _outliers(model, asked)
     else:
-        measured = _categorisation(model, asked, lowercase, seed)
+        measured = _categorisation(model, asked, seed)
     score, n_used, reason, lost, details = measured
     if reason is not None:
         logger.warning("%s is NaN for %s: %s", asked.name, model.name, reason)
@@ -280,11 +261,11 @@ def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
 
 
 def _units(
-    model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
+    model: WordEmbeddingModel, benchmark: Benchmark
 ) -> tuple[dict[str, Vectors], tuple[str, ...]]:
     """Return the unit vectors of the words that have one, and the other words."""
     words = [*benchmark._in_order()]
-    hits = forms_found(model, words, [{}, {"lowercase": True}] if lowercase else None)
+    hits = forms_found(model, words, LOOKUP)
     form_of = {word: forms[0] for word, forms in hits.items() if forms}
     # All at once, because models that compute vectors do so in one batch.
     units, directed = directions(model.get_vectors(list(form_of.values())))
@@ -295,18 +276,18 @@ def _units(
 
 
 def pair_cosines(
-    model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool = True
+    model: WordEmbeddingModel, benchmark: Benchmark
 ) -> tuple[Vectors, tuple[str, ...]]:
     """Return the cosine of each pair, NaN if a word has no vector, and these words."""
-    vectors, lost = _units(model, benchmark, lowercase)
+    vectors, lost = _units(model, benchmark)
     no_vector = np.full(model.dim, np.nan)
     pairs = [[vectors.get(word, no_vector) for word in pair] for pair in benchmark.items]
     first, second = np.array(pairs).swapaxes(0, 1)
     return np.einsum("ij,ij->i", first, second), lost
 
 
-def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Measured:
-    cosines, lost = pair_cosines(model, benchmark, lowercase)
+def _similarity(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
+    cosines, lost = pair_cosines(model, benchmark)
     used = ~np.isnan(cosines)
     n_used = int(used.sum())
     if n_used < 2:
@@ -321,16 +302,14 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool
     return _Measured(min(max(pearson(human, ours), -1.0), 1.0), n_used, None, lost)
 
 
-def _analogies(
-    model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, size: int, progress: bool
-) -> _Measured:
+def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) -> _Measured:
     if hasattr(model, "encode_words"):
         reason = (
             "analogies need a vocabulary, and an encoder has none; evaluate its "
             "input_embeddings() instead"
         )
         return _Measured(math.nan, 0, reason)
-    asked, right, lost, n_candidates = answer_analogies(model, benchmark, lowercase, size, progress)
+    asked, right, lost, n_candidates = answer_analogies(model, benchmark, progress)
     details = {"sections": _sections(benchmark, asked, right), "n_candidates": n_candidates}
     n_used = int(asked.sum())
     if n_used == 0:
@@ -350,8 +329,8 @@ def _sections(benchmark: Benchmark, asked: Mask, right: Mask) -> dict[str, dict[
     return sections
 
 
-def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) -> _Measured:
-    vectors, lost = _units(model, benchmark, lowercase)
+def _outliers(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
+    vectors, lost = _units(model, benchmark)
     asked = np.array([vectors.keys() >= {*words} for *words, _ in benchmark.items])
     positions = np.full(benchmark.n_items, math.nan)
     for number in np.flatnonzero(asked):
@@ -367,12 +346,10 @@ def _outliers(model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool) 
     return _Measured(float((positions[asked] == 1).mean()), n_used, None, lost, details)
 
 
-def _categorisation(
-    model: WordEmbeddingModel, benchmark: Benchmark, lowercase: bool, seed: int
-) -> _Measured:
+def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) -> _Measured:
     from sklearn.cluster import AgglomerativeClustering, KMeans
 
-    vectors, lost = _units(model, benchmark, lowercase)
+    vectors, lost = _units(model, benchmark)
     used = [item for item in benchmark.items if item[0] in vectors]
     words, categories = np.array(used, dtype=object).reshape(-1, 2).T.tolist()
     n_categories = len(set(categories))

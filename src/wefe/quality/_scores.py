@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Sequence
 from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +14,7 @@ from wefe._checks import as_seed, check_sequence, logger, progress_bar
 from wefe._visible import unique_labels
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_models
 from wefe.quality._benchmark import Benchmark, as_benchmark
-from wefe.quality._evaluate import DEFAULT_SIZE, evaluate
+from wefe.quality._evaluate import evaluate
 from wefe.ranking import score_column, without_noise
 
 
@@ -23,8 +22,6 @@ def quality_scores(
     models: Sequence[WordEmbeddingModel],
     benchmarks: Sequence[Benchmark | str | os.PathLike[str]],
     *,
-    lowercase: bool = True,
-    vocabulary_size: int = DEFAULT_SIZE,
     random_state: int | np.random.Generator | None = 0,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -36,7 +33,7 @@ def quality_scores(
         The models; repeated names are numbered, 'name (2)'.
     benchmarks : sequence of Benchmark, str or path
         Benchmarks with different names, or names or files for :func:`load_benchmark`.
-    lowercase, vocabulary_size, random_state, progress : optional
+    random_state, progress : optional
         As for :func:`evaluate`.
 
     Returns
@@ -57,16 +54,11 @@ def quality_scores(
     compared = check_models(models)
     asked = _check_benchmarks(benchmarks)
     names = unique_labels([model.name for model in compared], "models")
-    options: dict[str, Any] = {
-        "lowercase": lowercase,
-        "vocabulary_size": vocabulary_size,
-        "random_state": as_seed(random_state),
-        "progress": progress,
-    }
+    seed = as_seed(random_state)
     records = []
     with progress_bar(len(names) * len(asked), "quality", "benchmark", progress) as bar:
         for (name, model), benchmark in product(zip(names, compared, strict=True), asked):
-            score = evaluate(model, benchmark, **options)
+            score = evaluate(model, benchmark, random_state=seed, progress=progress)
             records.append({**score.to_dict(), "model_name": name})
             bar.update()
     table = pd.DataFrame(records).astype({"score": float})
