@@ -9,9 +9,9 @@ import pytest
 
 from wefe import WordEmbeddingModel, convert, load
 from wefe.models._tables import UnreadWordError
-from wefe.quality import Benchmark, evaluate, purity
+from wefe.quality import Benchmark, evaluate
 from wefe.quality._benchmark import _KNOWN, _gensim_file
-from wefe.quality._evaluate import answer_analogies
+from wefe.quality._evaluate import _purity, answer_analogies
 
 needs_gensim = pytest.mark.skipif(find_spec("gensim") is None, reason="compares with gensim")
 
@@ -172,9 +172,9 @@ def test_analogies_agree_with_gensim_in_every_section(packaged_model, of_gensim)
 
 
 def test_purity_counts_the_most_frequent_category_of_each_cluster():
-    assert purity(list("aabbb"), [0, 0, 0, 1, 1]) == 0.8
-    assert purity(list("aabb"), [5, 5, 5, 5]) == 0.5
-    assert purity(list("aabbb"), [7, 8, 7, 8, 9]) == pytest.approx(3 / 5)
+    assert _purity(list("aabbb"), [0, 0, 0, 1, 1]) == 0.8
+    assert _purity(list("aabb"), [5, 5, 5, 5]) == 0.5
+    assert _purity(list("aabbb"), [7, 8, 7, 8, 9]) == pytest.approx(3 / 5)
 
 
 def in_groups(n_groups, n_words, noise):

@@ -181,7 +181,8 @@ def evaluate(
       have the largest cosine with b - a + c of unit vectors (3CosAdd, [1]_). The words a, b and c
       are no answers; both rules ignore case. Only the first 300,000 words of the vocabulary, which
       most files sort by frequency, are used. Encoders get NaN.
-    - *Categorisation*, up to 1: :func:`purity` of as many clusters as categories, the highest of
+    - *Categorisation*, up to 1: purity of as many clusters as categories, which is the share of
+      words in the most frequent category of their cluster; chance is well above 0. The highest of
       k-means (best of 10 starts) and agglomerative clustering (Ward, average, complete linkage)
       [2]_.
     - *Outlier*, 0 to 1: share of outliers found, whose sum of cosines with the group is the
@@ -235,25 +236,8 @@ def evaluate(
     return QualityScore(*names, score, n_used, asked.n_items, reason, lost, dict(details))
 
 
-def purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
-    """Return the share of words in the most frequent category of their cluster.
-
-    Parameters
-    ----------
-    categories, clusters : sequence of str and of int, of length n_words
-        The category and the cluster of each word.
-
-    Returns
-    -------
-    float
-        In (0, 1]; 1 if no cluster mixes categories. Chance is well above 0, and more clusters raise
-        it.
-
-    Examples
-    --------
-    >>> purity(["bird", "bird", "fish", "fish", "fish"], [0, 0, 0, 1, 1])  # (2 + 2) / 5
-    0.8
-    """
+def _purity(categories: Sequence[str], clusters: Sequence[int]) -> float:
+    """Return the share of words in the most frequent category of their cluster."""
     from sklearn.metrics.cluster import contingency_matrix
 
     n_words = contingency_matrix(categories, clusters)
@@ -368,6 +352,6 @@ def _categorisation(model: WordEmbeddingModel, benchmark: Benchmark, seed: int) 
         "complete": AgglomerativeClustering(n_categories, metric="cosine", linkage="complete"),
     }
     purities = details["purities"] = {
-        name: purity(categories, method.fit_predict(points)) for name, method in methods.items()
+        name: _purity(categories, method.fit_predict(points)) for name, method in methods.items()
     }
     return _Measured(max(purities.values()), len(used), None, lost, details)
