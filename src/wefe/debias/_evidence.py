@@ -258,13 +258,13 @@ def check_quality(quality: object) -> list[tuple[str, Benchmark | str]]:
 def _benchmark(source: Any) -> tuple[str, Benchmark | str]:
     label = _SHIPPED.get(str(source))
     try:
-        benchmark = load_benchmark(source, name=label)
+        benchmark = load_benchmark(source)
     except (ImportError, FileNotFoundError) as error:
         if label is None:
             raise
         return label, str(error)
     check_choice(f"quality: the kind of {benchmark.name}", benchmark.kind, tuple(_KINDS))
-    return benchmark.name, benchmark
+    return label or benchmark.name, benchmark
 
 
 def quality_rows(

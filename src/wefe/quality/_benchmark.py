@@ -22,7 +22,7 @@ import numpy.typing as npt
 
 from wefe._checks import check_choice, check_text, found, nearest
 from wefe._files import read_text
-from wefe.datasets._download import FILES, at_hand, fetch_file
+from wefe.datasets._download import FILES, fetch_file
 from wefe.words import variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
@@ -161,8 +161,7 @@ def list_benchmarks() -> list[dict[str, Any]]:
     Returns
     -------
     list of dict
-        'name', 'kind', 'n_items', 'source' and 'at_hand' (whether its file is on this machine, with
-        gensim or downloaded).
+        'name', 'kind', 'n_items' and 'source'.
 
     Examples
     --------
@@ -175,16 +174,12 @@ def list_benchmarks() -> list[dict[str, Any]]:
             "kind": known["kind"],
             "n_items": known["n_items"],
             "source": _source(name),
-            "at_hand": at_hand([file]) if file in FILES else _gensim_file(file) is not None,
         }
         for name, known in _KNOWN.items()
-        for file in [known["file"]]
     ]
 
 
-def load_benchmark(
-    source: str | os.PathLike[str], kind: Kind | None = None, name: str | None = None
-) -> Benchmark:
+def load_benchmark(source: str | os.PathLike[str], kind: Kind | None = None) -> Benchmark:
     r"""Read a benchmark by name, or from a file.
 
     Parameters
@@ -205,13 +200,11 @@ def load_benchmark(
         Between tabs or commas they may be in double quotes.
     kind : {'similarity', 'analogy', 'categorisation', 'outlier'}, optional
         By default detected from the first line.
-    name : str, optional
-        By default the name, or the name of the file without its suffix.
 
     Returns
     -------
     Benchmark
-        The items in the order of the file.
+        The items in the order of the file. Its name is that of a file without its suffix.
 
     Raises
     ------
@@ -236,7 +229,7 @@ def load_benchmark(
     """
     if kind is not None:
         check_choice("kind", kind, tuple(_LENGTHS))
-    path, default, where = _find(source)
+    path, name, where = _find(source)
     lines = _lines(path)
     header = {*_columns(lines[0][1])}
     named = next((each for each, columns in _NAMED.items() if {*columns} <= header), None)
@@ -246,7 +239,7 @@ def load_benchmark(
         raise ValueError(f"{path.name} contains no items of kind {kind!r}, only {lines[0][1]!r}.")
     scores = tuple(float(item[-1]) for item in items if kind == "similarity")
     items = [item[:2] for item in items] if kind == "similarity" else items
-    return Benchmark(default if name is None else name, kind, tuple(items), scores, where)
+    return Benchmark(name, kind, tuple(items), scores, where)
 
 
 def as_benchmark(benchmark: Any) -> Benchmark:
