@@ -71,8 +71,8 @@ def _check_benchmarks(benchmarks: object) -> list[Benchmark]:
     names = Counter(benchmark.name for benchmark in asked)
     if not asked or len(names) < len(asked):
         raise ValueError(
-            "benchmarks must be one or more that differ in name (rename a file, or replace(benchmark, "
-            f"name=...) of dataclasses); got {dict(names)}."
+            "benchmarks must be one or more that differ in name, which is that of the file; got "
+            f"{dict(names)}."
         )
     return asked
 
