@@ -38,7 +38,6 @@ FINE = {
     "c": ANY_NUMBER,
     "theta": ANY_NUMBER | {"negative"},
     "exclude": {"empty list", "texts"},
-    "candidates": {"texts"},
     "variants": {"zero", "empty list", "empty dict"},
     # scikit-learn says well enough what its classifiers do not take.
     "estimator_params": {"empty dict", "dict"},

@@ -44,7 +44,7 @@ VARIANTS = [
     ("DirectBias", (3, 1), {"c": 2.0, "n_components": 2}),
     ("RNSB", (3, 2), {"holdout": False}),
     ("EQT", (2, 1), {"both_directions": True}),
-    ("EQT", (2, 1), {"k": 2, "candidates": ["o1", "o2", "o3", "x4"]}),
+    ("EQT", (2, 1), {"k": 2, "variants": {"x4": ["o1"]}}),
     ("ProximityBias", (2, 1), {"k": 5}),
     ("ProximityBias", (2, 1), {"k": 5, "direction": "means"}),
     ("GIPE", (3, 1), {"k": 5}),

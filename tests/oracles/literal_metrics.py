@@ -257,7 +257,7 @@ def gipe(words, names, betas, theta):
     return sum(e * w for e, w in zip(eta, gamma, strict=True)) / sum(gamma), eta, gamma
 
 
-def eqt_hits(vectors, pairs, words, *, k=1, candidates=None, variants=None, both=False):
+def eqt_hits(vectors, pairs, words, *, k=1, variants=None, both=False):
     """Every question by itself, every candidate by itself: the hits, word by word."""
     gendered = {word for pair in pairs for word in pair}
     asked = list(pairs) + ([pair[::-1] for pair in pairs] if both else [])
@@ -266,8 +266,7 @@ def eqt_hits(vectors, pairs, words, *, k=1, candidates=None, variants=None, both
         accepted = {s, *(variants or {}).get(s, [])}
         turned = difference(unit(vectors[s]), unit(vectors[m]))
         q = [x + y for x, y in zip(turned, unit(vectors[f]), strict=True)]
-        banned = gendered if candidates is None else {m, f}
-        allowed = (set(vectors if candidates is None else candidates) - banned) | accepted
+        allowed = (set(vectors) - gendered) | accepted
         ranked = sorted(allowed & set(vectors), key=lambda word, q=q: -cosine(q, vectors[word]))
         hits.append(bool(accepted & set(ranked[:k])))
     return hits

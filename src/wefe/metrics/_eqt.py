@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, compress
-from typing import Annotated, Any, TypeAlias
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from wefe._checks import check_word_set
 from wefe._wordset import Vectors, WordSet, unit
-from wefe.embeddings import forms_found
 from wefe.metrics._base import BaseMetric
 from wefe.metrics._declaration import Count, Measurement
 from wefe.metrics._exchange import TestType
@@ -25,7 +24,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 
 # Candidates that are nearer by less than this tie with the word, like copies of its vector.
 _TIE = 1e-12
-_Names: TypeAlias = Callable[[npt.NDArray[np.int64]], Any]
 
 
 def _questions(targets: Sequence[WordSet], words: WordSet, both_directions: bool) -> Vectors:
@@ -35,10 +33,6 @@ def _questions(targets: Sequence[WordSet], words: WordSet, both_directions: bool
     questions = words.unit[:, None] + shifts
     lengths = np.linalg.norm(questions, axis=2, keepdims=True)
     return np.asarray(questions / np.where(lengths > ZERO_LENGTH, lengths, np.nan))
-
-
-def _check_candidates(name: str, value: Any) -> tuple[str, ...] | None:
-    return None if value is None else check_word_set(name, value)
 
 
 def _check_variants(name: str, value: Any) -> dict[str, tuple[str, ...]] | None:
@@ -62,14 +56,11 @@ class EQT(BaseMetric):
 
     The result has 'eqt' (the score). `details` has 'by_word' (word -> share of hits), 'by_pair'
     ((m, f) -> share of hits), 'answers' (per question the tuple (m, s, f, nearest candidate,
-    whether it is a hit)), 'n_candidates', 'lost_candidates' and 'unusable_candidates' (those
-    without a direction). Pairs with an out-of-vocabulary word are left out.
+    whether it is a hit)) and 'n_candidates': all words of the model except those of all pairs.
+    Pairs with an out-of-vocabulary word are left out.
 
     Parameters
     ----------
-    candidates : list of str, optional
-        Possible answers besides the word itself, without unknown ones, those without a direction
-        and the words of the pair. By default all words of the model except those of all pairs.
     k : int, default=1
         Count a word if it is among the k nearest candidates. With no more than k candidates it
         always counts, and the log says so.
@@ -99,7 +90,6 @@ class EQT(BaseMetric):
     needs_vocabulary = True
     null_exchange = "pairs"
 
-    candidates: Annotated[Sequence[str] | None, _check_candidates] = None
     k: Count = 1
     both_directions: bool = False
     variants: Annotated[Mapping[str, Sequence[str]] | None, _check_variants] = None
@@ -145,7 +135,6 @@ class EQT(BaseMetric):
             return self._undefined(f"s - m + f is zero, so it has no direction, for {which}")
         asked = self._asked(questions, targets, words)
         hits = asked.hits(np.ones(len(targets[0])))
-        score, unusable = float(hits.mean()), asked.details["unusable_candidates"]
         details = {
             "by_word": by_word(words, hits.mean(axis=1)),
             "by_pair": dict(zip(pairs, hits.mean(axis=0).tolist(), strict=True)),
@@ -154,56 +143,35 @@ class EQT(BaseMetric):
                 for i, s in enumerate(words.words)
                 for j, (m, f) in enumerate(pairs)
             ],
-            **asked.details,
+            "n_candidates": len(self.model.vocab) - len(asked.pairs_of),
         }
-        warnings = []
-        if unusable:
-            those = (
-                f"{len(unusable)} candidates are left out because their vectors have no direction"
-            )
-            warnings.append(f"{those}: {', '.join(unusable)}")
-        if asked.n_short:
-            those = f"{asked.n_short} of {hits.size} questions"
-            warnings.append(f"{those} have fewer candidates than k={self.k}, so they count as hits")
-        return replace(self._measured(score, details), warnings=tuple(warnings))
+        measured, those = self._measured(float(hits.mean()), details), asked.n_short
+        if not those:
+            return measured
+        which = f"{those} of {hits.size} questions have fewer candidates than k={self.k}"
+        return replace(measured, warnings=(f"{which}, so they count as hits",))
 
     def _asked(self, questions: Vectors, targets: Sequence[WordSet], words: WordSet) -> _Asked:
         best, answers, accepted = self._accepted(questions, words)
-        table, row_of, names, lacking = self._candidates()
+        table, row_of = self.model.whole_table("EQT"), self.model.vocab
         pairs, given = self._pairs(targets), tuples_of(targets)
-        every = () if self.candidates is not None else chain(*given)
-        members = dict.fromkeys(word for word in every if word in row_of)
+        members = dict.fromkeys(word for word in chain(*given) if word in row_of)
         exclude = [
-            sorted({row_of[word] for word in (*forms, *pair, *members) if word in row_of})
+            sorted({row_of[word] for word in (*forms, *members) if word in row_of})
             for forms in accepted
-            for pair in pairs
+            for _ in pairs
         ]
         n_others, n_nearer, nearest = _compared(table, questions, exclude, best, self.k)
         missed = np.nonzero(n_nearer)
-        answers[missed] = names(nearest[missed])
+        answers[missed] = self.model.table.words_at(nearest[missed])
         # Words that are in no pair any more, when pairs are left out, become candidates.
         vectors = self.model.get_vectors([*members]).astype(np.float64)
         units = unit_rows(vectors.reshape(-1, questions.shape[2]))
         return _Asked(
             *(self.k, n_nearer, answers, int((n_others < self.k).sum())),
-            {"n_candidates": len(row_of) - len(members), **lacking},
             questions @ units.T > best[..., None] + _TIE,
             (np.array([*members], dtype=object)[:, None, None] == np.array(given)).any(axis=2),
         )
-
-    def _candidates(self) -> tuple[Table, Mapping[str, int], _Names, dict[str, list[str]]]:
-        """Return vectors, the row of each form and back, and candidates that cannot be used."""
-        lacking: dict[str, list[str]] = {"lost_candidates": [], "unusable_candidates": []}
-        if self.candidates is None:
-            table = self.model.whole_table("EQT")
-            return table, self.model.vocab, self.model.table.words_at, lacking
-        forms_of = forms_found(self.model, self.candidates, self.lookup.get("preprocessors"))
-        forms = list(dict.fromkeys(form for hits in forms_of.values() for form in hits))
-        vectors, usable = _usable(self.model, forms)
-        row_of = {form: row for row, form in enumerate(usable)}
-        lacking["lost_candidates"] += [word for word, hits in forms_of.items() if not hits]
-        lacking["unusable_candidates"] += [form for form in forms if form not in row_of]
-        return vectors, row_of, np.array(usable, dtype=object).take, lacking
 
     def _accepted(
         self, questions: Vectors, words: WordSet
@@ -232,7 +200,6 @@ class _Asked:
     answers: npt.NDArray[np.object_]
     #: Questions with fewer candidates than k besides what is accepted.
     n_short: int
-    details: dict[str, Any]
     #: Which words of pairs would be nearer, too, if they were candidates: one more axis.
     intruders: npt.NDArray[np.bool_]
     #: Which pairs each of these words is in.
