@@ -47,7 +47,7 @@ def formatting(vectors: np.ndarray) -> None:
     words = [""] * len(few)
     ways = {
         "wefe": lambda: list(_numbers.text_lines(words, few)),
-        "numpy, astype('S')": lambda: _numbers._any_rows(few),
+        "numpy, astype('S')": lambda: few.astype(np.bytes_).tolist(),
         "'%.9g', not the fewest digits": lambda: [
             " ".join(["%.9g"] * DIM) % tuple(row) for row in few.tolist()
         ],

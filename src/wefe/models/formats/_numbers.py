@@ -7,7 +7,6 @@ correctly (Clinger 1990). Numpy parses all other numbers, such as those with exp
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -138,113 +137,46 @@ def _last_digits(raw: npt.NDArray[np.uint8], ends: Any, n_digits: Any) -> tuple[
     return x.astype(np.float64), wrong != 0
 
 
-# Numbers that are turned into text at once: their digits fit into the cache.
+# Numbers that are turned into text at once: they fit into the cache.
 _AT_ONCE = 1 << 15
-# From 0.0001 up to 10, 13 digits with fixed point hold any float32: 9 significant ones tell it from
-# all others, and it starts at the fourth decimal or before. In float64 everything is exact there:
-# 24 bits times 10**12 (28 bits and a power of two). Python writes smaller ones with an exponent.
-_DECIMALS = 12
-_POWERS = 10.0 ** np.arange(_DECIMALS + 1)
-_LEAST = np.nextafter(np.float32(1e-4), np.float32(1))
-_LIMIT = np.float32(10)
-# A separator, the sign, a digit, the point and the decimals.
-_CELL_BYTES = 16
+# Between these, numbers have no exponent, neither in JSON nor in numpy's text.
+_LEAST, _LIMIT = np.float32(1e-4), np.float32(1e6)
 
 
 def text_lines(words: list[str], vectors: FloatArray) -> Iterator[bytes]:
-    single = vectors.dtype.itemsize <= 4
+    """Yield a line for each word, with the fewest digits that restore its numbers."""
+    from pydantic_core import to_json  # slow to import
+
+    vectors = vectors.astype(np.promote_types(vectors.dtype, np.float32), copy=False)
     step = max(1, _AT_ONCE // vectors.shape[1])
     for start in range(0, len(words), step):
         chunk = vectors[start : start + step]
-        if single:
-            rows = _float32_rows(chunk.astype(np.float32, copy=False))
-        else:
-            rows = _any_rows(chunk.astype(np.float64, copy=False))
-        begin = words[start : start + step]
-        yield b"".join(
-            [b"%b %b\n" % (word.encode(), row) for word, row in zip(begin, rows, strict=True)]
-        )
+        rows = to_json(_shortest(chunk).tolist())[2:-2].replace(b",", b" ").split(b"] [")
+        size = np.abs(chunk)
+        odd = (size != 0) & ((size <= _LEAST) | (size >= _LIMIT))
+        for row in np.flatnonzero(odd.any(axis=1)):
+            numbers = rows[row].split(b" ")
+            for place in np.flatnonzero(odd[row]):
+                numbers[place] = str(chunk[row, place]).encode()
+            rows[row] = b" ".join(numbers)
+        for word, text in zip(words[start : start + step], rows, strict=True):
+            yield b"%b %b\n" % (word.encode(), text)
 
 
-def _any_rows(vectors: FloatArray) -> list[bytes]:
-    """Return the numbers of each row as text: slow, and correct for any float."""
-    return [b" ".join(row) for row in vectors.astype(np.bytes_).tolist()]
-
-
-def _float32_rows(vectors: npt.NDArray[np.float32]) -> list[bytes]:
-    """Do `_any_rows` ten times faster, in cells of 16 bytes whose unused decimals are NUL."""
-    positive = np.abs(vectors)
-    special = (positive >= _LIMIT) | ((positive < _LEAST) & (positive != 0))
-    any_special = bool(special.any())
-    if any_special:
-        positive[special] = 0
-    exact = positive.astype(np.float64)
-    # With so many decimals a number has nine significant digits.
-    n_decimals = np.full(vectors.shape, _DECIMALS, dtype=np.int8)
-    for power in (1e-3, 1e-2, 1e-1, 1):
-        n_decimals -= positive >= np.float32(power)
-    # The number times 10**12 as an integer, rounded to 9, 8, 7 and 6 digits; the fewest that give
-    # it back are kept. Of six digits or less, those that are left over are zeros.
-    shortest = _rounded(exact, n_decimals)
-    for fewer in (1, 2, 3):
-        rounded = _rounded(exact, n_decimals - fewer)
-        same = (rounded / 10.0**_DECIMALS).astype(np.float32) == positive
-        np.copyto(shortest, rounded, where=same)
-    digits = shortest.astype(np.int64)
-    high = digits // 10**8
-    low = (digits - high * 10**8).astype(np.int32)
-    high = high.astype(np.int32)
-    whole = high // 10**4
-    first = high - whole * 10**4
-    second = low // 10**4
-    third = low - second * 10**4
-    starts, first_decimals, decimals = _cell_parts()
-    end_here = third == 0
-    cells = np.empty((*vectors.shape, 4), dtype=np.uint32)
-    cells[..., 0] = starts.take(whole + 10 * np.signbit(vectors))
-    cells[..., 3] = decimals.take(third + 10**4)
-    cells[..., 2] = decimals.take(second + 10**4 * end_here)
-    end_here &= second == 0
-    cells[..., 1] = first_decimals.take(first + 10**4 * end_here)
-    letters = cells.view(np.uint8)
-    if any_special:
-        texts = vectors[special].astype(np.bytes_)
-        # Before numpy 2.3 large numbers have no exponent.
-        if np.char.str_len(texts).max() >= _CELL_BYTES:
-            return _any_rows(vectors)
-        by_letter = texts.astype(f"S{_CELL_BYTES - 1}").view(np.uint8)
-        letters.reshape(*vectors.shape, _CELL_BYTES)[special, 1:] = by_letter.reshape(
-            -1, _CELL_BYTES - 1
-        )
-    letters[:, 0, 0] = ord("\n")
-    return letters.tobytes().translate(None, b"\0").split(b"\n")[1:]
-
-
-def _rounded(exact: npt.NDArray[np.float64], n_decimals: npt.NDArray[np.int8]) -> Any:
-    rounded = np.rint(exact * _POWERS.take(n_decimals))
-    rounded *= _POWERS.take(_DECIMALS - n_decimals)
-    return rounded
-
-
-@functools.cache
-def _cell_parts() -> tuple[Any, Any, Any]:
-    """Return the four bytes of each part of a cell, as one integer each.
-
-    Parts: separator, sign, digit and point (ten entries without sign, ten with), the first four
-    decimals (10,000 complete, 10,000 without trailing zeros), and the other decimals.
-    """
-    starts = np.zeros((20, 4), dtype=np.uint8)
-    starts[:, 0], starts[10:, 1], starts[:, 3] = ord(" "), ord("-"), ord(".")
-    starts[:, 2] = ord("0") + np.arange(20) % 10
-    numbers = np.arange(10**4)
-    full = np.stack([ord("0") + numbers // 10**place % 10 for place in (3, 2, 1, 0)], axis=1)
-    full = full.astype(np.uint8)
-    ended = full.copy()
-    for place in range(4):
-        ended[numbers % 10 ** (4 - place) == 0, place] = 0
-    first_ended = ended.copy()
-    first_ended[0, 0] = ord("0")
-    return tuple(  # type: ignore[return-value]
-        np.ascontiguousarray(part).view(np.uint32).ravel()
-        for part in (starts, np.concatenate([full, first_ended]), np.concatenate([full, ended]))
-    )
+def _shortest(vectors: FloatArray) -> FloatArray:
+    """Return numbers in float64 whose fewest digits are those of the float32 numbers."""
+    if vectors.dtype != np.float32:
+        return vectors
+    exact = vectors.astype(np.float64)
+    # What is smaller or larger is written in another way.
+    size = np.abs(exact).clip(_LEAST, _LIMIT / 2)
+    # Nine significant digits tell a float32 from all others, of which 12 at most are decimals. The
+    # product of 24 bits and 10**12 (28 bits and a power of two) is exact in float64.
+    n_decimals = 8 - np.floor(np.log10(size)).astype(np.intp)
+    shortest = exact.copy()
+    for fewer in range(4):
+        scale = _TENS.take(n_decimals - fewer)
+        rounded = np.rint(exact * scale) / scale
+        # Of six digits or less, those that are left over are zeros.
+        np.copyto(shortest, rounded, where=rounded.astype(np.float32) == vectors)
+    return shortest
