@@ -10,6 +10,7 @@ import json
 import math
 import os
 import time
+import unicodedata
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
@@ -22,7 +23,6 @@ from wefe._files import atomic_file
 from wefe._output import as_latex, bibtex, others_used, tables_of_scores
 from wefe._visible import count, unique_labels
 from wefe.study import StudyResults
-from wefe.study._export import slug
 
 __all__ = [
     *("to_bibtex", "to_eval_results", "to_every_eval_ever", "to_latex", "to_model_index"),
@@ -36,6 +36,8 @@ CardFormat: TypeAlias = Literal["model-index", "every-eval-ever"]
 _TASK = {"type": "feature-extraction", "name": "Measurement of social bias"}
 _DEPLOYMENT = {"deployment_type": "self_deployed", "model_availability": "unknown"}
 _SCALE = ["no_bias_value", "scale_min", "scale_max"]
+# A file name has at most 255 bytes.
+_LONGEST_SLUG = 80
 _BESIDE = ["score_lower", "score_upper", "p_value", "words_used", "words_lost"]
 
 
@@ -267,6 +269,14 @@ def write_cards(
         with atomic_file(Path(folder) / names[-1]) as file:
             file.write(text.encode())
     return names
+
+
+def slug(text: str) -> str:
+    """Return the letters and digits of a text in lower case, since some disks ignore case."""
+    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
+    parts = "".join(letter if letter.isalnum() else " " for letter in plain).split()
+    cut = "-".join(parts).encode()[:_LONGEST_SLUG].decode(errors="ignore")
+    return cut.strip("-") or "unnamed"
 
 
 # Reading results

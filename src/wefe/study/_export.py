@@ -5,9 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
-import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -19,17 +17,9 @@ from wefe._visible import as_csv, plain, records
 
 Format: TypeAlias = Literal["csv", "json", "parquet"]
 
-# A file name has at most 255 bytes and combines two names of a study.
-_LONGEST_PART = 80
-# Names of exported files; what else stands in a folder is never removed.
-_TABLE = re.compile(
-    r"(results|failures|quality|aggregated|rankings|correlations|scores|explore_[a-z]+"
-    r"|retrieval_[a-z]+)(-[\w-]+)?\.(csv|json|parquet)"
-)
-
 
 def write_tables(
-    tables: Iterable[tuple[Mapping[str, str], pd.DataFrame]],
+    tables: Mapping[str, pd.DataFrame],
     provenance: Mapping[str, Any],
     folder: str | os.PathLike[str],
     format: Format,  # noqa: A002 - what it is
@@ -40,60 +30,15 @@ def write_tables(
         import_library("pyarrow", "parquet", "format='parquet'")
     target = Path(folder)
     target.mkdir(parents=True, exist_ok=True)
-    written: dict[str, Mapping[str, str]] = {}
-    for about, frame in tables:
-        name = _file_name(about, format, written)
+    files = {f"{name}.{format}": _as_bytes(table, format) for name, table in tables.items()}
+    files["provenance.json"] = _as_json(provenance)
+    for name, content in files.items():
         with atomic_file(target / name) as file:
-            file.write(_as_bytes(frame, format))
-        written[name] = about
-    _remove_others(target, written)
-    with atomic_file(target / "provenance.json") as file:
-        file.write(_as_json({**provenance, "files": written}))
-    return [*written, "provenance.json"]
-
-
-# Names of files
-
-
-def _remove_others(folder: Path, written: Mapping[str, object]) -> None:
-    """Remove outdated tables of an earlier export."""
-    try:
-        before = json.loads((folder / "provenance.json").read_text(encoding="utf-8"))["files"]
-        # Do not trust the file: anybody may have written it.
-        names = list(filter(_TABLE.fullmatch, before))
-    except (OSError, ValueError, LookupError, TypeError, RecursionError):
-        return
-    kept = {name.casefold() for name in written}
-    for name in names:
-        if name.casefold() not in kept and not (folder / name).is_dir():
-            (folder / name).unlink(missing_ok=True)
-
-
-def _file_name(about: Mapping[str, str], format: str, taken: Mapping[str, object]) -> str:  # noqa: A002
-    """Return an unused file name, whatever characters the names of query sets contain."""
-    stem = "-".join([about["table"], *(slug(about[key]) for key in list(about)[1:])])
-    number, name = 1, f"{stem}.{format}"
-    while name in taken:
-        number += 1
-        name = f"{stem}-{number}.{format}"
-    return name
-
-
-def slug(text: str) -> str:
-    """Return the letters and digits of a text in lower case, since some disks ignore case."""
-    plain = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).casefold())
-    parts = "".join(letter if letter.isalnum() else " " for letter in plain).split()
-    cut = "-".join(parts).encode()[:_LONGEST_PART].decode(errors="ignore")
-    return cut.strip("-") or "unnamed"
-
-
-# Formats
+            file.write(content)
+    return list(files)
 
 
 def _as_bytes(frame: pd.DataFrame, format: Format) -> bytes:  # noqa: A002
-    frame = frame.copy()
-    # Attributes differ between tables, and Parquet would store them as JSON, which may fail.
-    frame.attrs = {}
     if format == "csv":
         return as_csv(frame).encode()
     if format == "json":

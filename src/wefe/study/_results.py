@@ -7,7 +7,7 @@ import json
 import math
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -441,7 +441,7 @@ class StudyResults:
         Parameters
         ----------
         folder : path
-            Created if needed. Tables of an earlier export are replaced, other files kept.
+            Created if needed. Files with the same names are replaced.
         format : {'csv', 'json', 'parquet'}, default='csv'
             'json' is a list of records, with null for NaN. In 'csv', an apostrophe stands before
             what a spreadsheet would read as a formula.
@@ -450,8 +450,8 @@ class StudyResults:
         -------
         list of str
             Names of the files: 'results' (the tidy table), 'failures', further tables, then
-            'aggregated', 'rankings', 'correlations' and 'scores' of each query set and overall. The
-            last file, 'provenance.json', describes the others, the models, versions and words.
+            'aggregated', 'rankings' and 'correlations' (rows of each query set and overall). The
+            last file, 'provenance.json', describes models, versions, settings and words.
 
         Raises
         ------
@@ -483,7 +483,7 @@ class StudyResults:
         }
         return write_tables(self._tables(), provenance, folder, format)
 
-    def _tables(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
+    def _tables(self) -> dict[str, pd.DataFrame]:
         tables = {"results": self.to_frame(), "failures": self.failures()}
         if self.of_kind("quality"):
             tables["quality"] = self._quality_table()
@@ -492,26 +492,12 @@ class StudyResults:
             tables[f"explore_{name}"] = table
         for name, table in self.retrieval_tables().items():
             tables[f"retrieval_{name}"] = table
-        yield from (({"table": name}, table) for name, table in tables.items())
-        for about, matrix in self._matrices():
-            # The rows of a matrix are models, except for correlations.
-            index = {"correlations": "ranking"}.get(about["table"], "model_name")
-            if matrix.size:
-                yield about, _with_index(matrix, index)
-
-    def _matrices(self) -> Iterator[tuple[dict[str, str], pd.DataFrame]]:
-        for name in self._places:
-            about = {"query_set": name}
-            yield {"table": "aggregated", **about}, self.aggregated(name)
-            ranks = self.rankings(name)
-            yield {"table": "rankings", **about}, ranks
-            if ranks.size:
-                yield {"table": "correlations", **about}, self.correlations(name)
-        for metric, name in self._totals:
-            yield (
-                {"table": "scores", "metric": metric, "query_set": name},
-                self.scores(metric, name),
-            )
+        places = [place for place in self._places if self.rankings(place).size]
+        of_rows = {"aggregated": "model_name", "rankings": "model_name", "correlations": "ranking"}
+        for name, index in of_rows.items() if places else ():
+            matrices = {place: getattr(self, name)(place) for place in places}
+            tables[name] = pd.concat(matrices, names=["query_set", index]).reset_index()
+        return tables
 
     def _quality_table(self) -> pd.DataFrame:
         """Return the tidy table of quality: one row per model and benchmark."""
