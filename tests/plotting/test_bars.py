@@ -38,20 +38,11 @@ def tidy(table, reason):
 
 def ends(bars):
     """Where bars end: the scores."""
-    return np.concatenate([np.asarray(bar.x, dtype=float) + bar.base for bar in bars])
+    return np.concatenate([np.add(np.asarray(bar.x, dtype=float), bar.base) for bar in bars])
 
 
 def lines_at(figure):
     return [shape.x0 for shape in figure.layout.shapes if shape.type == "line"]
-
-
-def hollow_bars(figure):
-    """The scores that are drawn hollow, by legend group."""
-    return {
-        bar.legendgroup: [x for x in bar.x if x is not None]
-        for bar in figure.data
-        if bar.marker.line.width and bar.legendgroup
-    }
 
 
 @both_ways
@@ -59,7 +50,7 @@ def test_bars_end_at_the_scores_in_the_order_of_the_table(results, by, said, hea
     table = results if by == "query" else results.T
     figure = plot_queries_results(results, by=by)
     layout = figure.layout
-    assert [bar.legendgroup for bar in figure.data] == list(table.index)
+    assert len(figure.data) == len(table)
     assert list(layout.yaxis.tickvals) == list(table.columns)
     assert layout.yaxis.range[0] > layout.yaxis.range[1]  # the first on top
     np.testing.assert_array_equal(ends(figure.data), table.to_numpy().ravel())
@@ -70,19 +61,16 @@ def test_bars_end_at_the_scores_in_the_order_of_the_table(results, by, said, hea
 
 
 @both_ways
-def test_bars_start_at_no_bias_and_an_aggregate_with_another_has_its_own_axis(ect_results, by):
+def test_every_bar_starts_at_its_own_value_for_no_bias(ect_results, by, said):
+    table = ect_results if by == "query" else ect_results.T
     figure = plot_queries_results(ect_results, by=by)
     assert lines_at(figure) == [1, 0]
-    titles = [axis.title.text.replace("<br>", " ") for axis in figure.select_xaxes()]
-    assert titles == [
-        "ECT score (1 = no bias measured)",
-        "Average distance from no bias (0 = no bias measured)",
-    ]
-    scores, aggregated = ([bar for bar in figure.data if bar.xaxis == x] for x in ("x", "x2"))
-    assert {bar.base for bar in scores} == {1}
-    table = ect_results.iloc[:, :-1] if by == "query" else ect_results.iloc[:, :-1].T
-    np.testing.assert_allclose(ends(scores), table.to_numpy().ravel(), rtol=1e-14)
-    np.testing.assert_array_equal(ends(aggregated), ect_results.iloc[:, -1])
+    assert figure.layout.xaxis.title.text == "ECT score"
+    if by == "query":
+        assert {bar.base for bar in figure.data} == {(1.0, 1.0, 0.0)}
+        assert figure.layout.yaxis.ticktext[-1] == "Average distance from no bias"
+    np.testing.assert_allclose(ends(figure.data), table.to_numpy().ravel(), rtol=1e-14)
+    assert said(figure, "no bias: 1")
 
 
 def test_a_table_from_a_file_is_read_by_its_heading(ect_results, tmp_path):
@@ -94,63 +82,31 @@ def test_a_table_from_a_file_is_read_by_its_heading(ect_results, tmp_path):
 
 
 @both_ways
-def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn, said, heading):
+def test_a_missing_score_says_so_at_its_place_with_the_reason(results, by, drawn, said):
     table = results.copy()
     table.iloc[1, 2] = math.nan
-    reason = "'Insects' lost 33% of its words (<xyzzy>), more than the 20% allowed; 'X' lost 100% "
-    reason += "of its words (:)), nothing is left; 3 are in lower case: preprocessors=[{}]"
+    reason = "'Insects' lost 33% of its words (<xyzzy>), more than the 20% allowed"
     figure = plot_queries_results(tidy(table, reason), by=by)
-    (note,) = said(figure, "no value")
+    (note,) = said(figure, " no value")
     assert "lost 33% of its words (&lt;xyzzy&gt;)" in note.hovertext.replace("<br>", " ")
     trace, slot = (1, 2) if by == "query" else (2, 1)
     # The second of 3 slots, or the third of 5, is the middle of the row.
-    assert (note.text, note.y) == ("no value (a)", pytest.approx(slot))
-    assert "1 score has no value (reasons below)" in heading(figure)
-    short = "'Insects' lost 33% of its words; 'X' lost 100% of its words; 3 are in lower case"
-    assert said(figure, "a: ")[0].text.replace("<br>", " ") == f"a: {short}"
+    assert note.y == pytest.approx(slot)
     assert drawn(figure)["data"][trace]["x"][slot] is None
 
 
 @both_ways
-def test_a_score_of_no_bias_is_a_dot_on_its_line_unlike_a_missing_one(ect_results, by, said):
-    table = ect_results.copy()
-    table.iloc[0, 0], table.iloc[1, 1], table.iloc[2, 0] = 1.0, 0.9999, math.nan
-    figure = plot_queries_results(table, by=by)
-    dots = said(figure, "●")
-    assert [dot.x for dot in dots] == [1, 1]
-    assert {dot.font.color for dot in dots} == {bar.marker.color for bar in figure.data[:2]}
-    assert len(said(figure, "no value")) == 1
-
-
-@both_ways
-def test_bars_with_a_large_p_value_are_hollow_and_small_ones_are_mentioned(models, by, heading):
-    tested = measure("weat", load_weat_queries()[:3], models, metric_params=EXACT)
-    large = tested[(tested["p_value"] > 0.05) & tested["warnings"].isna()]  # else: the other way
-    figure = plot_queries_results(tested, by=by)
-    names = "model_name" if by == "query" else "query_name"
-    wanted = {name: list(part["score"]) for name, part in large.groupby(names)}
-    assert hollow_bars(figure) == wanted != {}
-    meaning = figure.data[-1].name.replace("<br>", " ")
-    assert meaning == "p &gt; 0.05 (right-sided permutation test of WEAT)"
-    small = plot_queries_results(tested[tested["p_value"] <= 0.05].iloc[:1], by=by)
-    assert "All p-values are at most 0.05 (right-sided permutation test" in heading(small)
-    (hover,) = small.data[0].hovertext
-    for part in (f"WEAT = {small.data[0].x[0]:.4g}", "no bias: 0", "p = "):
-        assert f"<br>{part}" in hover
-
-
-@both_ways
-def test_a_bar_against_a_one_sided_test_is_full_and_named_if_it_is_significant(by, heading):
+def test_a_bar_shows_its_null_and_whether_a_one_sided_test_misses_it(by, heading):
     flowers, _, names = load_weat_queries()[:3]
     reverse = Query(flowers.target_sets[::-1], flowers.attribute_sets)
     table = measure("weat", [reverse, names], [load_test_model()], metric_params=EXACT)
-    assert (table["p_value"] > 0.05).all()
     figure = plot_queries_results(table, by=by)
-    hollow = [x for some in hollow_bars(figure).values() for x in some]
-    assert hollow == [table["score"].iloc[1]]
-    hovers = [text for bar in figure.data if bar.showlegend for text in bar.hovertext]
+    nulls = [low for bar in figure.data for low in bar.error_x.arrayminus]
+    assert nulls == pytest.approx((table["score"] - table["null_lower"]).tolist())
+    hovers = [text for bar in figure.data for text in bar.hovertext]
     assert ["strong in the opposite direction" in text for text in hovers] == [True, False]
-    assert "1 full bar is strong in the opposite direction" in heading(figure)
+    assert all("no bias: 0<br>p = " in text for text in hovers)
+    assert "1 score is strong in the opposite direction" in heading(figure)
 
 
 # Ranks
@@ -191,23 +147,14 @@ def shares(models=("",), **columns):
     return table.assign(**{"share": 0.5} | columns)
 
 
-def test_bars_that_chance_explains_are_hollow_and_a_line_is_their_interval(heading):
-    leans_to = ["female", "female", "no clear direction", "no clear direction"]
-    table = shares(share=[0.7, 0.3, 0.4, 0.6], low=0.1, high=0.6, leans_to=leans_to)
-    figure = plot_group_shares(table)
-    bars = [(bar.name, bool(bar.marker.line.width), bar.x) for bar in figure.data]
-    assert bars == [
-        ("female", False, (0.7, None)),
-        ("female", True, (None, 0.4)),
-        ("male", False, (None, None)),
-        ("male", True, (0.3, 0.6)),
-    ]
+def test_a_line_is_the_interval_of_random_words(heading):
+    figure = plot_group_shares(shares(share=[0.7, 0.3, 0.4, 0.6], low=0.1, high=0.6))
+    bars = [(bar.name, bar.x) for bar in figure.data]
+    assert bars == [("female", (0.7, 0.4)), ("male", (0.3, 0.6))]
     interval = figure.data[0].error_x
     assert interval.array == pytest.approx([0.6 - 0.7, 0.6 - 0.4])
     assert interval.arrayminus == pytest.approx([0.7 - 0.1, 0.4 - 0.1])
-    assert "Hollow bars end within their line" in heading(figure)
-    rows = figure.layout.yaxis.ticktext
-    assert ["leans to female" in text for text in rows] == [True, False]
+    assert "Bars that end within their line" in heading(figure)
 
 
 def test_models_have_a_panel_each_and_lacking_words_are_marked(said):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -110,28 +109,15 @@ def as_list(results: Any) -> list[Any]:
     return list(results) if isinstance(results, list | tuple) else [results]
 
 
-# Above this p-value, randomly regrouped words often have such a score.
-SIGNIFICANT = 0.05
-# Bars shorter than this share of the longest one can hardly be seen.
-_SHORT = 0.005
-_LETTERS = "abcde"
-# What figures have no room for in reasons of `embed_query`: lost words, the limit, the remedy.
-_DETAILS = re.compile(
-    r" \([^;]*?\), (?:nothing is left|more than the \d+% allowed)|: preprocessors=.*"
-)
 #: Facts of a score.
 FACTS = [
     *("score", "score_lower", "score_upper", "no_bias_value", "nan_reason", "warnings"),
-    *("p_value", "p_value_lower", "p_value_upper", "p_value_test", "null_lower", "null_upper"),
-    *("words_used", "words_lost"),
+    *("p_value", "null_lower", "null_upper", "words_used", "words_lost"),
 ]
-
-
 _HOVER = (
     "<b>{model}</b><br>{query}<br>no value: {why}<br>{label} = {score:.4g}<br>"
     "no bias: {no_bias_value:g}<br>interval from {score_lower:.3g} to {score_upper:.3g}<br>"
-    "p = {p_value:.3g}<br>"
-    "p between {p_value_lower:.3g} and {p_value_upper:.3g}<br>{opposite}<br>"
+    "p = {p_value:.3g}<br>{opposite}<br>"
     "without bias between {null_lower:.3g} and {null_upper:.3g} (95 %)<br>"
     "{words_lost:g} of {n_words:g} words lost"
 )
@@ -199,13 +185,7 @@ class Reading:
         table["nan_reason"] = table["nan_reason"].astype(object)
         table["no_bias_value"] = table["no_bias_value"].where(np.isfinite(table["no_bias_value"]))
         table["start"] = table["no_bias_value"].fillna(0.0)
-        # The aggregate has an axis of its own if it has another no-bias value.
-        table["axis"] = (table["query"] == queries[-1]) & bool(way) & (table["start"].nunique() > 1)
-        length = (table["score"] - table["start"]).abs()
-        table["dot"] = length <= _SHORT * length.groupby(table["axis"]).transform("max")
         table["opposite"] = table["warnings"].astype(str).str.startswith(OPPOSITE)
-        is_large = (table["p_value"] > SIGNIFICANT) & table["score"].notna()
-        table["hollow"] = is_large & ~table["opposite"]
         query_set = "" if query_set == "Unnamed queries set" else query_set
         return cls(table, models, queries, metric, query_set, way)
 
@@ -214,12 +194,11 @@ class Reading:
             return f"{self.metric}: {self.query_set}"
         return f"{self.metric or 'Bias'} scores"
 
-    def axis_title(self, part: pd.DataFrame) -> str:
+    def axis_title(self) -> str:
         what = f"{self.metric} score" if self.metric else "Score"
-        if self.aggregation and {*part["query"]} == {self.queries[-1]}:
-            what = self.aggregation.capitalize()
-        value = part["no_bias_value"].iloc[0]
-        return what if math.isnan(value) else f"{what} ({value:g} = no bias measured)"
+        values = self.table["no_bias_value"].unique()
+        is_known = len(values) == 1 and not math.isnan(values[0])
+        return f"{what} ({values[0]:g} = no bias measured)" if is_known else what
 
     def labels(self) -> tuple[dict[str, str], str]:
         """Return names without their common part, and that part as a sentence."""
@@ -229,52 +208,26 @@ class Reading:
         names = zip([*self.queries, *self.models], [*short, *self.models], strict=True)
         return dict(names), repeated
 
-    def test(self) -> str:
-        sides = sorted(self.table["p_value_test"].dropna().unique())
-        name = f"{', '.join(sides)} permutation test of {self.metric.removesuffix('-ES')}"
-        return name if sides else self.metric or "unknown test"
-
     def notes(self) -> dict[str, object]:
-        table, missing = self.table, self.table["score"].isna()
-        have = count(int(missing.sum()), "score has", "scores have")
-        below = " (reasons below)" if self.reasons()[1] else ""
-        lost = table["query"][missing & (table["query"] != self.queries[-1])].nunique()
-        queries = count(lost, "query", "queries")
-        n_opposite = int(table["opposite"].sum())
-        are = count(n_opposite, "full bar is", "full bars are")
-        is_small = table["p_value"].notna().any() and not (n_opposite or table["hollow"].any())
+        table = self.table
+        is_lost = table["score"].isna() & (table["query"] != self.queries[-1])
+        n_lost, n_opposite = table["query"][is_lost].nunique(), int(table["opposite"].sum())
+        queries = count(n_lost, "query", "queries")
+        scores = count(n_opposite, "score is", "scores are")
         has_null = table["null_lower"].notna().any()
         return {
-            f"{have} no value{below}.": missing.any(),
-            f"The aggregate leaves out {queries} that not every model could answer.": lost
+            f"The aggregate leaves out {queries} that not every model could answer.": n_lost
             and self.aggregation,
             "Lines: 95 % of scores with words exchanged, as they would be without bias.": has_null,
-            f"{are} {OPPOSITE}, which the {self.test()} misses.": n_opposite,
-            f"All p-values are at most {SIGNIFICANT} ({self.test()}).": is_small,
+            f"{scores} {OPPOSITE}, which the test misses.": n_opposite,
         }
-
-    def reasons(self) -> tuple[pd.Series[str], list[str]]:
-        """Return what to write for each missing score, and the legend of its letters."""
-        reasons = self.table["nan_reason"][self.table["score"].isna()].dropna()
-        short = reasons.str.replace(_DETAILS, "", regex=True)
-        letters = dict(zip(short.unique(), _LETTERS, strict=False))
-        texts = pd.Series("no value", self.table.index)
-        texts.update(short.map(letters).dropna().map("no value ({})".format))
-        lines = [f"{letters.get(why, '')}: {why}" for why in short.unique()]
-        return texts, at_most(lines, len(_LETTERS))
 
 
 def score_hovers(scores: pd.DataFrame, label: str) -> list[str]:
     """Return what is known of each score: the facts of a table, by the names of its columns."""
-    known, has_null = scores["score"].notna(), scores["null_lower"].notna()
     facts = scores.assign(
-        why=scores["nan_reason"].mask(known),
-        no_bias_value=scores["no_bias_value"].where(known),
-        p_value_lower=scores["p_value_lower"].where(
-            scores["p_value_lower"] != scores["p_value_upper"]
-        ),
+        why=scores["nan_reason"].mask(scores["score"].notna()),
         opposite=np.where(scores["opposite"], OPPOSITE, ""),
-        null_lower=scores["null_lower"].where(has_null & scores["p_value"].notna()),
         words_lost=scores["words_lost"].where(scores["words_lost"] > 0),
         n_words=scores["words_lost"] + scores["words_used"],
         label=label,

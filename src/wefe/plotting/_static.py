@@ -171,7 +171,7 @@ def _scores(scores: pd.DataFrame) -> Iterator[tuple[str, Figure]]:
             figure.legend(loc="outside right upper")
         _name_rows(axes, reading.queries)
         axes.axvline(table["no_bias_value"].iloc[0], color=INK, linewidth=0.8)
-        axes.set_xlabel(reading.axis_title(table))
+        axes.set_xlabel(reading.axis_title())
         axes.set_title(reading.title())
         yield f"scores {metric} {query_set}", figure
 

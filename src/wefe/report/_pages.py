@@ -165,7 +165,7 @@ def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
             .rename_axis("group")
             .reset_index()
             .rename(columns={"neighbors": "share"})
-            .assign(model=page.model_name, word=page.word, leans_to=page.leans_to)
+            .assign(model=page.model_name, word=page.word)
             for page in part
         )
         figure = _with_legend_below(plot_group_shares(table, groups=groups))
