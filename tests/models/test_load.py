@@ -16,7 +16,6 @@ from wefe.words import variants
 
 WORDS = ["The", "the", "She", "THE", "he", "HE", "x_y", "naïve", "NAÏVE", "she", "sHe", "ß", "ẞ"]
 VECTORS = np.random.default_rng(0).normal(size=(len(WORDS), 4)).astype(np.float32)
-COUNTS = {word: 2 * position for position, word in enumerate(WORDS)}
 SUFFIX = {"text": ".txt", "text.gz": ".txt.gz", "header": ".vec", "binary": ".bin"}
 # By default, a file of each is held so if only some words are asked for.
 HELD = dict.fromkeys([*SUFFIX, "csv", "parquet"], "selected")
@@ -59,15 +58,15 @@ CUTS = [
     {"lowercase": "first"},
     {"lowercase": "mean"},
     {"keep": str.isupper, "lowercase": "first"},
-    {"min_count": 8, "counts": COUNTS, "lowercase": "mean", "limit": 12},
+    {"keep": str.islower, "lowercase": "mean", "limit": 12},
 ]
 
 
-def by_hand(limit=None, lowercase=None, keep=None, min_count=0, counts=None):
+def by_hand(limit=None, lowercase=None, keep=None):
     """Cut a vocabulary in the plainest way."""
     groups = {}
     for word, vector in list(zip(WORDS, VECTORS, strict=True))[:limit]:
-        if (counts or {}).get(word, 0) < min_count or (keep is not None and not keep(word)):
+        if keep is not None and not keep(word):
             continue
         groups.setdefault(word.lower() if lowercase else word, []).append(vector)
     if lowercase == "mean":
@@ -178,26 +177,12 @@ def test_limit_counts_rows_of_the_source(write):
     assert list(load(path, limit=3, words=["b", "c"]).vocab) == ["b"]
 
 
-def test_counts_come_from_a_mapping_a_file_or_gensim(make, write):
-    text = "".join(f"{word} {count}\r\n" for word, count in COUNTS.items())
-    path = write(text.encode(), "vocab.txt")
-    for counts in (path, str(path), COUNTS):
-        assert list(load(make("text"), min_count=10, counts=counts).vocab) == WORDS[5:]
-    # A word that the counts lack occurred never.
-    assert list(load(make("text"), min_count=1, counts={"she": 1}).vocab) == ["she"]
+def test_rare_words_are_left_out():
     kv = pytest.importorskip("gensim.models").KeyedVectors(4)
     kv.add_vectors(WORDS, VECTORS)
-    for word in WORDS:
-        kv.set_vecattr(word, "count", COUNTS[word])
+    for count, word in enumerate(WORDS, 5):
+        kv.set_vecattr(word, "count", count)
     assert list(load(kv, min_count=10).vocab) == WORDS[5:]
-    assert list(load(kv, min_count=10, counts={"The": 99}).vocab) == ["The"]
-
-
-@pytest.mark.parametrize("line", [b"she", b"she 1.5", b"\xff 3"])
-def test_counts_that_are_none_are_named(make, write, line):
-    path = write(b"the 5\n" + line + b"\n", "vocab.txt")
-    with pytest.raises(ValueError, match=r"vocab\.txt"):
-        load(make("text"), min_count=1, counts=path)
 
 
 # ---- what is opened ----------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def test_encoders_that_are_read_in_two_ways_have_two_names(options, label):
 def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypatch):
     home = tmp_path / "home"
     (home / "vectors").mkdir(parents=True)
-    for name in ("vectors/toy.txt", "demo", "archive.zip", "counts.txt"):
+    for name in ("vectors/toy.txt", "demo", "archive.zip", "words.txt"):
         (home / name).write_text("she 1 0\nhe 0 1\nit 1 1\n")
     (tmp_path / "toy.txt").write_text("she 1 0\n")
     monkeypatch.chdir(tmp_path)
@@ -230,9 +230,9 @@ def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypa
     def place(**keys):
         return (EncoderEntry if "encoder" in keys else TableEntry)(**keys).resolved(home).place
 
-    entry = TableEntry(source="./vectors/toy.txt", counts="counts.txt", limit=2).resolved(home)
+    entry = TableEntry(source="./vectors/toy.txt", vocabulary="words.txt", limit=2).resolved(home)
     assert entry.source == str(home / "vectors" / "toy.txt")
-    assert entry.load_options() == {"counts": str(home / "counts.txt"), "limit": 2}
+    assert entry.load_options() == {"vocabulary": str(home / "words.txt"), "limit": 2}
     assert entry.label == "toy"
     assert place(source="archive.zip/glove.txt") == str(home / "archive.zip" / "glove.txt")
     assert place(encoder="vectors") == str(home / "vectors")

@@ -23,7 +23,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._native import StoredDtype, open_safetensors, write_native
 from wefe.models.formats._open import open_source
 from wefe.models.formats._source import (
-    Counts,
     Reading,
     TableSource,
     VectorSource,
@@ -64,7 +63,6 @@ def load(
     lowercase: Lowercase | None = None,
     keep: Callable[[str], bool] | None = None,
     min_count: int | None = None,
-    counts: Counts | None = None,
     subwords: Subwords | None = None,
     vocabulary: Vocabulary | None = None,
     on_error: Literal["raise", "skip"] = "raise",
@@ -117,10 +115,8 @@ def load(
     keep : callable, optional
         Takes a word and returns whether to keep it (``lambda word: word.startswith("/c/en/")``).
     min_count : int, optional
-        Drop words with fewer occurrences, according to `counts` or the source (gensim, fastText
-        .bin).
-    counts : mapping from str to int, or path, optional
-        Occurrences of each word; in a file, a word and its count per line.
+        Drop words with fewer occurrences, which gensim and fastText .bin count. For other sources
+        use `limit` or `keep`.
     subwords : {'mean', 'first', 'refuse'}, optional
         The vector of a word outside the vocabulary: the mean of its subwords, the first of them, or
         none. By default 'mean' for model2vec and StaticEmbedding, otherwise 'refuse'.
@@ -449,30 +445,12 @@ def open_cut(source: Any, reading: Reading) -> Opened:
 
 
 def _frequent(opened: VectorSource, min_count: int) -> set[str]:
-    counts = opened.reading.counts
-    if isinstance(counts, str | os.PathLike):
-        counts = _read_counts(Path(counts))
-    elif counts is None:
-        counts = opened.counts()
+    counts = opened.counts()
     if not counts:
         raise ValueError(
-            f"min_count needs counts, which {opened.label} lacks: give a mapping or a file."
+            f"min_count needs counts, which {opened.label} lacks. Use limit, or keep with your own."
         )
     return {word for word, n in counts.items() if n >= min_count}
-
-
-def _read_counts(path: Path) -> dict[str, int]:
-    counts: dict[str, int] = {}
-    for number, line in enumerate(path.read_bytes().split(b"\n"), start=1):
-        word, _, count = line.strip().rpartition(b" ")
-        try:
-            if line.strip():
-                counts.setdefault(word.decode("utf-8"), int(count))
-        except ValueError:
-            raise ValueError(
-                f"{path}, line {number}: expected a word and its count, found {line[:60]!r}."
-            ) from None
-    return counts
 
 
 def _take(opened: Opened, requested: frozenset[str] | None, hold: Held | None) -> VectorTable:

@@ -139,8 +139,8 @@ class _OpenedEntry(Part):
         if path is None:
             return None
         files = sorted(path.rglob("*")) if path.is_dir() else _with_siblings(path)
-        others = (getattr(self, key, None) for key in ("vocabulary", "counts"))
-        files += [Path(other) for other in others if other]
+        if vocabulary := getattr(self, "vocabulary", None):
+            files.append(Path(vocabulary))
         found = [(file, os.stat(file)) for file in files if file.is_file()]
         return [[str(file), at.st_size, at.st_mtime_ns, at.st_ino] for file, at in found]
 
@@ -172,10 +172,8 @@ class TableEntry(_OpenedEntry):
     limit: int | None = Field(default=None, ge=1)
     #: Convert the vocabulary to lower case, and which of equal words to keep.
     lowercase: Literal["first", "mean"] | None = None
-    #: Leave out words that occurred less often.
+    #: Leave out words that occurred less often, as gensim or fastText counted.
     min_count: int | None = Field(default=None, ge=1)
-    #: File with a word and its count per line.
-    counts: str | None = None
     #: How to embed words outside the vocabulary from their subwords.
     subwords: Literal["mean", "first", "refuse"] | None = None
     #: File with the words of a .npy matrix.
@@ -188,7 +186,7 @@ class TableEntry(_OpenedEntry):
     is_encoder = False
     built_in, downloads = ("demo",), GENSIM_DATA_NAMES
     called = " to models with a 'source'"
-    paths = ("source", "counts", "vocabulary")
+    paths = ("source", "vocabulary")
 
     def _short(self) -> str:
         short = super()._short()

@@ -240,8 +240,6 @@ def line_blocks(file: BinaryIO, label: str, n_bytes: int = READ_BYTES) -> Iterat
 
 #: The words of a matrix: themselves, or the file that has them.
 Vocabulary: TypeAlias = str | os.PathLike[str] | Sequence[str]
-#: Occurrences of words, or the file that has them.
-Counts: TypeAlias = Mapping[str, int] | str | os.PathLike[str]
 
 
 @dataclass(frozen=True)
@@ -252,7 +250,6 @@ class Reading:
     lowercase: Lowercase | None = None
     keep: Callable[[str], bool] | None = None
     min_count: int | None = None
-    counts: Counts | None = None
     subwords: Subwords | None = None
     vocabulary: Vocabulary | None = None
     on_error: Literal["raise", "skip"] = "raise"
