@@ -157,16 +157,9 @@ def _packed(pack: Callable[[bytes], bytes], suffix: str) -> list[Files]:
 
 def _npy() -> list[Files]:
     lines = "\n".join(WORDS).encode() + b"\n"
-    words = written(np.save, np.array(WORDS))
-    matrix, wide, turned = (
-        {"fuzzed.npy": written(np.save, each)}
-        for each in (VECTORS, VECTORS.astype(">f8"), np.asfortranarray(VECTORS))
-    )
     return [
-        matrix | {"fuzzed.vocab": lines},
-        wide | {"fuzzed.json": json.dumps(WORDS).encode()},
-        turned | {"fuzzed.vocab": lines},
-        matrix | {"fuzzed.vocab.npy": words},
+        {"fuzzed.npy": written(np.save, each), "fuzzed.vocab": lines}
+        for each in (VECTORS, VECTORS.astype(">f8"), np.asfortranarray(VECTORS))
     ]
 
 

@@ -21,7 +21,6 @@ import numpy as np
 
 NUMBER = re.compile(r"[-+]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][-+]?[0-9]+)?")
 HEADER = re.compile(r"\s*([0-9]{1,15})\s+([0-9]{1,15})\s*", re.ASCII)
-COUNTED = re.compile(r"\S+[ \t][0-9]+")
 
 
 def first_of_each(words, rows, dtype=np.float32):
@@ -179,20 +178,10 @@ def _matrix(array):
 
 
 def read_npy(path):
-    """Load the matrix with numpy; the words are lines or JSON beside it."""
+    """Load the matrix with numpy; the words are lines beside it."""
     matrix = _matrix(np.load(path, allow_pickle=False))
     (file,) = (each for each in Path(path).parent.iterdir() if each != Path(path))
-    if file.suffix == ".npy":
-        words = np.load(file, allow_pickle=False).tolist()
-    elif file.suffix == ".json":
-        words = json.loads(file.read_text("utf-8-sig"))
-    else:
-        text = file.read_bytes().decode("utf-8-sig")
-        words = [line.removesuffix("\r") for line in text.removesuffix("\n").split("\n")]
-        if all(map(COUNTED.fullmatch, words)):
-            raise ValueError("words with counts")
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise ValueError("not words")
+    words = file.read_text("utf-8-sig").removesuffix("\n").split("\n")
     return first_of_each(words, matrix, matrix.dtype)
 
 

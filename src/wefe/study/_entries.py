@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
-from itertools import product
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeAlias, get_type_hints
 
@@ -151,8 +150,7 @@ def _with_siblings(path: Path) -> list[Path]:
     if path.suffix == ".safetensors":
         names |= {"tokenizer.json", "config.json", "modules.json", "vocab.txt", "vocab.json"}
     elif path.suffix in (".npy", ".npz"):
-        stems, suffixes = (path.stem, "vocab", "vocabulary", "words"), "txt vocab json tsv csv"
-        names |= {f"{stem}.{suffix}" for stem, suffix in product(stems, suffixes.split())}
+        names |= {f"{path.stem}.txt", f"{path.stem}.vocab", "vocab.txt"}
     # Compare names, because a folder may contain thousands of models.
     return [
         path.parent / name

@@ -8,14 +8,15 @@ import os
 import pickle
 import re
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, BinaryIO, ClassVar, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_sequence, import_library, logger
+from wefe._checks import check_sequence, import_library
+from wefe._files import read_text
 from wefe.models._file_array import FileArray, OpenFile
 from wefe.models._tables import RowVectors, VectorTable, check_vectors, unchecked_table
 from wefe.models.formats._frames import open_dict
@@ -27,16 +28,9 @@ from wefe.models.formats._source import (
     naming_errors,
     table_source,
 )
-from wefe.models.formats._tokens import read_json
 
-# Looked for beside a matrix: after its name without suffix, and for the whole folder.
-_OWN = (
-    *(".vocab", ".txt", ".words", "-vocab.txt"),
-    *(".json", ".vocab.json", "-vocab.json", ".vocab.npy"),
-)
 # numpy refuses longer headers as well.
 _MAX_HEADER_BYTES = 1 << 14
-_SHARED = ("vocab.txt", "vocab.json")
 
 # The shape and dtype of each array of an archive.
 _Headers: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
@@ -45,18 +39,13 @@ _Headers: TypeAlias = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
 def open_npy(path: Path, reading: Reading) -> TableSource:
     """Open a matrix and its words; rows are read when they are used.
 
-    `reading.vocabulary` is the words or a file: one word per line, JSON (a list, or word to row),
-    or ``.npy``. Default files: ``<stem>.vocab``, ``<stem>.txt``, ``<stem>.words``,
-    ``<stem>-vocab.txt``, ``<stem>.vocab.npy``, ``vocab.txt``, or the same in JSON.
+    `reading.vocabulary` is the words, or a file with one word per line; by default ``<stem>.txt``,
+    ``<stem>.vocab`` or ``vocab.txt`` beside it.
     """
-    label = str(path)
     vectors = open_array(path, reading)
-    if vectors.dtype.hasobject:
-        if vectors.ndim == 0 and isinstance(vectors.item(), dict):
-            return open_dict(vectors.item(), label, path.stem)
-        with naming_errors(label, "array of numbers"):
-            vectors = np.array(vectors.tolist(), dtype=np.float64)
-    return _join(path, reading, vectors, reading.vocabulary)
+    if vectors.dtype.hasobject and isinstance(vectors.tolist(), dict):
+        return open_dict(vectors.tolist(), str(path), path.stem)
+    return _join(path, vectors, reading.vocabulary)
 
 
 def open_array(path: Path, reading: Reading) -> Any:
@@ -72,29 +61,22 @@ def open_array(path: Path, reading: Reading) -> Any:
 def open_npz(path: Path, reading: Reading) -> TableSource:
     """Read an archive of a 2-d floating-point array and a 1-d array of words, of any names."""
     label, headers = str(path), _headers(path)
-
-    def read(name: str) -> Any:
-        return _load(path, f"{label}, array {name!r}", reading, headers[name][1], name)
-
-    matrix = _choose(label, headers, 2, "f", ("vectors", "embeddings", "matrix", "W"))
-    if matrix is None:
-        raise ValueError(f"{label}: expected a 2-d array of floats, found {headers}.")
-    vectors, vocabulary = read(matrix), reading.vocabulary
-    if vocabulary is None:
-        words = _choose(label, headers, 1, "USO", ("vocabulary", "vocab", "words", "tokens"))
-        vocabulary = words and _strings(read(words), f"{label}, the array of words")
-    return _join(path, reading, vectors, vocabulary)
-
-
-def _choose(
-    label: str, headers: _Headers, n_dims: int, kinds: str, preferred: Sequence[str]
-) -> str | None:
-    """Return the name of the only array that fits, or of the one with a preferred name."""
-    fit = [n for n, (shape, t) in headers.items() if len(shape) == n_dims and t.kind in kinds]
-    name = next((name for name in (*preferred, *fit) if name in fit), None)
-    if len(fit) > 1 and name not in preferred:
-        raise ValueError(f"{label}: found {headers}; save the right array as {preferred[0]!r}.")
-    return name
+    shapes = [(name, len(shape), dtype.kind) for name, (shape, dtype) in headers.items()]
+    matrices = [name for name, n_dims, kind in shapes if n_dims == 2 and kind == "f"]
+    texts = [name for name, n_dims, kind in shapes if n_dims == 1 and kind in "UO"]
+    if len(matrices) != 1 or len(texts) > 1:
+        raise ValueError(
+            f"{label}: expected one 2-d array of floats and one of words, found {headers}."
+        )
+    vectors, *words = (
+        _load(path, f"{label}, array {name!r}", reading, headers[name][1], name)
+        for name in (*matrices, *texts)
+    )
+    vocabulary = reading.vocabulary
+    if vocabulary is None and words:
+        with naming_errors(label, "archive with words"):
+            vocabulary = words[0].tolist()
+    return _join(path, vectors, vocabulary)
 
 
 def _headers(path: Path) -> _Headers:
@@ -154,19 +136,11 @@ def _load(
             return loaded[member]
 
 
-def _strings(array: Any, label: str) -> list[str]:
-    with naming_errors(label, "1-d array of strings"):
-        words = np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
-        # An array can hold half a pair of surrogates, or no character at all.
-        "".join(words.tolist()).encode("utf-8")
-    return words.tolist()  # type: ignore[no-any-return]
-
-
 # ---- Vocabularies ------------------------------------------------------------------------------
 
 
-def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | None) -> TableSource:
-    label, where, counts = str(path), "the vocabulary", dict[str, int]()
+def _join(path: Path, vectors: Any, vocabulary: Vocabulary | None) -> TableSource:
+    label, where = str(path), "the vocabulary"
     if vectors.ndim != 2 or vectors.dtype.kind != "f" or 0 in vectors.shape:
         raise ValueError(
             f"{label}: expected a 2-d array of floating-point numbers that is not empty, found one "
@@ -176,18 +150,18 @@ def _join(path: Path, reading: Reading, vectors: Any, vocabulary: Vocabulary | N
         vocabulary = _find_vocabulary(path)
     if isinstance(vocabulary, str | os.PathLike):
         where = str(vocabulary)
-        words, counts = _read_words(Path(vocabulary), reading)
-    else:
-        words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
+        # Not splitlines, which also ends lines at characters that stand within words.
+        vocabulary = read_text(Path(vocabulary)).removesuffix("\n").split("\n")
+    words = np.array(check_sequence("vocabulary", vocabulary), dtype=object).tolist()
     if len(words) != len(vectors):
         raise ValueError(
             f"{label} has {len(vectors):,} rows, but {where} has {len(words):,} words."
         )
-    return table_source(words, vectors, label, path.stem, counts.copy)
+    return table_source(words, vectors, label, path.stem)
 
 
 def _find_vocabulary(path: Path) -> Path:
-    names = [path.stem + suffix for suffix in _OWN] + list(_SHARED)
+    names = [f"{path.stem}.txt", f"{path.stem}.vocab", "vocab.txt"]
     there = [name for name in names if (path.parent / name).is_file()]
     if len(there) != 1:
         raise ValueError(
@@ -195,36 +169,6 @@ def _find_vocabulary(path: Path) -> Path:
             f"found {there or 'none'}. Say where the words are, or give them: vocabulary=..."
         )
     return path.parent / there[0]
-
-
-def _read_words(file: Path, reading: Reading) -> tuple[list[str], dict[str, int]]:
-    """Read the words of a vocabulary file, and their counts if it has them."""
-    if not file.is_file():
-        raise FileNotFoundError(f"there is no vocabulary file {str(file)!r}.")
-    if file.suffix == ".npy":
-        return _strings(open_array(file, reading)[:], str(file)), {}
-    if file.suffix == ".json":
-        return _json_words(file), {}
-    with naming_errors(str(file), "vocabulary"):
-        text = file.read_bytes().decode("utf-8-sig")
-    # Not splitlines, which also ends lines at characters that stand within words.
-    words = re.split("\r?\n", text.removesuffix("\n").removesuffix("\r"))
-    # As GloVe and word2vec write their vocabularies.
-    fields = [re.fullmatch(r"(\S+)[ \t](\d+)", word, re.ASCII) for word in words]
-    if not all(fields):
-        return words, {}
-    logger.info("%s has a count after each word", file)
-    pairs = [field.groups() for field in fields if field]
-    return [word for word, _ in pairs], {word: int(count) for word, count in pairs}
-
-
-def _json_words(file: Path) -> list[str]:
-    value: Any = read_json(file, list[str] | dict[str, int])  # type: ignore[arg-type]
-    if isinstance(value, dict):
-        if sorted(value.values()) != list(range(len(value))):
-            raise ValueError(f"{file} is damaged: expected the rows 0 to {len(value) - 1}.")
-        value = sorted(value, key=value.__getitem__)
-    return value  # type: ignore[no-any-return]
 
 
 # ---- Files of gensim -----------------------------------------------------------------------------

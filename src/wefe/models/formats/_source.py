@@ -340,7 +340,6 @@ def table_source(
     vectors: Any,
     label: str,
     name: str,
-    counts: Callable[[], Mapping[str, int]] = dict,
 ) -> TableSource:
     """Make a source of words and rows; a repeated word keeps its first row."""
     first: dict[str, int] = {}
@@ -355,7 +354,7 @@ def table_source(
         first = dict(zip(first, range(len(first)), strict=True))
     in_file = isinstance(vectors, FileArray)
     table = RowVectors(first, vectors) if in_file else unchecked_table(first, vectors)
-    return TableSource(table, label, name, counts)
+    return TableSource(table, label, name)
 
 
 def available_cores() -> int:
