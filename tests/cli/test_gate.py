@@ -47,7 +47,7 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
     (tmp_path / "study.toml").write_text(other)
     code, printed = call("study.toml", *INCREASE, "old.db")
     assert code == 1
-    assert "more than the" in printed
+    assert "the baseline has" in printed
     assert "so the question changed: 1 (first: demo, Own, " in printed
 
 

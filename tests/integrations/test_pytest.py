@@ -104,7 +104,7 @@ def test_a_query_that_cannot_be_downloaded_fails_unless_it_is_not_asked_for(
 
 def test_what_cannot_be_measured_fails_with_its_reason(toy_model):
     query = Query([["She", "woman"], ["he", "man"]], [["home", "xyzzy"], ["boss", "job"]])
-    with pytest.raises(AssertionError, match=r"NaN: 'Attribute set 0' lost 50% of its words \(xyz"):
+    with pytest.raises(AssertionError, match=r"'Attribute set 0' lost 50% of its words \(xyz"):
         assert_bias(toy_model, query, max=2)
     # Forms in lower case are looked up, too.
     scores = assert_bias(toy_model, query, max=2, lost_vocabulary_threshold=0.5)

@@ -3,7 +3,6 @@
 import math
 from dataclasses import replace
 
-import numpy as np
 import pytest
 from made_results import results_of
 
@@ -36,18 +35,9 @@ def test_the_mean_distance_of_a_query_set_is_checked():
     assert values(report) == {"w2v": 0.5, "glove": 0.25}
     assert values(report, "passed") == {"w2v": False, "glove": True}
     assert values(report, "n_scores") == {"w2v": 2, "glove": 2}
-    assert values(report, "margin") == pytest.approx({"w2v": -0.1, "glove": 0.15})
     assert report.messages() == ["WEAT-ES, gender, w2v: 0.5 is more than 0.4"]
     assert check(results_of(ONE), max_bias={"weat-es": 0.5}).passed
-    (near,) = check(results_of(ONE), max_bias={"weat-es": np.nextafter(0.5, 0)}).messages()
-    assert near.endswith("0.5 is more than 0.4999999999999999")
     assert not GateReport(report.table.iloc[:0]).passed
-
-
-def test_each_score_may_be_checked():
-    report = check(results_of(ONE), max_bias={"weat-es": 0.5}, on="scores")
-    assert len(report.table) == 4
-    assert report.messages() == ["WEAT-ES, gender, w2v, art: 0.75 is more than 0.5"]
 
 
 def test_the_distance_is_that_from_no_bias_and_a_large_ect_is_fine():
@@ -62,7 +52,6 @@ def test_the_distance_is_that_from_no_bias_and_a_large_ect_is_fine():
     [
         ({"rnd": 0.5}, {"RND": 0.5, "Unit RND": 0.5}),
         ({"unit rnd": 0.5}, {"Unit RND": 0.5}),
-        ({"RND": 0.5}, {"RND": 0.5}),
         # Of two limits on one metric the smaller one holds.
         ({"rnd": 0.5, "Unit RND": 0.75}, {"RND": 0.5, "Unit RND": 0.5}),
     ],
@@ -86,7 +75,6 @@ def test_a_label_is_one_metric_and_a_name_is_all_of_that_metric(max_bias, expect
         ({"max_increase": "10%"}, "needs a baseline"),
         ({"max_bias": {"ect": 1}, "baseline": rnd(0.5)}, "a baseline needs 'max_increase'"),
         ({"max_increase": "tenth", "baseline": rnd(0.5)}, "an increase must be a share"),
-        ({"max_bias": {"ect": 1}, "on": "ranks"}, "on must be one of"),
         ({"max_increase": "10%", "baseline": "old.db"}, "baseline must be a StudyResults"),
         ({"max_gap": 0.1}, r"no \[\[retrieval\]\]"),
     ],
@@ -118,31 +106,20 @@ FAILED = Outcome("failed", failure="OSError: broken file")
 
 @pytest.mark.parametrize(
     ("what", "reason"),
-    [(FAILED, "OSError: broken file"), (Outcome(), "not computed yet"), ("lost", "NaN: lost")],
+    [(FAILED, "OSError: broken file"), (Outcome(), "not computed yet"), ("lost", "lost")],
 )
-@pytest.mark.parametrize("on", ["aggregated", "scores"])
-def test_what_has_no_score_fails_with_its_reason(what, reason, on):
+def test_what_has_no_score_fails_with_its_reason(what, reason):
     results = results_of({"RND": {"s": {"q": {"a": 0.0, "b": 0.0}, "r": {"a": 1.0, "b": what}}}})
-    report = check(results, max_bias={"rnd": 9}, on=on)
+    report = check(results, max_bias={"rnd": 9})
     (row,) = report.violations.to_dict("records")
     assert row["model_name"] == "b"
-    reason = reason if on == "scores" else reason.removeprefix("NaN: ")
     assert reason in row["reason"]
     assert math.isnan(row["value"])
     # And as well where increases are checked.
-    (message,) = check(results, max_increase="10%", baseline=results, on=on).messages()
+    (message,) = check(results, max_increase="10%", baseline=results).messages()
     assert reason in message
     # A model without scores takes no queries from the others, as it does in aggregated scores.
-    assert on == "scores" or values(check(results, max_bias={"rnd": 9}))["a"] == 0.5
-
-
-@pytest.mark.parametrize("on", ["aggregated", "scores"])
-def test_nan_may_be_allowed_but_failures_never_and_something_must_be_left(on):
-    options = {"max_bias": {"rnd": 0.5}, "allow_nan": True, "on": on}
-    assert values(check(rnd("lost", 0.25), **options)) == {"m": 0.25}
-    assert check(rnd("lost", 0.25), **options).passed
-    for scores in (("lost", 0.75), (FAILED, 0.25), ("lost", "lost")):
-        assert not check(rnd(*scores), **options).passed
+    assert values(check(results, max_bias={"rnd": 9}))["a"] == 0.5
 
 
 # Increases
@@ -168,46 +145,29 @@ def test_nan_may_be_allowed_but_failures_never_and_something_must_be_left(on):
 def test_an_increase_is_relative_or_absolute(before, after, most, passed):
     report = check(rnd(*after), max_increase=most, baseline=rnd(*before))
     assert report.passed is passed
-    assert passed or "of the baseline" in report.messages()[0]
+    assert passed or "the baseline has" in report.messages()[0]
 
 
-def test_value_and_limit_are_told_apart_however_near_they_are():
-    report = check(rnd(0.550002), max_increase="10%", baseline=rnd(0.5))
-    (row,) = report.table.to_dict("records")
+def test_value_and_limit_are_told_apart():
+    (row,) = check(rnd(0.550002), max_increase="10%", baseline=rnd(0.5)).table.to_dict("records")
     assert (row["baseline"], row["most"]) == (0.5, pytest.approx(0.55))
-    assert row["margin"] == pytest.approx(-2e-6)
-    assert row["reason"].startswith("0.550002 is 10.0% more than the 0.5 of the baseline")
+    assert row["reason"] == "0.550002 is more than 0.55; the baseline has 0.5"
 
 
 @pytest.mark.parametrize("what", ["lost", Outcome(), FAILED, None])
-def test_what_the_baseline_lacks_fails_unless_it_may_be_new(what):
+def test_what_the_baseline_lacks_fails(what):
     old = rnd(0.5) if what is None else rnd(0.5, what)
-    report = check(rnd(0.5, 9.0), max_increase="10%", baseline=old)
-    assert report.messages()[0].startswith("RND, s, m: no baseline for 1 of 2 scores; q1: ")
-    # New queries are no increase, and hide none.
-    assert check(rnd(0.5, 9.0), max_increase="10%", baseline=old, allow_new=True).passed
-    report = check(rnd(0.75, 0.0), max_increase="10%", baseline=old, allow_new=True)
-    assert (report.passed, values(report)) == (False, {"m": 0.75})
+    (message,) = check(rnd(0.5, 0.0), max_increase="10%", baseline=old).messages()
+    assert message == "RND, s, m: 1 of 2 scores have no baseline; q1: it is not in there"
     # What the baseline could not measure may go.
     assert check(rnd(0.5), max_increase="10%", baseline=old).passed
-
-
-def test_a_model_that_the_baseline_lacks_fails_unless_it_may_be_new():
     new = results_of({"RND": {"s": {"q0": {"m": 0.5, "other": 0.5}}}})
-    (message,) = check(new, max_increase="10%", baseline=rnd(0.5)).messages()
-    assert message == "RND, s, other: no baseline for 1 of 1 scores; q0: it is not in there"
-    allowed = check(new, max_increase="10%", baseline=rnd(0.5), allow_new=True)
-    assert allowed.passed
-    assert allowed.summary() == "passed: 1 of 1 checks, 1 without a comparison"
-    assert "no baseline" in values(allowed, "reason")["other"]
-    # If all are new, nothing was compared.
-    other = results_of({"RND": {"s": {"q0": {"other": 0.5}}}})
-    nothing = check(other, max_increase="10%", baseline=rnd(0.5), allow_new=True, allow_gone=True)
-    assert (nothing.passed, nothing.summary()) == (False, "failed: nothing was compared")
+    (message,) = check(new, max_increase="10%", baseline=old).messages()
+    assert message.startswith("RND, s, other: 1 of 1 scores have no baseline")
 
 
 @pytest.mark.parametrize("without", ["model", "set", "query", "metric"])
-def test_what_is_no_longer_asked_for_does_not_pass_unless_it_may_be_gone(without):
+def test_what_is_no_longer_asked_for_does_not_pass(without):
     def made(query, model, **names):
         scores = {each: dict.fromkeys(model, 0.5) for each in query}
         return results_of({label: dict.fromkeys(names["set"], scores) for label in names["metric"]})
@@ -215,49 +175,32 @@ def test_what_is_no_longer_asked_for_does_not_pass_unless_it_may_be_gone(without
     names = {"metric": ["RND", "ECT"], "set": "st", "query": ["art", "job"], "model": "ab"}
     old, new = made(**names), made(**{**names, without: names[without][:1]})
     gone = check(new, max_increase="10%", baseline=old).violations
-    assert gone["reason"].str.contains("of the baseline no longer in the study: ").all()
+    assert gone["reason"].str.contains("it is no longer in the study").all()
     assert gone["baseline"].tolist() == [0.5] * (8 if without == "query" else 4)
-    each = check(new, max_increase="10%", baseline=old, on="scores").violations
-    assert each["query_name"].notna().tolist() == [True] * 8
-    assert check(new, max_increase="10%", baseline=old, allow_gone=True).passed
 
 
 # Notes and texts
 
 
 def test_what_does_not_decide_is_noted():
-    old = rnd(0.5, 9.0, name="Old")
     new = rnd(0.5, params={"normalize": True}, left_out=(("x", "offline"),))
-    report = check(new, max_increase="10%", baseline=old, allow_gone=True)
+    report = check(new, max_increase="10%", baseline=rnd(0.5))
     assert report.passed
     assert report.notes == (
         "queries of 's' that were not asked: 1",
-        "the baseline comes from another study, 'Old'",
-        "scores of the baseline that are no longer in the study: 1 (first: m, s, q1, RND)",
         "scores with other words or parameters than before, so the question changed: 1 (first: m, "
         "s, q0, RND)",
     )
-    later = rnd(Outcome("done", {"score": 0.5}, wefe_version="2.1"))
-    assert check(later, max_increase="10%", baseline=rnd(0.5)).notes == (
-        "the baseline was computed with wefe 2.0, these results with 2.1",
-    )
-    ect = {"s": {"q": {"m": FAILED}}}
-    without_limit = results_of({"RND": {"s": {"q": {"m": 0.5}}}, "ECT": ect})
-    (note,) = check(without_limit, max_bias={"rnd": 1}).notes
-    assert note.endswith("not computed: 1 (first: m, ECT, s, q)")
 
 
 def test_a_report_is_short_for_people_and_whole_for_programs(two_models):
-    report = check(two_models, max_bias={"weat-es": 0.5, "ect": 1}, on="scores")
+    report = check(two_models, max_bias={"weat-es": 0.5, "ect": 1})
     assert (
-        repr(report) == f"<GateReport: {report.summary()}>" == "<GateReport: failed: 2 of 8 checks>"
+        repr(report) == f"<GateReport: {report.summary()}>" == "<GateReport: failed: 1 of 6 checks>"
     )
-    assert (len(report.short()), len(report.to_frame())) == (2, 8)
-    text = report.to_markdown(limit=1)
-    assert text.startswith("## Bias gate failed: 2 of 8 checks")
-    assert "... and 1 more" in text
-    passing = check(two_models, max_bias={"weat-es": 2}, on="scores")
-    assert passing.summary() == "passed: 6 of 6 checks"
-    # The nearest of each metric and query set.
-    assert passing.short()["value"].tolist() == [0.6, 1.0]
+    assert (len(report.short()), len(report.table)) == (1, 6)
+    assert report.to_markdown().startswith("## Bias gate failed: 1 of 6 checks")
+    passing = check(two_models, max_bias={"weat-es": 2})
+    assert passing.summary() == "passed: 4 checks"
+    assert passing.short()["value"].round(9).tolist() == [1.0, 0.4, 0.3, 0.1]
     assert "does not mean that a model has no bias" in passing.to_markdown()

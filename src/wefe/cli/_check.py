@@ -42,10 +42,6 @@ def check(
     min_impact_ratio: float | None = None,
     max_gap: float | None = None,
     baseline: Path | None = None,
-    each: bool = False,
-    allow_new: bool = False,
-    allow_gone: bool = False,
-    allow_nan: bool = False,
     stored: Stored,
     n_jobs: int = 1,
     format: Literal["text", "json", "junit", "github"] | None = None,
@@ -53,10 +49,9 @@ def check(
     """Check bias against limits, in continuous integration.
 
     For each metric, model and query set, compares the mean distance of the scores from the no-bias
-    value with a limit; --each compares every score instead. Limits come from the study file, --max
-    and --max-increase. Missing scores fail, with the reason, so that a check cannot pass because
-    nothing was measured. In GitHub Actions, the job also gets a summary and an annotation for each
-    failure.
+    value with a limit. Limits come from the study file, --max and --max-increase. Missing scores
+    fail, with the reason, so that a check cannot pass because nothing was measured. In GitHub
+    Actions, the job also gets a summary and an annotation for each failure.
 
     Exit code: 0 if all checks pass, 1 if one fails, 2 on errors.
 
@@ -79,14 +74,6 @@ def check(
         For audits of rankings: largest gap between the mean scores of two groups that passes.
     baseline : FILE
         Results file of an earlier run to compare with.
-    each
-        Check every score instead of the mean over each query set.
-    allow_new
-        Accept scores that are not in the baseline.
-    allow_gone
-        Accept that scores of the baseline are no longer part of the study.
-    allow_nan
-        Ignore NaN scores if the query set has other scores.
     format
         json: all rows. junit: XML for CI servers. github: text with annotations, the default in
         GitHub Actions. Otherwise text.
@@ -105,10 +92,6 @@ def check(
         max_gap=max_gap,
         max_increase=declared["max_increase"] if max_increase is None else max_increase,
         baseline=None if baseline is None else _open_baseline(baseline, own, source.plan.name),
-        on="scores" if each else "aggregated",
-        allow_new=allow_new,
-        allow_gone=allow_gone,
-        allow_nan=allow_nan,
     )
     if isinstance(source, Study):
         # Check all input before missing results are computed, which may take hours.
@@ -184,11 +167,11 @@ def _print_github(report: GateReport) -> None:
 
 def _print_json(report: GateReport) -> None:
     notes = pd.DataFrame({"note": report.notes})
-    write("json", [], {"checks": report.to_frame(), "notes": notes})
+    write("json", [], {"checks": report.table, "notes": notes})
 
 
 def _print_junit(report: GateReport) -> None:
-    table = report.to_frame()
+    table = report.table
     count = {"tests": str(len(table)), "failures": str(len(report.violations))}
     suite = ElementTree.Element("testsuite", {"name": "wefe check", **count})
     for row in table.to_dict("records"):

@@ -19,7 +19,6 @@ from wefe.metrics._registry import MetricLike, as_metric
 from wefe.models import WordEmbeddingModel, load
 from wefe.query import Query, check_queries
 from wefe.running import measure
-from wefe.study._gate import check_each
 
 __all__ = ["assert_bias"]
 
@@ -84,7 +83,9 @@ def assert_bias(
         raise ValueError(f"{name} computes no p-value by default; pass calculate_p_value=True.")
     options: dict[str, Any] = {"generate_subqueries": True, "progress": False}
     scores = measure(instance, asked.queries, [opened], asked.name, metric_params=params, **options)
-    reasons = pd.Series(check_each(scores, most), dtype=object)
+    reasons = scores["nan_reason"].where(scores["score"].isna()).astype(object)
+    is_far = scores["bias"] > most
+    reasons[is_far] = [f"{bias:.6g} is more than {most:.6g}" for bias in scores["bias"][is_far]]
     if least_p:
         is_improbable = reasons.isna() & ~(scores["p_value_holm"] >= least_p)
         reasons[is_improbable] = f"expected an adjusted p-value of at least {least_p:g}"

@@ -8,7 +8,7 @@ import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,9 +17,6 @@ from wefe._checks import check_choice, check_number, found
 from wefe._visible import html_table, one_line
 from wefe.study._plan import Outcome, Task
 from wefe.study._results import StudyResults, silhouette_of
-
-if TYPE_CHECKING:
-    from wefe.retrieval import RankingAudit
 
 #: Distances from no bias of an audited ranking.
 IMPACT, GAP = "1 - impact ratio", "gap of mean scores"
@@ -252,14 +249,14 @@ def check_results(**given: object) -> None:
             raise TypeError(f"{name} must be a StudyResults; got {found(value)}.")
 
 
-def measured(results: StudyResults, *, by_query: bool = False) -> pd.DataFrame:
+def measured(results: StudyResults) -> pd.DataFrame:
     """Return the scores and audited rankings of a study, with 'bias' and 'identity'."""
     scores = results._tidy.assign(table="scores").astype(object)
-    rankings = pd.DataFrame(_rankings(results, by_query=by_query), dtype=object)
+    rankings = pd.DataFrame(_rankings(results), dtype=object)
     return pd.concat([scores, rankings]).astype({"bias": float})
 
 
-def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, Any]]:
+def _rankings(results: StudyResults) -> Iterator[dict[Any, Any]]:
     """Yield the distance from no bias of each attribute of a ranking audit, by both measures."""
     from wefe.retrieval import RankingAudit
     from wefe.retrieval._audit import groups_of
@@ -268,30 +265,19 @@ def _rankings(results: StudyResults, *, by_query: bool) -> Iterator[dict[Any, An
         about: dict[Any, Any] = {"table": "audits", "query_set": task.place["audit"]}
         about |= {"model_name": task.model, **outcome.provenance}
         about |= {"nan_reason": outcome.why, "identity": task.identity}
-        attributes = [attribute for attribute, _ in groups_of(dict(task.identity["names"]))]
-        for attribute in dict.fromkeys(attributes):
-            found = [(attribute, IMPACT, math.nan), (attribute, GAP, math.nan)]
-            if outcome.value is not None:
-                audit = RankingAudit.from_dict(outcome.value["audit"])
-                found = list(_distances(audit, attribute, by_query=by_query))
-            for name, metric, bias in found:
-                yield {**about, "query_name": name, "metric": metric, "score": bias, "bias": bias}
-
-
-def _distances(
-    audit: RankingAudit, attribute: str, *, by_query: bool
-) -> Iterator[tuple[str, str, float]]:
-    groups, gaps, queries = (
-        table[table["attribute"] == attribute]
-        for table in (audit.groups, audit.gaps, audit.queries)
-    )
-    yield attribute, IMPACT, 1 - groups["impact_ratio"].min()
-    if not by_query:
-        yield attribute, GAP, gaps["gap"].abs().max()
-        return
-    # Gaps of opposite sign cancel in the mean.
-    for query, gap in queries["gap"].abs().groupby(queries["query"], sort=False).max().items():
-        yield f"{attribute}, {query}", GAP, gap
+        audit = outcome.value and RankingAudit.from_dict(outcome.value["audit"])
+        for attribute in dict.fromkeys(key for key, _ in groups_of(dict(task.identity["names"]))):
+            found = {IMPACT: math.nan, GAP: math.nan}
+            if audit:
+                groups, gaps = (
+                    table[table["attribute"] == attribute] for table in (audit.groups, audit.gaps)
+                )
+                found = {IMPACT: 1 - groups["impact_ratio"].min(), GAP: gaps["gap"].abs().max()}
+            for metric, bias in found.items():
+                yield {**about, "query_name": attribute, "metric": metric} | {
+                    "score": bias,
+                    "bias": bias,
+                }
 
 
 # One tidy table of each study, and the two side by side
