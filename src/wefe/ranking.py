@@ -22,8 +22,8 @@ Correlation: TypeAlias = (
 )
 
 _TIE_METHODS = ("average", "min", "max", "first", "dense")
-# Rounding error of means and sums of the same numbers in another order: relative to the scores,
-# or a few units in the last place of the numbers added.
+# Rounding error of means and sums of the same numbers in another order: relative to the largest
+# score, or a few units in the last place of the numbers added.
 _ROUNDING = 1e-12
 _LAST_PLACE = 1e-15
 # Two points always lie on a line, so correlations need three models.
@@ -101,7 +101,7 @@ def create_ranking(
     -------
     DataFrame of shape (n_models, n_rankings)
         Ranks, one column per metric and query set; NaN for a model without a score. Scores that
-        differ only by rounding (a relative 1e-12, or 1e-15) are ties.
+        differ only by rounding (1e-12 of the largest, or 1e-15) are ties.
 
     Examples
     --------
@@ -277,24 +277,12 @@ def _best_of(name: str, n_scores: int, order_needed: bool) -> Best:
 
 
 def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
-    """Return 0, 1, 2, ... in the order of the scores, best first; NaN for NaN.
+    """Return how bad scores are, in units of what rounding can change; NaN for NaN.
 
-    Adjacent scores get the same number if rounding can explain the gap. The tolerance depends on
-    the scores, not on their (smaller) distances from `best`.
-
-    >>> without_noise(pd.Series([0.1 + 0.2 - 0.3, 0.0, 0.5]), best=0.0).tolist()
-    [0.0, 0.0, 1.0]
+    >>> without_noise(pd.Series([0.1 + 0.2 - 0.3, 0.0, 0.5]), best=0.0).rank().tolist()
+    [1.5, 1.5, 3.0]
     """
-    known = scores.dropna()
-    raw = known.to_numpy(dtype=np.float64)
     value = 0.0 if isinstance(best, str) else float(best)
-    badness = {"higher": -raw, "lower": raw}.get(str(best), abs(raw - value))
-    order = np.argsort(badness, kind="stable")
-    # Infinity is only near itself.
-    sizes = np.where(np.isinf(raw), 0.0, abs(raw))[order]
-    around = np.maximum(np.maximum(sizes[1:], sizes[:-1]), abs(value))
-    noise = np.maximum(_ROUNDING * around, _LAST_PLACE * max(1.0, sizes.max(initial=0.0)))
-    ordered = badness[order]
-    groups = np.zeros(len(raw))
-    groups[order[1:]] = np.cumsum(ordered[1:] > ordered[:-1] + noise)
-    return pd.Series(groups, index=known.index, name=scores.name).reindex(scores.index)
+    badness: pd.Series = {"higher": -scores, "lower": scores}.get(str(best), (scores - value).abs())
+    largest = max(abs(value), scores[np.isfinite(scores)].abs().max())
+    return badness.div(max(_LAST_PLACE, _ROUNDING * largest)).round()
