@@ -63,7 +63,6 @@ CALLS = [
     ("audit", "there is nothing to audit"),
     ("audit --queries gender", "there is no model"),
     (f"audit {DEMO} --criterion gender --format csv", "use it with --queries only"),
-    ("audit --requirements --out x.html", "nothing to draw"),
     (f"audit {DEMO} --queries one.json", "needs a query with two"),
     (f"{MEASURE} --metric wet", "Did you mean 'weat'?"),
     (f"{SILHOUETTE} --metric seat", "seat measures encoders only"),

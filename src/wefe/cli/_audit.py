@@ -5,8 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import partial
 from operator import attrgetter
 from pathlib import Path
@@ -49,11 +48,6 @@ _ABOUT_DIRECTIONS = (
     "the set. variance share: part of the variance along the first component that comes from the "
     "set."
 )
-_ABOUT_REQUIREMENTS = (
-    "comparable: the smallest and largest scores do not depend on the groups, so you can compare "
-    "models. trustworthy: if the score means no bias, no word is biased. no false alarm: if no "
-    "word is biased, the score means no bias.\n"
-)
 
 
 @opt.command
@@ -62,8 +56,6 @@ def audit(
     models: opt.Models,
     queries: list[str] = [],
     criterion: list[str] = [],
-    requirements: bool = False,
-    out: Path | None = None,
     format: Format = "table",
     p_value_test: opt.Side = "two-sided",
     lowercase: bool = True,
@@ -78,31 +70,21 @@ def audit(
     the two target sets. For each criterion, checks whether the definitional pairs share a
     direction. The method is by Schröder, Schulz, Hinder and Hammer (2024).
 
-    Example: wefe audit --model demo --queries gender --criterion gender --offline --out audit.html
+    Example: wefe audit --model demo --queries gender --criterion gender --offline
 
     Parameters
     ----------
     criterion : NAME
         Audit the bias direction of gender, ethnicity, religion, or a JSON file as in 'wefe debias'.
         Repeat for several.
-    requirements
-        List which metrics are comparable between models, and for which a score of 0 means that no
-        word is biased. Needs no model.
-    out : FILE
-        Also write the figures to this HTML file.
     format
         csv contains the biases of all words; json contains everything.
     """
-    asked = [*queries, *criterion]
-    if not asked and not requirements:
-        raise ValueError(
-            "there is nothing to audit: give --queries, --criterion or --requirements."
-        )
-    if format == "csv" and (criterion or requirements):
+    if not queries and not criterion:
+        raise ValueError("there is nothing to audit: give --queries or --criterion.")
+    if format == "csv" and criterion:
         raise ValueError("--format csv contains the biases of words: use it with --queries only.")
-    where = "--queries or --criterion; otherwise there is nothing to draw"
-    opt.check_used(audit, locals(), {"out": (asked, where)})
-    declared, parts = models.declared() if asked else [], _parts(queries, offline)
+    declared, parts = models.declared(), _parts(queries, offline)
     # The sets that define a direction ship with the package.
     known = [load_criterion(text, offline=True) for text in dict.fromkeys(criterion)]
     forms = opt.preprocessors(lowercase)
@@ -112,17 +94,14 @@ def audit(
     of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
     of_direction = partial(audits.audit_direction, preprocessors=forms)
     found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
-    if asked and not any(found):
+    if not any(found):
         raise ValueError("no audit is possible with these models; see the messages above.")
-    tables = {"requirements": audits.requirements_table()} if requirements else {}
     if format == "json":
-        print(json.dumps(plain(found._asdict() | tables), indent=2, ensure_ascii=False))
+        print(json.dumps(plain(found._asdict()), indent=2, ensure_ascii=False))
     else:
-        write(format, [*_tables(found, tables)], {"words": _words_of(found.queries)})
+        write(format, [*_tables(found)], {"words": _words_of(found.queries)})
     if format == "table":
-        _print_notes(found, tables)
-    if out is not None:
-        _write_figures([*found.queries, *found.directions], out)
+        _print_notes(found)
     opt.end(failures)
 
 
@@ -148,9 +127,7 @@ def _parts(names: list[str], offline: bool) -> list[Query]:
     return parts
 
 
-def _tables(
-    found: _Found, others: Mapping[str, pd.DataFrame]
-) -> Iterator[tuple[str, pd.DataFrame]]:
+def _tables(found: _Found) -> Iterator[tuple[str, pd.DataFrame]]:
     rows = pd.DataFrame(map(_row, found.queries)).dropna(axis="columns", how="all")
     if len(rows):
         yield "Individual biases s(w, A, B) of the target words", rows.infer_objects()
@@ -162,9 +139,6 @@ def _tables(
             f"{direction.mean_correlation:.2f}"
         )
         yield title, direction.to_frame().drop(columns="words").reset_index()
-    for table in others.values():
-        title = "Which metrics are comparable, and which scores mean no bias"
-        yield title, table.drop(columns="why")
 
 
 def _row(audit: QueryAudit) -> dict[str, Any]:
@@ -182,7 +156,7 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
     }
 
 
-def _print_notes(found: _Found, others: Mapping[str, pd.DataFrame]) -> None:
+def _print_notes(found: _Found) -> None:
     audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
     warned = [*filter(attrgetter("warnings"), audited)]
     sides = {getattr(one.comparison, "alternative", "") for one in found.queries} - {""}
@@ -194,13 +168,9 @@ def _print_notes(found: _Found, others: Mapping[str, pd.DataFrame]) -> None:
         "\n- ".join([f"\n{_name_of(one)}, {visible(one.model_name)}:", *map(str, one.warnings)])
         for one in warned
     ]
-    if audited:
-        tell("\n".join(notes))
-        text = f"\n{len(warned)} of {len(audited)} audits found warnings."
-        say(text, "yellow" if warned else "green")
-    for table in others.values():
-        tell(_ABOUT_REQUIREMENTS)
-        tell("\n".join(table["metric"] + ": " + table["why"]))
+    tell("\n".join(notes))
+    text = f"\n{len(warned)} of {len(audited)} audits found warnings."
+    say(text, "yellow" if warned else "green")
 
 
 def _name_of(audit: QueryAudit | DirectionAudit) -> str:
@@ -212,20 +182,6 @@ def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
         one.to_frame().assign(query_name=one.query_name, model_name=one.model_name) for one in found
     ]
     return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
-
-
-def _write_figures(found: list[Any], path: Path) -> None:
-    parts = [
-        one.plot().to_html(full_html=False, include_plotlyjs=position == 0)
-        for position, one in enumerate(found)
-    ]
-    page = (
-        '<!doctype html><html lang="en"><meta charset="utf-8"><title>wefe audit</title>'
-        f"<body>{''.join(parts)}</body></html>"
-    )
-    with atomic_file(path) as file:
-        file.write(page.encode())
-    print(f"Written to {path}.", file=sys.stderr)
 
 
 _ACCURACY = ["metric", "bias_type", "list_type", "accuracy"]
