@@ -171,13 +171,11 @@ def test_words_without_readable_contexts_are_lost(query, contexts):
     assert lost.lost_words == {"X": ["nurse"], "Y": ["judge"]}
 
 
-def test_a_corpus_is_searched_for_the_form_that_has_contexts(query, contexts):
+def test_contexts_may_be_sentences_or_found_in_a_corpus(query, contexts):
     given = CEAT().run_query(query, FakeEncoder(), contexts, 30)
     corpus = [text for own in contexts.values() for text in own]
-    found = CEAT().run_query(query, FakeEncoder(), corpus, 30)
+    found = CEAT().run_query(query, FakeEncoder(), find_contexts(query, corpus), 30)
     assert found.details["effect_sizes"].tolist() == given.details["effect_sizes"].tolist()
-    few = CEAT().run_query(query, FakeEncoder(), corpus, 30, max_contexts=2)
-    assert set(few.details["n_contexts"].values()) == {2}
 
 
 def test_equal_associations_are_undefined(query, contexts):

