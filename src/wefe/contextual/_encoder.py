@@ -218,13 +218,6 @@ class Encoder:
         bare = not self._add_space or self.prompt or word[:1].isspace() or UNSPACED.match(word)
         return Context(word, 0, len(word)) if bare else Context(f" {word}", 1, len(word) + 1)
 
-    def input_table(self) -> tuple[Vectors, Any]:
-        """Return the input embeddings, of shape (n_tokens, dim), and a tokenizer for them."""
-        from tokenizers import Tokenizer
-
-        weight = self.network.get_input_embeddings().weight.detach()
-        return weight.float().cpu().numpy().copy(), Tokenizer.from_str(self._tokenizer_json)
-
     def encode(
         self, tokens: Sequence[Tokens], layers: Sequence[int], pooling: Pooling, *, sink: Sink
     ) -> None:

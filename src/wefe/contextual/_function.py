@@ -72,9 +72,6 @@ class FunctionEncoder:
             for text, _, _ in contexts
         ]
 
-    def input_table(self) -> Any:
-        raise TypeError(f"{self.label} is a function and has no table of input embeddings.")
-
     def encode(self, tokens: Sequence[Tokens], *_: object, sink: Sink) -> None:
         with progress_bar(len(tokens), f"encoding with {self.label}", "text", self.progress) as bar:
 

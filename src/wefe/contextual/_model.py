@@ -17,9 +17,8 @@ from wefe.contextual._contexts import fill_template
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
 from wefe.embeddings import Lookup, UnanswerableError, UnusableVectorError, forms_found
 from wefe.models._tables import ArrayVectors, PartialIndex, StoredVectors, unchecked_table
-from wefe.models._types import FloatArray, Held, Subwords
+from wefe.models._types import FloatArray, Held
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-from wefe.models.formats._tokens import TokenVectors
 from wefe.query import Query
 from wefe.words import Preprocessors, Words, check_preprocessors, each_word, variants
 
@@ -220,29 +219,6 @@ class ContextualModel(WordEmbeddingModel):
         """
         tokens = self._source.encoder.tokenize(_check_contexts(contexts))
         return np.array([not isinstance(each, str) for each in tokens], dtype=bool)
-
-    def input_embeddings(
-        self, subwords: Subwords = "refuse", name: str | None = None
-    ) -> WordEmbeddingModel:
-        """Return the token table of the encoder as a static model.
-
-        Parameters
-        ----------
-        subwords : {'refuse', 'mean', 'first'}, default='refuse'
-            Words of several tokens: out of vocabulary, their mean, or their first token.
-        name : str, optional
-            By default '<name>, input embeddings'.
-
-        Returns
-        -------
-        WordEmbeddingModel
-            The same as :func:`wefe.models.load` makes of the files; its vocabulary has the words of
-            one token. Layer 0 differs because it adds positions.
-        """
-        table, tokenizer = self._source.encoder.input_table()
-        name = f"{self.name}, input embeddings" if name is None else name
-        vectors = TokenVectors(table, tokenizer, subwords, label=name)
-        return WordEmbeddingModel(vectors, name, use_subwords=subwords != "refuse")
 
     def at_layer(self, layer: int, name: str | None = None) -> ContextualModel:
         """Return the same encoder, read at another layer.

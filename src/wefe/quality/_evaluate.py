@@ -289,8 +289,8 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
 def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) -> _Measured:
     if hasattr(model, "encode_words"):
         reason = (
-            "analogies need a vocabulary, and an encoder has none; evaluate its "
-            "input_embeddings() instead"
+            "analogies need a vocabulary, and an encoder has none; evaluate its input "
+            "embeddings instead, which wefe.load opens"
         )
         return _Measured(math.nan, 0, reason)
     asked, right, lost, n_candidates = answer_analogies(model, benchmark, progress)
