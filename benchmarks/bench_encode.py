@@ -59,7 +59,7 @@ def compare(what: str, against: str, theirs, model: ContextualModel, words: list
     # Of models that have encoded nothing yet.
     fresh = iter([model.at_layer(-1) for _ in range(REPEATS)])
     times = in_turn(
-        {"direct": lambda: theirs(words), "ours": lambda: next(fresh).encode_words(words)}, REPEATS
+        {"direct": lambda: theirs(words), "ours": lambda: next(fresh).get_vectors(words)}, REPEATS
     )
     (direct, _, expected), (ours, _, vectors) = times.values()
     off = float(np.abs(vectors - expected).max())

@@ -99,10 +99,10 @@ def counted(tiny, tmp_path, n_runs):
 
 def test_another_session_reads_what_was_encoded(counted):
     words = ["she", "nurse", "kids"]
-    first = counted().encode_words(words)
+    first = counted().get_vectors(words)
     assert sum(counted.n_texts) == 3
     again = counted()
-    np.testing.assert_array_equal(again.encode_words([*words[::-1], "boss"])[2::-1], first)
+    np.testing.assert_array_equal(again.get_vectors([*words[::-1], "boss"])[2::-1], first)
     assert sum(counted.n_texts) == 1
     (file,) = counted.folder.glob("*.sqlite")
     assert file.stem == again.fingerprint
@@ -121,8 +121,8 @@ def test_other_settings_are_other_vectors(counted):
         {"seed": 1},
         {"side": "left"},
     ):
-        own = counted(**options).encode_words(["nursing"])
+        own = counted(**options).get_vectors(["nursing"])
         assert sum(counted.n_texts) == 1, options
         fresh = counted(cache=False, **options)
-        np.testing.assert_array_equal(own, fresh.encode_words(["nursing"]))
+        np.testing.assert_array_equal(own, fresh.get_vectors(["nursing"]))
     assert len(list(counted.folder.glob("*.sqlite"))) == 3  # per weights, and their type

@@ -87,7 +87,7 @@ def test_training_goes_on_as_it_was(tiny):
 def test_vectors_of_weights_that_were_trained_meanwhile_are_refused(tiny):
     model, tokenizer = tiny.encoder("bert")
     encoder = load_encoder((model, tokenizer), **OPTIONS)
-    encoder.encode_words(["she"])
+    encoder.get_vectors(["she"])
     optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
     model(**tokenizer("she", return_tensors="pt")).last_hidden_state.sum().backward()
     optimizer.step()
@@ -98,10 +98,10 @@ def test_vectors_of_weights_that_were_trained_meanwhile_are_refused(tiny):
 
 
 def test_another_type_is_a_copy(tiny_bert):
-    vectors = load_encoder(tiny_bert, dtype="bfloat16", **OPTIONS).encode_words(["she", "nurse"])
+    vectors = load_encoder(tiny_bert, dtype="bfloat16", **OPTIONS).get_vectors(["she", "nurse"])
     assert vectors.dtype == np.float32
     assert next(tiny_bert[0].parameters()).dtype == torch.float32
-    full = load_encoder(tiny_bert, **OPTIONS).encode_words(["she", "nurse"])
+    full = load_encoder(tiny_bert, **OPTIONS).get_vectors(["she", "nurse"])
     np.testing.assert_allclose(vectors, full, atol=0.2)
     assert np.abs(vectors - full).max() > 0
 
@@ -116,7 +116,7 @@ def test_words_that_the_tokenizer_cannot_represent_are_not_in_the_model(tiny):
     for word in ("", "  ", "☃", "[MASK]", "[UNK]", "\ud800", "a" * 200, "she " * 40):
         assert word not in encoder, word
     with pytest.raises(KeyError, match="'☃' is not in .*only unknown or special tokens"):
-        encoder.encode_words(["she", "☃"])
+        encoder.get_vectors(["she", "☃"])
     with pytest.raises(KeyError, match="'' is not in .*no token"):
         encoder[""]
     of_bytes = load_encoder(tiny.encoder("gpt2"), **OPTIONS)

@@ -64,9 +64,9 @@ def test_objects_functions_and_coroutines_in_scripts_and_notebooks(source, in_a_
     model = load_encoder(source, batch_size=5, **OPTIONS)
 
     async def notebook():
-        return model.encode_words(words)
+        return model.get_vectors(words)
 
-    vectors = asyncio.run(notebook()) if in_a_loop else model.encode_words(words)
+    vectors = asyncio.run(notebook()) if in_a_loop else model.get_vectors(words)
     np.testing.assert_array_equal(vectors, np.float32([vector_of(word) for word in words]))
     assert (model.dim, model.pooling, model.n_layers) == (5, "sentence", 1)
 
@@ -78,7 +78,7 @@ def test_coroutines_run_at_the_same_time(words):
         await asyncio.wait_for(all_here.wait(), 60)
         return [[1.0, len(text)] for text in texts]
 
-    load_encoder(embed, batch_size=1, **OPTIONS).encode_words(words)
+    load_encoder(embed, batch_size=1, **OPTIONS).get_vectors(words)
 
 
 def test_texts_are_read_as_wholes():
@@ -174,7 +174,7 @@ def test_wrong_answers_are_refused(opened, answer, message):
     opened(lambda texts: np.ones((len(texts), 4))).prepare(["kids"])
     model = opened(lambda texts: answer(len(texts)))
     with pytest.raises(ValueError, match=f"toy .*{message}"):
-        model.encode_words(["kids", "she", "he"])
+        model.get_vectors(["kids", "she", "he"])
 
 
 def test_options_that_do_not_fit_a_function():
@@ -213,7 +213,7 @@ def test_prompts_of_a_sentence_transformer(tiny_sentence_transformer):
     for prompt, used in given.items():
         encoder = load_encoder(library, prompt=prompt, **OPTIONS)
         expected = library.encode(["nurse"], prompt=used)
-        np.testing.assert_allclose(encoder.encode_words(["nurse"]), expected, atol=1e-6)
+        np.testing.assert_allclose(encoder.get_vectors(["nurse"]), expected, atol=1e-6)
         assert encoder.prompt == used
 
 

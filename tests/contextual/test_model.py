@@ -55,13 +55,13 @@ def test_vectors_cannot_be_changed(encoder):
     ):
         with pytest.raises(ValueError, match="read-only"):
             change()
-    encoder.encode_words(["she"]).fill(0)
+    encoder.get_vectors(["she"]).fill(0)
     assert np.any(encoder["she"])
 
 
 def test_threads_share_it(encoder):
     words = [first + second for first in "abcdef" for second in "abcdef"]
-    expected, shared = encoder.encode_words(words), encoder.at_layer(-1)
+    expected, shared = encoder.get_vectors(words), encoder.at_layer(-1)
 
     def ask(number):
         for place in np.random.default_rng(number).permutation(len(words)):
@@ -149,7 +149,7 @@ def test_auto_is_what_the_sentence_transformer_does(tiny_sentence_transformer):
     library = tiny_sentence_transformer
     encoder = load_encoder(library, **OPTIONS)
     words = ["she", "Nursing", "the kids"]
-    np.testing.assert_allclose(encoder.encode_words(words), library.encode(words), atol=1e-6)
+    np.testing.assert_allclose(encoder.get_vectors(words), library.encode(words), atol=1e-6)
     plain = load_encoder((library[0].auto_model, library.tokenizer), **OPTIONS)
     got = encoder.encode_contexts(CONTEXTS)
     # Within a text the word itself is pooled; alone it goes through everything.
@@ -188,7 +188,7 @@ def test_a_folder_of_a_sentence_transformer(
     encoder = load_encoder(tmp_path / "tiny-st", device="cpu", **OPTIONS)
     assert encoder.name == "tiny-st"
     expected = tiny_sentence_transformer.encode(["she", "kids"])
-    np.testing.assert_allclose(encoder.encode_words(["she", "kids"]), expected, atol=1e-6)
+    np.testing.assert_allclose(encoder.get_vectors(["she", "kids"]), expected, atol=1e-6)
     again = load_encoder(tiny_sentence_transformer, **OPTIONS)
     assert again.fingerprint == encoder.fingerprint
     # Without that library, its transformer is used.

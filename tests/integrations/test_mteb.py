@@ -84,7 +84,7 @@ def test_the_prompt_of_task_and_type_is_put_once_and_told(
     assert encoder.prompt == prompt
     words = ["she", "nurse", "query: "]
     expected = minilm.encode([f"{prompt}{word}" for word in words])
-    np.testing.assert_allclose(encoder.encode_words(words), expected, atol=1e-6)
+    np.testing.assert_allclose(encoder.get_vectors(words), expected, atol=1e-6)
     assert encoder.name == "MiniLM"
 
 
@@ -105,7 +105,7 @@ def test_instructions_are_told_where_they_are_given(mteb, ours, encoder, minilm)
         found = ours.load_mteb_encoder(model, prompt_type=kind)
         assert found.prompt == prompt
         expected = minilm.encode([f"{prompt}she"])
-        np.testing.assert_allclose(found.encode_words(["she"]), expected, atol=1e-6)
+        np.testing.assert_allclose(found.get_vectors(["she"]), expected, atol=1e-6)
 
 
 def test_a_model_of_your_own_gets_what_mteb_gives_and_may_return_tensors(mteb, ours):
@@ -126,7 +126,7 @@ def test_a_model_of_your_own_gets_what_mteb_gives_and_may_return_tensors(mteb, o
 
     model = Own()
     encoder = ours.load_mteb_encoder(model, encode_kwargs={"batch_size": 2}, hf_subset="weat")
-    assert encoder.encode_words(["she", "nurse", "me"]).tolist() == [[3, 1], [5, 1], [2, 1]]
+    assert encoder.get_vectors(["she", "nurse", "me"]).tolist() == [[3, 1], [5, 1], [2, 1]]
     assert (encoder.name, encoder.prompt) == ("own", "")
     assert model.given["task_metadata"].name == "WefeWordAssociations"
     assert (model.given["hf_subset"], model.given["batch_size"]) == ("weat", 2)

@@ -162,7 +162,7 @@ def load_encoder(
     (384,)
     >>> # A function, here a toy that counts letters
     >>> toy = load_encoder(lambda texts: [[t.count("e"), t.count("s")] for t in texts], cache=False)
-    >>> toy.encode_words(["she", "he"])
+    >>> toy.get_vectors(["she", "he"])
     array([[1., 1.],
            [1., 0.]], dtype=float32)
     """

@@ -11,7 +11,7 @@ from typing import Any, SupportsIndex, cast
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_sequence, check_word_set, found
+from wefe._checks import check_sequence, found
 from wefe._visible import html_table
 from wefe.contextual._contexts import fill_template
 from wefe.contextual._encoder import CachedEncoder, Context, Pooling, Vectors, shortened, within
@@ -118,21 +118,6 @@ class ContextualModel(WordEmbeddingModel):
         names = ("prompt", "layer", "pooling", "templates", "max_length", "encoding")
         own = {name: getattr(self, name) for name in names}
         return own | {"dim": self._source.dim, "normalize": self._source.normalize}
-
-    def encode_words(self, words: Sequence[str]) -> Vectors:
-        """Encode words in isolation, or through the templates.
-
-        Parameters
-        ----------
-        words : sequence of str
-            Words of the model; a KeyError names one that it cannot encode.
-
-        Returns
-        -------
-        ndarray of shape (n_words, dim), float32
-            Vectors, not scaled to unit length; with templates, the mean over them.
-        """
-        return self.get_vectors(check_word_set("words", words))
 
     def prepare(self, words: Words, preprocessors: Preprocessors | None = None) -> None:
         self.get_vectors([form for form in self._forms(words, preprocessors) if form in self])

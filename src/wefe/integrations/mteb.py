@@ -133,7 +133,7 @@ def load_mteb_encoder(
     Examples
     --------
     >>> encoder = load_mteb_encoder("mteb/baseline-random-encoder")
-    >>> encoder.encode_words(["she", "nurse"]).shape
+    >>> encoder.get_vectors(["she", "nurse"]).shape
     (2, 32)
     """
     from torch.utils.data import DataLoader

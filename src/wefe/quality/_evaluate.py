@@ -287,7 +287,7 @@ def _similarity(model: WordEmbeddingModel, benchmark: Benchmark) -> _Measured:
 
 
 def _analogies(model: WordEmbeddingModel, benchmark: Benchmark, progress: bool) -> _Measured:
-    if hasattr(model, "encode_words"):
+    if hasattr(model, "encode_contexts"):
         reason = (
             "analogies need a vocabulary, and an encoder has none; evaluate its input "
             "embeddings instead, which wefe.load opens"
