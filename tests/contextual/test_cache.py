@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from wefe.contextual import load_encoder
-from wefe.contextual._cache import VectorCache, clear_cache, vector_key
+from wefe.contextual._cache import VectorCache, vector_key
 
 DIM = 5
 
@@ -47,7 +47,6 @@ def test_a_broken_file_is_used_no_more(cache, start, caplog):
     cache.path.write_bytes(data[:start] + b"\xff" * (len(data) - start))
     assert cache.get(list(vectors(0, 300))) == {}
     assert "cannot be used" in caplog.text
-    assert clear_cache(cache.path.parent.parent) == len(data)
 
 
 def test_a_place_that_cannot_be_used_is_said_once(tmp_path, caplog):
@@ -66,16 +65,6 @@ def test_two_make_the_file_at_once(tmp_path, caplog):
             list(pool.map(lambda n, path=path: VectorCache(path).put(vectors(n, n + 1)), range(2)))
         assert_kept(VectorCache(path), vectors(0, 2))
     assert not caplog.records
-
-
-def test_the_cache_is_cleared(cache):
-    cache.put(vectors(0, 100))
-    other = cache.path.parent.parent / "other.sqlite"
-    other.write_text("not ours")
-    assert clear_cache(cache.path.parent.parent) > 100 * 4 * DIM
-    assert other.exists()
-    assert cache.get(list(vectors(0, 1))) == {}
-    cache.put(vectors(0, 1))
 
 
 # With an encoder

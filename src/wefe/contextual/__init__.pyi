@@ -1,4 +1,3 @@
-from ._cache import clear_cache as clear_cache
 from ._ceat import CEAT as CEAT
 from ._ceat import RandomEffects as RandomEffects
 from ._ceat import random_effects as random_effects

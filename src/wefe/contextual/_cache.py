@@ -32,35 +32,6 @@ def cache_folder(cache_dir: str | os.PathLike[str] | None = None) -> Path:
     return Path(pooch.os_cache("wefe")) / _FOLDER
 
 
-def clear_cache(cache_dir: str | os.PathLike[str] | None = None) -> int:
-    """Remove all cached vectors; open models keep working.
-
-    Parameters
-    ----------
-    cache_dir : path, optional
-        The folder given to :func:`load_encoder`; by default the user's cache.
-
-    Returns
-    -------
-    int
-        Bytes freed; 0 if there was no cache.
-
-    Examples
-    --------
-    >>> import tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     clear_cache(folder)
-    0
-    """
-    freed = 0
-    for path in cache_folder(cache_dir).glob("*.sqlite*"):
-        with contextlib.suppress(FileNotFoundError):
-            size = path.stat().st_size
-            path.unlink()
-            freed += size
-    return freed
-
-
 def vector_key(settings: bytes, text: str, start: int, end: int) -> bytes:
     """Return the key of a vector: a hash, which confirms a guessed text."""
     hashed = hashlib.blake2b(settings, digest_size=16)
@@ -117,6 +88,6 @@ class VectorCache:
         except (sqlite3.Error, OSError) as error:
             self._usable = False
             logger.warning(
-                "the cache %s cannot be used (%s); encoding without it. clear_cache removes it",
+                "the cache %s cannot be used (%s); encoding without it. You may delete it",
                 *(self.path, error),
             )

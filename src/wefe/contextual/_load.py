@@ -119,9 +119,9 @@ def load_encoder(
         Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
         identifies it in the cache (default: `name`): change it when the vectors change.
     cache : bool, default=True
-        Keep vectors on disk, see :func:`clear_cache`, under hashes of the texts.
+        Keep vectors on disk, under hashes of the texts, until you delete the folder.
     cache_dir : path, optional
-        Folder of the cache; by default the user's.
+        The cache is its subfolder 'encoders'; by default that of ``pooch.os_cache("wefe")``.
     max_length : int, optional
         Maximum number of tokens per text, including special tokens; by default that of the model.
     prompt : str, optional
