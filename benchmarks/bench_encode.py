@@ -96,7 +96,7 @@ def main() -> None:
         "mean over subwords",
         "transformers",
         lambda some: mean_over_subwords(network, library.tokenizer, some),
-        load_encoder(network, tokenizer=library.tokenizer, cache=False),
+        load_encoder((network, library.tokenizer), cache=False),
         words,
     )
 

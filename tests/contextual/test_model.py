@@ -164,8 +164,6 @@ def test_auto_is_what_the_sentence_transformer_does(tiny_sentence_transformer):
     np.testing.assert_array_equal(through.encode_contexts(CONTEXTS[1:]), got[1:])
     with pytest.raises(ValueError, match="max_seq_length"):
         load_encoder(library, max_length=10, **OPTIONS)
-    with pytest.raises(TypeError, match="it has a tokenizer"):
-        load_encoder(library, tokenizer=library.tokenizer, **OPTIONS)
 
 
 def test_a_sentence_transformer_of_other_dims(tiny, tiny_sentence_transformer):

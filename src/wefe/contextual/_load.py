@@ -63,7 +63,6 @@ def load_encoder(
     batch_size: int = 32,
     device: str | None = None,
     dtype: str | None = None,
-    tokenizer: Any = None,
     revision: str | None = None,
     token: str | bool | None = None,
     cache: bool = True,
@@ -86,14 +85,14 @@ def load_encoder(
 
     Parameters
     ----------
-    source : SentenceTransformer, transformers model, pipeline, tuple, str, path or function
-        An object of `sentence_transformers` or `transformers` (a tuple of a model and its
-        tokenizer), a folder saved by one of them, or a model on Hugging Face, 'org/name' or
+    source : SentenceTransformer, tuple, str, path or function
+        An object of `sentence_transformers`, a tuple of a model of `transformers` and its
+        tokenizer, a folder saved by one of them, or a model on Hugging Face, 'org/name' or
         'org/name@revision'. Code that comes with a model is never run.
 
         Or a function (also an `encode` method) that takes a list of texts and returns an array of
         shape (n_texts, dim), or a coroutine for one; up to 8 coroutines run concurrently. A
-        function does not take `layer`, `device`, `dtype`, `tokenizer`, `token` and `max_length`.
+        function does not take `layer`, `device`, `dtype`, `token` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
@@ -113,8 +112,6 @@ def load_encoder(
         there is one.
     dtype : {'float16', 'bfloat16', 'float32'}, optional
         Type of the weights; by default the model's. Vectors are float32.
-    tokenizer : transformers tokenizer, optional
-        Tokenizer of a `transformers` model given as an object.
     revision, token : str, optional
         Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
         identifies it in the cache (default: `name`): change it when the vectors change.
@@ -172,7 +169,7 @@ def load_encoder(
     check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
-    of_models = {"device": device, "dtype": dtype, "tokenizer": tokenizer, "token": token}
+    of_models = {"device": device, "dtype": dtype, "token": token}
     function = _function_of(source)
     encoder: Encoder | FunctionEncoder
     if function is None:
@@ -245,7 +242,6 @@ def _open(
     *,
     revision: str | None,
     token: str | bool | None,
-    tokenizer: Any,
     device: str | None,
     dtype: str | None,
 ) -> _Opened:
@@ -253,25 +249,20 @@ def _open(
     import_library("transformers", "transformers", "load_encoder")
     check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
     if isinstance(source, str | os.PathLike):
-        _refuse("a transformers model given as an object", tokenizer=tokenizer)
         folder, name = _find_folder(source, revision, token)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         return (*_from_folder(source, folder, device, dtype)[:3], name)
     _refuse("a model on Hugging Face, given by its name", revision=revision)
-    if _is_a(source, "sentence_transformers", "SentenceTransformer") and tokenizer is None:
+    if _is_a(source, "sentence_transformers", "SentenceTransformer"):
         return _parts(_moved(source, device, dtype))
-    if _is_a(source, "transformers", "Pipeline"):
-        source = source.model, source.tokenizer
-    if isinstance(source, tuple) and len(source) == 2:
-        source, tokenizer = source[0], tokenizer or source[1]
-    kinds = {"PreTrainedModel": source, "PreTrainedTokenizerBase": tokenizer}
+    model, tokenizer = source if isinstance(source, tuple) and len(source) == 2 else (source, None)
+    kinds = {"PreTrainedModel": model, "PreTrainedTokenizerBase": tokenizer}
     if not all(_is_a(each, "transformers", kind) for kind, each in kinds.items()):
         raise TypeError(
-            "source must be a SentenceTransformer (it has a tokenizer), a transformers model with "
-            "its tokenizer, load_encoder(model, tokenizer=tokenizer), a folder, or a model on "
-            f"Hugging Face; got {found(source)} and {found(tokenizer)}."
+            "source must be a SentenceTransformer, a tuple of a transformers model and its "
+            f"tokenizer, a folder, or a model on Hugging Face; got {found(source)}."
         )
-    return _backbone(_moved(source, device, dtype)), tokenizer, None, _name_of(source)
+    return _backbone(_moved(model, device, dtype)), tokenizer, None, _name_of(model)
 
 
 def _moved(model: Any, device: str | None, dtype: str | None) -> Any:
