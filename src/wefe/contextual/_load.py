@@ -64,7 +64,6 @@ def load_encoder(
     device: str | None = None,
     dtype: str | None = None,
     revision: str | None = None,
-    token: str | bool | None = None,
     cache: bool = True,
     cache_dir: str | os.PathLike[str] | None = None,
     max_length: int | None = None,
@@ -92,7 +91,7 @@ def load_encoder(
 
         Or a function (also an `encode` method) that takes a list of texts and returns an array of
         shape (n_texts, dim), or a coroutine for one; up to 8 coroutines run concurrently. A
-        function does not take `layer`, `device`, `dtype`, `token` and `max_length`.
+        function does not take `layer`, `device`, `dtype` and `max_length`.
     name : str, optional
         Name of the model; by default that of the source.
     layer : int, default=-1
@@ -112,9 +111,10 @@ def load_encoder(
         there is one.
     dtype : {'float16', 'bfloat16', 'float32'}, optional
         Type of the weights; by default the model's. Vectors are float32.
-    revision, token : str, optional
-        Branch, tag or commit on Hugging Face, and an access token. For a function, `revision`
-        identifies it in the cache (default: `name`): change it when the vectors change.
+    revision : str, optional
+        Branch, tag or commit on Hugging Face, where the environment variable HF_TOKEN gives access
+        to private models. For a function, it identifies the function in the cache (default:
+        `name`): change it when the vectors change.
     cache : bool, default=True
         Keep vectors on disk, under hashes of the texts, until you delete the folder.
     cache_dir : path, optional
@@ -169,7 +169,7 @@ def load_encoder(
     check_given(partial(check_number, at_least=0), max_texts=max_texts)
     checked = None if templates is None else check_templates("templates", templates)
     shared: dict[str, Any] = {"prompt": prompt, "batch_size": batch_size, "progress": progress}
-    of_models = {"device": device, "dtype": dtype, "token": token}
+    of_models = {"device": device, "dtype": dtype}
     function = _function_of(source)
     encoder: Encoder | FunctionEncoder
     if function is None:
@@ -241,7 +241,6 @@ def _open(
     source: Any,
     *,
     revision: str | None,
-    token: str | bool | None,
     device: str | None,
     dtype: str | None,
 ) -> _Opened:
@@ -249,7 +248,7 @@ def _open(
     import_library("transformers", "transformers", "load_encoder")
     check_given(partial(check_choice, choices=_DTYPES), dtype=dtype)
     if isinstance(source, str | os.PathLike):
-        folder, name = _find_folder(source, revision, token)
+        folder, name = _find_folder(source, revision)
         device = device or ("cuda" if torch.cuda.is_available() else "cpu")
         return (*_from_folder(source, folder, device, dtype)[:3], name)
     _refuse("a model on Hugging Face, given by its name", revision=revision)
@@ -368,9 +367,7 @@ def _no_bar() -> Iterator[None]:
         yield
 
 
-def _find_folder(
-    source: str | os.PathLike[str], revision: str | None, token: str | bool | None
-) -> tuple[Path, str]:
+def _find_folder(source: str | os.PathLike[str], revision: str | None) -> tuple[Path, str]:
     from wefe.models.formats._hub import looks_like_repo_id, split_repo_id
 
     path = Path(source).expanduser()
@@ -383,14 +380,14 @@ def _find_folder(
             "as 'google-bert/bert-base-uncased'."
         )
     repo, revision = split_repo_id(str(source), revision)
-    return _fetch(repo, revision, token), PurePosixPath(repo).name
+    return _fetch(repo, revision), PurePosixPath(repo).name
 
 
-def _fetch(repo: str, revision: str | None, token: str | bool | None) -> Path:
+def _fetch(repo: str, revision: str | None) -> Path:
     """Fetch the files of an encoder, and no pickle if there are safetensors."""
     from wefe.models.formats._hub import Repository
 
-    repository = Repository(repo, revision, token)
+    repository = Repository(repo, revision, None)
     folders = {""}
     if "modules.json" in repository.names:
         modules = read_json(repository.fetch("modules.json"), list[Module])
