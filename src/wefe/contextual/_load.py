@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
-from importlib.util import find_spec
 from pathlib import Path, PurePosixPath
 from typing import Any, TypeAlias, get_args
 
@@ -22,7 +21,6 @@ from wefe._checks import (
     found,
     import_library,
     listed,
-    logger,
 )
 from wefe.contextual._cache import cache_folder
 from wefe.contextual._contexts import Templates, check_templates
@@ -301,6 +299,8 @@ def _name_of(model: Any) -> str:
 
 def _from_folder(source: Any, folder: Path, device: str | None, dtype: str | None) -> _Opened:
     inner = _check_modules(folder)
+    if inner:
+        import_library("sentence_transformers", "transformers", str(source))
     try:
         with _no_bar():
             return _read(folder, inner, device, dtype)
@@ -322,17 +322,11 @@ def _read(folder: Path, inner: Path | None, device: str | None, dtype: str | Non
     weights = {"dtype": dtype or "auto"}
     # Also of a SentenceTransformer, which does not say which weights it did not find.
     network = _read_network(inner or folder, **weights, **safe)
-    if inner and find_spec("sentence_transformers"):
+    if inner:
         from sentence_transformers import SentenceTransformer
 
         return _parts(SentenceTransformer(str(folder), device=device, model_kwargs=weights, **safe))
-    if inner:
-        logger.warning(
-            "%s is a SentenceTransformer, but sentence-transformers is not installed. Only its "
-            "transformer is used, and pooling 'auto' means 'mean'",
-            folder,
-        )
-    tokenizer = AutoTokenizer.from_pretrained(str(inner or folder), **safe)
+    tokenizer = AutoTokenizer.from_pretrained(str(folder), **safe)
     return network.to(device), tokenizer, None, ""
 
 
