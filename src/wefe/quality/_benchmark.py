@@ -23,7 +23,7 @@ import numpy.typing as npt
 from wefe._checks import check_choice, check_text, found, nearest
 from wefe._files import read_text
 from wefe.datasets._download import FILES, fetch_file
-from wefe.words import variants
+from wefe.words import Preprocessor, variants
 
 Kind: TypeAlias = Literal["similarity", "analogy", "categorisation", "outlier"]
 Mask: TypeAlias = npt.NDArray[np.bool_]
@@ -53,7 +53,7 @@ _UNNAMED: dict[Kind, tuple[int, str]] = {
     "outlier": (0, f"a header with {', '.join(_NAMED['outlier'])}"),
 }
 #: Words are looked up as written, then in lower case.
-LOOKUP = ({}, {"lowercase": True})
+LOOKUP: tuple[Preprocessor, ...] = ({}, {"lowercase": True})
 _MARKED = re.compile("-[njv]$")
 
 # Name -> kind, n_items, about, and a file that gensim's tests contain or that is downloaded.
