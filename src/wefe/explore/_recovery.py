@@ -9,9 +9,9 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from wefe._checks import as_seed, check_positive_int, check_word_set
+from wefe._checks import as_seed, check_positive_int
 from wefe.datasets import Criterion
-from wefe.debias._evidence import CommonWords, asked_words, places_of, plain_words, without_noise
+from wefe.debias._evidence import CommonWords, plain_words, without_noise
 from wefe.explore._directions import (
     CriterionLike,
     as_criterion,
@@ -52,7 +52,6 @@ def recovery_tests(
     original: WordEmbeddingModel | None = None,
     n_words: int = 500,
     k: int = 100,
-    words: Sequence[str] | None = None,
     random_state: int | np.random.Generator | None = 0,
     preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
@@ -75,12 +74,10 @@ def recovery_tests(
         Number of words per group, those with the largest bias. At most half of the vocabulary is
         used.
     k : int, default=100
-        Number of neighbours.
-    words : sequence of str, optional
-        Words whose neighbours and projections are examined, for example occupations. Default: the
-        most frequent words, `n_words` per group.
+        Number of neighbours. These and the projections are examined for the most frequent words,
+        `n_words` per group.
     random_state, preprocessors : optional
-        The seed, and variants of the words of the criterion and of `words`.
+        The seed, and variants of the words of the criterion.
 
     Returns
     -------
@@ -116,24 +113,26 @@ def recovery_tests(
     3  neighbours   0.76    0.00  0.69  0.81
     """
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
-    chosen = most_biased_words(model, known, original, n_words, preprocessors)
-    common, vocabulary, positions, axes, notes = chosen
-    asked, lost = vocabulary[: n_words * known.n_classes], list(notes)
-    if words is not None:
-        asked = asked_words(common, check_word_set("words", words), preprocessors, lost)
-    few = list(lost)
-    everything, rows, k = places_of(asked, vocabulary, k, few)
-    vectors = common.vectors(len(common.models) - 1, everything)
-    groups = [vectors[own] for own in positions]
+    models = [model] if original is None else [original, model]
+    for each in models:
+        check_model(each)
+        each.whole_table("a recovery test")
+    common, vocabulary, notes = _neutral_words(models, known, preprocessors)
+    bias = _bias(common, 0, _axes(models[0], known, preprocessors), vocabulary)
+    vectors = common.vectors(len(models) - 1, vocabulary)
+    groups = [vectors[own] for own in _most_biased(bias, n_words, notes)]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
     for kernel in ("rbf", "linear"):
         test = classification_test(groups, kernel=kernel, random_state=seed)
         tests.append((f"classification ({kernel})", "", test, notes))
-    bias = _bias(common, 0, axes, everything)
     # Two groups mirror each other.
     looked_at = known.class_names[: 1 if known.n_classes == 2 else None]
+    rows, few, n_groups = np.arange(len(bias))[: n_words * known.n_classes], notes, bias.shape[1]
+    if k >= len(bias):
+        k = len(bias) - 1
+        few = [*notes, f"{k} neighbours, because there are few words"]
     near, _ = nearest_neighbors(vectors, vectors[rows], k, exclude=rows)
-    belongs, n_groups = members(bias), bias.shape[1]
+    belongs = members(bias)
     for group, name in enumerate(looked_at):
         of_group = (near, belongs[:, group], bias[:, group], rows, n_groups)
         tests.append(("neighbours", name, neighborhood_test(*of_group, random_state=seed), few))
@@ -141,14 +140,14 @@ def recovery_tests(
         after = np.zeros((len(rows), n_groups))
         try:
             axes = _axes(model, known, preprocessors)
-            after = without_noise(_bias(common, 1, axes, everything[rows]), model.dtype)
+            after = without_noise(_bias(common, 1, axes, vocabulary[rows]), model.dtype)
             why = "" if after.any() else "the projections are zero except for rounding errors"
         except ValueError as error:
             why = str(error)
         for group, name in enumerate(looked_at):
             test = projection_test(bias[rows, group], after[:, group], random_state=seed)
             test = dataclasses.replace(test, nan_reason=why or test.nan_reason)
-            tests.append(("projections", name, test, lost))
+            tests.append(("projections", name, test, notes))
     records = [
         (
             *(name, group, test.value, test.chance, *test.interval, test.p_value, test.n_words),
@@ -159,32 +158,15 @@ def recovery_tests(
     return pd.DataFrame(records, columns=_COLUMNS)
 
 
-def most_biased_words(
-    model: WordEmbeddingModel,
-    criterion: Criterion,
-    original: WordEmbeddingModel | None,
-    n_words: int,
-    preprocessors: Preprocessors | None,
-) -> tuple[CommonWords, Rows, list[Rows], Vectors, list[str]]:
-    """Choose the words with the largest bias towards each group, in the original model.
-
-    Returns common words (of the original model first), numbers of all candidates, positions of
-    words among these per group, axes of the biases, and notes.
-    """
-    models = [model] if original is None else [original, model]
-    for each in models:
-        check_model(each)
-        each.whole_table("a recovery test")
-    n_words = check_positive_int("n_words", n_words)
-    words = every_form([*criterion.specific_words, *criterion.representatives], preprocessors)
+def _neutral_words(
+    models: Sequence[WordEmbeddingModel], criterion: Criterion, preprocessors: Preprocessors | None
+) -> tuple[CommonWords, Rows, list[str]]:
+    """Return the words of all models, the numbers of frequent neutral ones, and notes."""
     common, notes = CommonWords(models), list[str]()
-    n_lost = len(models[0].vocab) - len(common)
-    if n_lost:
-        notes.append(f"{n_lost:,} words of {models[0].name} are not in {model.name}")
-    vocabulary = common.usable(plain_words(common, set(words), notes))
-    axes = _axes(models[0], criterion, preprocessors)
-    groups = _most_biased(_bias(common, 0, axes, vocabulary), n_words, notes)
-    return common, vocabulary, groups, axes, notes
+    if n_lost := len(models[0].vocab) - len(common):
+        notes.append(f"{n_lost:,} words of {models[0].name} are not in {models[-1].name}")
+    own = every_form([*criterion.specific_words, *criterion.representatives], preprocessors)
+    return common, common.usable(plain_words(common, set(own), notes)), notes
 
 
 def _axes(
@@ -212,16 +194,16 @@ def _bias(common: CommonWords, model: int, axes: Vectors, numbers: Rows) -> Vect
 
 def _most_biased(bias: Vectors, n_words: int, notes: list[str]) -> list[Rows]:
     """Return the positions of the most biased words of each group, without overlap."""
-    belongs = members(bias)
-    n_groups = bias.shape[1]
-    per_group = int(min(n_words, len(bias) // (2 * n_groups), belongs.sum(axis=0).min()))
+    belongs, n_groups = members(bias), bias.shape[1]
+    wanted = check_positive_int("n_words", n_words)
+    per_group = int(min(wanted, len(bias) // (2 * n_groups), belongs.sum(axis=0).min()))
     if per_group < _FEWEST_WORDS:
         raise ValueError(
             f"each group needs at least {_FEWEST_WORDS} words biased towards it; of {len(bias)} "
             f"candidates, the groups have {belongs.sum(axis=0).tolist()}. Use a model with more "
             "words."
         )
-    if per_group < n_words:
+    if per_group < wanted:
         notes.append(f"{per_group} words per group, from {len(bias):,} candidates")
     order = np.argsort(np.where(belongs, -bias, math.inf), axis=0, kind="stable")
     return list(order[:per_group].T)
