@@ -40,7 +40,7 @@ DEFAULTS = {
         (correlate_with_statistic, {"statistic": {"home": 1, "job": 2, "xyz": 3}}, "at least 3"),
         (correlate_with_statistic, {"measure": "weat"}, "measure"),
         (extreme_words, {"ignore": "she"}, "ignore"),
-        (generate_analogies, {"among": ["nurse"]}, "at least 2 words"),
+        (generate_analogies, {"among": ["nurse"]}, "among"),
         (learn_specific_words, {"n_folds": 4}, "toy has 3 and 10"),
         (model_page, {"words": {"vocabulary": ["nurse"]}}, "'vocabulary'"),
         (project, {"words": ["astronaut"]}, "has none of the words"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import combinations, compress
@@ -21,14 +21,15 @@ from wefe.explore._directions import (
     own_words,
 )
 from wefe.metrics._geometry import ZERO_LENGTH, Vectors, unit_rows
-from wefe.models._passes import Rows, forms, vocabulary_blocks
+from wefe.models._passes import forms, vocabulary_blocks
 from wefe.models._search import directions as unit_vectors
+from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.words import Preprocessors
 
-# Words per block: the cosines of a block take 16 MB.
-_BLOCK = 1024, 2048
+# Number of cosines in a block, which takes 16 MB.
+_BLOCK_NUMBERS = 1 << 21
 # Unit vectors closer than this are equal except for rounding and form no analogy.
 _SAME = 1e-6
 _SCORES = ("precision", "recall", "f1")
@@ -40,8 +41,7 @@ def generate_analogies(
     n: int = 100,
     *,
     threshold: float = 1.0,
-    among: int | Sequence[str] = 50_000,
-    repeat_words: bool = False,
+    among: int = 50_000,
     preprocessors: Preprocessors | None = None,
     progress: bool = True,
 ) -> pd.DataFrame:
@@ -62,19 +62,17 @@ def generate_analogies(
         Number of analogies per pair of groups.
     threshold : float, default=1.0
         Largest distance of x and y, in (0, 2]. 1 means a cosine of at least 0.5; 2 allows any pair.
-    among : int or sequence of str, default=50_000
-        Candidates for x and y: a number of words from the start of the vocabulary (usually the most
-        frequent ones), or a list. The time grows with the square of their number.
-    repeat_words : bool, default=False
-        False uses each word once as x and once as y, in its best remaining pair, as the published
-        code does. True returns all pairs.
+    among : int, default=50_000
+        Number of words from the start of the vocabulary (usually the most frequent ones) that x and
+        y are chosen from. The time grows with its square.
     preprocessors, progress : optional
-        Variants of all these words, see :class:`wefe.embeddings.Lookup`; False hides the progress.
+        As in :func:`bias_directions`; False hides the progress.
 
     Returns
     -------
     pandas.DataFrame
-        Sorted by descending score for each pair of groups, with the columns
+        Sorted by descending score for each pair of groups. Each word occurs once as x and once as
+        y, in its best remaining pair, as in the published code. The columns are
 
         - `first_group`, `second_group`, `distance`, and `score`, in (0, 1]
         - `first`, `second`: the words x and y, without the model's prefix
@@ -84,7 +82,7 @@ def generate_analogies(
     Raises
     ------
     ValueError
-        If the criterion has no direction in the model, or fewer than two candidates have vectors.
+        If the criterion has no direction in the model.
 
     Examples
     --------
@@ -97,17 +95,13 @@ def generate_analogies(
     n = check_positive_int("n", n)
     if not 0 < threshold <= 2:
         raise ValueError(f"threshold must be above 0 and at most 2; got {threshold}.")
-    words, vectors = candidates(model, among, preprocessors)
-    if len(words) < 2:
-        raise ValueError(
-            f"among must give at least 2 words with a vector in {model.name}; got {len(words)}."
-        )
+    words, vectors = _candidates(model, among)
     specific = np.isin(words, look_up(model, [*directions.words], preprocessors).forms)
     units, groups = unit_vectors(vectors)[0], directions.groups
     compared = list(combinations(range(len(groups)), 2))
-    total = len(compared) * len(words) * (len(words) + 1) // 2
+    parts = list(chunks(len(words), max(1, _BLOCK_NUMBERS // max(1, len(words)))))
     names, lines = np.array(words, dtype=object), []
-    with progress_bar(total, "analogies", "pair", progress) as bar:
+    with progress_bar(len(compared) * len(parts), "analogies", "block", progress) as bar:
         for i, j in compared:
             direction = directions.towards[i] - directions.towards[j]
             length = float(np.linalg.norm(direction))
@@ -116,20 +110,21 @@ def generate_analogies(
             projections = units @ (direction / length)
             # x comes before y in this order, so half of the products is enough.
             order = np.argsort(-projections, kind="stable")
-            # If words may not repeat, a later pair can replace two. Any choice to which no pair can
-            # be added has n or more of 2 n pairs without a common word.
-            n_kept = n if repeat_words else 2 * n
+            in_order = units[order], projections[order]
             best, least = np.empty((4, 0)), 0.0
-            for part in _blocks(len(words)):
-                pairs = _pairs(units, projections, threshold, *(order[rows] for rows in part))
+            for rows in parts:
+                pairs = _pairs(*in_order, threshold, rows)
+                pairs[:2] = order[pairs[:2].astype(np.intp)]
                 best = np.hstack([best, pairs[:, pairs[2] >= least]])
                 best = best[:, np.lexsort((best[1], best[0], -best[2]))]
-                chosen = _chosen(best, n_kept, repeat_words)
-                if len(chosen) == n_kept:  # what scores less has no chance
+                # A later pair can replace two. Any choice to which no pair can be added has n or
+                # more of 2 n pairs without a common word.
+                chosen = _chosen(best, 2 * n)
+                if len(chosen) == 2 * n:  # what scores less has no chance
                     least = best[2, chosen[-1]]
                     best = best[:, best[2] >= least]
-                bar.update(np.prod([rows.stop - rows.start for rows in part]))
-            x, y, scores, distances = best[:, _chosen(best, n, repeat_words)]
+                bar.update()
+            x, y, scores, distances = best[:, _chosen(best, n)]
             first, second = x.astype(np.intp), y.astype(np.intp)
             columns = {
                 "first_group": groups[i],
@@ -144,26 +139,21 @@ def generate_analogies(
     return pd.concat(lines, ignore_index=True)
 
 
-def candidates(
-    model: WordEmbeddingModel, among: int | Sequence[str], preprocessors: Preprocessors | None
-) -> tuple[list[str], FloatArray]:
-    """Return candidates that have a direction, without the model's prefix, and their vectors."""
-    if isinstance(among, int | np.integer):
-        model.whole_table("a number for among, not a list of words,")
-        rows = np.arange(min(check_positive_int("among", among), len(model.vocab)))
-        words, own = own_words(model, rows)
-        vectors = model.rows(rows[own])
-        usable = unit_vectors(vectors)[1]
-        return list(compress(words, usable)), vectors[usable]
-    known = look_up(model, check_word_set("among", among), preprocessors, "among")
-    return known.forms, known.vectors
+def _candidates(model: WordEmbeddingModel, among: int) -> tuple[list[str], FloatArray]:
+    """Return the first words that have a direction, without the model's prefix, and vectors."""
+    model.whole_table("a choice of words")
+    rows = np.arange(min(check_positive_int("among", among), len(model.vocab)))
+    words, own = own_words(model, rows)
+    vectors = model.rows(rows[own])
+    usable = unit_vectors(vectors)[1]
+    return list(compress(words, usable)), vectors[usable]
 
 
-def _pairs(units: Vectors, projections: Vectors, threshold: float, x: Rows, y: Rows) -> Vectors:
-    """Return the pairs of words `x` and words `y`: x, y, score and distance of each."""
-    cosines = units[x] @ units[y].T
+def _pairs(units: Vectors, projections: Vectors, threshold: float, rows: slice) -> Vectors:
+    """Return the pairs of words in `rows` and later ones: x, y, score and distance of each."""
+    cosines = units[rows] @ units[rows.start :].T
     i, j = np.nonzero(cosines >= 1 - threshold**2 / 2 - 1e-9)
-    x, y, distances = x[i], y[j], np.sqrt(np.maximum(2 - 2 * cosines[i, j], 0))
+    x, y, distances = i + rows.start, j + rows.start, np.sqrt(np.maximum(2 - 2 * cosines[i, j], 0))
     with np.errstate(invalid="ignore", divide="ignore"):
         # Rounded, so that copies of a vector tie and the most frequent word comes first.
         scores = np.round((projections[x] - projections[y]) / distances, 12)
@@ -171,10 +161,8 @@ def _pairs(units: Vectors, projections: Vectors, threshold: float, x: Rows, y: R
     return np.stack([x, y, scores, distances])[:, good]
 
 
-def _chosen(pairs: Vectors, n: int, repeat: bool) -> list[int]:
-    """Return the positions of the best n pairs, without repeated words unless allowed."""
-    if repeat:
-        return list(range(min(n, pairs.shape[1])))
+def _chosen(pairs: Vectors, n: int) -> list[int]:
+    """Return the positions of the best n pairs without repeated words."""
     left, right, chosen = set[float](), set[float](), list[int]()
     for position, (x, y) in enumerate(pairs[:2].T.tolist()):
         if len(chosen) == n:
@@ -184,14 +172,6 @@ def _chosen(pairs: Vectors, n: int, repeat: bool) -> list[int]:
             right.add(y)
             chosen.append(position)
     return chosen
-
-
-def _blocks(n: int) -> Iterator[tuple[slice, slice]]:
-    """Cut the upper triangle of an n x n matrix into blocks."""
-    height, width = _BLOCK
-    for start in range(0, n, height):
-        for left in range(start, n, width):
-            yield slice(start, min(start + height, n)), slice(left, min(left + width, n))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -268,7 +248,7 @@ def learn_specific_words(
     seed_words: Sequence[str] | None = None,
     *,
     criterion: CriterionLike = "gender",
-    among: int | Sequence[str] = 50_000,
+    among: int = 50_000,
     C: float = 1.0,
     class_weight: Literal["balanced"] | None = None,
     n_folds: int = 10,
@@ -291,9 +271,9 @@ def learn_specific_words(
         Specific words, such as 'actress'. Use many different ones. Default: those of `criterion`.
     criterion : str, Criterion, mapping or sequence of tuples, default='gender'
         As in :func:`bias_directions`.
-    among : int or sequence of str, default=50_000
-        Words that count as not specific in training, unless they are seed words; as in
-        :func:`generate_analogies`.
+    among : int, default=50_000
+        Number of words from the start of the vocabulary that count as not specific in training,
+        unless they are seed words.
     C : float, default=1.0
         Weight of training errors, above 0.
     class_weight : {'balanced'}, optional
@@ -301,7 +281,7 @@ def learn_specific_words(
     n_folds : int, default=10
         Number of cross-validation folds, at least 2.
     preprocessors : list of dict, optional
-        Variants of the seed words and of `among`; see :class:`wefe.embeddings.Lookup`.
+        Variants of the seed words; see :class:`wefe.embeddings.Lookup`.
     random_state : int, numpy.random.Generator or None, default=0
         Seed of the folds and the solver.
     progress : bool, default=True
@@ -333,7 +313,7 @@ def learn_specific_words(
     seed = as_seed(random_state)
     given = look_up(model, seeds, preprocessors, "seed words")
     known = set(given.forms)
-    words, vectors = candidates(model, among, preprocessors)
+    words, vectors = _candidates(model, among)
     beside = sorted(forms(model, known.difference(words)), key=model.vocab.__getitem__)
     if beside:
         vectors = np.concatenate([vectors, model.get_vectors(beside)])
