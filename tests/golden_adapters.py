@@ -49,6 +49,14 @@ def page_of_word(model, word, which, **options):
     }
 
 
+def specific_words(model, which):
+    from wefe.explore import learn_specific_words
+
+    words, scores = learn_specific_words(model, which.specific_words, n_folds=3)
+    facts = {"n_words": len(words), "n_seed": words["is_seed"].sum()}
+    return facts | {"f1": scores.loc["f1", "mean"]}
+
+
 def mitigation(method, params):
     import wefe.debias
 

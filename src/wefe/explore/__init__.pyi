@@ -1,4 +1,3 @@
-from ._analogies import SpecificWords as SpecificWords
 from ._analogies import generate_analogies as generate_analogies
 from ._analogies import learn_specific_words as learn_specific_words
 from ._directions import BiasDirections as BiasDirections
