@@ -25,7 +25,6 @@ from wefe.plotting._style import (
     add_marks,
     apply_layout,
     at,
-    at_most,
     bar_style,
     grid,
     hover,
@@ -156,18 +155,15 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
         look = {"textposition": "inside", "insidetextanchor": "middle", "textangle": 0}
         look |= {"text": shown, "orientation": "h", "marker": bar_style(position)}
         add_marks(figure, "bar", own, wrap(label, 30), template, **look, **place)
-        gaps = np.flatnonzero(own["x"].isna() & use_metric_as_facet).tolist()
-        write(figure, [{"x": 0, "y": row, "text": "no rank"} for row in gaps], **place)
-    lacking, totals = table.isna().sum(axis=1), table.sum(axis=1)
+    lacks, totals = table.isna().any(axis=1), table.sum(axis=1)
     if use_metric_as_facet:
         longest, title = 1.05 * np.nanmax(table, initial=1), "Rank"
     else:
-        gap = " (no rank in " + lacking.astype(str) + ")"
-        texts = "<b>" + totals.map("{:g}".format) + gap.where(lacking > 0, "") + "</b>"
+        texts = "<b>" + totals.map("{:g}".format).mask(lacks, "lacks a rank") + "</b>"
         sums = pd.DataFrame({"x": totals, "y": range(len(models)), "text": texts})
         write(figure, sums.to_dict("records"))
         # Leaves room for the text beside the longest stack.
-        longest = totals.max() * (1.4 if lacking.any() else 1.12)
+        longest = 1.12 * totals.max()
         title = f"Sum of ranks over {count(len(columns), 'ranking')}"
     figure.update_xaxes(title_text=title, range=[0, float(max(longest, 1))])
     rows.apply(figure, title_text="" if use_metric_as_facet else "Model")
@@ -180,14 +176,10 @@ def plot_ranking(ranking: pd.DataFrame, use_metric_as_facet: bool = False) -> go
     notes = {
         "Rank 1 is the best: the longer a bar, the lower the position.": True,
         aggregation: aggregation,
-        "Models that lack a rank stand last; their sums cannot be compared.": lacking.any(),
+        "Models that lack a rank stand last; their sums cannot be compared.": lacks.any(),
     }
     heading = f"Ranks of {count(len(models), 'model')} in {count(len(columns), 'ranking')}"
-    lines = [
-        f"{model} has no rank in {', '.join(at_most(np.array(short)[gaps].tolist()))}."
-        for model, gaps in table.isna()[(lacking > 0) & (not use_metric_as_facet)].iterrows()
-    ]
-    return apply_layout(figure, heading, notes, footnotes=at_most(lines))
+    return apply_layout(figure, heading, notes)
 
 
 def best_first(ranking: pd.DataFrame) -> pd.DataFrame:
