@@ -10,17 +10,15 @@ ATTRIBUTES = [["good", "nice", "love"], ["bad", "ugly", "hate"]]
 
 
 def test_each_model_has_a_panel_with_the_same_words_and_range(rnsb_results, said):
-    figure = plot_negative_sentiment(rnsb_results)
+    figure = plot_negative_sentiment({r.model_name: r for r in rnsb_results})
     for bar, result in zip(figure.data, rnsb_results, strict=True):
         assert dict(zip(bar.x, bar.y, strict=True)) == result["negative_sentiment_distribution"]
     titles = [note.text for note in said(figure)]
     assert titles == [f"{r.model_name}<br>RNSB = {r['rnsb']:.3g}" for r in rnsb_results]
-    assert len({axis.range for axis in figure.select_yaxes()}) == 1
-    assert len({axis.categoryarray for axis in figure.select_xaxes()}) == 1
+    assert {axis.matches for axis in figure.select_yaxes()} == {"y"}
     # Equal shares of six words.
     assert [line.y0 for line in figure.layout.shapes] == [pytest.approx(1 / 6)] * 3
-    named = plot_negative_sentiment(dict(zip("abc", rnsb_results, strict=True)))
-    assert [note.text[0] for note in said(named)] == ["a", "b", "c"]
+    assert len(plot_negative_sentiment(rnsb_results[0]).data) == 1
 
 
 def test_a_result_that_is_nan_says_why(models, drawn, said):

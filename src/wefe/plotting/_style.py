@@ -222,11 +222,6 @@ def write(
     ]
 
 
-def write_no_value(figure: go.Figure, reason: str | None, **place: Any) -> None:
-    note = {"x": 0.5, "y": 0.5, "text": wrap(f"no value: {reason}", 50)}
-    write(figure, [note], domain="xy", xanchor="center", **place)
-
-
 def add_marks(
     figure: go.Figure, kind: str, table: pd.DataFrame, name: str, template: str, **look: Any
 ) -> None:
