@@ -35,19 +35,15 @@ def test_every_word_is_a_point_and_the_numbers_stand_above(audits, said, heading
     assert figure.layout.xaxis.title.text == "← Family    s(w, A, B)    Career →"
 
 
-def test_what_is_attainable_is_a_line_or_a_note(audits, said):
+def test_what_is_attainable_is_a_line(audits):
     d = audits[0].attribute_difference
-    near, full = (audits[0].plot(full_range=full) for full in (False, True))
-    assert lines(near) == [0]
-    assert said(near, f"attainable: ±{d:.3g}")
-    assert lines(full) == [-d, 0, d]
-    assert not said(full, "attainable")
-    relative = audits[0].plot(relative=True, full_range=True)
+    assert lines(audits[0].plot()) == [-d, 0, d]
+    relative = audits[0].plot(relative=True)
     assert lines(relative) == [-1, 0, 1]
     np.testing.assert_allclose(relative.data[0].x, audits[0].positions[0])
 
 
-@pytest.mark.parametrize("options", [{}, {"relative": True}, {"full_range": True}])
+@pytest.mark.parametrize("options", [{}, {"relative": True}])
 def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
     toy_model, options, drawn, said
 ):
@@ -55,8 +51,6 @@ def test_without_two_targets_or_attributes_that_differ_there_is_no_effect_size(
     figure = audit_query(equal, toy_model).plot(**options)
     drawn(figure)
     assert said(figure, "effect size undefined")
-    low, high = figure.layout.xaxis.range
-    assert low < 0 < high
     three = Query([["she", "woman"], ["he"], ["nurse"]], [["home", "kids"], ["boss", "job"]])
     audit = audit_query(three, toy_model)
     note = f"{audit.n_biased} of 4 words beyond 10% of the attainable"

@@ -260,12 +260,12 @@ class QueryAudit(Facts):
             }
         )
 
-    def plot(self, *, relative: bool = False, full_range: bool = False) -> Figure:
+    def plot(self, *, relative: bool = False) -> Figure:
         """Plot the distribution of the biases, as in figures 1 and 2 of the paper.
 
         Parameters
         ----------
-        relative, full_range : bool, default=False
+        relative : bool, default=False
             As in :func:`wefe.plotting.plot_individual_biases`.
 
         Returns
@@ -273,7 +273,7 @@ class QueryAudit(Facts):
         plotly.graph_objects.Figure
             The figure, not shown yet.
         """
-        return draw("plot_individual_biases", self, relative=relative, full_range=full_range)
+        return draw("plot_individual_biases", self, relative=relative)
 
     def __repr__(self) -> str:
         lines = [

@@ -6,7 +6,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
@@ -24,11 +23,7 @@ _SHAPE = 0.55
 
 
 def plot_individual_biases(
-    audits: Sequence[QueryAudit] | QueryAudit,
-    *,
-    relative: bool = False,
-    full_range: bool = False,
-    shared_axis: bool = True,
+    audits: Sequence[QueryAudit] | QueryAudit, *, relative: bool = False
 ) -> go.Figure:
     """Plot individual biases of target words by target set (Schröder et al. 2024, figures 1, 2).
 
@@ -36,17 +31,14 @@ def plot_individual_biases(
     ----------
     audits : QueryAudit or sequence of QueryAudit
         Results of :func:`wefe.audit.audit_query`.
-    relative, full_range : bool, default=False
-        Show s / d, which is comparable between models, instead of s; show all possible values, from
-        -d to d.
-    shared_axis : bool, default=True
-        Whether all panels have the same axis; False shows small biases in more detail.
+    relative : bool, default=False
+        Show s / d, which is comparable between models, instead of s.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel per audit, one point per word. Lines: the mean of each set, 0 (solid), -d and d
-        (dashed). For two target sets, effect size, p-value and AUC are above the panel.
+        (dashed, what is attainable). For two target sets, effect size, p-value and AUC are above.
 
     Examples
     --------
@@ -60,11 +52,6 @@ def plot_individual_biases(
     given: list[QueryAudit] = as_list(audits)
     shown, axis = ("share", "s(w, A, B) / d") if relative else ("s", "s(w, A, B)")
     tables = list(map(_words, given))
-    limits = np.where(relative, 1.0, [audit.attribute_difference for audit in given])
-    largest = np.nan_to_num([table[shown].abs().max() for table in tables])
-    ends = 1.08 * np.where(full_range, limits, largest)
-    ends = np.maximum(ends, ends.max() * shared_axis)
-    ends[ends == 0] = 0.1
     n_sets = max(len(audit.targets) for audit in given)
     # The title names what all audits share; panels name what differs.
     names = pd.DataFrame([[f": {a.query_name}", f", {a.model_name}"] for a in given])
@@ -73,29 +60,24 @@ def plot_individual_biases(
     titles = ["".join(row[~shared]).lstrip(":, ") for _, row in names.iterrows()]
     heads = list(map(_numbers, given))
     figure, places = grid(titles, _SET_PX * n_sets + 20, 50, abreast=2, second_lines=heads)
-    for place, table, limit, end in zip(places, tables, limits, ends, strict=True):
-        figure.update_xaxes(range=[-end, end], **place)
+    for place, table, audit in zip(places, tables, given, strict=True):
         _draw(figure, table.assign(x=table[shown]), place)
-        if limit <= end:
-            figure.add_vline(-limit, line_dash="dash", **place)
-            figure.add_vline(limit, line_dash="dash", **place)
-        else:
-            note = {"x": 1, "y": 0, "text": f"attainable: ±{limit:.3g}"}
-            write(figure, [note], domain="xy", xanchor="right", yanchor="bottom", **place)
+        limit = 1.0 if relative else audit.attribute_difference
+        figure.add_vline(-limit, line_dash="dash", **place)
+        figure.add_vline(limit, line_dash="dash", **place)
     figure.add_vline(0)
     attributes = {tuple(wrap(use.name, 30) for use in audit.attributes) for audit in given}
     if len(attributes) == 1:
         axis = "← {1}    {axis}    {0} →".format(*attributes.pop(), axis=axis)
-    figure.update_xaxes(exponentformat="none", title_text=axis)
+    figure.update_xaxes(matches="x", exponentformat="none", title_text=axis)
     # Room for the points below the first set, and for the name above the last one.
     figure.update_yaxes(range=[n_sets - 0.25, -0.75], showticklabels=False, showgrid=False)
     figure.update_layout(showlegend=False, violingap=0, violinmode="overlay")
-    notes = {
+    note = (
         "Each point: a target word, to the right of 0 if it leans to the first attribute set. "
-        "Line in the colour of a set: its mean. Dashed: what is attainable.": True,
-        "Each panel has an axis of its own.": not shared_axis and len(given) > 1,
-    }
-    return apply_layout(figure, title, notes)
+        "Line in the colour of a set: its mean. Dashed: what is attainable."
+    )
+    return apply_layout(figure, title, {note: True})
 
 
 def _numbers(audit: QueryAudit) -> str:

@@ -104,7 +104,7 @@ def _audited(
     directions = {"all pairs": of_pairs}
     if of_pairs.outliers:
         directions["pairs but outliers"] = of_pairs.without(of_pairs.outliers)
-    biases = plot_individual_biases(list(audits.values()), shared_axis=False)
+    biases = plot_individual_biases(list(audits.values()))
     figures = {"Figures 1 and 2: individual biases": biases}
     figures |= {f"Figure 3: directions of {what}": each.plot() for what, each in directions.items()}
     effects = pd.DataFrame({of: _effects(audit) for of, audit in audits.items()})
