@@ -19,9 +19,8 @@ MATRIX = pd.DataFrame([[2, 1], [1, 2]], index=[NAME, "b"], columns=["a", NAME])
 COMPARED = dict.fromkeys(COLUMNS, 0.5) | {"aspect": "bias", "measure": NAME, "subject": "q"}
 COMPARED |= {"model": NAME, "better": "", "note": ""}
 WORDS = {"word": [NAME, "cook"], "group": ["f", "m"], "x": [0.1, 0.2], "y": [0.3, 0.1]}
-WORDS |= {"projection": [0.3, 0.2], "model": NAME, "rank": 1, "set": NAME, "share": [0.4, 0.6]}
-WORDS |= {"cosine": 0.5, "indirect_bias": 0.1, "is_center": [True, False], "cluster": "f"}
-WORDS = pd.DataFrame(WORDS | {"statistic": [0.4, 0.2], "bias": [0.1, 0.3]})
+WORDS |= {"projection": [0.3, 0.2], "model": NAME, "rank": 1, "set": NAME, "cluster": "f"}
+WORDS = pd.DataFrame(WORDS)
 # Functions of a table: a table, the other arguments that they need, and a column of numbers.
 TABLES = {
     "plot_queries_results": (MATRIX, {}, "a"),
@@ -30,14 +29,10 @@ TABLES = {
     "plot_negative_sentiment_correlation": (MATRIX, {}, "a"),
     "plot_comparison": (pd.DataFrame([COMPARED]), {}, "before"),
     "plot_extremes": (WORDS, {}, "projection"),
-    "plot_projections": (WORDS, {"title": NAME}, "projection"),
-    "plot_group_shares": (WORDS, {}, "share"),
-    "plot_neighborhood": (WORDS, {"word": NAME}, "x"),
+    "plot_projections": (WORDS, {}, "projection"),
     "plot_clusters": (WORDS, {}, "x"),
-    "plot_statistic": (WORDS, {"statistic_name": NAME, "bias_name": NAME}, "bias"),
 }
 MATRICES = [name for name, (table, *_) in TABLES.items() if table is MATRIX]
-POINTS = ("x", "projection", "bias")
 every_table = pytest.mark.parametrize("name", TABLES)
 every_matrix = pytest.mark.parametrize("name", MATRICES)
 
@@ -86,13 +81,11 @@ def test_names_are_no_markup_tables_stay_and_figures_can_be_written_and_dark(nam
 
 
 @pytest.mark.parametrize("missing", [math.nan, math.inf])
-@pytest.mark.parametrize("name", [n for n, (t, _, column) in TABLES.items() if column in POINTS])
-def test_words_without_a_place_or_value_are_left_out_and_named(name, missing, said, drawn):
-    table, _, column = TABLES[name]
-    table = table.assign(**{column: [0.1, missing]})
-    (note,) = said(plotted(name, table), "Left out, because there is no ")
+def test_words_without_a_projection_are_left_out_and_named(missing, said, drawn):
+    figure = plotted("plot_projections", WORDS.assign(projection=[0.1, missing]))
+    (note,) = said(figure, "Left out, because there is no ")
     assert note.text.endswith(": cook.")
-    drawn(plotted(name, table.assign(**{column: missing})))
+    drawn(plotted("plot_projections", WORDS.assign(projection=missing)))
 
 
 @pytest.mark.parametrize("scale", [None, "Viridis"])
@@ -113,7 +106,7 @@ def test_any_kind_of_number_is_plotted_and_nothing_but_nan(name, drawn):
 RESULTS = {
     *("plot_direction_correlations", "plot_impact_ratios"),
     *("plot_layer_scores", "plot_individual_biases", "plot_silhouettes"),
-    "plot_negative_sentiment",
+    *("plot_negative_sentiment", "plot_neighborhood", "plot_statistic", "plot_group_shares"),
 }
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from wefe import Query, load_test_model
 from wefe.datasets import load_weat_queries
+from wefe.explore import word_page
 from wefe.plotting import plot_group_shares, plot_queries_results, plot_ranking
 from wefe.running import measure, run_queries
 
@@ -139,24 +140,14 @@ def test_a_model_without_a_rank_stands_last_and_says_so(ranking, facets, drawn, 
 # Shares of the neighbours of words
 
 
-def shares(models=("",), **columns):
-    index = pd.MultiIndex.from_product([models, ["nurse", "cook"], ["female", "male"]])
-    table = index.set_names(["model", "word", "group"]).to_frame(index=False)
-    return table.assign(**{"share": 0.5} | columns)
-
-
-def test_a_line_is_the_interval_of_random_words(heading):
-    figure = plot_group_shares(shares(share=[0.7, 0.3, 0.4, 0.6], low=0.1, high=0.6))
-    bars = [(bar.name, bar.x) for bar in figure.data]
-    assert bars == [("female", (0.7, 0.4)), ("male", (0.3, 0.6))]
-    interval = figure.data[0].error_x
-    assert interval.array == pytest.approx([0.6 - 0.7, 0.6 - 0.4])
-    assert interval.arrayminus == pytest.approx([0.7 - 0.1, 0.4 - 0.1])
-    assert "Bars that end within their line" in heading(figure)
-
-
-def test_models_have_a_panel_each_and_lacking_words_are_marked(said):
-    figure = plot_group_shares(shares(models=("w2v", "glove"))[:6])
-    assert [note.text for note in figure.layout.annotations[:2]] == ["w2v", "glove"]
+def test_a_line_is_the_interval_of_random_words_and_models_have_a_panel_each(models, said):
+    pages = [word_page(model, word, k=20) for model in models[:2] for word in ("nurse", "cook")]
+    figure = plot_group_shares(pages[:3])
+    assert [note.text for note in said(figure, "minilm")] == ["minilm 64d", "minilm 16d"]
     assert len(said(figure, " no value")) == 2
     assert [bar.name for bar in figure.data if bar.showlegend] == ["female", "male"]
+    female = pages[0].shares.loc["female"]
+    assert figure.data[0].x[0] == female["neighbors"]
+    interval = figure.data[0].error_x
+    assert interval.array[0] == pytest.approx(female["high"] - female["neighbors"])
+    assert interval.arrayminus[0] == pytest.approx(female["neighbors"] - female["low"])

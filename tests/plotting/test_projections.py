@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from wefe.plotting import plot_extremes, plot_group_shares, plot_projections
+from wefe.plotting import plot_extremes, plot_projections
 from wefe.plotting._style import PALETTE
 
 GROUPS = ["female", "male", "other", "unknown"]
@@ -43,7 +43,9 @@ def words_of(trace):
 
 
 def test_two_groups_stand_on_both_sides_of_0_by_rank_whatever_the_order_of_rows():
-    figure = plot_extremes(extremes().sample(frac=1, random_state=0), groups=GROUPS[:2])
+    table = extremes().sample(frac=1, random_state=0)
+    table.attrs["groups"] = GROUPS[:2]
+    figure = plot_extremes(table)
     first, second = traces(figure, "bar")
     assert first.x == pytest.approx((0.4, 0.3, 0.2))
     assert second.x == pytest.approx((-0.4, -0.3, -0.2))
@@ -69,18 +71,12 @@ def test_more_groups_or_models_have_a_panel_each_on_one_axis(n_groups, models, s
 def test_a_group_has_one_colour_in_all_figures():
     colours = dict(zip(GROUPS, PALETTE, strict=False))
     shown = extremes(GROUPS)
-    shares = shown[shown["rank"] == 1].assign(word="nurse", share=0.25)
-    drawn = {bar.name: bar.marker.color for bar in plot_group_shares(shares).data}
-    assert colours.items() <= drawn.items()
-    # A table without the first group says by its attrs, or the call, which are all.
-    part = shown[shown["group"].isin(["male", "other"])]
-    noted = part.copy()
-    noted.attrs["groups"] = GROUPS
-    for figure in (plot_extremes(shown), plot_extremes(part, groups=GROUPS), plot_extremes(noted)):
+    # A table without the first group says by its attrs which are all.
+    part = shown[shown["group"].isin(["male", "other"])].copy()
+    part.attrs["groups"] = GROUPS
+    for figure in (plot_extremes(shown), plot_extremes(part)):
         own = {bar.name: bar.marker.line.color for bar in traces(figure, "bar")}
         assert own.items() <= colours.items()
-    with pytest.raises(ValueError, match="missing: male"):
-        plot_extremes(part, groups=["female", "other"])
     # On a direction of two groups, a word has the colour of the group that it leans to.
     (trace,) = points(plot_projections(projections([0.3, -0.2])))
     assert trace.marker.color == (PALETTE[1], PALETTE[0])

@@ -29,7 +29,6 @@ from wefe.explore._directions import (
     places,
 )
 from wefe.explore._projections import (
-    METHODS,
     VOCABULARY,
     MapMethod,
     WordLists,
@@ -101,11 +100,7 @@ class ModelPage:
 
     def plot(self) -> Figure:
         """Return a figure of the projections; see :func:`wefe.plotting.plot_projections`."""
-        return draw(
-            "plot_projections",
-            self.projections.assign(chance=self.chance),
-            title=f"Projections on the direction of {self.directions.name} in {self.model_name}",
-        )
+        return draw("plot_projections", self.projections.assign(chance=self.chance))
 
     def plot_extremes(self) -> Figure:
         """Return bars of the extreme words; see :func:`wefe.plotting.plot_extremes`."""
@@ -295,15 +290,7 @@ class WordPage:
 
     def plot(self) -> Figure:
         """Return a map of the neighbourhood; see :func:`wefe.plotting.plot_neighborhood`."""
-        return draw(
-            "plot_neighborhood",
-            self.map,
-            word=self.word,
-            groups=self.directions.groups,
-            method=METHODS[self.map_method],
-            theta=self.theta,
-            title=f"Neighbourhood of {self.word!r} in {self.model_name}",
-        )
+        return draw("plot_neighborhood", self)
 
     def to_frame(self) -> pd.DataFrame:
         """Return `neighbors` after the columns `model` and `word`, for concatenation."""

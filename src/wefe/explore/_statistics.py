@@ -163,37 +163,9 @@ class StatisticCorrelation:
         fit = self.slope.value * points + self.intercept
         return pd.DataFrame({"statistic": points, "fit": fit, "low": low, "high": high})
 
-    def plot(self, **options: Any) -> Figure:
-        """Plot the words as points, with the regression line and its interval.
-
-        Parameters
-        ----------
-        **options
-            Options of :func:`wefe.plotting.plot_statistic`.
-
-        Returns
-        -------
-        plotly.graph_objects.Figure
-            The subtitle shows the correlation, its interval and the lost words.
-        """
-        shown: dict[str, Any] = {
-            "statistic_name": self.statistic_name,
-            "bias_name": self.bias_name,
-            "notes": self._notes(),
-            "band": self.band() if len(self.fits) else None,
-        }
-        if not math.isnan(self.slope.value):
-            shown["fit"] = (self.slope.value, self.intercept)
-        return draw("plot_statistic", self.to_frame(), **shown | options)
-
-    def _notes(self) -> list[str]:
-        words = f"{self.model_name}: {self.n} words"
-        if self.lost:
-            more = f" and {len(self.lost) - 5} more" * (len(self.lost) > 5)
-            words += f", without {', '.join(self.lost[:5])}{more}, which the model lacks"
-        known = not math.isnan(self.pearson.value)
-        found = f"Pearson {self._pearson()}, Spearman {self.spearman.value:.2f}"
-        return [*[found] * known, words, *filter(None, [self.nan_reason])]
+    def plot(self) -> Figure:
+        """Return a scatter plot; see :func:`wefe.plotting.plot_statistic`."""
+        return draw("plot_statistic", self)
 
     def _pearson(self) -> str:
         r, level = self.pearson, f"{self.confidence_level * 100:g} %"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -14,8 +13,7 @@ from wefe._checks import check_choice
 from wefe._visible import count
 from wefe.plotting._reading import (
     Reading,
-    check_frame,
-    check_groups,
+    as_list,
     check_table,
     parts_of,
     score_hovers,
@@ -36,6 +34,9 @@ from wefe.plotting._style import (
     wrap,
     write,
 )
+
+if TYPE_CHECKING:
+    from wefe.explore import WordPage
 
 
 def plot_queries_results(
@@ -195,16 +196,13 @@ def best_first(ranking: pd.DataFrame) -> pd.DataFrame:
     return table.iloc[np.lexsort((table.sum(axis=1), table.isna().any(axis=1)))]
 
 
-def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
+def plot_group_shares(pages: Sequence[WordPage] | WordPage) -> go.Figure:
     """Plot the share of each group among the neighbours of words, and what chance would give.
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per word and group: 'word', 'group', 'share' of its neighbours that lean to the
-        group (0 to 1). Optional: 'model'; 'low' and 'high', the interval of random words.
-    groups : sequence of str, optional
-        All groups in the order of their colours. Default: `frame.attrs['groups']`, or those found.
+    pages : WordPage or sequence of WordPage
+        Results of :func:`wefe.explore.word_page` with the same groups.
 
     Returns
     -------
@@ -214,40 +212,39 @@ def plot_group_shares(frame: pd.DataFrame, *, groups: Sequence[str] | None = Non
 
     Examples
     --------
-    >>> rows = [("nurse", "female", 0.75), ("nurse", "male", 0.25)]
-    >>> table = pd.DataFrame(rows, columns=["word", "group", "share"])
-    >>> [(bar.name, bar.x) for bar in plot_group_shares(table).data]
-    [('female', (0.75,)), ('male', (0.25,))]
+    >>> from wefe import load_test_model
+    >>> from wefe.explore import word_page
+    >>> page = word_page(load_test_model(), "nurse", k=20)
+    >>> [(bar.name, bar.x) for bar in plot_group_shares(page).data]
+    [('female', (0.6,)), ('male', (0.0,))]
     """
-    texts, numbers = ("model", "word", "group"), ("share", "low", "high")
-    optional: Any = {"model": "", "low": math.nan, "high": math.nan}
-    table = check_frame(frame, texts, numbers, **optional)
-    names = check_groups(groups, frame)
-    words, models = table["word"].unique().tolist(), table["model"].unique().tolist()
-    labels = {word: wrap(shortened(word)) for word in words}
-    cells = pd.MultiIndex.from_product([models, words, names], names=["model", "word", "group"])
-    table = table.set_index(cells.names).reindex(cells).reset_index()
+    given: list[WordPage] = as_list(pages)
+    groups = list(given[0].directions.groups)
+    shares = {(page.model_name, page.word): page.shares.loc[groups] for page in given}
+    table = pd.concat(shares, names=["model", "word", "group"])
+    models, words = (list(table.index.unique(level)) for level in ("model", "word"))
+    cells = pd.MultiIndex.from_product([models, words, groups], names=table.index.names)
+    table = table.reindex(cells).reset_index()
     template = (
-        "<b>{word}</b><br>{group}: {share:.1%} of the neighbours<br>"
+        "<b>{word}</b><br>{group}: {neighbors:.1%} of the neighbours<br>"
         "random words: {low:.1%} to {high:.1%}"
     )
     table = table.assign(start=0.0, hover=hover_texts(table, template)).rename(
-        columns={"share": "score", "low": "null_lower", "high": "null_upper"}
+        columns={"neighbors": "score", "low": "null_lower", "high": "null_upper"}
     )
-    rows = Rows(words, labels, len(names))
+    rows = Rows(words, {word: wrap(shortened(word)) for word in words}, len(groups))
     figure, places = grid(models if len(models) > 1 else [""], rows.height, 54, abreast=2)
     for (model, group), own in parts_of(table, ["model", "group"]):
-        draw_series(figure, own, rows, names.index(group), group, places[models.index(model)])
+        draw_series(figure, own, rows, groups.index(group), group, places[models.index(model)])
     rows.apply(figure)
     # The last number of a panel would overlap the first one of the next.
     axis = {"range": [0, 1], "tickformat": ".0%", "tickvals": [0, 0.25, 0.5, 0.75]}
     figure.update_xaxes(title_text="Share of the neighbours", **axis)
     figure.update_layout(barmode="group", showlegend=True, legend_title_text="Lean to")
     heading = f"Which way the neighbours of {count(len(words), 'word')} lean"
-    heading += f", {models[0]}" * (len(models) == 1 and bool(models[0]))
+    heading += f", {models[0]}" * (len(models) == 1)
     note = (
         "Line: 95 of 100 random words that are as frequent lie within it. Bars that end within "
         "their line may be chance."
     )
-    notes = {note: table["null_lower"].notna().any()}
-    return apply_layout(figure, heading, notes)
+    return apply_layout(figure, heading, {note: table["null_lower"].notna().any()})

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe._checks import check_sequence
 from wefe._visible import count
 from wefe.explore._directions import NO_CLEAR_DIRECTION
 from wefe.plotting._projections import AWAY
-from wefe.plotting._reading import check_frame, check_groups, parts_of, with_values
+from wefe.plotting._reading import check_frame, groups_of, parts_of
 from wefe.plotting._style import (
     PALETTE,
     add_band,
     add_marks,
     add_points,
     apply_layout,
+    at_most,
     point_style,
     shortened,
     spaced,
@@ -27,110 +27,80 @@ from wefe.plotting._style import (
 )
 
 if TYPE_CHECKING:
+    from wefe.explore import StatisticCorrelation, WordPage
     from wefe.retrieval import RankingAudit
 
 # Maximum number of words to label: nearest to a centre, farthest from a line.
 _MOST_NEAR, _MOST_FAR = 30, 16
 
 
-def plot_neighborhood(
-    frame: pd.DataFrame,
-    *,
-    word: str,
-    title: str | None = None,
-    groups: Sequence[str] = (),
-    method: str = "PCA",
-    theta: float = 0.05,
-) -> go.Figure:
+def plot_neighborhood(page: WordPage) -> go.Figure:
     """Plot a map of the neighbourhood of a word.
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per word, including the centre: 'word', 'x', 'y', 'cosine' and 'indirect_bias' (both
-        with the centre), 'projection' (cosine with the bias direction), 'group' (that the word
-        leans to, or 'no clear direction') and 'is_center'.
-    word : str
-        The centre.
-    title : str, optional
-        Title of the figure.
-    groups : sequence of str, default=()
-        All groups, in the order of their colours. Default: those of the frame.
-    method : str, default='PCA'
-        Method of the map, for the note: 'PCA', 't-SNE', 'UMAP'.
-    theta : float, default=0.05
-        Points with a larger indirect bias get a ring.
+    page : WordPage
+        Result of :func:`wefe.explore.word_page`.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        One trace per group, a grey one for no clear direction, one for the centre. The nearest
-        words have labels where there is room. Words without position or projection are named below.
+        One trace per group, a grey one for no clear direction, one for the word, a star. The
+        nearest words have labels where there is room. Rings: an indirect bias above `theta`.
 
     Examples
     --------
-    >>> columns = ["word", "x", "y", "cosine", "projection", "group", "indirect_bias", "is_center"]
-    >>> row = ("nurse", 0, 0, 1.0, 0.3, "female", 0.0, True)
-    >>> plot_neighborhood(pd.DataFrame([row], columns=columns), word="nurse").data[-1].text
+    >>> from wefe import load_test_model
+    >>> from wefe.explore import word_page
+    >>> plot_neighborhood(word_page(load_test_model(), "nurse", k=20)).data[-1].text
     ('<b>nurse</b>',)
     """
-    texts, numbers = ("word", "group"), ("x", "y", "cosine", "projection", "indirect_bias")
-    table = check_frame(frame, texts, (*numbers, "is_center"))
-    # Groups default to those of the rows.
-    of_rows = table.loc[table["group"] != NO_CLEAR_DIRECTION, "group"]
-    names = [*check_sequence("groups", groups)] or of_rows.unique().tolist()
-    table.loc[~table["group"].isin(names), "group"] = NO_CLEAR_DIRECTION
-    table, lost = with_values(table, ["x", "y", "projection"], "place or projection")
+    table = page.map.reset_index(drop=True)
     order = table.sort_values(["is_center", "cosine"], ascending=False, kind="stable").index
     table["text"] = spaced(table, order[: _MOST_NEAR + 1])
-    table["ring"] = np.where(table["indirect_bias"] > theta, 2.0, 0.4)
+    table["ring"] = np.where(table["indirect_bias"] > page.theta, 2.0, 0.4)
     template = (
         "<b>{word}</b><br>projection: {projection:.3f}<br>cosine with the centre: {cosine:.3f}<br>"
         "indirect bias: {indirect_bias:.3f}"
     )
-    looks = {name: point_style(number)[:2] for number, name in enumerate(names)}
+    groups = page.directions.groups
+    looks = {name: point_style(number)[:2] for number, name in enumerate(groups)}
     looks[NO_CLEAR_DIRECTION] = (AWAY, "circle")
-    is_centre = table["is_center"] == 1
     figure = go.Figure()
     for name, (colour, symbol) in looks.items():
-        part = table[~is_centre & (table["group"] == name)]
+        part = table[~table["is_center"] & (table["group"] == name)]
         marker = {"symbol": symbol, "color": colour, "line": {"width": part["ring"].tolist()}}
         add_points(figure, part, name, template, {**marker, "size": 11})
-    for group, star in parts_of(table[is_centre], "group"):
-        # The star stands out from a crowd of points.
-        ring = {"width": star["ring"].tolist()}
-        marker = {"symbol": "star", "color": looks[group][0], "line": ring}
-        star = star.assign(text="<b>" + star["text"] + "</b>")
-        look = {"size": 22, "opacity": 1.0}
-        add_points(figure, star, "centre", template, marker | look, showlegend=False)
+    centre = table[table["is_center"]]
+    centre = centre.assign(text="<b>" + centre["text"] + "</b>")
+    colour, _ = looks[page.leans_to]
+    # The star stands out from a crowd of points.
+    marker = {"symbol": "star", "color": colour, "size": 22, "opacity": 1.0}
+    add_points(figure, centre, "centre", template, marker, showlegend=False)
     figure.update_layout(height=520, showlegend=True, legend_title_text="Leans to")
     # Both axes have one scale, and no numbers, because these mean nothing.
     figure.update_xaxes(showticklabels=False)
     figure.update_yaxes(showticklabels=False, ticks="", scaleanchor="x")
     notes = {
-        f"Map by {method}: distances in it are not those in the space. Hover over a dot for its "
-        "word.": True,
-        f"Star: {shortened(word, 40)}. Ring: indirect bias above {theta:g}.": True,
+        "Distances in this map are not those in the space. Hover over a dot for its word.": True,
+        f"Star: {shortened(page.word, 40)}. Ring: indirect bias above {page.theta:g}.": True,
     }
-    heading = title or f"Neighbourhood of '{shortened(word, 60)}'"
-    return apply_layout(figure, heading, notes, 30, footnotes=lost)
+    title = f"Neighbourhood of '{shortened(page.word, 60)}' in {page.model_name}"
+    return apply_layout(figure, title, notes, 30)
 
 
-def plot_clusters(frame: pd.DataFrame, *, method: str | None = None) -> go.Figure:
+def plot_clusters(frame: pd.DataFrame) -> go.Figure:
     """Plot the most biased words in two dimensions, with their clusters.
 
     Parameters
     ----------
     frame : DataFrame
         Result of :func:`wefe.explore.cluster_map`: 'word', 'x', 'y', 'group', 'cluster'.
-    method : str, optional
-        Method of the map, for the note. Default: the one that `cluster_map` used.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Dots are words in the cluster of their own group, crosses words in another one. Words
-        without position, group or cluster are named below and excluded from the share.
+        Dots are words in the cluster of their own group, crosses words in another one.
 
     Examples
     --------
@@ -140,112 +110,89 @@ def plot_clusters(frame: pd.DataFrame, *, method: str | None = None) -> go.Figur
     ['female', 'male, in a cluster<br>of others']
     """
     table = check_frame(frame, ("word", "group", "cluster"), ("x", "y"))
-    table, lost = with_values(table, ["x", "y", "group", "cluster"], "place, group or cluster")
-    table.attrs = frame.attrs
-    groups = check_groups(None, table)
+    groups = groups_of(frame)
     table["number"] = table["group"].map(groups.index)
     table["other"] = table["group"] != table["cluster"]
     parts: Any = table.groupby(["number", "other"])
     figure = go.Figure()
     for (number, is_other), part in parts:
-        group, agrees = groups[number], not is_other
         colour, symbol, other = point_style(number)
         marker = {
             "color": colour,
-            "symbol": symbol if agrees else other,
+            "symbol": other if is_other else symbol,
             "size": 8,
             "line": {"width": 2 * int(is_other), "color": colour},
         }
-        name = group if agrees else f"{group}, in a cluster of others"
+        name = groups[number] + ", in a cluster of others" * is_other
         template = "<b>{word}</b><br>{group}; its cluster is that of<br>{cluster}"
         add_points(figure, part, name, template, marker)
     figure.update_xaxes(showticklabels=False, showgrid=False)
     figure.update_yaxes(showticklabels=False, showgrid=False, ticks="")
     figure.update_layout(height=480, showlegend=True)
-    shown = count(len(table), "word")
-    share = f"{1 - table['other'].mean():.0%} of " if len(table) else ""
+    share, words = 1 - table["other"].mean(), count(len(table), "word")
     notes = {
-        f"{share}{shown} fall into the cluster of their group.": True,
-        f"Map by {method or frame.attrs.get('method', 't-SNE')}: distances in it are not those in "
-        "the space, in which clusters were looked for.": True,
+        f"{share:.0%} of {words} fall into the cluster of their group.": True,
+        "Distances in this map are not those in the space, in which clusters were looked "
+        "for.": True,
     }
-    names = ["The most biased words and their clusters", *filter(None, [frame.attrs.get("model")])]
-    heading = ", ".join(names)
-    return apply_layout(figure, heading, notes, 30, footnotes=lost)
+    return apply_layout(figure, "The most biased words and their clusters", notes, 30)
 
 
-def plot_statistic(
-    frame: pd.DataFrame,
-    *,
-    statistic_name: str,
-    bias_name: str,
-    title: str | None = None,
-    fit: tuple[float, float] | None = None,
-    band: pd.DataFrame | None = None,
-    notes: Sequence[str] = (),
-) -> go.Figure:
+def plot_statistic(correlation: StatisticCorrelation) -> go.Figure:
     """Plot the bias of words against a statistic, such as the share of women in an occupation.
 
     Parameters
     ----------
-    frame : DataFrame
-        One row per word: 'word', 'statistic', 'bias'.
-    statistic_name, bias_name : str
-        Titles of the axes, with units.
-    title : str, optional
-        Title of the figure.
-    fit : (float, float), optional
-        Slope and intercept of a line.
-    band : DataFrame, optional
-        Interval around the line: 'statistic', 'low', 'high'.
-    notes : sequence of str, default=()
-        Lines below the title: correlation, interval, number of words.
+    correlation : StatisticCorrelation
+        Result of :func:`wefe.explore.correlate_with_statistic`.
 
     Returns
     -------
     plotly.graph_objects.Figure
-        Points, with line and band if given. Words farthest from the line (or the median) have
-        labels. Words without a value are named below.
+        Points, the regression line and its interval. Words farthest from the line have labels.
 
     Examples
     --------
-    >>> rows = [("nurse", 0.9, 0.3), ("pilot", 0.1, -0.2)]
-    >>> table = pd.DataFrame(rows, columns=["word", "statistic", "bias"])
-    >>> plot_statistic(table, statistic_name="share of women", bias_name="projection").data[0].x
-    (0.9, 0.1)
+    >>> from wefe import load_test_model
+    >>> from wefe.explore import correlate_with_statistic
+    >>> women = {"nurse": 0.86, "teacher": 0.74, "lawyer": 0.38, "pilot": 0.06}
+    >>> plot_statistic(correlate_with_statistic(load_test_model(), women)).data[-1].x
+    (0.86, 0.74, 0.38, 0.06)
     """
-    table = check_frame(frame, ("word",), ("statistic", "bias"))
-    table, lost = with_values(table, ["statistic", "bias"], "statistic or bias")
-    table[["x", "y"]] = table[["statistic", "bias"]]
-    places = table[["x", "y"]]
-    # Distance of words from the median, with both axes scaled to the same length.
-    away = ((places - places.median()) / (places.max() - places.min())).pow(2).sum(axis=1)
-    figure = go.Figure()
-    if band is not None:
-        ends = check_frame(band, (), ("statistic", "low", "high")).dropna()
-        x, low, high = ends.sort_values("statistic").to_numpy().T
-        add_band(figure, x, low, high, PALETTE[3], name="band")
-    if fit is not None:
-        slope, intercept = fit
-        away = (table["y"] - slope * table["x"] - intercept).abs()
-        across = np.array([table["x"].min(), table["x"].max()])
-        ends = pd.DataFrame({"x": across, "y": slope * across + intercept})
-        template = f"slope {slope:.3g}, intercept {intercept:.3g}"
-        line = {"color": PALETTE[3], "width": 2}
-        add_marks(figure, "scatter", ends, "fit", template, mode="lines", line=line)
+    statistic_name, bias_name = correlation.statistic_name, correlation.bias_name
     # The names of both numbers may contain braces.
-    table[["x name", "y name"]] = statistic_name, bias_name
-    template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
+    names = {"x name": statistic_name, "y name": bias_name}
+    table = correlation.to_frame().assign(x=correlation.statistic, y=correlation.bias, **names)
+    slope, intercept = correlation.slope.value, correlation.intercept
+    figure = go.Figure()
+    if not math.isnan(slope):
+        line = correlation.band().rename(columns={"statistic": "x", "fit": "y"})
+        add_band(figure, *line[["x", "low", "high"]].to_numpy().T, PALETTE[3], name="band")
+        template = f"slope {slope:.3g}, intercept {intercept:.3g}"
+        look = {"mode": "lines", "line": {"color": PALETTE[3], "width": 2}}
+        add_marks(figure, "scatter", line, "fit", template, **look)
+    away = (table["y"] - slope * table["x"] - intercept).abs()
     order = away.sort_values(ascending=False, kind="stable").index
     table["text"] = spaced(table, order[:_MOST_FAR])
+    template = "<b>{word}</b><br>{x name}: {x:.4g}<br>{y name}: {y:.3f}"
     marker = {"color": PALETTE[0], "size": 8}
     add_points(figure, table, "words", template, marker)
     figure.update_xaxes(title_text=wrap(statistic_name, 70))
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
     figure.update_layout(height=420, showlegend=False)
-    heading = title or f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
-    shown = dict.fromkeys(notes, True)
-    return apply_layout(figure, heading, shown, 64, footnotes=lost)
+    r, lost = correlation.pearson, ", ".join(at_most(correlation.lost))
+    level, known = correlation.confidence_level, math.isfinite(r.lower)
+    interval = f" ({level:.0%} interval {r.lower:.2f} to {r.upper:.2f})" * known
+    notes = {
+        f"Pearson r = {r.value:.2f}{interval}, Spearman {correlation.spearman.value:.2f}.": (
+            math.isfinite(r.value)
+        ),
+        f"{correlation.model_name}: {count(correlation.n, 'word')}.": True,
+        f"The model lacks {lost}.": lost,
+        f"{correlation.nan_reason}": correlation.nan_reason,
+    }
+    title = f"{bias_name[:1].upper()}{bias_name[1:]} and {statistic_name}"
+    return apply_layout(figure, title, notes, 64)
 
 
 def plot_impact_ratios(audit: RankingAudit) -> go.Figure:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from typing import Any
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._reading import check_frame, check_groups, with_values
+from wefe.plotting._reading import check_frame, groups_of, with_values
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
@@ -37,22 +36,21 @@ _QUANTILES = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperf
 AWAY = PALETTE[-1]
 
 
-def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -> go.Figure:
+def plot_extremes(frame: pd.DataFrame) -> go.Figure:
     """Plot the most extreme words of each group.
 
     Parameters
     ----------
     frame : DataFrame
         One row per word: 'model', 'group', 'rank' (from 1), 'word', and 'projection', the cosine
-        with the direction towards the group, in [-1, 1].
-    groups : sequence of str, optional
-        As in :func:`plot_group_shares`.
+        with the direction towards the group, in [-1, 1]. `frame.attrs['groups']` are the groups in
+        order.
 
     Returns
     -------
     plotly.graph_objects.Figure
         For two groups, one panel per model: the first group to the right of 0, the second to the
-        left. Otherwise one panel per model and group. Words without a projection are named below.
+        left. Otherwise one panel per model and group.
 
     Examples
     --------
@@ -62,8 +60,7 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
     [('female', (0.4,)), ('male', (-0.3,))]
     """
     table = check_frame(frame, ("model", "group", "word"), ("rank", "projection"))
-    shown, models = check_groups(groups, frame), table["model"].unique().tolist()
-    table, lost = with_values(table, ["projection"], "projection")
+    shown, models = groups_of(frame), table["model"].unique().tolist()
     table = table.sort_values("rank", kind="stable")
     table["y"] = table.groupby(["model", "group"]).cumcount()
     n_rows = int(table["y"].max()) + 1 if len(table) else 1
@@ -106,10 +103,10 @@ def plot_extremes(frame: pd.DataFrame, *, groups: Sequence[str] | None = None) -
     heading = f"Words that lean most to {'each group' if len(shown) > 1 else shown[0]}"
     heading = _joined(heading, models[0] * (len(models) == 1))
     note = "Bars: cosine with the bias direction towards the group; rank 1 on top."
-    return apply_layout(figure, heading, {note: True}, footnotes=lost)
+    return apply_layout(figure, heading, {note: True})
 
 
-def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Figure:
+def plot_projections(frame: pd.DataFrame) -> go.Figure:
     """Plot the distribution of the projections of word lists onto a bias direction.
 
     Parameters
@@ -119,8 +116,6 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         bias direction, in [-1, 1]). For more than two groups also 'group', whose direction it is.
         Optional 'chance': words no farther from 0 are grey. `frame.attrs['groups']` names the
         groups of positive and negative projections.
-    title : str, optional
-        Title of the figure.
 
     Returns
     -------
@@ -144,7 +139,7 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
     by_group, by_model = len(groups) > 1, len(models) > 1
     noted = list(map(str, frame.attrs.get("groups", ())))
     if by_group:
-        groups, noted = check_groups(None, frame), []
+        groups, noted = groups_of(frame), []
     first, second = noted if len(noted) == 2 else ("", "")
     table, lost = with_values(table, ["projection"], "projection")
     table = table.sort_values("projection", kind="stable")
@@ -182,7 +177,7 @@ def plot_projections(frame: pd.DataFrame, *, title: str | None = None) -> go.Fig
         "ends.": True,
         "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
     }
-    return apply_layout(figure, title or heading, notes, footnotes=lost)
+    return apply_layout(figure, heading, notes, footnotes=lost)
 
 
 def _joined(*names: str) -> str:

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from wefe._checks import check_sequence, found
+from wefe._checks import found
 from wefe._visible import count, unique_labels
 from wefe.aggregation import HEADING, best_of_heading, metric_of_label
 from wefe.plotting._style import at_most, hover_texts, shorten, shortened
@@ -85,18 +85,11 @@ def _numbers(where: str, column: Any, values: pd.Series[Any]) -> Numbers:
         ) from None
 
 
-def check_groups(groups: Sequence[str] | None, frame: pd.DataFrame) -> list[str]:
-    """Return the groups in the order of their colours: as given, as in `attrs`, or as in rows."""
+def groups_of(frame: pd.DataFrame) -> list[str]:
+    """Return the groups in the order of their colours: those in `attrs`, or else in the rows."""
     seen = list(dict.fromkeys(map(str, frame["group"])))
     noted = list(map(str, frame.attrs.get("groups", ())))
-    if groups is None:
-        return noted if set(seen) <= set(noted) else seen
-    names = [str(name) for name in check_sequence("groups", groups)]
-    if unknown := sorted(set(seen) - set(names)):
-        raise ValueError(
-            f"groups must contain every group of the frame; missing: {', '.join(unknown)}."
-        )
-    return names
+    return noted if set(seen) <= set(noted) else seen
 
 
 def parts_of(table: pd.DataFrame, by: str | list[str]) -> list[tuple[Any, pd.DataFrame]]:

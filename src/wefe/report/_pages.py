@@ -153,23 +153,17 @@ def _of_models(pages: Sequence[ModelPage]) -> Iterator[Figure]:
         extremes = pd.concat([page.extremes for page in part], ignore_index=True)
         if len(extremes):
             facts["first"] = extremes.nlargest(1, "projection").to_dict("records")[0]
-            figure = plot_extremes(extremes, groups=groups)
-            yield drawn(f"extremes-{position}", figure, facts)
+            extremes.attrs["groups"] = groups
+            yield drawn(f"extremes-{position}", plot_extremes(extremes), facts)
 
 
 def _of_words(pages: Sequence[WordPage]) -> Iterator[Figure]:
     for position, part in enumerate(_alike(pages)):
-        groups = list(part[0].directions.groups)
-        table = pd.concat(
-            page.shares.loc[groups]
-            .rename_axis("group")
-            .reset_index()
-            .rename(columns={"neighbors": "share"})
-            .assign(model=page.model_name, word=page.word)
-            for page in part
-        )
-        figure = _with_legend_below(plot_group_shares(table, groups=groups))
-        facts = {"groups": groups, "words": [page.word for page in part]}
+        figure = _with_legend_below(plot_group_shares(part))
+        facts = {
+            "groups": list(part[0].directions.groups),
+            "words": [page.word for page in part],
+        }
         yield drawn(f"shares-{position}", figure, facts)
     for position, page in enumerate(pages):
         facts = page.to_dict() | {"method": METHODS[page.map_method]}
