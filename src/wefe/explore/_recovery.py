@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
@@ -113,13 +112,9 @@ def recovery_tests(
     3  neighbours   0.76    0.00  0.69  0.81
     """
     k, seed, known = check_positive_int("k", k), as_seed(random_state), as_criterion(criterion)
-    models = [model] if original is None else [original, model]
-    for each in models:
-        check_model(each)
-        each.whole_table("a recovery test")
-    common, vocabulary, notes = _neutral_words(models, known, preprocessors)
-    bias = _bias(common, 0, _axes(models[0], known, preprocessors), vocabulary)
-    vectors = common.vectors(len(models) - 1, vocabulary)
+    common, vocabulary, notes = _neutral_words(model, original, known, preprocessors)
+    bias = _bias(common, 0, _axes(common.models[0], known, preprocessors), vocabulary)
+    vectors = common.vectors(len(common.models) - 1, vocabulary)
     groups = [vectors[own] for own in _most_biased(bias, n_words, notes)]
     tests = [("clusters", "", cluster_test(groups, random_state=seed), notes)]
     for kernel in ("rbf", "linear"):
@@ -159,9 +154,16 @@ def recovery_tests(
 
 
 def _neutral_words(
-    models: Sequence[WordEmbeddingModel], criterion: Criterion, preprocessors: Preprocessors | None
+    model: WordEmbeddingModel,
+    original: WordEmbeddingModel | None,
+    criterion: Criterion,
+    preprocessors: Preprocessors | None,
 ) -> tuple[CommonWords, Rows, list[str]]:
-    """Return the words of all models, the numbers of frequent neutral ones, and notes."""
+    """Return the words of both models, the numbers of frequent neutral ones, and notes."""
+    models = [model] if original is None else [original, model]
+    for each in models:
+        check_model(each)
+        each.whole_table("a recovery test")
     common, notes = CommonWords(models), list[str]()
     if n_lost := len(models[0].vocab) - len(common):
         notes.append(f"{n_lost:,} words of {models[0].name} are not in {models[-1].name}")
@@ -245,8 +247,9 @@ def cluster_map(
     (['word', 'x', 'y', 'group', 'cluster'], 0.99)
     """
     known, seed = as_criterion(criterion), as_seed(random_state)
-    chosen = most_biased_words(model, known, original, n_words, preprocessors)
-    common, vocabulary, groups, *_ = chosen
+    common, vocabulary, notes = _neutral_words(model, original, known, preprocessors)
+    bias = _bias(common, 0, _axes(common.models[0], known, preprocessors), vocabulary)
+    groups = _most_biased(bias, n_words, notes)
     numbers = vocabulary[np.concatenate(groups)]
     vectors = common.vectors(len(common.models) - 1, numbers)
     points = in_two_dimensions(vectors, method, seed)

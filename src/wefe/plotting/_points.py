@@ -75,8 +75,8 @@ def plot_neighborhood(page: WordPage) -> go.Figure:
     centre = centre.assign(text="<b>" + centre["text"] + "</b>")
     colour, _ = looks[page.leans_to]
     # The star stands out from a crowd of points.
-    marker = {"symbol": "star", "color": colour, "size": 22, "opacity": 1.0}
-    add_points(figure, centre, "centre", template, marker, showlegend=False)
+    star = {"symbol": "star", "color": colour, "size": 22, "opacity": 1.0}
+    add_points(figure, centre, "centre", template, star, showlegend=False)
     figure.update_layout(height=520, showlegend=True, legend_title_text="Leans to")
     # Both axes have one scale, and no numbers, because these mean nothing.
     figure.update_xaxes(showticklabels=False)
@@ -167,7 +167,8 @@ def plot_statistic(correlation: StatisticCorrelation) -> go.Figure:
     figure = go.Figure()
     if not math.isnan(slope):
         line = correlation.band().rename(columns={"statistic": "x", "fit": "y"})
-        add_band(figure, *line[["x", "low", "high"]].to_numpy().T, PALETTE[3], name="band")
+        x, low, high = line[["x", "low", "high"]].to_numpy().T
+        add_band(figure, x, low, high, PALETTE[3], "band")
         template = f"slope {slope:.3g}, intercept {intercept:.3g}"
         look = {"mode": "lines", "line": {"color": PALETTE[3], "width": 2}}
         add_marks(figure, "scatter", line, "fit", template, **look)
