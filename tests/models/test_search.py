@@ -139,7 +139,7 @@ def assert_same_words(ours, theirs):
 
 @pytest.mark.parametrize(
     ("positive", "negative"),
-    [("nurse", None), ([("king", 2.0), "woman"], [("man", -0.5)]), (["she", "she"], ["he"])],
+    [("nurse", []), (["king", "woman"], "man"), (["she", "she"], ["he"])],
 )
 def test_most_similar_agrees_with_gensim(packaged_model, positive, negative):
     theirs = pytest.importorskip("gensim").models.KeyedVectors(packaged_model.dim)
@@ -163,8 +163,6 @@ def test_most_similar_gives_all_there_are_whatever_the_order_of_the_words():
     table = unchecked_table({"c": 3, "a": 0, "zero": 2, "b": 1}, vectors)
     model = WordEmbeddingModel(table)
     assert [word for word, _ in model.most_similar("a", topn=99)] == ["b", "c"]
-    assert model.most_similar("a", topn=5, restrict_vocab=1) == []
-    assert model.most_similar(vectors[0], topn=1) == [("a", 1.0)]
 
 
 SIX = random_vectors(6)
@@ -179,10 +177,9 @@ most_similar = WordEmbeddingModel.most_similar
         (nearest_neighbors, {"queries": SIX[0]}, ValueError, "queries must be 2-d"),
         (nearest_neighbors, {"queries": 0 * SIX[:2]}, ValueError, "queries: row 0"),
         (nearest_neighbors, {"exclude": [0]}, ValueError, "exclude .* 2 queries.* 1 entries"),
-        (most_similar, {}, ValueError, "positive and negative"),
+        (most_similar, {"positive": []}, ValueError, "the sum of"),
         (most_similar, {"positive": "qwerty"}, KeyError, "'qwerty' .* toy"),
-        (most_similar, {"positive": "she", "negative": "she"}, ValueError, "cancel"),
-        (most_similar, {"negative": [3]}, TypeError, "negative: element 0"),
+        (most_similar, {"positive": "she", "negative": "she"}, ValueError, "the sum"),
         (most_similar, {"positive": "zero"}, ValueError, "'zero'"),
         (neighbors_of, {"words": ["she"], "k": 13}, ValueError, "k=13 .* 12 neighbours"),
     ],

@@ -347,11 +347,9 @@ class WordEmbeddingModel:
 
     def most_similar(
         self,
-        positive: Any = None,
-        negative: Any = None,
+        positive: str | Sequence[str],
+        negative: str | Sequence[str] = (),
         topn: int = 10,
-        *,
-        restrict_vocab: int | None = None,
     ) -> list[tuple[str, float]]:
         """Find the words nearest to some words and far from others, like gensim's method.
 
@@ -359,19 +357,15 @@ class WordEmbeddingModel:
 
         Parameters
         ----------
-        positive, negative : str, ndarray of shape (dim,), or sequence of these, optional
-            At least one word of the vocabulary or vector. An element of a sequence may be a pair
-            (word or vector, weight); the default weights are 1 and -1.
+        positive, negative : str or sequence of str
+            Words of the vocabulary; their unit vectors are added and subtracted.
         topn : int, default=10
             Number of words to return.
-        restrict_vocab : int, optional
-            Search only so many words from the start of the vocabulary.
 
         Returns
         -------
         list of (str, float)
-            Words by falling cosine, in [-1, 1], with the weighted sum of the vectors; words are
-            scaled to unit length first, vectors are not. The given words are left out.
+            Words by falling cosine, in [-1, 1], with the sum; the given words are left out.
 
         Raises
         ------
@@ -386,50 +380,18 @@ class WordEmbeddingModel:
         ['nurses', 'nursing', 'midwife']
         """
         table = self.whole_table("most_similar")
-        n_words = len(table)
-        if restrict_vocab is not None:
-            n_words = min(n_words, check_positive_int("restrict_vocab", restrict_vocab))
-        weighted = [
-            *self._weighted("positive", positive, 1.0),
-            *self._weighted("negative", negative, -1.0),
-        ]
-        vectors = [vector for _, vector in weighted]
-        query = np.sum(vectors, axis=0)
-        # What is left of vectors that cancel each other out is rounding noise.
-        if not vectors or np.linalg.norm(query) <= 1e-12 * np.linalg.norm(vectors, axis=1).sum():
-            raise ValueError(
-                "positive and negative are empty or cancel each other out; give a word or vector."
-            )
-        given = [row for row, _ in weighted]
-        topn = min(check_positive_int("topn", topn), n_words)
-        rows, cosines = search(table, query[None], topn, [given], n_words=n_words)
+        plus, minus = (
+            [words] if isinstance(words, str) else list(words) for words in (positive, negative)
+        )
+        units, directed = directions(self.get_vectors([*plus, *minus]))
+        query = units[: len(plus)].sum(axis=0) - units[len(plus) :].sum(axis=0)
+        if not directed.all() or not query.any():
+            raise ValueError(no_direction(f"a vector or the sum of {plus} minus {minus}"))
+        given = [self.vocab[word] for word in (*plus, *minus) if word in self.vocab]
+        topn = min(check_positive_int("topn", topn), len(table))
+        rows, cosines = search(table, query[None], topn, [given])
         near = rows[0][rows[0] >= 0]
         return list(zip(table.words_at(near), cosines[0].tolist(), strict=False))
-
-    def _weighted(
-        self, name: str, items: Any, sign: float
-    ) -> Iterator[tuple[int, npt.NDArray[np.float64]]]:
-        """Yield rows (-1 without one) and weighted vectors; words are scaled to unit length."""
-        if items is None:
-            return
-        if isinstance(items, str) or getattr(items, "ndim", 0) == 1:
-            items = [items]
-        for position, item in enumerate(check_sequence(name, items)):
-            word, weight = item if isinstance(item, tuple) and len(item) == 2 else (item, sign)
-            what = f"{name}: element {position} ({found(word)})"
-            if isinstance(word, str):
-                yield self.vocab.get(word, -1), weight * self._unit(what, self[word])
-            else:
-                self._unit(what, word)
-                yield -1, weight * word.astype(np.float64)
-
-    def _unit(self, what: str, vector: Any) -> npt.NDArray[np.float64]:
-        if not isinstance(vector, np.ndarray) or vector.shape != (self.dim,):
-            raise TypeError(f"{what} must be a word, or an array of shape ({self.dim},).")
-        units, directed = directions(vector[None])
-        if not directed[0]:
-            raise ValueError(no_direction(what))
-        return units[0]  # type: ignore[no-any-return]
 
     def whole_table(self, purpose: str) -> VectorTable:
         """Return the table, or raise ValueError if the model was opened for some words only.
