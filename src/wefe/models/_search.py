@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from wefe._checks import check_bool, check_positive_int, check_sequence, found, import_library
+from wefe._checks import check_bool, check_positive_int, found, import_library
 from wefe.models._tables import VectorTable, check_vectors, chunks
 from wefe.models._types import FloatArray
 
@@ -18,8 +18,6 @@ Rows: TypeAlias = npt.NDArray[np.int64]
 Cosines: TypeAlias = npt.NDArray[np.float64]
 Approximate: TypeAlias = npt.NDArray[np.float32]
 Table: TypeAlias = FloatArray | VectorTable
-#: Rows not wanted: one for each query, or a sequence of them for each query.
-Exclude: TypeAlias = npt.ArrayLike | Sequence[npt.ArrayLike]
 
 # Queries of one pass, rows of a block, and its numbers: larger ones are not faster, as measured.
 QUERIES = 1_024
@@ -40,7 +38,7 @@ def nearest_neighbors(
     queries: npt.ArrayLike,
     k: int,
     *,
-    exclude: Exclude | None = None,
+    exclude: npt.ArrayLike | None = None,
     approximate: bool = False,
 ) -> tuple[Rows, Cosines]:
     """Find the vectors with the largest cosine to each query.
@@ -53,8 +51,8 @@ def nearest_neighbors(
         Floating-point vectors; their lengths do not matter.
     k : int
         Number of neighbours per query, at least 1.
-    exclude : sequence of int or of sequences of int, of length n_queries, optional
-        For each query, the row or rows that cannot be its neighbours, such as its own.
+    exclude : sequence of int, of length n_queries, optional
+        For each query, a row that cannot be its neighbour, such as its own.
     approximate : bool, default=False
         Search with faiss, which finds most neighbours and is faster for very many queries. Below
         32,768 vectors the search is always exact. Without faiss it raises ImportError.
@@ -73,9 +71,9 @@ def nearest_neighbors(
 
     Notes
     -----
-    Vectors without a direction are never neighbours. A search in float32 finds `k` + 8 candidates,
-    and cosines in float64 rank them. If more than 8 other vectors are as near as the k-th neighbour
-    in float32, such as copies of one vector, any of them may be returned.
+    Vectors without a direction, or longer than 1e19, are never neighbours. A search in float32
+    finds `k` + 8 candidates, and cosines in float64 rank them. If more than 8 other vectors are as
+    near as the k-th neighbour in float32, such as copies of one vector, any of them may be returned.
 
     Examples
     --------
@@ -94,7 +92,13 @@ def nearest_neighbors(
     if not directed.all():
         raise ValueError(no_direction(f"queries: row {directed.argmin()}"))
     k, approximate = check_positive_int("k", k), check_bool("approximate", approximate)
-    banned = () if exclude is None else _check_exclude(exclude, len(array), len(table))
+    banned: Any = ()
+    if exclude is not None:
+        banned = np.asarray(exclude)[:, np.newaxis]
+        if banned.shape != (len(array), 1) or banned.dtype.kind != "i":
+            raise ValueError(
+                f"exclude must be one row number per query ({len(array)}); got {found(exclude)}."
+            )
     rows, cosines = search(table, array, k, banned, approximate=approximate)
     return complete(rows), cosines
 
@@ -130,23 +134,13 @@ def search(
 
 def directions(vectors: FloatArray) -> tuple[Cosines, npt.NDArray[np.bool_]]:
     """Return unit vectors in float64 (zeros without a direction), and which rows have one."""
-    units = _wide(vectors)
+    units = vectors.astype(np.float64)
     with np.errstate(all="ignore"):
         squares = np.einsum("ij,ij->i", units, units)
         directed = np.isfinite(squares) & (squares > 0)
         units /= np.sqrt(squares)[:, None]
     units[~directed] = 0
     return units, directed
-
-
-def _wide(vectors: FloatArray) -> Cosines:
-    """Convert to float64, each row scaled by a power of two if its squares could overflow."""
-    wide = vectors.astype(np.float64, order="C")
-    if vectors.itemsize > 4:
-        with np.errstate(all="ignore"):  # of what is not finite anything may come
-            exponents = np.frexp(np.abs(wide).max(axis=1, initial=0))[1]
-            wide = np.ldexp(wide, -exponents[:, None])
-    return wide
 
 
 def read(table: Table, rows: slice | Rows) -> FloatArray:
@@ -159,22 +153,11 @@ def read(table: Table, rows: slice | Rows) -> FloatArray:
 def with_lengths(
     vectors: FloatArray, dtype: npt.DTypeLike
 ) -> tuple[FloatArray, FloatArray, npt.NDArray[np.intp]]:
-    """Return vectors in a dtype, their lengths, and the rows without a direction.
-
-    Vectors whose squares underflow or overflow in that dtype become unit vectors (length 1).
-    """
-    bounds = np.finfo(dtype)
+    """Return vectors in a dtype, their lengths, and the rows without a direction."""
     with np.errstate(all="ignore"):
         block = vectors.astype(dtype, order="C", copy=False)
-        squares = np.einsum("ij,ij->i", block, block)
-        lengths = np.sqrt(squares)
-    tiny = bounds.tiny * block.shape[1] / bounds.eps
-    odd = np.flatnonzero(~((squares > tiny) & (squares < bounds.max)))
-    if odd.size:
-        block, lengths[odd] = block.copy(), 1
-        block[odd], directed = directions(vectors[odd])
-        odd = odd[~directed]
-    return block, lengths, odd
+        lengths = np.sqrt(np.einsum("ij,ij->i", block, block))
+    return block, lengths, np.flatnonzero(~((lengths > 0) & (lengths < np.inf)))
 
 
 def _scan(
@@ -189,8 +172,9 @@ def _scan(
         every = np.empty((n_queries, k + len(block)), dtype=np.float32)
         every[:, :k] = best
         cosines = every[:, k:]
-        np.matmul(units, block.T, out=cosines)
-        cosines /= lengths
+        with np.errstate(all="ignore"):
+            np.matmul(units, block.T, out=cosines)
+            cosines /= lengths
         cosines[:, undirected] = NONE
         here = (banned >= part.start) & (banned < part.stop)
         cosines[of_query[here], banned[here] - part.start] = NONE
@@ -208,8 +192,8 @@ def _ranked(table: Table, queries: FloatArray, near: Rows, k: int) -> tuple[Rows
     size = max(1, WIDE_NUMBERS // max(1, near.shape[1] * queries.shape[1]))
     for part in chunks(len(near), size):
         shape = (*near[part].shape, queries.shape[1])
-        left = _wide(read(table, near[part].ravel().clip(0))).reshape(shape)
-        right = _wide(queries[part])
+        left = read(table, near[part].ravel().clip(0)).astype(np.float64).reshape(shape)
+        right = queries[part].astype(np.float64)
         # One root, not two: the cosine of a vector with itself is 1.
         squares = np.einsum("ij,ij->i", right, right)[:, None]
         squares = squares * np.einsum("ijk,ijk->ij", left, left)
@@ -252,18 +236,6 @@ def _look_up(
     rows[of_query[pair], place] = -1
     if ((rows >= 0).sum(axis=1) < k).any():
         return _scan(table, n_words, units, k, of_query, banned)
-    return rows
-
-
-def _check_exclude(exclude: Exclude, n_queries: int, n_words: int) -> list[Any]:
-    rows = [np.atleast_1d(entry) for entry in check_sequence("exclude", exclude)]
-    flat = np.concatenate([np.empty(0, dtype=np.int64), *(row for row in rows if row.size)])
-    outside = flat.dtype.kind != "i" or ((flat < 0) | (flat >= n_words)).any()
-    if outside or len(rows) != n_queries:
-        raise ValueError(
-            f"exclude must have an integer from 0 to {n_words - 1}, or a list of them, for each of "
-            f"{n_queries} queries; got {len(rows)} entries with {found(flat)}."
-        )
     return rows
 
 
