@@ -72,8 +72,8 @@ def nearest_neighbors(
     Notes
     -----
     Vectors without a direction, or longer than 1e19, are never neighbours. A search in float32
-    finds `k` + 8 candidates, and cosines in float64 rank them. If more than 8 other vectors are as
-    near as the k-th neighbour in float32, such as copies of one vector, any of them may be returned.
+    finds `k` + 8 candidates, and cosines in float64 rank them. If more than 8 other vectors are
+    as near as the k-th neighbour in float32, such as copies of it, any of them may be returned.
 
     Examples
     --------
