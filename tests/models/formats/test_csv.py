@@ -47,15 +47,13 @@ def test_csv_with_any_separator_and_quotes_is_read(text, sep, header, options):
 def test_csv_of_pandas_is_read(text):
     vectors = np.tile(VECTORS, 2)
     table = pd.DataFrame(vectors, index=WORDS)
-    # The row numbers of the second are no dimension.
-    for written in (table.to_csv(), table.reset_index(names="word").to_csv()):
+    for written in (table.to_csv(), table.reset_index(names="word").to_csv(index=False)):
         check_source(CsvSource(PackedFile(text(written)), PLAIN), WORDS, vectors)
 
 
 @pytest.mark.parametrize(
     ("content", "words", "vectors"),
     [
-        ("count,token,a,b\n9,she,1.5,-2\n", ["she"], [[1.5, -2]]),
         # A word that names columns elsewhere is a word.
         ("word,0.5\nshe,2\n", ["word", "she"], [[0.5], [2]]),
         # A quote that is a word needs no quotes; one that is not closed swallows no lines.
@@ -102,6 +100,11 @@ def test_of_other_words_numbers_are_not_parsed(text):
         read_all(CsvSource(PackedFile(path), PLAIN), ["he"])
 
 
+def test_columns_that_are_no_dimensions_are_refused(text):
+    with pytest.raises(ValueError, match=r"m\.csv: leave out .*'count'"):
+        CsvSource(PackedFile(text("word,count,a\nshe,9,1.5\n")), PLAIN)
+
+
 def test_csv_may_be_packed(text):
     path = text(csv_of(WORDS, VECTORS.tolist(), header=["word", "x", "y", "z"]))
     packed = path.with_suffix(".csv.gz")
@@ -129,10 +132,10 @@ def test_only_a_part_of_csv_is_in_memory(text, monkeypatch):
         ('",",0.1,0.2\n', ","),
         (",0,1,2\nshe,0.1,0.2,0.3\n", ","),
         ("she," + ",".join(["0.123456"] * 1000), ","),
-        (",".join(f"dim_{d}" for d in range(400)) + "\nshe," + "0.123," * 400, ","),
+        (",".join(["word", *(f"dim_{d}" for d in range(600))]) + "\nshe," + "0.123," * 600, ","),
         ("3 2\nshe,1,2\n", None),
         ("\n", None),
-        ("she,0.1,x\n", None),
+        ("she,x,0.1\n", None),
         ("One, two, three. " * 400, None),
     ],
 )

@@ -22,10 +22,8 @@ def frame(vectors=VECTORS):
 def test_words_of_a_frame_are_in_its_index_or_a_column(dtype, kind):
     vectors = VECTORS.astype(dtype)
     table = frame(vectors).reset_index().astype({"index": kind})
-    for opened in (table, table.set_index("index"), table.assign(count=5).set_index("index")):
+    for opened in (table, table.set_index("index")):
         check_source(open_frame(opened), WORDS, vectors)
-    others = table.assign(Token=table["index"], rank=range(6), known=True)
-    check_source(open_frame(others), WORDS, vectors)
     check_source(open_frame(table.iloc[:, ::-1]), WORDS, vectors[:, ::-1])
     check_source(open_frame(table[table.index > 4]), WORDS[5:], vectors[5:])
 

@@ -59,7 +59,7 @@ def test_vectors_of_parquet_may_be_in_one_column_of_lists(opened, make, dtype):
 def test_strings_of_parquet_may_be_of_any_kind(opened, kind):
     words = arrow.array(WORDS)
     words = words.dictionary_encode() if kind == "dictionary" else words.cast(kind)
-    check_source(opened({"pos": ["x"] * 8, "Token": words, "v": lists()}), WORDS, VECTORS)
+    check_source(opened({"Token": words, "v": lists()}), WORDS, VECTORS)
 
 
 @pytest.mark.parametrize("size", [-1, 1])

@@ -7,13 +7,13 @@ import contextlib
 import csv
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from wefe._checks import import_library, logger, progress_bar
+from wefe._checks import import_library, progress_bar
 from wefe.models._types import CHUNK_ROWS, Block, FloatArray
 from wefe.models.formats._registry import HEAD_BYTES, is_number
 from wefe.models.formats._source import (
@@ -29,13 +29,10 @@ from wefe.models.formats._source import (
 )
 from wefe.models.formats._text import LineError, LineSource, Parsed, Vector
 
-#: Names under which a column of words goes.
-WORD_NAMES = (
-    *("word", "words", "token", "tokens", "vocab", "vocabulary", "term", "terms"),
-    *("key", "keys", "text", "label", "labels"),
-)
-#: Names of columns that are no dimensions. pandas writes the number of the row without a name.
-OTHER_NAMES = ("", "index", "id", "rank", "count", "counts", "freq", "frequency")
+#: Names of a column of words in the first line of a CSV file. pandas writes an index without name.
+WORD_NAMES = ("", "word", "token", "term", "key")
+#: Names of columns that are no dimensions.
+_OTHER_NAMES = {"index", "id", "rank", "count", "counts", "freq", "frequency"}
 
 
 def open_frame(frame: Any) -> TableSource:
@@ -59,29 +56,24 @@ class FrameLayout:
 
     def __init__(self, label: str, frame: Any) -> None:
         self.label = label
-        names = list(map(str, frame.columns))
-        kinds = [_kind(frame.iloc[:, place]) for place in range(len(names))]
-        words, lists, floats, integers = (
-            [place for place, each in enumerate(kinds) if each == kind]
-            for kind in ("text", "list", "float", "int")
-        )
-        if _kind(frame.index.to_series()) == "text":
-            words = [-1]
-        elif len(words) > 1:
-            words = [place for place in words if names[place].lower() in WORD_NAMES]
-        self.vectors = lists or floats or integers
+        kinds = [_kind(frame.iloc[:, place]) for place in range(frame.shape[1])]
+        texts = [place for place, kind in enumerate(kinds) if kind == "text"]
+        words = [-1] if _kind(frame.index.to_series()) == "text" else texts
+        lists = [place for place, kind in enumerate(kinds) if kind == "list"]
         self.is_list = bool(lists)
-        self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if lists else len(self.vectors)
+        self.vectors = lists or [place for place in range(len(kinds)) if place not in words]
+        chosen = [kinds[place] for place in self.vectors]
         # A count must not become a dimension.
-        n_kinds = len(lists) or bool(floats) + bool(integers)
-        if (len(words), n_kinds) != (1, 1) or self.dim == 0:
+        fits = chosen == ["list"] or set(chosen) in ({"float"}, {"int"})
+        if len(words) != 1 or not fits:
+            named = dict(zip(map(str, frame.columns[:20]), kinds, strict=False))
             raise ValueError(
-                f"{label}: expected words in the index or in one column (of several, name one "
-                "'word'), and one column of lists or columns of numbers of one kind; found "
-                f"{dict(zip(names[:20], kinds, strict=False))} and {len(frame)} rows."
+                f"{label}: expected words in the index or in one column of text, and either one "
+                "column of lists or only columns of numbers of one kind; found "
+                f"{named} and {len(frame)} rows."
             )
         self.word = words[0]
-        log_left_out(label, names, {self.word, *self.vectors})
+        self.dim = len(_as_vector(frame.iloc[0, lists[0]])) if lists else len(self.vectors)
 
     def read(self, frame: Any) -> Block:
         words = frame.index if self.word < 0 else frame.iloc[:, self.word]
@@ -96,11 +88,6 @@ class FrameLayout:
         return stack(self.label, words, values, self.dim)
 
 
-def log_left_out(label: str, names: Sequence[str], used: Set[int]) -> None:
-    if others := [name for place, name in enumerate(names) if place not in used]:
-        logger.info("%s: the columns %s are not used as dimensions", label, others)
-
-
 def stack(
     label: str,
     words: Iterable[Any],
@@ -109,9 +96,7 @@ def stack(
     skip: bool = False,
 ) -> Block:
     """Stack vectors to a matrix; refuse or `skip` rows without a word or a vector."""
-    words = list(words)
-    if not isinstance(values, np.ndarray) or values.ndim != 2:
-        values = list(map(_as_vector, values))
+    words, values = list(words), list(map(_as_vector, values))
     good = [
         isinstance(word, str) and len(vector) == dim > 0
         for word, vector in zip(words, values, strict=True)
@@ -144,13 +129,13 @@ def _floating(dtype: Any) -> np.dtype[Any]:
 
 
 def _kind(column: Any) -> str:
-    """Return what a column holds: 'text', 'float', 'int', 'list', or '' for counts and the like."""
+    """Return what a column holds: 'text', 'float', 'int', 'list', or '' for anything else."""
     import pandas as pd
 
     if pd.api.types.is_float_dtype(column.dtype):
         return "float"
     if pd.api.types.is_integer_dtype(column.dtype):
-        return "" if str(column.name).lower() in OTHER_NAMES else "int"
+        return "int"
     first = next(iter(column.dropna().iloc[:1]), None)
     if isinstance(first, str):
         return "text"
@@ -161,10 +146,9 @@ def _kind(column: Any) -> str:
 
 
 class CsvSource(LineSource):
-    """Float32 vectors in a CSV or TSV file.
+    """Float32 vectors in a CSV or TSV file: a word, then numbers; the first line may name columns.
 
-    The separator is a comma, tab or semicolon; the first line may name columns. The word is in the
-    first column or in one named 'word' or similar; columns named 'count' or similar are ignored.
+    The separator is a comma, tab or semicolon.
     """
 
     def __init__(self, file: PackedFile, reading: Reading) -> None:
@@ -179,14 +163,11 @@ class CsvSource(LineSource):
                 f"semicolons; found {head[:60]!r}."
             )
         fields = _fields(_lines(head)[0], sep)
-        self._sep, self._n_fields = sep, len(fields)
-        has_header, self._word, self._numbers = _columns(fields)
-        self.dim = len(self._numbers)
-        is_plain = [self._word, *self._numbers] == list(range(len(fields)))
-        self._separator = sep.encode() if is_plain else None
-        log_left_out(self.label, fields, {self._word, *self._numbers})
+        self._separator, self.dim = sep.encode(), len(fields) - 1
         body = head.removeprefix(codecs.BOM_UTF8)
-        if has_header:
+        if _names_columns(fields):
+            if others := _OTHER_NAMES.intersection(map(str.lower, fields[1:])):
+                raise ValueError(f"{self.label}: leave out columns without vectors: {others}.")
             # Blank lines may come before it.
             body = body.lstrip().partition(b"\n")[2]
         self._start = len(head) - len(body)
@@ -195,64 +176,50 @@ class CsvSource(LineSource):
     def _parse_regular(self, lines: list[bytes]) -> Parsed | None:
         text, sep = b"\n".join(lines), self._separator
         is_odd = any(mark in text for mark in (b'"', b" ", b"\0"))
-        if sep is None or is_odd or text.count(sep) != len(lines) * self.dim:
+        if is_odd or text.count(sep) != len(lines) * self.dim:
             return None
         return super()._parse_regular(text.replace(sep, b" ").split(b"\n"))
 
     def parse_line(self, line: bytes) -> tuple[str, Vector]:
         """Return the word and the vector of a line."""
         try:
-            fields = _fields(line.decode("utf-8").removesuffix("\r"), self._sep)
-            if len(fields) != self._n_fields or b"\0" in line:
-                raise ValueError(f"it has {len(fields)} fields, or null bytes")
-            texts = [fields[column] for column in self._numbers]
+            text = line.decode("utf-8").removesuffix("\r")
+            word, *numbers = _fields(text, self._separator.decode())
+            if len(numbers) != self.dim or b"\0" in line:
+                raise ValueError(f"it has {len(numbers)} numbers, or null bytes")
             # Python reads 1_0 as 10, and digits of every script; no file of vectors means that.
-            if re.search(r"[^\0-\x7f]|_", "".join(texts)):
+            if re.search(r"[^\0-\x7f]|_", "".join(numbers)):
                 raise ValueError("a number has other characters")
             with np.errstate(over="ignore"):
-                return fields[self._word], np.array(list(map(float, texts))).astype(np.float32)
+                return word, np.array(list(map(float, numbers))).astype(np.float32)
         except ValueError as error:
             raise LineError(
-                f"expected a word and {self.dim} numbers, {self._n_fields} fields in all; found "
-                f"{line[:60]!r} of {len(line):,} bytes ({error})."
+                f"expected a word and {self.dim} numbers; found {line[:60]!r} of {len(line):,} "
+                f"bytes ({error})."
             ) from None
 
 
 def looks_like_csv(head: bytes) -> str | None:
     """Return the separator if `head` (the first 4096 bytes) is CSV or TSV, otherwise None."""
-    is_cut = len(head) >= HEAD_BYTES and head.count(b"\n") < 2
     lines = _lines(head)[:2]
-    return next((sep for sep in "\t,;" if _is_csv(lines, sep, is_cut)), None)
+    return next((sep for sep in "\t,;" if _is_csv([_fields(line, sep) for line in lines])), None)
 
 
-def _is_csv(lines: list[str], sep: str, is_cut: bool) -> bool:
-    rows = [_fields(line, sep) for line in lines] or [[]]
-    if is_cut:
-        del rows[-1][-1:]  # it may not be whole
-    first = rows[0]
-    if len(first) < 2:
+def _is_csv(rows: list[list[str]]) -> bool:
+    """Tell whether one of two lines has numbers; of a single line, names are enough."""
+    if not rows or len(rows[0]) < 2:
         return False
-    has_header, word, numbers = _columns(first)
-    row = [*rows, []][has_header]
-    seen = [row[column] for column in numbers if column < len(row)]
-    if not seen:
-        # Names of columns are believed without a number only if one of them says 'word'.
-        return has_header and first[word].strip().lower() in WORD_NAMES
-    return (is_cut or len(row) == len(first)) and all(map(is_number, seen))
+    # The head may end within the last number.
+    numbers = [row[1:-1] or row[1:] for row in rows]
+    named = len(rows) == 1 and rows[0][0].lower() in WORD_NAMES
+    return named or any(all(map(is_number, each)) for each in numbers if each)
 
 
-def _columns(fields: list[str]) -> tuple[bool, int, list[int]]:
-    """Tell whether a first line names columns, and which columns have the word and the numbers."""
-    names = [field.strip().lower() for field in fields]
-    named = next((names.index(name) for name in WORD_NAMES if name in names), None)
-    word = named or 0
-    numbers = [c for c, name in enumerate(names) if c != word and name not in OTHER_NAMES]
-    headings = [names[c] for c in numbers]
-    has_header = bool(headings) and not any(map(is_number, headings))
-    # pandas numbers its columns from 0; so might be a vector, if it is short.
-    if headings == list(map(str, range(len(headings)))):
-        has_header = named is not None or names[word] in OTHER_NAMES or len(headings) > 3
-    return (True, word, numbers) if has_header else (False, 0, list(range(1, len(fields))))
+def _names_columns(fields: list[str]) -> bool:
+    """Tell whether a first line names columns, perhaps by numbers from 0, as pandas does."""
+    first, *names = fields
+    numbered = names == list(map(str, range(len(names)))) and first.lower() in WORD_NAMES
+    return numbered or not any(map(is_number, names))
 
 
 def _lines(head: bytes) -> list[str]:

@@ -41,13 +41,13 @@ class LineError(ValueError):
 class LineSource(VectorSource):
     """A file with a word and its numbers per line, parsed by several threads.
 
-    Lines begin at byte `_start`. `_separator` precedes each number (None for another order).
+    Lines begin at byte `_start`. `_separator` precedes each number.
     """
 
     _file: PackedFile
     _start: int = 0
     _first_line: int = 1
-    _separator: bytes | None = b" "
+    _separator: bytes = b" "
 
     @abstractmethod
     def parse_line(self, line: bytes) -> tuple[str, Vector]:
@@ -60,7 +60,7 @@ class LineSource(VectorSource):
         because the last line of the file tells whether it was cut short.
         """
         parse, n_bytes, sep = self._parse_block, _PARSE_BYTES, self._separator
-        if words is not None and sep is not None:
+        if words is not None:
             # A word may contain spaces; the line tells where it ends only when it is parsed.
             firsts = {word.encode("utf-8", "surrogatepass").partition(sep)[0] for word in words}
             # Large pieces: handing one over takes the threads some 50 microseconds.
@@ -111,7 +111,7 @@ class LineSource(VectorSource):
         lines = data.removesuffix(b"\n").split(b"\n")
         wanted: list[tuple[int, bytes]] = []
         for number, line in enumerate(lines, 1):
-            end = line.find(self._separator or b"")
+            end = line.find(self._separator)
             # A line of 2 * dim bytes has no room for a word and its numbers. Of a word in quotes
             # only the parser knows where it ends.
             is_odd = end <= 0 or len(line) <= 2 * self.dim or line[:1] == b'"'
