@@ -234,13 +234,6 @@ class _NativeWriter:
     def _quantized(self, words: list[str], vectors: FloatArray) -> npt.NDArray[Any]:
         largest = np.abs(cast_finite(words, vectors, np.float32)).max(axis=1, initial=0)
         scale = largest / np.float32(127)
-        # At both ends of float32 rounding matters: 127 steps must reach the largest number, and
-        # must not exceed what float32 can hold.
-        up = (scale < np.finfo(np.float32).tiny) & (largest > 0)
-        scale[up] = np.nextafter(scale[up], np.float32(1))
-        with np.errstate(over="ignore"):
-            down = np.isinf(scale * np.float32(127))
-        scale[down] = np.nextafter(scale[down], np.float32(0))
         self._scale.extend(scale.tolist())
         # A vector of zeros stays one.
         scale[scale == 0] = np.inf
