@@ -10,7 +10,7 @@ from made_results import results_of
 from wefe.cli import _check, _run
 from wefe.study import StudyResults
 
-GATE = STUDY + "[limits]\nmax.weat-es = 2.0\n"
+MOST = ("--max", "weat-es=2")
 INCREASE = ("--max-increase", "10%", "--baseline")
 
 
@@ -20,7 +20,7 @@ def call(monkeypatch, capsys, folder):
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
     monkeypatch.chdir(folder)
-    (folder / "study.toml").write_text(GATE)
+    (folder / "study.toml").write_text(STUDY)
 
     def run(*arguments, command=_check.check):
         app = typer.Typer(pretty_exceptions_enable=False)
@@ -31,19 +31,16 @@ def call(monkeypatch, capsys, folder):
 
 
 def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_path):
-    assert call("study.toml")[0] == 0
+    assert call("study.toml", *MOST)[0] == 0
     first = StudyResults.from_file("study.db")
     assert first.is_complete
-    # Again from what is there, by the limits that the file has now.
-    (tmp_path / "study.toml").write_text(GATE.replace("2.0", "0.001"))
-    assert call("study.toml")[0] == 1
+    assert call("study.toml", "--max", "weat-es=0.001")[0] == 1
     again = StudyResults.from_file("study.db")
     assert [one.key for one in again.outcomes] == [one.key for one in first.outcomes]
-    # The results file has the limits as well.
-    assert call("study.db")[0] == 1
-    assert call("study.db", "--max", "weat-es=2")[0] == 0
+    assert call("study.db", "--max", "weat-es=0.001")[0] == 1
+    assert call("study.db", *MOST)[0] == 0
     os.rename("study.db", "old.db")
-    other = GATE.replace('"office", "salary"', '"office", "salary", "she"')
+    other = STUDY.replace('"office", "salary"', '"office", "salary", "she"')
     (tmp_path / "study.toml").write_text(other)
     code, printed = call("study.toml", *INCREASE, "old.db")
     assert code == 1
@@ -53,13 +50,14 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
 
 def test_a_baseline_may_hold_several_studies_and_is_never_written_to(call, tmp_path):
     for name in ("Gate", "Other"):
-        (tmp_path / "study.toml").write_text(GATE.replace("Gate", name))
-        assert call("study.toml", "--results", "all.db")[0] == 0
+        (tmp_path / "study.toml").write_text(STUDY.replace("Gate", name))
+        assert call("study.toml", "--results", "all.db", *MOST)[0] == 0
     code, printed = call("study.toml", *INCREASE, "all.db")
     assert (code, "another study" in printed) == (0, False)
-    assert call("all.db", "--name", "Other")[0] == 0
+    assert call("all.db", "--name", "Other", *MOST)[0] == 0
+    assert call("study.toml", *MOST)[0] == 0
     os.link("study.db", "link.db")
-    third = GATE.replace("Gate", "Third")
+    third = STUDY.replace("Gate", "Third")
     (tmp_path / "third.toml").write_text(third)
     for arguments, says in (
         (["all.db"], "expected one study"),

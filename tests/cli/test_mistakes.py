@@ -18,8 +18,7 @@ FILES = {
     "one.json": b'{"target_sets": [["she"]], "attribute_sets": [["math"]]}',
     "texts.txt": b"A nurse.",
     "m.kv": pickle.dumps([]),
-    "more.toml": f"{STUDY}[limits]\nmax_increase = '10%'\n".encode(),
-    "gap.toml": f"{STUDY}[limits]\nmax_gap = 0.1\n".encode(),
+    "study.toml": STUDY.encode(),
 }
 DEMO = "--model demo"
 MEASURE = f"measure {DEMO} --queries weat"
@@ -42,8 +41,8 @@ CALLS = [
     (f"{MEASURE} --layer 2", "--layer is for --encoder"),
     ("measure --encoder e --queries weat --trust-pickle", "--trust-pickle is for --model"),
     ("convert m.kv m.safetensors", "--trust-pickle opens it"),
-    ("check more.toml", "'max_increase' needs a baseline"),
-    ("check gap.toml", "'min_impact_ratio' and 'max_gap' are for audits of rankings"),
+    ("check study.toml --max-increase 10%", "'max_increase' needs a baseline"),
+    ("check study.toml --max-gap 0.1", "'max_gap' are for audits of rankings"),
     (DEBIAS, "--model FILE or --encoder FOLDER"),
     (f"{DEBIAS} --encoder lost --ignore lost.txt", "--ignore is for --model"),
     (f"{DEBIAS} {DEMO} --method hard-debais", "Did you mean 'hard-debias'"),

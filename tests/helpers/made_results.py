@@ -7,7 +7,6 @@ from wefe import Query
 from wefe.metrics._declaration import Scale
 from wefe.study import Outcome, Plan, Study, StudyResults, Task
 from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet, digest
-from wefe.study._planning import settings_of
 
 SCALES = {
     "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
@@ -27,7 +26,7 @@ _STUDY = {
     "metrics": [{"metric": "rnd"}],
     "lookup": {"preprocessors": [{}]},
 }
-SETTINGS = settings_of(Study(_STUDY).declaration)
+SETTINGS = Study(_STUDY).declaration.canonical()
 
 
 def _query(name):

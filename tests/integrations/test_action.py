@@ -12,7 +12,6 @@ from command_line import STUDY
 
 yaml = pytest.importorskip("yaml")
 ROOT = Path(__file__).resolve().parents[2]
-GATE = STUDY + "[limits]\nmax.weat-es = 2\n"
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +24,7 @@ def run(action, tmp_path):
     """Run the steps of a job with inputs, up to the first that fails; return it and the summary."""
     if shutil.which("bash") is None or os.name == "nt":
         pytest.skip("steps run in bash")
-    (tmp_path / "study.toml").write_text(GATE, encoding="utf-8")
+    (tmp_path / "study.toml").write_text(STUDY, encoding="utf-8")
     bin_ = tmp_path / "bin"
     bin_.mkdir()
     # Installing is only written down; wefe is the one that is tested.
@@ -85,7 +84,7 @@ def test_inputs_are_all_used_and_no_step_runs_them_as_code(action):
 
 
 def test_a_study_within_its_limits_passes_and_can_be_a_baseline(run, tmp_path):
-    step, done, summary = run(study="study.toml", extras="hub,zstd")
+    step, done, summary = run(study="study.toml", max="weat-es=2", extras="hub,zstd")
     assert (step, done.returncode) == ("Check the limits", 0), done.stdout + done.stderr
     assert summary.startswith("## Bias gate passed: 1 of 1 checks")
     kept = tmp_path / "wefe-results"
@@ -109,8 +108,8 @@ def test_a_limit_that_is_exceeded_fails_the_job_with_an_annotation(run):
 @pytest.mark.slow
 def test_what_cannot_be_computed_fails_the_job(run, tmp_path):
     study = tmp_path / "study.toml"
-    study.write_text(GATE.replace('"demo"', '"missing.txt"'), encoding="utf-8")
+    study.write_text(STUDY.replace('"demo"', '"missing.txt"'), encoding="utf-8")
     (tmp_path / "missing.txt").write_text("no vectors\n", encoding="utf-8")
-    step, done, summary = run(study="study.toml")
+    step, done, summary = run(study="study.toml", options="--max weat-es=2")
     assert (step, done.returncode) == ("Check the limits", 1), done.stdout + done.stderr
     assert "scores are missing" in summary

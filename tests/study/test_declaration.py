@@ -18,9 +18,7 @@ from wefe.study._extras import (
     QualityEntry,
     SilhouetteEntry,
     method_and_fit_params,
-    parse_increase,
 )
-from wefe.study._gate import limits_by_label
 
 CAREER = "Male terms and Female terms wrt Career and Family"
 SENTIMENT = "Male terms and Female terms wrt Positive words and Negative words"
@@ -65,8 +63,8 @@ def test_what_decides_the_results_is_json_and_declares_the_same_study():
     again = check_declaration(plain)
     assert again.canonical() == plain
     assert again.models[0].load_options()["limit"] == 5
-    # Description, results and limits decide no score.
-    same = declare(description="x", results="x.db", limits={"max_increase": 0.5})
+    # Description and results decide no score.
+    same = declare(description="x", results="x.db")
     assert declare().canonical() == same.canonical() != declare(random_state=1).canonical()
 
 
@@ -115,7 +113,6 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"silhouettes": [{"metric": "seat", "query_set": "gender"}]},
             "key 'silhouettes', number 1, key 'metric': seat measures encoders only.",
         ),
-        ({"limits": {"max": {"weat": -1}}}, "key 'max', key 'weat': must be greater than or equal"),
         # What must fit together.
         (
             {"models": [{"source": "a/x.txt"}, {"source": "b/x.vec.gz"}]},
@@ -137,7 +134,6 @@ def test_results_go_beside_the_study_file(tmp_path):
             {"external": [{"name": "Q", "best": "higher", "scores": {"dem": 1}}]},
             "key 'scores': 'dem' is no model. Did you mean 'demo'? Known:",
         ),
-        ({"limits": {"max": {"wea": 1}}}, "'wea' is no metric of this study. Did you mean 'weat'"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place_and_what_is_allowed(changes, line):
@@ -151,7 +147,7 @@ BOUNDS = """
     Aggregation.correlation =spearman Audit.scores =False Encoder.layer =-1 Encoder.pooling =auto
     Encoder.max_length >=1 Encoder.dim >=1 Explore.n_extremes =10 >=1 Explore.among =50000 >=1
     Explore.k =100 >=1 Explore.theta =0.05 <=1 >=0 Intervals.n_bootstrap =0 >=0 Intervals.confidence
-    =0.95 <1 >0 Limits.min_impact_ratio <=1 >=0 Limits.max_gap >=0 Lookup.strategy =first
+    =0.95 <1 >0 Lookup.strategy =first
     Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
     Metric.label = Mitigation.ignore =specific Quality.name =Quality Quality.mitigated =True
     QuerySet.weight >=0 Retrieval.k =10 >=1 Retrieval.n_bootstrap =1000 >=40 Silhouette.vary
@@ -327,16 +323,6 @@ def test_every_metric_runs_with_what_a_study_asks_of_it(name, toy_model, toy_que
 
 
 @pytest.mark.parametrize(
-    ("label", "name"),
-    [("WEAT-ES", "weates"), ("E", "e")],
-)
-def test_limits_take_the_names_that_metrics_take(label, name):
-    metrics = [{"metric": "weat-es", "label": label}]
-    study = declare(metrics=metrics, limits={"max": {name: 1}}, offline=True)
-    assert limits_by_label(study.limits.max, Study(study).plan) == {label: 1}
-
-
-@pytest.mark.parametrize(
     ("text", "expected"),
     [
         *(("10%", (0.1, True)), (" 2.5 % ", (0.025, True)), ("300%", (3.0, True))),
@@ -347,10 +333,10 @@ def test_limits_take_the_names_that_metrics_take(label, name):
 )
 def test_an_increase_is_a_share_or_a_number_below_1(text, expected):
     if isinstance(expected, tuple):
-        assert parse_increase(text) == expected
+        assert _parse_increase(text) == expected
     else:
         with pytest.raises(ValueError, match=expected):
-            parse_increase(text)
+            _parse_increase(text)
 
 
 # Mitigations

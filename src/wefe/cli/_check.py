@@ -24,7 +24,7 @@ from wefe.cli._run import INTERRUPTED, Stored
 from wefe.study import Outcome, Study, StudyResults
 from wefe.study._diff import StudyDiff
 from wefe.study._diff import diff as compare
-from wefe.study._gate import GateReport, limits_by_label
+from wefe.study._gate import GateReport
 from wefe.study._gate import check as check_limits
 from wefe.study._store import Store
 
@@ -49,9 +49,9 @@ def check(
     """Check bias against limits, in continuous integration.
 
     For each metric, model and query set, compares the mean distance of the scores from the no-bias
-    value with a limit. Limits come from the study file, --max and --max-increase. Missing scores
-    fail, with the reason, so that a check cannot pass because nothing was measured. In GitHub
-    Actions, the job also gets a summary and an annotation for each failure.
+    value with a limit. Missing scores fail, with the reason, so that a check cannot pass because
+    nothing was measured. In GitHub Actions, the job also gets a summary and an annotation for each
+    failure.
 
     Exit code: 0 if all checks pass, 1 if one fails, 2 on errors.
 
@@ -62,8 +62,8 @@ def check(
     study : STUDY
         A study file (missing results are computed first) or a results file.
     max : METRIC=VALUE
-        Largest distance from the no-bias value that passes; replaces the limit of the study file.
-        METRIC is a name or label of the study. Repeat for several.
+        Largest distance from the no-bias value that passes. METRIC is a name or label of the study.
+        Repeat for several.
     max_increase : AMOUNT
         How much farther from no bias than the baseline a score may be: '10%' of the baseline's
         distance, or an amount such as 0.05. Applies to all metrics.
@@ -82,15 +82,13 @@ def check(
     source = stored.source(study)
     uses = {"n_jobs": (isinstance(source, Study), "a study file (.toml)")}
     opt.check_used(check, locals(), uses)
-    declared = source.plan.settings["limits"]
-    limits = limits_by_label(declared["max"], source.plan) | limits_by_label(given, source.plan)
     own = stored.results or (source.results_path if isinstance(source, Study) else study)
     within_limits = partial(
         check_limits,
-        max_bias=limits,
+        max_bias=given,
         min_impact_ratio=min_impact_ratio,
         max_gap=max_gap,
-        max_increase=declared["max_increase"] if max_increase is None else max_increase,
+        max_increase=max_increase,
         baseline=None if baseline is None else _open_baseline(baseline, own, source.plan.name),
     )
     if isinstance(source, Study):

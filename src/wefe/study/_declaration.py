@@ -30,7 +30,6 @@ from wefe.study._extras import (
     AuditEntry,
     ExploreEntry,
     ExternalEntry,
-    Limits,
     MitigationEntry,
     QualityEntry,
     RetrievalEntry,
@@ -44,7 +43,6 @@ from wefe.study._schema import (
     Problem,
     lines_of,
     no_such,
-    plain_name,
     refuse,
     repeated,
 )
@@ -95,9 +93,6 @@ class Declaration(Part):
     retrieval : list of dict, optional
         Ranking audits, which need no queries and metrics: 'queries', 'documents' and options of
         :func:`wefe.retrieval.audit_ranking`.
-    limits : dict, optional
-        Limits for :func:`check`: 'max' (metric -> largest distance from no bias), 'max_increase',
-        'min_impact_ratio', 'max_gap'.
 
     Raises
     ------
@@ -130,7 +125,6 @@ class Declaration(Part):
     external: list[ExternalEntry] = Field(default=[])
     quality: QualityEntry | None = None
     retrieval: list[RetrievalEntry] = Field(default=[])
-    limits: Limits = Limits()
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Declaration:
@@ -173,11 +167,9 @@ class Declaration(Part):
     def canonical(self) -> dict[str, Any]:
         """Return what determines the results, with defaults, as JSON data for :class:`Study`.
 
-        Description, results path and limits are left out.
+        Description and results path are left out.
         """
-        plain = self.model_dump(
-            mode="json", exclude={"description", "results", "word_sets", "limits"}
-        )
+        plain = self.model_dump(mode="json", exclude={"description", "results", "word_sets"})
         if not self.explore.criteria:
             del plain["explore"]
         if not self.retrieval:
@@ -369,11 +361,6 @@ def _unknown(study: Declaration) -> Iterator[Problem]:
             for name in [given] if isinstance(given, str) else given:
                 if name not in known:
                     yield (table, position, key), no_such(name, known, what)
-    metrics = dict.fromkeys(name for each in study.metrics for name in (each.metric, each.label))
-    plain = set(map(plain_name, metrics))
-    for name in study.limits.max:
-        if plain_name(name) not in plain:
-            yield ("limits", "max"), no_such(name, metrics, "no metric of this study")
 
 
 def _for_encoders(study: Declaration) -> Iterator[Problem]:

@@ -28,7 +28,7 @@ _SAME = {"equal", "NaN in both", "within tolerance"}
 _NUMBERS = ["score", "bias", "p_value", "score_lower", "score_upper"]
 _STATE = ["details", "status", "identity", "key", "wefe_version"]
 # Sections of a study file that decide nothing, or whose differences the tables show.
-_NOT_NOTED = ("name", "description", "models", "limits")
+_NOT_NOTED = ("name", "description", "models")
 _LONGEST_LIST = 40
 _TABLES = {
     "aggregated": "Aggregated scores",

@@ -1,12 +1,10 @@
-"""Optional sections of a study file: mitigations, exploration, silhouettes, audits, limits."""
+"""Optional sections of a study file: mitigations, exploration, silhouettes, audits."""
 
 from __future__ import annotations
 
 import inspect
 import json
-import math
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from operator import attrgetter
 from pathlib import Path
@@ -37,7 +35,6 @@ from wefe.study._schema import (
     no_such,
     one_of,
     refuse,
-    shown,
 )
 
 if TYPE_CHECKING:
@@ -359,38 +356,3 @@ class QualityEntry(Part):
                     raise ValueError(f"there is already a benchmark called {each.name!r}")
             opened[each.name] = each
         return opened
-
-
-class Limits(Part):
-    #: For a metric or its label: the largest mean distance from no bias of a model over a query
-    #: set.
-    max: dict[str, Annotated[float, Field(ge=0)]] = Field(default={})
-    #: Largest increase of a score over the baseline: '10%' of it, or 0.05 more.
-    max_increase: str | float | None = None
-    #: Lowest impact ratio of a group in [[retrieval]]: 0.8 is the four-fifths rule.
-    min_impact_ratio: float | None = Field(default=None, ge=0, le=1)
-    #: Largest gap between mean scores of two groups in [[retrieval]].
-    max_gap: float | None = Field(default=None, ge=0)
-
-    @field_validator("max_increase")
-    @classmethod
-    def _is_increase(cls, value: object) -> object:
-        if value is not None:
-            parse_increase(value)
-        return value
-
-
-def parse_increase(text: object) -> tuple[float, bool]:
-    """Return the allowed increase of bias, and whether it is relative."""
-    found = re.fullmatch(r"\s*(\d*\.?\d+(?:e[+-]?\d+)?)\s*(%?)\s*", str(text))
-    value, percent = (float(found[1]), found[2]) if found else (math.inf, "")
-    if math.isinf(value):
-        raise ValueError(
-            "an increase must be a share such as '10%', or a number such as 0.05, at least 0; got "
-            f"{shown(text)}"
-        )
-    if value >= 1 and not percent:
-        raise ValueError(
-            f"an increase must be below 1 without '%'; got {value:g}; did you mean '{value:g}%'?"
-        )
-    return (value / 100, True) if percent else (value, False)

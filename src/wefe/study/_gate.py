@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import chain
@@ -20,10 +21,9 @@ from wefe.study._diff import (
     markdown_text,
     measured,
 )
-from wefe.study._extras import parse_increase
 from wefe.study._plan import Plan
 from wefe.study._results import StudyResults
-from wefe.study._schema import no_such, plain_name
+from wefe.study._schema import no_such, plain_name, shown
 
 #: An increase below this is rounding of vectors of 32 bits, and passes.
 ROUNDING = 1e-6
@@ -87,7 +87,8 @@ class GateReport:
         n_failed, n = len(self.violations), len(self.table)
         if not n:
             return "failed: nothing was compared"
-        return f"failed: {n_failed:,} of {n:,} checks" if n_failed else f"passed: {n:,} checks"
+        outcome, n_shown = ("failed", n_failed) if n_failed else ("passed", n)
+        return f"{outcome}: {n_shown:,} of {n:,} checks"
 
     def to_markdown(self) -> str:
         """Return the outcome, :meth:`short` and `notes` in Markdown, for a job summary."""
@@ -128,14 +129,13 @@ def check(
     results : StudyResults
         The results to check.
     max_bias : dict of float, optional
-        Metric (label or name, in any case) -> largest distance that passes, 0 or more. Default:
-        [limits] of the study file, unless `max_increase` is given.
+        Metric (label or name, in any case) -> largest distance that passes, 0 or more.
     min_impact_ratio, max_gap : float, optional
         In ranking audits, the lowest impact ratio of a group (0.8 is the four-fifths rule) and the
-        largest gap between the mean scores of two groups. Default: [limits].
+        largest gap between the mean scores of two groups.
     max_increase : str or float, optional
         How much a value may exceed the baseline: relative ('10%') or absolute (0.05). An increase
-        below 1e-6 counts as rounding. Default: [limits], if no `max_bias` or a `baseline` is given.
+        below 1e-6 counts as rounding.
     baseline : StudyResults, optional
         Results to compare with, which must have the same scores: model, query set, query, metric.
 
@@ -156,11 +156,7 @@ def check(
         raise TypeError(
             f"max_bias must be a dict, for example {{'weat-es': 0.5}}; got {found(max_bias)}."
         )
-    declared = results.plan.settings["limits"]
-    if max_increase is None and (not max_bias or baseline is not None):
-        max_increase = declared["max_increase"]
-        max_bias = max_bias or declared["max"]
-    limits = limits_by_label(max_bias or {}, results.plan)
+    limits = _limits_by_label(max_bias or {}, results.plan)
     limits |= _limits_of_rankings(results.plan, min_impact_ratio, max_gap)
     increase = _checked_increase(max_increase, bool(limits), baseline is not None)
     now = measured(results).set_index(KEYS, drop=False).rename_axis([None] * len(KEYS))
@@ -187,17 +183,32 @@ def _checked_increase(
     if max_increase is None and not has_limits:
         raise ValueError(
             "there is no limit to check. Give a limit for a metric (max_bias={'weat-es': 0.5}, "
-            "--max weat-es=0.5) or for the increase, or add [limits] to the study file."
+            "--max weat-es=0.5) or for the increase."
         )
     if (max_increase is not None) != has_baseline:
-        # In quotes, a key of a study file is not turned into an option of the command line.
         raise ValueError(
             "'max_increase' needs a baseline, and a baseline needs 'max_increase', such as '10%'."
         )
-    return None if max_increase is None else parse_increase(max_increase)
+    return None if max_increase is None else _parse_increase(max_increase)
 
 
-def limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
+def _parse_increase(text: object) -> tuple[float, bool]:
+    """Return the allowed increase of bias, and whether it is relative."""
+    found = re.fullmatch(r"\s*(\d*\.?\d+(?:e[+-]?\d+)?)\s*(%?)\s*", str(text))
+    value, percent = (float(found[1]), found[2]) if found else (math.inf, "")
+    if math.isinf(value):
+        raise ValueError(
+            "an increase must be a share such as '10%', or a number such as 0.05, at least 0; got "
+            f"{shown(text)}"
+        )
+    if value >= 1 and not percent:
+        raise ValueError(
+            f"an increase must be below 1 without '%'; got {value:g}; did you mean '{value:g}%'?"
+        )
+    return (value / 100, True) if percent else (value, False)
+
+
+def _limits_by_label(max_bias: Mapping[str, float], plan: Plan) -> dict[str, float]:
     limits: dict[str, float] = {}
     for name, limit in max_bias.items():
         most = check_number(f"the limit of {name!r}", limit, 0)
@@ -215,14 +226,11 @@ def _limits_of_rankings(
     plan: Plan, min_impact_ratio: float | None, max_gap: float | None
 ) -> dict[str, float]:
     """Return the limits of ranking audits as distances from no bias."""
-    declared = plan.settings["limits"]
-    ratio = declared.get("min_impact_ratio") if min_impact_ratio is None else min_impact_ratio
-    gap = declared.get("max_gap") if max_gap is None else max_gap
     limits: dict[str, float] = {}
-    if ratio is not None:
-        limits[IMPACT] = 1 - check_share("min_impact_ratio", ratio)
-    if gap is not None:
-        limits[GAP] = check_number("max_gap", gap, 0)
+    if min_impact_ratio is not None:
+        limits[IMPACT] = 1 - check_share("min_impact_ratio", min_impact_ratio)
+    if max_gap is not None:
+        limits[GAP] = check_number("max_gap", max_gap, 0)
     if limits and not plan.settings.get("retrieval"):
         raise ValueError(
             "'min_impact_ratio' and 'max_gap' are for audits of rankings, and the study has no "

@@ -102,7 +102,7 @@ class Planner:
             tuple(map(self._planned_metric, declaration.metrics)),
             tuple(tasks),
             self._queries,
-            settings_of(declaration),
+            declaration.canonical(),
         )
         return Planned(plan, units, keys)
 
@@ -252,8 +252,3 @@ def _named(queries: Sequence[Query]) -> Iterator[tuple[str, Query]]:
     """Yield queries with unique names; subqueries of two queries may have the same one."""
     names = unique_labels([query.query_name for query in queries], "queries")
     return zip(names, queries, strict=True)
-
-
-def settings_of(declaration: Declaration) -> dict[str, Any]:
-    """Return a declaration as plain data, as stored in results files."""
-    return {**declaration.canonical(), "limits": declaration.limits.model_dump(mode="json")}

@@ -240,13 +240,11 @@ class Study:
             Tasks not computed yet have the status 'missing'. If the study file is unchanged since
             the last run, the models are not checked for changes.
         """
-        from wefe.study._planning import settings_of
-
         path = self.results_path if results is None else results
         with Store(path, create=False) as store:
             if self.declaration.name in store.studies():
                 kept = StudyResults._from_store(store, self.declaration.name)
-                if kept.plan.settings == settings_of(self.declaration):
+                if kept.plan.settings == self.declaration.canonical():
                     return kept
             # The study changed since its run: return what still applies.
             planned = self._make_plan()
