@@ -19,6 +19,7 @@ from wefe.study._extras import (
     SilhouetteEntry,
     method_and_fit_params,
 )
+from wefe.study._gate import _parse_increase
 
 CAREER = "Male terms and Female terms wrt Career and Family"
 SENTIMENT = "Male terms and Female terms wrt Positive words and Negative words"
