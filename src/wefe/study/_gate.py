@@ -251,7 +251,7 @@ def _units(scores: pd.DataFrame) -> Iterator[tuple[_Row, pd.DataFrame]]:
         query_name=scores["query_name"].where(scores["metric"].isin((IMPACT, GAP)), "")
     )
     for place, unit in scores.groupby([names[name] for name in _UNIT], sort=False):
-        yield dict(zip(_UNIT, place, strict=True)), unit
+        yield {name: each or None for name, each in zip(_UNIT, place, strict=True)}, unit
 
 
 def _limited(now: pd.DataFrame, limits: Mapping[str, float]) -> Iterator[_Row]:
