@@ -216,8 +216,8 @@ def diff(
     Matches scores by the names of model, query set, query and metric, and lists scores without a
     match. For each score that changed, prints the change, the change of its distance from no bias,
     whether this is more than half the width of its bootstrap interval, and the inputs that differ:
-    words, parameters, vectors, or the version of wefe. Also compares quality benchmarks,
-    silhouettes, bias directions, and settings of rankings.
+    words or parameters, or the vectors or the version of wefe. Also compares quality benchmarks,
+    audits of rankings, and settings.
 
     Exit code: 0 if nothing differs, 1 if something differs or nothing is comparable, 2 on errors.
 
@@ -234,7 +234,7 @@ def diff(
     tolerance : X
         Ignore smaller differences. Use 1e-6 for results of two machines.
     format
-        table, markdown and latex show the differences; csv contains all scores; json contains all
+        table, markdown and latex show the differences; csv contains all rows; json contains all
         differences and settings.
     """
     uses = {"study": ({before.suffix, after.suffix} != {".toml"}, "results files")}
@@ -260,14 +260,14 @@ def diff(
 
 def _diff_csv(found: StudyDiff) -> str:
     """Return CSV with quoted names, so that no line can be a command to a CI server."""
-    return as_csv(found.rows().map(visible_data), quoting=csv.QUOTE_NONNUMERIC)
+    return as_csv(found.table.map(visible_data), quoting=csv.QUOTE_NONNUMERIC)
 
 
 def _diff_text(found: StudyDiff) -> str:
-    lines = [found.summary(), *(f"note: {visible(note)}" for note in found.notes)]
+    lines = [found.summary()]
     for title, frame, n_more in found.tables():
         # GitHub Actions obeys lines that begin so, even after spaces.
         lines += ["", title, re.sub(r"(?m)^(?=[^\S\n]*(::|##\[))", r"\\", as_text(frame))]
         if n_more:
-            lines.append(f"... and {n_more:,} more; --format csv prints all scores")
+            lines.append(f"... and {n_more:,} more; --format csv prints all rows")
     return "\n".join([*lines, ""])
