@@ -48,20 +48,10 @@ def test_a_study_is_run_first_and_compared_with_the_release_before(call, tmp_pat
     assert "so the question changed: 1 (first: demo, Own, " in printed
 
 
-def test_a_baseline_may_hold_several_studies_and_is_never_written_to(call, tmp_path):
-    for name in ("Gate", "Other"):
-        (tmp_path / "study.toml").write_text(STUDY.replace("Gate", name))
-        assert call("study.toml", "--results", "all.db", *MOST)[0] == 0
-    code, printed = call("study.toml", *INCREASE, "all.db")
-    assert (code, "another study" in printed) == (0, False)
-    assert call("all.db", "--name", "Other", *MOST)[0] == 0
+def test_a_baseline_is_another_file_and_options_are_checked(call, tmp_path):
     assert call("study.toml", *MOST)[0] == 0
     os.link("study.db", "link.db")
-    third = STUDY.replace("Gate", "Third")
-    (tmp_path / "third.toml").write_text(third)
     for arguments, says in (
-        (["all.db"], "expected one study"),
-        (["third.toml", *INCREASE, "all.db"], "expected one study"),
         (["study.toml", *INCREASE, "study.db"], "is the results file itself"),
         (["study.toml", "--results", "link.db", *INCREASE, "study.db"], "results file itself"),
         (["study.db", "--max", "weat-es"], "METRIC=VALUE"),
@@ -80,9 +70,7 @@ def test_github_gets_a_summary_and_ten_annotations(call, tmp_path, monkeypatch, 
     evil = "50%,\r\n::error::all: fine"
     scores = {"q": {evil: 0.5, "ok": 0.0, **{f"m{i}": 0.5 for i in range(13)}}}
     (tmp_path / "r.db").touch()
-    monkeypatch.setattr(
-        StudyResults, "from_file", lambda path, study=None: results_of({"RND": {"s": scores}})
-    )
+    monkeypatch.setattr(StudyResults, "from_file", lambda path: results_of({"RND": {"s": scores}}))
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
     (tmp_path / "summary.md").write_text("Of another step.\n")

@@ -74,8 +74,6 @@ CALLS = [
     ("run study.toml --report report.pdf", "ends in .html or .md, for example report.html"),
     ("run study.toml --report no/folder/report.md", "there is no such folder"),
     ("report study.toml", "there are no results yet. Run: wefe run study.toml"),
-    ("report study.toml --name x", "--name is for a results file"),
-    ("diff study.toml study.toml --study x", "--study is for results files"),
     ("init", "study.toml exists. Choose another file, or use --force"),
 ]
 

@@ -155,4 +155,3 @@ def test_differences_read_the_same_on_a_terminal_and_in_markdown(call):
     markdown = call("diff", "a.db", "b.db", "--format", "markdown", expect=1).stdout
     assert "changed" in shown.splitlines()[0]
     assert shown.splitlines()[0] in markdown
-    assert call("diff", "a.db", "b.db", "--study", "Gate", expect=1).stdout == shown

@@ -26,7 +26,6 @@ from wefe.study._diff import StudyDiff
 from wefe.study._diff import diff as compare
 from wefe.study._gate import GateReport
 from wefe.study._gate import check as check_limits
-from wefe.study._store import Store
 
 _LONGEST_TABLE = 40
 # GitHub shows at most ten annotations per step.
@@ -89,7 +88,7 @@ def check(
         min_impact_ratio=min_impact_ratio,
         max_gap=max_gap,
         max_increase=max_increase,
-        baseline=None if baseline is None else _open_baseline(baseline, own, source.plan.name),
+        baseline=None if baseline is None else _open_baseline(baseline, own),
     )
     if isinstance(source, Study):
         # Check all input before missing results are computed, which may take hours.
@@ -126,16 +125,13 @@ def _parse_limits(texts: Sequence[str]) -> dict[str, float]:
     return limits
 
 
-def _open_baseline(baseline: Path, results: Path, study: str) -> StudyResults:
-    """Open the results to compare with, of the same study if the file holds several."""
-    with Store(baseline, create=False) as store:
-        names = store.studies()
-    if results.exists() and results.samefile(baseline):
+def _open_baseline(baseline: Path, results: Path) -> StudyResults:
+    if results.exists() and baseline.exists() and results.samefile(baseline):
         raise ValueError(
             f"--baseline {baseline} is the results file itself, so nothing can differ. Keep a copy "
             "of the results of each release."
         )
-    return StudyResults.from_file(baseline, study if study in names else None)
+    return StudyResults.from_file(baseline)
 
 
 def _print(report: GateReport) -> None:
@@ -207,7 +203,6 @@ def diff(
     before: Path,
     after: Path,
     *,
-    study: str | None = None,
     tolerance: float = 0.0,
     format: Format = "table",
 ) -> None:
@@ -229,21 +224,13 @@ def diff(
         A results file, or a study file that you have run.
     after : AFTER
         The same, to compare with BEFORE.
-    study : NAME
-        Name of the study, if a results file holds several.
     tolerance : X
         Ignore smaller differences. Use 1e-6 for results of two machines.
     format
         table, markdown and latex show the differences; csv contains all rows; json contains all
         differences and settings.
     """
-    uses = {"study": ({before.suffix, after.suffix} != {".toml"}, "results files")}
-    opt.check_used(diff, locals(), uses)
-    one, other = (
-        Stored(name=None if path.suffix == ".toml" else study).open(path)
-        for path in (before, after)
-    )
-    found = compare(one, other, tolerance=tolerance)
+    found = compare(Stored().open(before), Stored().open(after), tolerance=tolerance)
     texts: dict[str, Callable[[StudyDiff], str]] = {
         "csv": _diff_csv,
         "markdown": StudyDiff.to_markdown,

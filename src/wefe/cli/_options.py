@@ -51,8 +51,6 @@ study : STUDY
     A study file, or the results file of a run.
 results : FILE
     The results file. Default: next to the study file, ending in .db.
-name : NAME
-    Name of the study, if a results file holds several.
 figures : FOLDER
     Also write figures as PNG, SVG and PDF to this folder (needs the extra 'figures').
 export : FOLDER

@@ -70,14 +70,13 @@ class Outputs:
 @dataclass(frozen=True)
 class Stored:
     results: Path | None = None
-    name: str | None = None
 
     def source(self, path: Path) -> Study | StudyResults:
-        is_study = path.suffix == ".toml"
-        option, what = ("name", "results") if is_study else ("results", "study")
-        if getattr(self, option) is not None:
-            raise ValueError(f"--{option} is for a {what} file; {path} is not one.")
-        return Study.from_file(path) if is_study else StudyResults.from_file(path, self.name)
+        if path.suffix == ".toml":
+            return Study.from_file(path)
+        if self.results is not None:
+            raise ValueError(f"--results is for a study file; {path} is not one.")
+        return StudyResults.from_file(path)
 
     def open(self, path: Path) -> StudyResults:
         """Return the results of a study or results file, without computing anything."""

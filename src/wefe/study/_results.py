@@ -43,7 +43,7 @@ from wefe.study._plan import (
     Status,
     Task,
 )
-from wefe.study._store import Store, study_key
+from wefe.study._store import STUDY, Store
 
 if TYPE_CHECKING:
     import os
@@ -85,15 +85,13 @@ class StudyResults:
     run: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def from_file(cls, path: str | os.PathLike[str], study: str | None = None) -> StudyResults:
+    def from_file(cls, path: str | os.PathLike[str]) -> StudyResults:
         """Read a results file. The study file is not needed.
 
         Parameters
         ----------
         path : path
             A results file written by :meth:`Study.run` or ``wefe run``.
-        study : str, optional
-            Name of the study, needed if the file contains several.
 
         Returns
         -------
@@ -103,21 +101,15 @@ class StudyResults:
         Raises
         ------
         FileNotFoundError, ValueError
-            If the file does not exist, is damaged or no results file, or the study is unclear.
+            If the file does not exist, or is damaged or no results file.
         """
         with Store(path, create=False) as store:
-            names = store.studies()
-            if study is None and len(names) != 1:
-                known = ", ".join(map(repr, names)) or "none"
-                raise ValueError(f"{path}: expected one study, or the name of one; found {known}.")
-            study = names[0] if study is None else study
-            check_known("study", [study], names)
-            return cls._from_store(store, study)
+            return cls._from_store(store)
 
     @classmethod
-    def _from_store(cls, store: Store, name: str) -> StudyResults:
+    def _from_store(cls, store: Store) -> StudyResults:
         try:
-            study = store.one(study_key(name))
+            study = store.one(STUDY)
             plan = Plan.from_dict(study["plan"])
             return cls._of(store, plan, study["models"], study["run"])
         except (LookupError, TypeError, AttributeError, RecursionError, sqlite3.Error) as error:

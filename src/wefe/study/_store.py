@@ -15,7 +15,9 @@ from wefe.study._plan import Outcome, digest
 
 # 'wefe' in ASCII identifies these databases.
 _APPLICATION_ID = 0x77656665
-_LAYOUT = 4
+_LAYOUT = 5
+#: Key of the row of the study itself: its plan and its last run.
+STUDY = "study"
 # Other runs lock the file only for one small transaction.
 _PATIENCE_S = 60
 _TABLE = """
@@ -158,14 +160,6 @@ class Store:
         if outcome.status == "failed":
             raise ValueError(f"{self.path} is damaged: a row was changed after it was written.")
         return outcome.value
-
-    def studies(self) -> list[str]:
-        keys = self._db.execute("SELECT key FROM results WHERE key BETWEEN 'study:' AND 'study;'")
-        return [key.removeprefix(study_key("")) for (key,) in keys]
-
-
-def study_key(name: str) -> str:
-    return f"study:{name}"
 
 
 def now() -> str:

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import pandas as pd
 
-from wefe._checks import check_choice, check_n_jobs, check_positive_int, logger
+from wefe._checks import check_choice, check_n_jobs, check_positive_int
 from wefe._visible import count
 from wefe.study._plan import Plan, Task
 from wefe.study._results import StudyResults
-from wefe.study._store import Store, now, study_key
+from wefe.study._store import STUDY, Store, now
 
 if TYPE_CHECKING:
     from wefe.study._declaration import Declaration
@@ -191,13 +191,6 @@ class Study:
         file = None if self.path is None else self.path.name
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
-            before = store.one(study_key(planned.plan.name)) or {"run": {}}
-            other = before["run"].get("study_file")
-            if other not in (None, file):
-                logger.warning(
-                    "%s had a study called %r of %s; it now shows that of %s",
-                    *(store.path, planned.plan.name, other, file),
-                )
             _keep_study(store, planned, run)
             n_computed = _compute(
                 *(planned, store, n_jobs, engine, scheduler),
@@ -210,7 +203,7 @@ class Study:
                 "n_computed": n_computed,
             }
             _keep_study(store, planned, run)
-            return StudyResults._from_store(store, planned.plan.name)
+            return StudyResults._from_store(store)
 
     def _again(
         self,
@@ -242,10 +235,9 @@ class Study:
         """
         path = self.results_path if results is None else results
         with Store(path, create=False) as store:
-            if self.declaration.name in store.studies():
-                kept = StudyResults._from_store(store, self.declaration.name)
-                if kept.plan.settings == self.declaration.canonical():
-                    return kept
+            kept = StudyResults._from_store(store)
+            if kept.plan.settings == self.declaration.canonical():
+                return kept
             # The study changed since its run: return what still applies.
             planned = self._make_plan()
             return StudyResults._of(store, planned.plan, planned.model_keys, {})
@@ -382,7 +374,7 @@ def _compute(
 def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
     """Store the study itself, so that results can be read without the study file."""
     value = {"plan": planned.plan.to_dict(), "models": planned.model_keys, "run": run}
-    store.put([(study_key(planned.plan.name), "study", value, 0.0)])
+    store.put([(STUDY, "study", value, 0.0)])
 
 
 def _environment() -> dict[str, Any]:
