@@ -118,7 +118,7 @@ def test_models_are_compared_on_the_words_that_all_of_them_have(
     assert [row["lost_words"] for row in own] == [None, left_out]
     # The vectors are the same, so on the same words the scores are, too.
     assert (len({row["score"] for row in same}), len({row["score"] for row in own})) == (1, 2)
-    assert "needs two queries" in wefe(*call, "--compare").stdout
+    assert "needs two queries" in wefe(*call, "--compare").stderr
 
 
 def test_a_model_that_lacks_words_takes_a_line_and_no_ranking_of_others(tmp_path, packaged_model):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import pandas as pd
 import typer
 
+from wefe._checks import logger
 from wefe._files import atomic_file
 from wefe._output import (
     Format,
@@ -53,6 +54,7 @@ _ADJUSTED = (
 _NULL = "null: the range of 95 % of the scores with words exchanged at random (2.5 to 97.5 %)."
 _INTERVAL = "interval: {} bootstrap interval over words ({n_bootstrap} resamples)."
 _END_OF_RANGE = "no bias is the end of its range, so compare intervals with the null."
+_DIFFERENCES = ["difference", "lower", "upper"]
 _DIFFERENCE = (
     "difference: how much farther from no bias the other model is, with a {} interval.\nA p value "
     "above {:.2g} means that other words of the same kind could reverse the order."
@@ -294,29 +296,24 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
 def _comparison(results: StudyResults) -> pd.DataFrame:
     """Return the results of --compare, from the side of the model with less bias."""
     one, other = (model.label for model in results.plan.models)
-    first = results.compare_models(one, other).assign(less_bias=one)
-    second = results.compare_models(other, one).assign(less_bias=other)
-    found = first.where(first["difference"] >= 0, second).reindex(range(max(1, len(first))))
-    found.loc[~(found["difference"] > 0), "less_bias"] = None
-    names = {"query_set": "queries", "lower": "difference_lower", "upper": "difference_upper"}
-    found = found.rename(columns=names)
-    is_too_few = ~(found["n_queries"] > 1)
-    results_of = [*("less_bias", "difference", "difference_lower", "difference_upper"), "p_value"]
-    found.loc[is_too_few, results_of] = None
-    found["nan_reason"] = is_too_few.map(
-        {True: "a comparison needs two queries and a metric with intervals", False: None}
-    )
-    return found[["metric", "queries", *results_of, "n_queries", "nan_reason"]]
+    found = results.compare_models(one, other)
+    found = found[found["n_queries"] > 1].rename(columns={"query_set": "queries"})
+    if found.empty:
+        logger.warning("--compare needs two queries and a metric with intervals")
+    is_other = found["difference"] < 0
+    turned = -found[["difference", "upper", "lower"]].set_axis(_DIFFERENCES, axis=1)
+    found[_DIFFERENCES] = turned.where(is_other, found[_DIFFERENCES])
+    found["less_bias"] = is_other.map({True: other, False: one}).where(found["difference"] > 0)
+    return found[["metric", "queries", "less_bias", *_DIFFERENCES, "p_value", "n_queries"]]
 
 
 def _table_of_comparisons(rows: pd.DataFrame) -> tuple[str, pd.DataFrame]:
     columns = ["metric", "queries", "less_bias", "difference", "interval", "p_value", "n_queries"]
-    intervals = interval_text(rows["difference_lower"], rows["difference_upper"])
+    intervals = interval_text(rows["lower"], rows["upper"])
     title = (
         "Which model is less biased? (average distance from no bias, on the words that both have)"
     )
-    shown = rows.assign(interval=intervals)[[*columns, "nan_reason"]]
-    return title, shown.dropna(axis="columns", how="all")
+    return title, rows.assign(interval=intervals)[columns]
 
 
 def _words_of_sc_weat(results: StudyResults) -> pd.DataFrame:
