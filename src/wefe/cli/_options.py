@@ -152,16 +152,14 @@ def _entries(kind: str, texts: Sequence[str], **options: Any) -> list[dict[str, 
 
 
 def split_name(text: str) -> tuple[str | None, str]:
-    """Split NAME=REST; without a name, NAME is None. If '=' is ambiguous, REST is what exists.
+    """Split NAME=REST; without a name, or if the text is a path that exists, NAME is None.
 
     >>> split_name("mine=glove.txt"), split_name("glove.txt")
     (('mine', 'glove.txt'), (None, 'glove.txt'))
     """
     if "=" not in text or is_there(text):
         return None, text
-    parts = text.split("=")
-    ways = [("=".join(parts[:cut]), "=".join(parts[cut:])) for cut in range(1, len(parts))]
-    name, rest = next((way for way in ways if is_there(way[1])), ways[0])
+    name, _, rest = text.partition("=")
     if "" in (name.strip(), rest):
         raise ValueError(f"{text}: expected a name before '=', and a file or a list after it.")
     return name, rest
