@@ -47,11 +47,7 @@ def test_a_newcomer_comes_from_init_to_a_report(call, folder):
     done = call("run", "first.toml", "--report", "report.md")
     assert "ranks over all query sets (1: least bias measured)" in done.stdout
     assert "First steps" in (folder / "report.md").read_text(encoding="utf-8")
-    computed = re.search(r"tasks, ([\d,]+) computed \((.*)\) in .* s: .*first.db", done.stdout)
-    parts = dict(re.findall(r"([^,]+) ([\d,]+)(?:, |$)", computed[2]))
-    kinds = {"WEAT-ES", "RND", "ECT", "MAC", "RNSB", "look-up of words", "bias directions"}
-    assert parts.keys() == kinds | {"intervals", "audits of scores", "mitigations"}
-    assert sum(map(int, parts.values())) == int(computed[1])
+    assert re.search(r"tasks, [\d,]+ computed in .* s: .*first.db", done.stdout)
 
 
 def test_only_what_is_new_is_computed_and_results_are_verified(call, folder):

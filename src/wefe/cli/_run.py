@@ -174,8 +174,8 @@ def run(
     for task, outcome in found.of_kind("silhouette"):
         if why := (outcome.value or {}).get("nan_reason"):
             say(f"no silhouette: {', '.join([task.model, *task.place.values()])}: {why}", "yellow")
-    seconds = f"{found.run['seconds']:.1f} s"
-    tell(f"\n{count(len(found.plan.tasks), 'task')}, {_computed(found)} in {seconds}: {where}")
+    computed = f"{found.run['n_computed']:,} computed in {found.run['seconds']:.1f} s"
+    tell(f"\n{count(len(found.plan.tasks), 'task')}, {computed}: {where}")
     outputs.write(found, report)
     if not found.is_complete or found.to_frame()["score"].isna().mean() == 1:
         raise typer.Exit(1)
@@ -302,35 +302,6 @@ def _print_blank(asked: pd.DataFrame) -> None:
         else "If the models write words differently, set vocab_prefix in [[models]] or "
         "preprocessors in [lookup]."
     )
-
-
-def _computed(results: StudyResults) -> str:
-    n_computed = results.run["n_computed"]
-    # Tasks with the same vectors share a result.
-    new = {
-        outcome.key: _KINDS.get(task.kind, task.place.get("metric"))
-        for task, outcome in zip(results.plan.tasks, results.outcomes, strict=True)
-        if outcome.finished is not None and outcome.finished >= results.run["started"]
-    }
-    kinds = pd.Series(new).value_counts(sort=False)
-    # Other runs, in the same second or in parallel, may be among the new ones.
-    if not n_computed or len(new) != n_computed:
-        return f"{n_computed:,} computed"
-    parts = ", ".join(f"{visible(str(kind))} {n:,}" for kind, n in kinds.items())
-    return f"{n_computed:,} computed ({parts})"
-
-
-_KINDS = {
-    "interval": "intervals",
-    "warnings": "audits of scores",
-    "mitigation": "mitigations",
-    "words": "look-up of words",
-    "direction": "bias directions",
-    "explore": "words on bias directions",
-    "silhouette": "silhouettes",
-    "quality": "quality",
-    "retrieval": "audits of rankings",
-}
 
 
 def _so_far(study: Study, where: Path) -> str:
