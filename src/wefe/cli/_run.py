@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import sys
 import textwrap
 from collections.abc import Iterator
@@ -166,7 +165,7 @@ def run(
             reopen=reopen,
         )
     except KeyboardInterrupt:
-        print(f"\ninterrupted; {_so_far(declared, where)}", file=sys.stderr)
+        print("\ninterrupted; run the same command again to continue.", file=sys.stderr)
         # Workers have ended, and nothing is left to clean up.
         sys.stderr.flush()
         os._exit(INTERRUPTED)
@@ -301,18 +300,6 @@ def _print_blank(asked: pd.DataFrame) -> None:
         if len(n_nan) < len(n_asked)
         else "If the models write words differently, set vocab_prefix in [[models]] or "
         "preprocessors in [lookup]."
-    )
-
-
-def _so_far(study: Study, where: Path) -> str:
-    try:
-        results = study.results(where)
-    except (OSError, ValueError, sqlite3.Error):
-        return "nothing was computed yet."
-    n_done = sum(outcome.status == "done" for outcome in results.outcomes)
-    return (
-        f"{n_done:,} of {count(len(results.outcomes), 'task')} are done and saved in {where}. Run "
-        "the same command again to continue."
     )
 
 
