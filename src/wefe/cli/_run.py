@@ -206,8 +206,6 @@ def verify(
     *,
     stored: Stored,
     n: int = 20,
-    tolerance: float = 1e-09,
-    random_state: int | None = None,
     n_jobs: int = 1,
 ) -> None:
     """Recompute a random sample of results, and compare.
@@ -221,19 +219,10 @@ def verify(
     ----------
     n, -n : N
         Number of results to recompute.
-    tolerance : X
-        Ignore smaller differences.
-    random_state : N
-        Seed of the sample. Default: a new sample each time.
     """
     found = stored.open(study)
     file = study if study.suffix == ".toml" else study.parent / str(found.run["study_file"])
-    table = compute_again(
-        *(Study.from_file(file), found, n),
-        tolerance=tolerance,
-        random_state=random_state,
-        n_jobs=n_jobs,
-    )
+    table = compute_again(Study.from_file(file), found, n, n_jobs=n_jobs)
     wrong = table[~table["passed"]]
     print(f"{len(table) - len(wrong)} of {count(len(table), 'result')} reproduced.")
     if len(wrong):
