@@ -59,10 +59,7 @@ def test_tables_figure_and_silhouettes_are_written_and_are_those_of_the_library(
     robustness = {
         (row["metric"], row["list_type"], row["model"]): float(row["robustness"]) for row in table
     }
-    accuracy = {
-        (row["metric"], row["list_type"]): float(row["accuracy"])
-        for row in rows(out / "accuracy.csv")
-    }
+    accuracy = {(row["metric"], row["list_type"]): float(row["accuracy"]) for row in table}
     assert (len(robustness), len(accuracy)) == (8, 4)
     pair = bias_silhouettes("weat", CAREER, models, "attributes", n_runs=4)
     key = ("WEAT-ES", "Bias concept")
@@ -114,15 +111,10 @@ def test_models_are_compared_on_shared_words_and_sets_with_one_name_are_told_apa
     assert {row["words_left_out"] for row in table} == {"1", "0"}
 
 
-def test_references_are_named_or_there_is_no_accuracy(folder):
-    call = ["--queries", "career.json", "--runs", "2", "--vary", "targets", "--out", "named"]
-    named = ["--model", "low=unbiased.bin", "--model", "high=biased.bin"]
-    done = wefe(*call, *named, "--unbiased", "low", "--biased", "high", folder=folder)
-    assert "high as biased, low as unbiased" in done.stdout
-    assert len(rows(folder / "named" / "accuracy.csv")) == 1
+def test_without_references_there_is_no_accuracy(folder):
+    call = ["--queries", "career.json", "--runs", "2", "--vary", "targets", "--out", "alone"]
     assert "Accuracy" not in wefe(*call, "--model", "demo", folder=folder).stdout
-    # The file of the call before is not left.
-    assert rows(folder / "named" / "accuracy.csv") == []
+    assert rows(folder / "alone" / "robustness.csv")[0]["accuracy"] == ""
 
 
 @pytest.mark.parametrize(("key", "name"), [("weat", "weat-es"), ("weat-es", "weat")])

@@ -25,7 +25,6 @@ from wefe.datasets import load_criterion
 from wefe.datasets._queries import open_query_set
 from wefe.query import Query
 from wefe.silhouette import SilhouetteStudy
-from wefe.silhouette._study import checked_references
 from wefe.study import Study
 
 _Audit = TypeVar("_Audit")
@@ -184,9 +183,6 @@ def _words_of(found: list[QueryAudit]) -> pd.DataFrame:
     return pd.concat([pd.DataFrame(), *tables], ignore_index=True)
 
 
-_ACCURACY = ["metric", "bias_type", "list_type", "accuracy"]
-
-
 @opt.command
 def silhouette(
     *,
@@ -197,8 +193,6 @@ def silhouette(
     vary: Literal["targets", "attributes", "both"] = "both",
     runs: int = 100,
     step: int | None = None,
-    unbiased: str | None = None,
-    biased: str | None = None,
     seed: int = 0,
     n_jobs: int = 1,
     param: list[str] = [],
@@ -211,14 +205,15 @@ def silhouette(
     Bias Silhouette Analysis measures each query with more and more of its words, in many random
     orders. Robustness (0 to 1) is high if a score depends little on the words used. Accuracy (0
     to 1) is high if a metric clearly separates a biased reference model from an unbiased one; 0.5
-    means no difference, and less means the wrong order. Look at both: a score that hardly ever
+    means no difference, and less means the wrong order. It needs models with the names 'unbiased'
+    and 'biased'. Look at both: a score that hardly ever
     changes is robust but not informative. WEAT is measured by its effect size.
 
     Metrics that take one list of attributes, such as ECT, get all of a query as one list. Words
     that one model lacks are left out for all. Only the words of the queries are read from files.
 
-    Writes robustness.csv (one row per silhouette), accuracy.csv, silhouettes.html (all curves) and
-    results.db (everything) to OUT.
+    Writes robustness.csv (one row per silhouette), silhouettes.html (all curves) and results.db
+    (everything) to OUT.
 
     Example: wefe silhouette --queries gender --offline --metric weat --metric ect
     --model unbiased.bin --model biased.bin --out report
@@ -235,11 +230,6 @@ def silhouette(
     step : N >= 1
         Number of words added per step, over all growing lists. Default: 2 for targets, 6 for
         attributes.
-    unbiased : NAME
-        Name of the unbiased reference model, to compute accuracy together with --biased. Models
-        named 'unbiased' and 'biased' need neither option.
-    biased : NAME
-        Name of the fully biased reference model.
     seed : N >= 0
         Seed of the random orders, which are the same for all metrics and models.
     format
@@ -268,20 +258,16 @@ def silhouette(
             },
         }
     )
-    names = [model.label for model in study.plan.models]
-    references = checked_references(unbiased, biased, names)
+    study.plan  # noqa: B018 - checks all input before the folder is made
     check_n_jobs(n_jobs)
     out.mkdir(parents=True, exist_ok=True)
     results = study.run(out / "results.db", n_jobs=None if n_jobs == 1 else n_jobs)
     failures = opt.failures_of(results)
-    found = results.silhouette_study(*references)
+    found = results.silhouette_study()
     lost = pd.DataFrame({"model": list(failures), "nan_reason": list(failures.values())})
     table = pd.concat([found.to_frame(), lost], ignore_index=True) if failures else found.to_frame()
-    # Written even without rows, so that the file of an earlier call is not taken for this one's.
-    known = table[table["accuracy"].notna()][_ACCURACY].drop_duplicates(_ACCURACY[:3])
     files = {
-        "robustness.csv": as_csv(table.drop(columns="accuracy")),
-        "accuracy.csv": as_csv(known),
+        "robustness.csv": as_csv(table),
         "silhouettes.html": found.plot().to_html(include_plotlyjs=True),
     }
     for name, text in files.items():
