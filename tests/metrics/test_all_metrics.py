@@ -186,8 +186,7 @@ DEFAULTS = {
 OF_FUNCTIONS = """
     bias_by_neighbors: k=100
     bias_subspace: n_components=1 normalize=True
-    classification_test: train_share=0.2 kernel=rbf gamma=scale n_repeats=20 n_permutations=1000
-    confidence_level=0.95 random_state=0 balanced=False
+    classification_test: kernel=rbf n_permutations=1000 confidence_level=0.95 random_state=0
     cluster_test: n_permutations=1000 confidence_level=0.95 random_state=0
     direct_bias: c=1.0
     neighbor_test: k=100 group=0 n_permutations=1000 confidence_level=0.95 random_state=0

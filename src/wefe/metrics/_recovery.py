@@ -9,9 +9,8 @@ import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from statistics import NormalDist
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -20,9 +19,7 @@ from wefe._checks import (
     as_seed,
     check_array,
     check_between,
-    check_bool,
     check_choice,
-    check_number,
     check_positive_int,
     check_up_to,
 )
@@ -33,13 +30,15 @@ from wefe.models._search import Rows, nearest_neighbors
 
 Groups: TypeAlias = Sequence[npt.ArrayLike]
 Labels: TypeAlias = npt.NDArray[np.intp]
-Share: TypeAlias = Callable[[Labels], float]
 Members: TypeAlias = npt.NDArray[np.bool_]
 Kernel: TypeAlias = Literal["rbf", "linear"]
 What: TypeAlias = Literal["clusters", "classification", "neighbours", "projections"]
 
 # With fewer points every correlation is +1 or -1.
 _FEWEST_POINTS = 3
+# Random divisions into words to learn from, so many of each group, and words to test on: as in
+# DEBIE.
+_N_DIVISIONS, _TRAIN_SHARE = 20, 0.2
 # Correlations that differ by less are equal but for rounding.
 _ROUNDING = 1e-12
 
@@ -179,11 +178,7 @@ def cluster_test(
     labels, clusters = clustered(groups, seed)
     n_groups = len(groups)
     shuffles = _shuffles(labels, n_permutations, np.random.default_rng(seed))
-    value, chance, p_value = _by_chance(
-        lambda each: float((_best_reading(each, clusters) == each).mean()),
-        *(labels, clusters, shuffles),
-        best=True,
-    )
+    value, chance, p_value = _by_chance(labels, clusters, shuffles, best=True)
     low, high = wilson(value, len(labels), level)
     return RecoveryTest(
         *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
@@ -195,14 +190,10 @@ def classification_test(
     groups: Groups,
     *,
     test: Groups | None = None,
-    train_share: float = 0.2,
     kernel: Kernel = "rbf",
-    gamma: str | float = "scale",
-    n_repeats: int = 20,
     n_permutations: int = 1000,
     confidence_level: float = 0.95,
     random_state: int | np.random.Generator | None = 0,
-    balanced: bool = False,
 ) -> RecoveryTest:
     """Test whether a classifier learns the former group of words from their vectors.
 
@@ -212,32 +203,22 @@ def classification_test(
         As in :func:`cluster_test`; without `test` at least two words per group.
     test : sequence of array-like of shape (n_words, dim), optional
         Words to classify, of the same groups. The classifier then learns once, from all of
-        `groups`.
-    train_share : float, default=0.2
-        Without `test`: share of each group to learn from, between 0 and 1; the rest is for testing.
+        `groups`. By default it learns from a fifth of each group, in 20 random divisions.
     kernel : {'rbf', 'linear'}, default='rbf'
         Of scikit-learn's ``SVC(C=1)``, which compares each pair of groups: 'rbf' as published, or
         'linear' to see what a linear model can learn.
-    gamma : {'scale', 'auto'} or float, default='scale'
-        Width of the radial kernel.
-    n_repeats : int, default=20
-        Without `test`: number of random divisions into training and test words, as in DEBIE.
     n_permutations, confidence_level, random_state : optional
         As in :func:`cluster_test`, for each division.
-    balanced : bool, default=False
-        Give each group the same weight in training, and average the accuracy over groups. Use it if
-        one group is much larger than the others.
 
     Returns
     -------
     RecoveryTest
         `value` is the mean accuracy over the divisions, in [0, 1]. `chance` is the share of the
-        largest group among the test words, or 1 / n_groups if `balanced`. `interval` is Wilson's,
-        for the words of one division. `p_value` compares predictions with random groups of the test
-        words; with several divisions it is twice the median (Meinshausen, Meier and Bühlmann,
-        Journal of the American Statistical Association 104, 2009, section 3). This is very
-        conservative: mostly 1 for meaningless groups, so 1 is no evidence that there is nothing to
-        learn. ``n_repeats=1`` tests one division exactly: more sensitive, but the seed matters.
+        largest group among the test words. `interval` is Wilson's, for the words of one division.
+        `p_value` compares predictions with random groups of the test words; with several divisions
+        it is twice the median (Meinshausen, Meier and Bühlmann, Journal of the American Statistical
+        Association 104, 2009, section 3). This is very conservative: mostly 1 for meaningless
+        groups, so 1 is no evidence that there is nothing to learn.
 
     Examples
     --------
@@ -245,31 +226,21 @@ def classification_test(
     >>> classification_test([first, second]).value
     1.0
     """
-    check_between("train_share", train_share, 0.2)
     n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
-    n_repeats = check_positive_int("n_repeats", n_repeats) if test is None else 1
-    options: dict[str, Any] = {"kernel": kernel, "gamma": gamma}
-    options["class_weight"] = "balanced" if check_bool("balanced", balanced) else None
     (sides,) = _units(groups=groups)
     divisions, rng = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
     values, p_values = [], []
-    for _ in range(n_repeats):
-        parts = _divided(sides, train_share, divisions) if test is None else (sides, test)
-        labels, said = classified(*parts, **options)
-        sizes = np.bincount(labels)
-        # Weight of a word of each group.
-        weights = 1 / sizes if balanced else np.ones(len(sizes))
-        share = partial(_share_recognised, said, weights)
+    for _ in range(_N_DIVISIONS if test is None else 1):
+        parts = _divided(sides, divisions) if test is None else (sides, test)
+        labels, said = classified(*parts, kernel=kernel)
         shuffles = _shuffles(labels, n_permutations, rng)
-        value, _, p_value = _by_chance(share, labels, said, shuffles)
+        value, _, p_value = _by_chance(labels, said, shuffles, best=False)
         values.append(value)
         p_values.append(p_value)
-    value, totals = float(np.mean(values)), sizes * weights
-    # Effective number of words: a mean of so many has the same variance.
-    n_tested = totals.sum() ** 2 / (totals * weights).sum()
-    interval, chance = wilson(value, n_tested, level), float(totals.max() / totals.sum())
-    p_value = p_values[0] if n_repeats == 1 else min(1.0, 2 * float(np.median(p_values)))
-    n_words = sum(map(len, sides)) + (0 if test is None else len(labels))
+    value, n_tested = float(np.mean(values)), len(labels)
+    interval, chance = wilson(value, n_tested, level), float(np.bincount(labels).max() / n_tested)
+    p_value = p_values[0] if test is not None else min(1.0, 2 * float(np.median(p_values)))
+    n_words = sum(map(len, sides)) + (0 if test is None else n_tested)
     return RecoveryTest(
         *("classification", value, chance, interval, "Wilson", level, p_value),
         *("exact" if len(sides) == 2 else "permutation", n_words, len(sides), seed),
@@ -367,28 +338,17 @@ def projection_test(
 # Shared with debias and explore
 
 
-def classified(
-    train: Groups,
-    test: Groups,
-    *,
-    kernel: Kernel = "rbf",
-    gamma: str | float = "scale",
-    class_weight: str | None = None,
-) -> tuple[Labels, Labels]:
+def classified(train: Groups, test: Groups, *, kernel: Kernel = "rbf") -> tuple[Labels, Labels]:
     """Return the true groups of the test words, and those that a classifier predicts."""
     from sklearn.svm import SVC
 
-    check_choice("kernel", kernel, ("rbf", "linear"))
-    if isinstance(gamma, str):
-        check_choice("gamma", gamma, ("scale", "auto"))
-    else:
-        check_number("gamma", gamma, at_least=0)
+    check_choice("kernel", kernel, get_args(Kernel))
     x, x_test = _units(train=train, test=test)
     if len(x) != len(x_test):
         raise ValueError(
             f"train and test must have the same groups; got {len(x)} and {len(x_test)} of them."
         )
-    classifier = SVC(kernel=kernel, gamma=gamma, class_weight=class_weight).fit(*_labelled(x))
+    classifier = SVC(kernel=kernel).fit(*_labelled(x))
     vectors, labels = _labelled(x_test)
     return labels, np.asarray(classifier.predict(vectors), dtype=np.intp)
 
@@ -454,10 +414,6 @@ def _best_reading(labels: Labels, clusters: Labels) -> Labels:
     return np.asarray(groups[clusters], dtype=np.intp)
 
 
-def _share_recognised(said: Labels, weights: Vectors, labels: Labels) -> float:
-    return float(np.average(labels == said, weights=weights[labels]))
-
-
 def _shuffles(labels: Labels, n: int, rng: np.random.Generator) -> Iterator[Labels]:
     """Yield random groups of the same sizes; each time the same array."""
     shuffled = labels.copy()
@@ -467,9 +423,16 @@ def _shuffles(labels: Labels, n: int, rng: np.random.Generator) -> Iterator[Labe
 
 
 def _by_chance(
-    share: Share, labels: Labels, said: Labels, shuffles: Iterator[Labels], *, best: bool = False
+    labels: Labels, said: Labels, shuffles: Iterator[Labels], *, best: bool
 ) -> tuple[float, float, float]:
-    """Return the share of words recovered, and its expectation and p-value by chance."""
+    """Return the share of words recovered, and its expectation and p-value by chance.
+
+    `best` matches what is said with the groups anew, as clusters have no names.
+    """
+
+    def share(groups: Labels) -> float:
+        return float(((_best_reading(groups, said) if best else said) == groups).mean())
+
     value = share(labels)
     if labels.max() == 1:
         return value, *_exactly(labels, said, best=best)
@@ -497,9 +460,7 @@ def _permuted(draws: Iterable[float], seen: float) -> tuple[float, float]:
     return float(drawn.mean()), (n_reached + 1) / (len(drawn) + 1)
 
 
-def _divided(
-    sides: Sequence[Vectors], train_share: float, rng: np.random.Generator
-) -> Iterator[Sequence[Vectors]]:
+def _divided(sides: Sequence[Vectors], rng: np.random.Generator) -> Iterator[Sequence[Vectors]]:
     parts = []
     for i, side in enumerate(sides):
         if len(side) < 2:
@@ -507,7 +468,7 @@ def _divided(
                 f"groups[{i}] has a single word; training and testing need different words. Give "
                 "two words or more, or words to test on: test=[...]."
             )
-        n_learnt = min(max(1, round(train_share * len(side))), len(side) - 1)
+        n_learnt = max(1, round(_TRAIN_SHARE * len(side)))
         parts.append(np.split(rng.permutation(side), [n_learnt]))
     return zip(*parts, strict=True)
 
