@@ -186,13 +186,13 @@ DEFAULTS = {
 OF_FUNCTIONS = """
     bias_by_neighbors: k=100
     bias_subspace: n_components=1 normalize=True
-    classification_test: kernel=rbf n_permutations=1000 confidence_level=0.95 random_state=0
-    cluster_test: n_permutations=1000 confidence_level=0.95 random_state=0
+    classification_test: kernel=rbf n_permutations=1000 random_state=0
+    cluster_test: n_permutations=1000 random_state=0
     direct_bias: c=1.0
-    neighbor_test: k=100 group=0 n_permutations=1000 confidence_level=0.95 random_state=0
+    neighbor_test: k=100 n_permutations=1000 random_state=0
     neighborhoods: k=100 exclude=()
     permutation_test: alternative=greater method=approximate n_iterations=10000
-    projection_test: n_permutations=1000 confidence_level=0.95 random_state=0
+    projection_test: n_permutations=1000 random_state=0
     proximity_bias: theta=0.05
     sembias: confidence=0.95
     sembias_questions: normalize=False direction=('he', 'she')

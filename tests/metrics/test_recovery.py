@@ -103,7 +103,6 @@ def test_the_worked_example(toy_model, nine, bias):
     test = get(["home", "kids", "nurse"]), get(["boss", "job", "pilot"])
     classes = classification_test(train, test=test)
     assert (classes.value, classes.p_value) == (1.0, pytest.approx(1 / 20))
-    assert classes.p_method == "exact"
 
 
 @pytest.mark.parametrize(("n", "learnt"), [(2, 1), (4, 1), (10, 2)])
@@ -123,7 +122,6 @@ def test_clusters_and_their_chance_are_those_of_all_groups_of_these_sizes(sizes)
     result = cluster_test(groups, n_permutations=5000)
     assert result.value == best_share(clusters, labels)
     every = [best_share(clusters, order) for order in orders_of(labels)]
-    assert result.p_method == ("exact" if len(sizes) == 2 else "permutation")
     least = recovery.wilson(result.value, len(labels), 0.95)[0]
     assert result.interval[0] == pytest.approx(max(least, 1 / len(sizes)))
     error = 1e-9 if len(sizes) == 2 else 0.02
@@ -147,10 +145,6 @@ def test_shares_of_three_groups_are_those_of_a_slow_computation():
             if other != 7:
                 expected[i, bias[other].argmax()] += 1 / k
     np.testing.assert_allclose(bias_by_neighbors(vectors, bias, rows, k), expected)
-    for group in range(3):
-        slow = np.corrcoef(expected[:, group], bias[rows, group])[0, 1]
-        test = neighbor_test(vectors, bias, rows, k, group=group, n_permutations=20)
-        assert test.value == pytest.approx(slow)
 
 
 @pytest.mark.parametrize("apart", [0.25, 1.5])
@@ -193,7 +187,7 @@ def test_the_interval_of_a_correlation_is_that_of_a_slow_jackknife():
     centre = math.atanh(np.corrcoef(x, y)[0, 1])
     bounds = [math.tanh(centre + sign * 1.959964 * error) for sign in (-1, 1)]
     assert result.interval == pytest.approx(bounds, abs=1e-6)
-    assert (result.p_value, result.interval_method) == (0.01, "jackknife")
+    assert result.p_value == 0.01
     same = projection_test(range(10), range(10))
     assert same.value == pytest.approx(1)
     assert same.interval == pytest.approx((1, 1))
@@ -206,7 +200,6 @@ def test_undefined_correlations_say_why(nine):
     constant = neighbor_test(nine, np.ones(9), range(9), 3)
     assert math.isnan(constant.value)
     assert "the same for all words" in constant.nan_reason
-    assert constant.nan_reason in repr(constant)
     assert math.isnan(constant.p_value)
     # The mean of 1/3, 1/3 ... is not 1/3 but for rounding.
     assert math.isnan(recovery.correlation(np.full(9, 1 / 3), np.arange(9.0)))
@@ -215,7 +208,6 @@ def test_undefined_correlations_say_why(nine):
     ties = projection_test([0, 0, 0, 1], [1, 2, 3, 5])
     assert not math.isnan(ties.value)
     assert ties.nan_reason.startswith("no interval")
-    assert ties.nan_reason in repr(ties)
 
 
 ONES = np.ones((9, 3))
@@ -229,7 +221,7 @@ PAIR = [ONES[:5], ONES[5:]]
         (lambda: classification_test([ONES, ONES[:1]]), r"groups\[1\] has a single word"),
         (lambda: classification_test(PAIR, test=[*PAIR, ONES]), "got 2 and 3"),
         (lambda: neighbor_test(ONES, ONES[:8, 0], range(8), 3), "the 9 vectors"),
-        (lambda: neighbor_test(ONES, ONES, range(9), 3, group=3), "from 0 to 2"),
+        (lambda: neighbor_test(ONES, ONES, range(9), 3), r"bias must .*\(n_words,\)"),
         (lambda: projection_test([1, 2, 3], [1, 2]), "the same words in both"),
     ],
 )

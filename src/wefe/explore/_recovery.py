@@ -129,10 +129,10 @@ def recovery_tests(
     near, _ = nearest_neighbors(vectors, vectors[rows], k, exclude=rows)
     belongs = members(bias)
     for group, name in enumerate(looked_at):
-        of_group = (near, belongs[:, group], bias[:, group], rows, n_groups)
+        of_group = (near, belongs[:, group], bias[:, group], rows)
         tests.append(("neighbours", name, neighborhood_test(*of_group, random_state=seed), few))
     if original is not None:
-        after = np.zeros((len(rows), n_groups))
+        after = np.zeros((len(rows), bias.shape[1]))
         try:
             axes = _axes(model, known, preprocessors)
             after = without_noise(_bias(common, 1, axes, vocabulary[rows]), model.dtype)

@@ -5,12 +5,11 @@ Gonen and Goldberg, "Lipstick on a Pig", NAACL-HLT 2019; here also for more than
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +17,8 @@ import numpy.typing as npt
 from wefe._checks import (
     as_seed,
     check_array,
-    check_between,
     check_choice,
     check_positive_int,
-    check_up_to,
 )
 from wefe._wordset import Vectors, as_vectors, lists_of_word_sets
 from wefe.metrics._geometry import pearson
@@ -32,13 +29,15 @@ Groups: TypeAlias = Sequence[npt.ArrayLike]
 Labels: TypeAlias = npt.NDArray[np.intp]
 Members: TypeAlias = npt.NDArray[np.bool_]
 Kernel: TypeAlias = Literal["rbf", "linear"]
-What: TypeAlias = Literal["clusters", "classification", "neighbours", "projections"]
+RandomState: TypeAlias = int | np.random.Generator | None
 
 # With fewer points every correlation is +1 or -1.
 _FEWEST_POINTS = 3
 # Random divisions into words to learn from, so many of each group, and words to test on: as in
 # DEBIE.
 _N_DIVISIONS, _TRAIN_SHARE = 20, 0.2
+# Confidence level of the intervals.
+_LEVEL = 0.95
 # Correlations that differ by less are equal but for rounding.
 _ROUNDING = 1e-12
 
@@ -72,78 +71,54 @@ def bias_by_neighbors(
     >>> bias_by_neighbors(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 2], k=1)
     array([1., 0.])
     """
-    near, numbers, _ = _neighborhood(vectors, bias, rows, k)
+    shape = "(n_words,) or (n_words, n_groups)"
+    near, numbers, _ = _neighborhood(vectors, bias, rows, k, shape)
     return neighbor_shares(near, members(numbers))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True)
 class RecoveryTest:
     """How well former groups were recovered from vectors, compared with chance.
 
     Attributes
     ----------
-    what : {'clusters', 'classification', 'neighbours', 'projections'}
-        The method of recovery.
     value : float
-        Share of words for 'clusters' and 'classification', in [0, 1]; otherwise a Pearson
-        correlation, in [-1, 1]; NaN if undefined.
+        Share of words for clusters and classification, in [0, 1]; otherwise a Pearson correlation,
+        in [-1, 1]; NaN if undefined.
     chance : float
         Expected value if the vectors contain no information about the groups.
     interval : tuple of float
-        Lower and upper bound; NaN if there are none. It covers the choice of words: how far the
+        95 % interval, NaN if there is none: Wilson's score interval for a share, a jackknife of
+        Fisher's z over the words for a correlation. It covers the choice of words: how far the
         value would move with other words of the same kind.
-    interval_method, confidence_level : {'Wilson', 'jackknife', 'none'} and float
-        Wilson's score interval for a share, a jackknife of Fisher's z over the words for a
-        correlation; and the confidence level of the interval.
     p_value : float
         Share of random groups of the same sizes that are recovered at least as well; NaN if there
-        is none. For 'classification' it is conservative, see :func:`classification_test`.
-    p_method : {'exact', 'permutation', 'none'}
-        Whether all random groups were counted, or some were drawn; then p = (r + 1) / (n + 1).
-    n_words, n_groups, random_state : int
-        Number of words and of groups, and the seed.
+        is none. For two groups all are counted, otherwise some are drawn: p = (r + 1) / (n + 1).
+    n_words : int
+        Number of words.
     nan_reason : str or None
         Why the value or the interval is NaN; None if both are numbers.
 
     Examples
     --------
     >>> test = projection_test([1.0, 2.0, 3.0, 5.0], [0.1, 0.2, 0.5, 0.4], n_permutations=99)
-    >>> test.interval_method, test.p_method, test.n_words
-    ('jackknife', 'permutation', 4)
+    >>> test.chance, test.n_words
+    (0.0, 4)
     """
 
-    what: What
     value: float
     chance: float
     interval: tuple[float, float]
-    interval_method: Literal["Wilson", "jackknife", "none"]
-    confidence_level: float
     p_value: float
-    p_method: Literal["exact", "permutation", "none"]
     n_words: int
-    n_groups: int
-    random_state: int
     nan_reason: str | None = None
-
-    def __repr__(self) -> str:
-        low, high = self.interval
-        bounds = f"({self.nan_reason})" if self.nan_reason else f"[{low:.3f}, {high:.3f}]"
-        return (
-            f"<RecoveryTest of {self.what}: {self.value:.3f} {bounds}, chance {self.chance:.3f}, "
-            f"p = {self.p_value:.2g}; {self.n_words} words of {self.n_groups} groups>"
-        )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return all attributes by name as plain values, fit for JSON except for NaN."""
-        return {**dataclasses.asdict(self), "interval": list(self.interval)}
 
 
 def cluster_test(
     groups: Groups,
     *,
     n_permutations: int = 1000,
-    confidence_level: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
 ) -> RecoveryTest:
     """Test whether words form clusters of their former groups.
 
@@ -154,8 +129,6 @@ def cluster_test(
         biased towards it in the original model. They are scaled to unit length.
     n_permutations : int, default=1000
         Random groups to draw if there are three or more groups. For two groups all are counted.
-    confidence_level : float, default=0.95
-        Confidence level of the interval.
     random_state : int, Generator or None, default=0
         Seed of the random groups, and of k-means, which starts ten times.
 
@@ -171,19 +144,17 @@ def cluster_test(
     Examples
     --------
     >>> first, second = [[1.0, 0.1], [1.0, 0.0], [1.0, 0.2]], [[0.1, 1.0], [0.0, 1.0], [0.3, 1.0]]
-    >>> cluster_test([first, second])
-    <RecoveryTest of clusters: 1.000 [0.610, 1.000], chance 0.700, p = 0.1; 6 words of 2 groups>
+    >>> test = cluster_test([first, second])
+    >>> test.value, test.chance, test.p_value
+    (1.0, 0.7, 0.1)
     """
-    n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
+    seed = as_seed(random_state)
     labels, clusters = clustered(groups, seed)
-    n_groups = len(groups)
     shuffles = _shuffles(labels, n_permutations, np.random.default_rng(seed))
     value, chance, p_value = _by_chance(labels, clusters, shuffles, best=True)
-    low, high = wilson(value, len(labels), level)
-    return RecoveryTest(
-        *("clusters", value, chance, (max(low, 1 / n_groups), high), "Wilson", level),
-        *(p_value, "exact" if n_groups == 2 else "permutation", len(labels), n_groups, seed),
-    )
+    low, high = wilson(value, len(labels), _LEVEL)
+    interval = max(low, 1 / len(groups)), high
+    return RecoveryTest(value, chance, interval, p_value, len(labels))
 
 
 def classification_test(
@@ -192,8 +163,7 @@ def classification_test(
     test: Groups | None = None,
     kernel: Kernel = "rbf",
     n_permutations: int = 1000,
-    confidence_level: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
 ) -> RecoveryTest:
     """Test whether a classifier learns the former group of words from their vectors.
 
@@ -207,7 +177,7 @@ def classification_test(
     kernel : {'rbf', 'linear'}, default='rbf'
         Of scikit-learn's ``SVC(C=1)``, which compares each pair of groups: 'rbf' as published, or
         'linear' to see what a linear model can learn.
-    n_permutations, confidence_level, random_state : optional
+    n_permutations, random_state : optional
         As in :func:`cluster_test`, for each division.
 
     Returns
@@ -226,9 +196,9 @@ def classification_test(
     >>> classification_test([first, second]).value
     1.0
     """
-    n_permutations, level, seed = _options(n_permutations, confidence_level, random_state)
     (sides,) = _units(groups=groups)
-    divisions, rng = map(np.random.default_rng, np.random.SeedSequence(seed).spawn(2))
+    seeds = np.random.SeedSequence(as_seed(random_state)).spawn(2)
+    divisions, rng = map(np.random.default_rng, seeds)
     values, p_values = [], []
     for _ in range(_N_DIVISIONS if test is None else 1):
         parts = _divided(sides, divisions) if test is None else (sides, test)
@@ -238,13 +208,10 @@ def classification_test(
         values.append(value)
         p_values.append(p_value)
     value, n_tested = float(np.mean(values)), len(labels)
-    interval, chance = wilson(value, n_tested, level), float(np.bincount(labels).max() / n_tested)
+    interval, chance = wilson(value, n_tested, _LEVEL), float(np.bincount(labels).max() / n_tested)
     p_value = p_values[0] if test is not None else min(1.0, 2 * float(np.median(p_values)))
     n_words = sum(map(len, sides)) + (0 if test is None else n_tested)
-    return RecoveryTest(
-        *("classification", value, chance, interval, "Wilson", level, p_value),
-        *("exact" if len(sides) == 2 else "permutation", n_words, len(sides), seed),
-    )
+    return RecoveryTest(value, chance, interval, p_value, n_words)
 
 
 def neighbor_test(
@@ -253,20 +220,17 @@ def neighbor_test(
     rows: npt.ArrayLike,
     k: int = 100,
     *,
-    group: int = 0,
     n_permutations: int = 1000,
-    confidence_level: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
 ) -> RecoveryTest:
     """Test whether the former bias of words shows in their neighbours.
 
     Parameters
     ----------
     vectors, bias, rows, k : array-like and int
-        As in :func:`bias_by_neighbors`.
-    group : int, default=0
-        The column of `bias` to test, from 0.
-    n_permutations, confidence_level, random_state : optional
+        As in :func:`bias_by_neighbors`, with one column of `bias`. For more than two groups see
+        :func:`wefe.explore.recovery_tests`.
+    n_permutations, random_state : optional
         As in :func:`projection_test`.
 
     Returns
@@ -282,16 +246,9 @@ def neighbor_test(
     >>> neighbor_test(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1).value
     0.9986178
     """
-    near, numbers, chosen = _neighborhood(vectors, bias, rows, k)
-    columns, belongs = numbers.reshape(len(numbers), -1), members(numbers)
-    belongs, n_columns = belongs.reshape(columns.shape), columns.shape[1]
-    group = check_up_to("group", group, n_columns - 1, f"as bias has {n_columns} columns")
-    return neighborhood_test(
-        *(near, belongs[:, group], columns[:, group], chosen, max(2, n_columns)),
-        n_permutations=n_permutations,
-        confidence_level=confidence_level,
-        random_state=random_state,
-    )
+    near, numbers, chosen = _neighborhood(vectors, bias, rows, k, "(n_words,)")
+    belongs = members(numbers)
+    return neighborhood_test(near, belongs, numbers, chosen, n_permutations, random_state)
 
 
 def projection_test(
@@ -299,8 +256,7 @@ def projection_test(
     after: npt.ArrayLike,
     *,
     n_permutations: int = 1000,
-    confidence_level: float = 0.95,
-    random_state: int | np.random.Generator | None = 0,
+    random_state: RandomState = 0,
 ) -> RecoveryTest:
     """Test whether the biases of words before and after a mitigation are correlated.
 
@@ -308,7 +264,7 @@ def projection_test(
     ----------
     before, after : array-like of shape (n_words,)
         Bias of the same words in the original model and in the other: see :func:`association`.
-    n_permutations, confidence_level, random_state : optional
+    n_permutations, random_state : optional
         Number of random exchanges of the biases before; and as in :func:`cluster_test`.
 
     Returns
@@ -327,12 +283,7 @@ def projection_test(
     if x.shape != y.shape:
         sizes = f"{len(y)} and {len(x)} numbers"
         raise ValueError(f"before and after must be of the same words in both; got {sizes}.")
-    return _correlation_test(
-        *("projections", lambda order: (x, y[order]), len(x), 2),
-        n_permutations=n_permutations,
-        confidence_level=confidence_level,
-        random_state=random_state,
-    )
+    return _correlation_test(lambda order: (x, y[order]), len(x), n_permutations, random_state)
 
 
 # Shared with debias and explore
@@ -383,12 +334,17 @@ def correlation(x: Vectors, y: Vectors) -> float:
 
 
 def neighborhood_test(
-    near: Rows, belongs: Members, bias: Vectors, rows: Labels, n_groups: int, **options: Any
+    near: Rows,
+    belongs: Members,
+    bias: Vectors,
+    rows: Labels,
+    n_permutations: int = 1000,
+    random_state: RandomState = 0,
 ) -> RecoveryTest:
     def exchanged(order: Labels) -> tuple[Vectors, Vectors]:
         return neighbor_shares(near, belongs[order]), bias[order[rows]]
 
-    return _correlation_test("neighbours", exchanged, len(bias), n_groups, **options)
+    return _correlation_test(exchanged, len(bias), n_permutations, random_state)
 
 
 def _units(**groups: Groups) -> list[list[Vectors]]:
@@ -417,7 +373,7 @@ def _best_reading(labels: Labels, clusters: Labels) -> Labels:
 def _shuffles(labels: Labels, n: int, rng: np.random.Generator) -> Iterator[Labels]:
     """Yield random groups of the same sizes; each time the same array."""
     shuffled = labels.copy()
-    for _ in range(n):
+    for _ in range(check_positive_int("n_permutations", n)):
         rng.shuffle(shuffled)
         yield shuffled
 
@@ -474,10 +430,9 @@ def _divided(sides: Sequence[Vectors], rng: np.random.Generator) -> Iterator[Seq
 
 
 def _neighborhood(
-    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int
+    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int, shape: str
 ) -> tuple[Rows, Vectors, Labels]:
-    array = as_vectors("vectors", vectors)
-    numbers = check_array("bias", bias, "(n_words,) or (n_words, n_groups)")
+    array, numbers = as_vectors("vectors", vectors), check_array("bias", bias, shape)
     n_words = len(array)
     if len(numbers) != n_words:
         raise ValueError(
@@ -492,29 +447,24 @@ def _neighborhood(
 
 
 def _correlation_test(
-    what: What,
     exchanged: Callable[[Labels], tuple[Vectors, Vectors]],
     n: int,
-    n_groups: int,
-    **options: Any,
+    n_permutations: int,
+    random_state: RandomState,
 ) -> RecoveryTest:
     """Test a correlation; `exchanged` returns both sides for an order of the words."""
-    n_permutations, level, seed = _options(**options)
+    rng = np.random.default_rng(as_seed(random_state))
+    n_permutations = check_positive_int("n_permutations", n_permutations)
     x, y = exchanged(np.arange(n))
-    value, rng, p_value = correlation(x, y), np.random.default_rng(seed), math.nan
+    value, p_value = correlation(x, y), math.nan
     if not math.isnan(value):
         draws = (correlation(*exchanged(rng.permutation(n))) for _ in range(n_permutations))
         _, p_value = _permuted(draws, value)
-    interval, reason = _jackknife(x, y, value, level)
-    return RecoveryTest(
-        *(what, value, 0.0, interval, "none" if reason else "jackknife", level, p_value),
-        *("none" if math.isnan(value) else "permutation", len(x), n_groups, seed, reason),
-    )
+    interval, reason = _jackknife(x, y, value)
+    return RecoveryTest(value, 0.0, interval, p_value, len(x), reason)
 
 
-def _jackknife(
-    x: Vectors, y: Vectors, value: float, level: float
-) -> tuple[tuple[float, float], str | None]:
+def _jackknife(x: Vectors, y: Vectors, value: float) -> tuple[tuple[float, float], str | None]:
     """Return a jackknife interval of a correlation in Fisher's z, and why there is none.
 
     There the variance is about constant. Unlike Fisher's formula it does not assume normality.
@@ -530,12 +480,5 @@ def _jackknife(
     if not (np.abs(without) < 1 - _ROUNDING).all():
         return nothing, "no interval: too few words, or too many ties without one of them"
     error = jackknife_error([np.arctanh(without)])
-    half, centre = NormalDist().inv_cdf((1 + level) / 2) * error, math.atanh(value)
+    half, centre = NormalDist().inv_cdf((1 + _LEVEL) / 2) * error, math.atanh(value)
     return (math.tanh(centre - half), math.tanh(centre + half)), None
-
-
-def _options(
-    n_permutations: int = 1000, confidence_level: float = 0.95, random_state: Any = 0
-) -> tuple[int, float, int]:
-    level = check_between("confidence_level", confidence_level, 0.95)
-    return check_positive_int("n_permutations", n_permutations), level, as_seed(random_state)
