@@ -4,6 +4,7 @@
 """
 
 import wefe
+import wefe.datasets
 import wefe.metrics
 
 # Tables of `run_queries`, with what they were asked for.
@@ -72,7 +73,7 @@ def quality_table(models, benchmarks):
 
 
 def sem_bias(model, source, **options):
-    found = wefe.metrics.sembias(model, source, **options)
+    found = wefe.metrics.sembias(model, wefe.datasets.load_sembias(source), **options)
     shares = dict(zip(found["kind"], found["share"], strict=True))
     return shares | {"n_used": found["n_used"][0]}
 

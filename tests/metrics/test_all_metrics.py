@@ -194,8 +194,8 @@ OF_FUNCTIONS = """
     permutation_test: alternative=greater method=approximate n_iterations=10000
     projection_test: n_permutations=1000 random_state=0
     proximity_bias: theta=0.05
-    sembias: confidence=0.95
-    sembias_questions: normalize=False direction=('he', 'she')
+    sembias: n_subset=0 normalize=False
+    sembias_questions: normalize=False
 """
 
 

@@ -14,8 +14,8 @@ LOST = [["man", "xyzzy"], *QUESTION[1:]]
 KINDS = ("definition", "stereotype", "none")
 
 
-def cosines_of(literal, model, question, direction=("he", "she")):
-    g = literal.difference(*(model[word].tolist() for word in direction))
+def cosines_of(literal, model, question):
+    g = literal.difference(*(model[word].tolist() for word in ("he", "she")))
     pairs = ([model[word].tolist() for word in pair] for pair in question)
     return [literal.cosine(literal.difference(*pair), g) for pair in pairs]
 
@@ -58,8 +58,6 @@ def test_shares_agree_with_their_definition(seed, literal):
     kinds = [("definition", "none", "none", "stereotype")[number] for number in picked]
     shares = shares_of(sembias(model, questions))
     assert shares == pytest.approx([kinds.count(kind) / 15 for kind in KINDS])
-    turned = [[pair[::-1] for pair in question] for question in questions]
-    assert shares_of(sembias(model, turned, direction=("she", "he"))) == shares
     longer = WordEmbeddingModel((words, 3 * model.vectors))
     assert shares_of(sembias(longer, questions)) == shares
 
@@ -101,13 +99,12 @@ def test_questions_that_lost_a_word_are_left_out_and_counted(toy_model, caplog):
     assert "xyzzy" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("direction", "reason"),
-    [(("he", "xyzzy"), "toy lacks xyzzy"), (("he", "he"), "have the same vector")],
-)
-def test_no_direction_is_an_error_with_a_reason(direction, reason, toy_model):
-    with pytest.raises(UnanswerableError, match=reason):
-        sembias(toy_model, [QUESTION], direction=direction)
+def test_no_direction_is_an_error_with_a_reason(toy_model):
+    toy_model.update("she", toy_model["he"])
+    with pytest.raises(UnanswerableError, match="have the same vector"):
+        sembias(toy_model, [QUESTION])
+    with pytest.raises(UnanswerableError, match="drawn lacks she"):
+        sembias(WordEmbeddingModel((["he"], np.eye(1)), "drawn"), [QUESTION])
 
 
 # Questions
@@ -115,11 +112,11 @@ def test_no_direction_is_an_error_with_a_reason(direction, reason, toy_model):
 
 def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model, literal):
     questions = load_sembias()
-    result = sembias(packaged_model, "small")
+    result = sembias(packaged_model, questions)
     assert result["n_used"].tolist() == result["n_questions"].tolist() == [40] * 3
     # Of a model that knows words a direction of gender picks definitions.
     assert shares_of(result)[0] > 0.9
-    found = sembias_questions(packaged_model, "small")["cosine"].to_numpy().reshape(40, 4)
+    found = sembias_questions(packaged_model, questions)["cosine"].to_numpy().reshape(40, 4)
     for question, cosines in zip(questions, found, strict=True):
         assert cosines == pytest.approx(cosines_of(literal, packaged_model, question), abs=1e-9)
         assert len({word for pair in question for word in pair}) == 8
@@ -128,13 +125,11 @@ def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model, li
     assert load_sembias()[0][0][0] == "king"
 
 
-def test_questions_of_a_file_are_checked(tmp_path, toy_model):
+def test_questions_of_a_file_are_checked(tmp_path):
     path = tmp_path / "questions.txt"
     line = "\t".join(":".join(pair) for pair in QUESTION)
     path.write_text(f"{line}\n{line}\n", encoding="utf-8")
     assert load_sembias(path) == [QUESTION, QUESTION]
-    assert shares_of(sembias(toy_model, path)) == (1, 0, 0)
-    assert shares_of(sembias(toy_model, str(path), n_subset=1), "subset") == (1, 0, 0)
     for broken in ("man:woman\tboss:home\n", line.replace("pilot:nurse", "pilot"), line + ":x"):
         path.write_text(f"{line}\n{broken}\n", encoding="utf-8")
         with pytest.raises(ValueError, match=r"questions.txt: question 2"):

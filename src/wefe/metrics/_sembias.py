@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from wefe._checks import check_between, check_sequence, check_up_to, check_word_set, found, logger
+from wefe._checks import check_sequence, check_up_to, check_word_set, found, logger
 from wefe.embeddings import DEFAULT_THRESHOLD, UnanswerableError, embed_sets
 from wefe.metrics._geometry import unit_rows
 from wefe.metrics._permutation import wilson
 from wefe.models._word_embedding_model import WordEmbeddingModel
-from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,8 +24,6 @@ _Asked = Sequence[Sequence[tuple[str, ...]]]
 _KINDS = ("definition", "stereotype", "none")
 #: What the four pairs of each question are.
 _LABELS = ("definition", "none", "none", "stereotype")
-# The published questions whose definition pairs were kept from the training of GN-GloVe.
-_N_SUBSET = 40
 # Cosines no further apart tie: pairs of the same words, in another order of additions.
 _TIE = 1e-12
 _COLUMNS = [
@@ -38,11 +34,10 @@ _COLUMNS = [
 
 def sembias(
     model: WordEmbeddingModel,
-    questions: Questions | str | os.PathLike[str] | None = None,
+    questions: Questions,
     *,
-    n_subset: int | None = None,
-    confidence: float = 0.95,
-    **how: Any,
+    n_subset: int = 0,
+    normalize: bool = False,
 ) -> pd.DataFrame:
     """Ask which of four pairs of words is most like he and she: a definition or a stereotype?
 
@@ -50,15 +45,11 @@ def sembias(
 
     Parameters
     ----------
-    model, questions : WordEmbeddingModel, and sequence, str or path
+    model, questions, normalize : WordEmbeddingModel, sequence and bool
         As in :func:`sembias_questions`.
-    n_subset : int, optional
-        Also report so many of the last questions: by default the last 40 published ones, which were
-        not used to train GN-GloVe.
-    confidence : float, default=0.95
-        Confidence level of the intervals, which assume independent questions.
-    **how
-        `normalize`, `direction` and `preprocessors`, as in :func:`sembias_questions`.
+    n_subset : int, default=0
+        Also report so many of the last questions: use 40 for the published ones, of which the last
+        40 were not used to train GN-GloVe.
 
     Returns
     -------
@@ -67,7 +58,7 @@ def sembias(
         (ideally all questions), 'stereotype' and 'none'.
 
         - 'share': of the questions used, in [0, 1]; NaN if none was used. Tied pairs share equally.
-        - 'lower', 'upper': bounds of Wilson's interval.
+        - 'lower', 'upper': bounds of Wilson's 95 % interval, for independent questions.
         - 'n_questions', 'n_used', 'n_lost', 'n_undefined', 'n_ties': questions asked; those used;
           those left out because a word was not found, or because the vectors of a pair are
           identical; and those used in which pairs share the largest cosine.
@@ -75,7 +66,8 @@ def sembias(
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> sembias(load_test_model(), "small")[["kind", "share", "n_used"]]
+    >>> from wefe.datasets import load_sembias
+    >>> sembias(load_test_model(), load_sembias())[["kind", "share", "n_used"]]
              kind  share  n_used
     0  definition  0.975      40
     1  stereotype  0.025      40
@@ -83,19 +75,16 @@ def sembias(
     """
     import pandas as pd
 
-    check_between("confidence", confidence, 0.95)
-    if n_subset is None:
-        n_subset = _N_SUBSET if questions is None else 0
-    table = sembias_questions(model, questions, **how)
+    table = sembias_questions(model, questions, normalize=normalize)
     n_questions = len(table) // len(_LABELS)
     n_subset = check_up_to("n_subset", n_subset, n_questions, "the number of questions")
-    rows = list(_rows("all", table, confidence))
+    rows = list(_rows("all", table))
     if n_subset:
-        rows += _rows("subset", table.iloc[-n_subset * len(_LABELS) :], confidence)
+        rows += _rows("subset", table.iloc[-n_subset * len(_LABELS) :])
     return pd.DataFrame(rows, columns=_COLUMNS)
 
 
-def _rows(part: str, table: pd.DataFrame, confidence: float) -> Iterator[tuple[Any, ...]]:
+def _rows(part: str, table: pd.DataFrame) -> Iterator[tuple[Any, ...]]:
     columns = (table[name].to_numpy() for name in ("cosine", "vote", "lost"))
     cosines, votes, words = (each.reshape(-1, len(_LABELS)) for each in columns)
     used, lost = ~np.isnan(cosines).any(axis=1), (words != "").any(axis=1)
@@ -104,34 +93,26 @@ def _rows(part: str, table: pd.DataFrame, confidence: float) -> Iterator[tuple[A
     n_ties = int((votes[used].max(axis=1, initial=0) < 1).sum())
     for kind in _KINDS:
         share = float(votes[:, np.equal(_LABELS, kind)].sum()) / (n_used or math.nan)
-        yield part, kind, share, *wilson(share, n_used, confidence), *counts, n_ties
+        yield part, kind, share, *wilson(share, n_used, level=0.95), *counts, n_ties
 
 
 def sembias_questions(
     model: WordEmbeddingModel,
-    questions: Questions | str | os.PathLike[str] | None = None,
+    questions: Questions,
     *,
     normalize: bool = False,
-    direction: Sequence[str] = ("he", "she"),
-    preprocessors: Preprocessors | None = None,
 ) -> pd.DataFrame:
-    """Compare the four pairs of each question of SemBias with a direction; see :func:`sembias`.
+    """Compare the four pairs of each question with the direction from 'she' to 'he'.
 
     Parameters
     ----------
     model : WordEmbeddingModel
         The model.
-    questions : sequence, str or path, optional
-        By default the 440 published questions, which the first call downloads. 'small' stands for
-        40 that ship with the package; for others see :func:`wefe.datasets.load_sembias`. A question
-        is a list of four pairs, each with the male side first: definition, none, none, stereotype.
+    questions : sequence of sequences of pairs of str
+        From :func:`wefe.datasets.load_sembias`, or your own: each question has four pairs, the male
+        side first: definition, none, none, stereotype. Words are looked up as written.
     normalize : bool, default=False
         Scale vectors to unit length before taking differences; the published code does not.
-    direction : (str, str), default=('he', 'she')
-        The direction is the vector of the first word minus that of the second.
-    preprocessors : list of dict, optional
-        Forms of each word to try, in order; ``[{}, {"lowercase": True}]`` falls back on lower case.
-        By default words are looked up as written.
 
     Returns
     -------
@@ -147,23 +128,22 @@ def sembias_questions(
     Raises
     ------
     UnanswerableError
-        If the model lacks a word of the direction, or both have the same vector.
+        If the model lacks 'he' or 'she', or both have the same vector.
 
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> table = sembias_questions(load_test_model(), "small")
+    >>> from wefe.datasets import load_sembias
+    >>> table = sembias_questions(load_test_model(), load_sembias())
     >>> table.loc[(table["vote"] == 1) & (table["kind"] == "stereotype"), "pair"].tolist()
     ['surgeon:midwife']
     """
     import pandas as pd
 
-    ends, asked = check_word_set("direction", direction), _questions(questions)
-    if len(ends) != 2:
-        raise ValueError(f"direction must be two words; got {found(direction)}.")
-    pairs = [ends, *(pair for question in asked for pair in question)]
+    asked = _questions(questions)
+    pairs = [("he", "she"), *(pair for question in asked for pair in question)]
     words = tuple(word for pair in pairs for word in pair)
-    (part,) = embed_sets(model, [("questions", words)], preprocessors, normalize=normalize)
+    (part,) = embed_sets(model, [("questions", words)], normalize=normalize)
     # The last row, NaN, stands for a word that was not found.
     rows = np.array([-1 if row is None else row for row in part.first_row]).reshape(-1, 2)
     vectors = np.vstack([part.vectors, np.full(model.dim, np.nan)])
@@ -172,7 +152,7 @@ def sembias_questions(
     if lost[0]:
         raise UnanswerableError(f"{model.name} lacks {lost[0]}, of the direction.")
     if np.isnan(units[0]).any():
-        raise UnanswerableError(f"{' and '.join(ends)} have the same vector in {model.name}.")
+        raise UnanswerableError(f"he and she have the same vector in {model.name}.")
     cosines = (units[1:] @ units[0]).reshape(-1, len(_LABELS))
     cosines[np.isnan(cosines).any(axis=1)] = np.nan
     best = cosines >= cosines.max(axis=1, keepdims=True) - _TIE
@@ -195,11 +175,7 @@ def sembias_questions(
     return table
 
 
-def _questions(questions: Questions | str | os.PathLike[str] | None) -> _Asked:
-    if questions is None or isinstance(questions, str | os.PathLike):
-        from wefe.datasets import load_sembias  # datasets stand above metrics
-
-        questions = load_sembias("gn_glove" if questions is None else questions)
+def _questions(questions: Questions) -> _Asked:
     asked = []
     for number, question in enumerate(check_sequence("questions", questions)):
         name = f"questions[{number}]"
