@@ -195,7 +195,6 @@ OF_FUNCTIONS = """
     projection_test: n_permutations=1000 random_state=0
     proximity_bias: theta=0.05
     sembias: n_subset=0 normalize=False
-    sembias_questions: normalize=False
 """
 
 

@@ -6,7 +6,7 @@ import pytest
 from wefe import WordEmbeddingModel
 from wefe.datasets import load_sembias
 from wefe.embeddings import UnanswerableError
-from wefe.metrics import sembias, sembias_questions
+from wefe.metrics import sembias
 
 QUESTION = [["man", "woman"], ["boss", "home"], ["job", "tree"], ["pilot", "nurse"]]
 OTHER = [["home", "kids"], ["boss", "job"], ["they", "folk"], ["man", "she"]]
@@ -29,17 +29,10 @@ def shares_of(table, part="all"):
 # Worked example
 
 
-@pytest.mark.parametrize(
-    ("normalize", "expected", "shares"),
-    [
-        (False, [0.992839, 0.951858, 0.519738, 0.985153], (1, 0, 0)),
-        (True, [0.992135, 0.950153, 0.541850, 0.995654], (0, 1, 0)),
-    ],
-)
-def test_toy_question_is_answered_otherwise_by_unit_vectors(normalize, expected, shares, toy_model):
-    pairs = sembias_questions(toy_model, [QUESTION], normalize=normalize)
-    assert pairs["cosine"].tolist() == pytest.approx(expected, abs=1e-6)
-    assert pairs["pair"].tolist() == ["man:woman", "boss:home", "job:tree", "pilot:nurse"]
+# Cosines of differences 0.992839, 0.951858, 0.519738 and 0.985153; of unit vectors 0.992135,
+# 0.950153, 0.541850 and 0.995654.
+@pytest.mark.parametrize(("normalize", "shares"), [(False, (1, 0, 0)), (True, (0, 1, 0))])
+def test_toy_question_is_answered_otherwise_by_unit_vectors(normalize, shares, toy_model):
     result = sembias(toy_model, [QUESTION], normalize=normalize)
     assert shares_of(result) == shares
     assert (result[["n_used", "n_questions"]] == 1).all(axis=None)
@@ -62,15 +55,6 @@ def test_shares_agree_with_their_definition(seed, literal):
     assert shares_of(sembias(longer, questions)) == shares
 
 
-def test_intervals_are_those_of_wilson(toy_model):
-    result = sembias(toy_model, [QUESTION] * 8 + [OTHER] * 2)
-    # 8 of 10: as printed in tables of the score interval.
-    of_kind = result.set_index("kind")[["share", "lower", "upper"]]
-    assert tuple(of_kind.loc["definition"]) == pytest.approx((0.8, 0.4902, 0.9433), abs=1e-4)
-    # Not 6.9e-18, which is what is left of a difference.
-    assert of_kind.loc[of_kind["share"] == 0, "lower"].tolist() == [0.0]
-
-
 # Ties, lost words, identical vectors
 
 
@@ -83,43 +67,34 @@ def test_tied_pairs_share_the_question_in_any_order(toy_model):
     assert shares_of(result) == pytest.approx(expected)
 
 
-def test_questions_that_lost_a_word_are_left_out_and_counted(toy_model, caplog):
+def test_questions_that_lost_a_word_are_left_out_and_counted(toy_model):
     same = [["man", "man"], *QUESTION[1:]]
     result = sembias(toy_model, [QUESTION, same, LOST], n_subset=1)
     counts = result.drop_duplicates("part").set_index("part")
-    counts = counts[["n_questions", "n_used", "n_lost", "n_undefined"]]
-    assert counts.to_numpy().tolist() == [[3, 1, 1, 1], [1, 0, 1, 0]]
+    counts = counts[["n_questions", "n_used", "n_lost"]]
+    assert counts.to_numpy().tolist() == [[3, 1, 1], [1, 0, 1]]
     assert shares_of(result) == (1, 0, 0)
     assert np.isnan(shares_of(result, "subset")).all()
-    pairs = sembias_questions(toy_model, [QUESTION, same, LOST])
-    assert pairs["lost"].tolist() == [*[""] * 8, "xyzzy", "", "", ""]
-    assert pairs["cosine"].isna().tolist() == [False] * 4 + [True] * 8
-    assert pairs["vote"].tolist() == [1, *[0] * 11]
-    assert "1 of 3 SemBias questions lost a word" in caplog.text
-    assert "xyzzy" in caplog.text
 
 
 def test_no_direction_is_an_error_with_a_reason(toy_model):
     toy_model.update("she", toy_model["he"])
     with pytest.raises(UnanswerableError, match="have the same vector"):
         sembias(toy_model, [QUESTION])
-    with pytest.raises(UnanswerableError, match="drawn lacks she"):
+    with pytest.raises(UnanswerableError, match="drawn lacks he or she"):
         sembias(WordEmbeddingModel((["he"], np.eye(1)), "drawn"), [QUESTION])
 
 
 # Questions
 
 
-def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model, literal):
+def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model):
     questions = load_sembias()
     result = sembias(packaged_model, questions)
     assert result["n_used"].tolist() == result["n_questions"].tolist() == [40] * 3
     # Of a model that knows words a direction of gender picks definitions.
     assert shares_of(result)[0] > 0.9
-    found = sembias_questions(packaged_model, questions)["cosine"].to_numpy().reshape(40, 4)
-    for question, cosines in zip(questions, found, strict=True):
-        assert cosines == pytest.approx(cosines_of(literal, packaged_model, question), abs=1e-9)
-        assert len({word for pair in question for word in pair}) == 8
+    assert {len({word for pair in question for word in pair}) for question in questions} == {8}
     assert len({str(question) for question in questions}) == 40
     questions[0][0][0] = "spoilt"
     assert load_sembias()[0][0][0] == "king"

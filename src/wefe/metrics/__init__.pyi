@@ -34,7 +34,6 @@ from ._rnsb import joint_negative_sentiment as joint_negative_sentiment
 from ._rnsb import negative_sentiment_correlation as negative_sentiment_correlation
 from ._rnsb import rnsb as rnsb
 from ._sembias import sembias as sembias
-from ._sembias import sembias_questions as sembias_questions
 from ._similarity import ECT as ECT
 from ._similarity import MAC as MAC
 from ._similarity import RND as RND
