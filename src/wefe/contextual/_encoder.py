@@ -10,7 +10,6 @@ import json
 import re
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
@@ -309,13 +308,10 @@ class Encoder:
         """A hash of weights (but a pooler's, which may be random), configuration and tokenizer."""
         every = self._whole.state_dict().items()
         tensors = {name: each for name, each in every if "pooler" not in name.split(".")}
-        # Hashing runs in threads, as it takes about as long as reading the file.
-        with ThreadPoolExecutor(4) as pool_of_threads:
-            digests = pool_of_threads.map(_tensor_digest, tensors.values())
         hashed = hashlib.blake2b(digest_size=16)
-        for (name, tensor), digest in zip(tensors.items(), digests, strict=True):
+        for name, tensor in tensors.items():
             hashed.update(f"{name} {tuple(tensor.shape)} {tensor.dtype}\n".encode())
-            hashed.update(digest)
+            hashed.update(_tensor_digest(tensor))
         config = self.network.config.to_dict().items()
         hashed.update(_as_json({k: v for k, v in config if k[0] != "_" and k not in _IRRELEVANT}))
         hashed.update(self._tokenizer_json.encode())
