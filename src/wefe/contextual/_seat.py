@@ -44,8 +44,6 @@ class SEAT(BaseMetric):
         What the p-value exchanges between the target sets. 'words': words, with their mean
         association over sentences. 'sentences': as published; the p-value is too small, because
         sentences of one word depend on each other.
-    return_effect_size : bool, default=True
-        Put the effect size under 'result', not the statistic.
     ddof : {0, 1}, default=1
         Standard deviation in the effect size: sample (1), as published, or population (0).
     p_value_iterations : int, default=100000
@@ -55,8 +53,8 @@ class SEAT(BaseMetric):
     -----
     The result has 'seat' (sum of s(sentence, A, B) over the sentences of the first target set minus
     that over the second), 'effect_size' (difference of the means in standard deviations over all
-    sentences, in about [-2, 2]) and 'p_value' (NaN unless requested). `details` has 'associations'
-    (for each target word, its mean over sentences), 'word_effect_size' (of these), 'templates' and
+    sentences, in about [-2, 2]; also under 'result') and 'p_value' (NaN unless requested).
+    `details` has 'associations' (for each target word, its mean over sentences), 'templates' and
     'n_sentences' (of each set), 'permutation_test' and 'nan_reasons'. A sentence that is too long
     raises `UnanswerableError` (NaN in `run_queries`).
 
@@ -78,13 +76,11 @@ class SEAT(BaseMetric):
     meaning = "WEAT on the vectors of whole sentences that contain little besides the word."
     null_exchange = "targets"
     nan_values = {"seat": math.nan, "effect_size": math.nan, "p_value": math.nan}  # noqa: RUF012
-    subset_params = {"return_effect_size": True}  # noqa: RUF012
     # Asks the encoder for its own texts, so that words need not be encoded beforehand.
     encodes_texts = True
 
     templates: Templates | Mapping[str, Templates] | None = None
     permute: Permuted = "words"
-    return_effect_size: bool = True
     ddof: Ddof = 1
     p_value_iterations: Count = 100_000
 
@@ -99,32 +95,25 @@ class SEAT(BaseMetric):
             templates = templates_of_sets(query, self.templates)
             x, y = (n * len(own) for n, own in zip(sizes, templates, strict=False))
             bound = largest_effect_size(x, y, ddof=self.ddof)
-            if not self.return_effect_size:
-                bound = 2.0 * (x + y)
-        return Scale("SEAT-ES" if self.return_effect_size else "SEAT", (-bound, bound), 0.0)
+        return Scale("SEAT-ES", (-bound, bound), 0.0)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         parts = (*targets, *attributes)
         s_x, s_y = self._associations(parts)
-        means = s_x.mean(axis=1), s_y.mean(axis=1)
-        statistic = float(s_x.sum() - s_y.sum())
         effect = effect_size_of(s_x.ravel(), s_y.ravel(), self.ddof)
         filled = zip(parts, self._templates, strict=True)
-        of_words = zip(targets, means, strict=True)
+        of_words = zip(targets, (s_x.mean(axis=1), s_y.mean(axis=1)), strict=True)
         details: dict[str, Any] = {
             "associations": {part.name: by_word(part, s) for part, s in of_words},
-            "word_effect_size": effect_size_of(*means, self.ddof),
             "templates": self._templates,
             "n_sentences": tuple(len(part) * len(own) for part, own in filled),
         }
         reason = None
         if math.isnan(effect):
-            why = "all target sentences have the same association, so the deviation is 0"
-            details["nan_reasons"] = {"effect_size": why}
-            reason = why if self.return_effect_size else None
-        result = effect if self.return_effect_size else statistic
-        values = {"seat": statistic, "effect_size": effect, "p_value": math.nan}
-        return Measurement({"result": result, **values}, reason, details)
+            reason = "all target sentences have the same association, so the deviation is 0"
+            details["nan_reasons"] = {"effect_size": reason}
+        values = {"seat": float(s_x.sum() - s_y.sum()), "effect_size": effect, "p_value": math.nan}
+        return Measurement({"result": effect, **values}, reason, details)
 
     def _associations(self, sets: Sequence[WordSet]) -> list[Vectors]:
         """Return the associations of the sentences of both target sets: (n_words, n_templates)."""
@@ -146,9 +135,6 @@ class SEAT(BaseMetric):
         x, y = (
             each.mean(axis=1) if self.permute == "words" else each.ravel() for each in of_sentences
         )
-        if not self.return_effect_size:
-            n_templates = len(self._templates[0]) if self.permute == "words" else 1
-            return Sums(x, y, lambda of_x, of_y: n_templates * (of_x - of_y))
         deviation = np.concatenate([each.ravel() for each in of_sentences]).std(ddof=self.ddof)
         return Sums(x, y, lambda of_x, of_y: (of_x / len(x) - of_y / len(y)) / deviation)
 
