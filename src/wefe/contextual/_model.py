@@ -124,7 +124,7 @@ class ContextualModel(WordEmbeddingModel):
 
     def snapshot(
         self,
-        words: Words | None = None,
+        words: Words,
         name: str | None = None,
         preprocessors: Preprocessors | None = None,
     ) -> WordEmbeddingModel:
@@ -133,7 +133,7 @@ class ContextualModel(WordEmbeddingModel):
         Parameters
         ----------
         words, name, preprocessors : optional
-            As for :meth:`prepare`; by default the words looked up so far, under the same name.
+            As for :meth:`prepare`; the name is that of the encoder unless you give one.
 
         Returns
         -------
@@ -142,8 +142,6 @@ class ContextualModel(WordEmbeddingModel):
             not in `words` raises `UnreadWordError`.
         """
         name = self.name if name is None else name
-        if words is None:
-            return WordEmbeddingModel(self.wv.still(), name, self.vocab_prefix)
         asked = self._forms(words, preprocessors)
         known = [form for form in asked if form in self]
         vectors = static_vectors(known, self.get_vectors(known), asked, self.name)
