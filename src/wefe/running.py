@@ -387,7 +387,7 @@ def layer_scores(
     tables = []
     labels = unique_labels([encoder.name for encoder in encoders], "models")
     for label, encoder in zip(labels, encoders, strict=True):
-        read = encoder.at_layers(layers)
+        read = encoder._at_layers(layers)
         table = measure(metric, asked, read, **options)
         number_of = {each.name: each.layer for each in read}
         table.insert(1, "layer", table["model_name"].map(number_of))

@@ -1,5 +1,4 @@
 from ._ceat import CEAT as CEAT
-from ._ceat import RandomEffects as RandomEffects
 from ._ceat import random_effects as random_effects
 from ._contexts import SEAT_TEMPLATES as SEAT_TEMPLATES
 from ._contexts import find_contexts as find_contexts

@@ -6,8 +6,7 @@ import itertools
 import math
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,28 +30,8 @@ _CHUNK_NUMBERS = 1 << 20
 _QUANTILES = (0.025, 0.25, 0.5, 0.75, 0.975)
 
 
-@dataclass(frozen=True)
-class RandomEffects:
-    """Effect sizes combined by :func:`random_effects`.
-
-    Attributes
-    ----------
-    effect_size, standard_error, z : float
-        The combined effect size, its standard error, and their quotient.
-    p_value, p_value_one_sided : float
-        Two-sided and one-sided (upper tail) p-values of `z`, at least 2.2e-308.
-    tau_squared : float
-        Variance between the studies, at least 0.
-    Q : float
-        Cochran's heterogeneity, at least 0; about `n_studies` - 1 if all effects are equal.
-    n_studies : int
-        Number of effect sizes.
-
-    Examples
-    --------
-    >>> random_effects([0.4, 0.7, 1.3, 0.1], [0.04, 0.09, 0.05, 0.16]).Q  # far above 3: they differ
-    11.69
-    """
+class RandomEffects(NamedTuple):
+    """Effect sizes combined by :func:`random_effects`."""
 
     effect_size: float
     standard_error: float
@@ -79,7 +58,10 @@ def random_effects(effect_sizes: npt.ArrayLike, variances: npt.ArrayLike) -> Ran
     Returns
     -------
     RandomEffects
-        Combined effect size, p-values, and variance between the studies.
+        A named tuple: 'effect_size', its 'standard_error' and their quotient 'z'; 'p_value'
+        (two-sided) and 'p_value_one_sided' (upper tail) of z, at least 2.2e-308; 'tau_squared', the
+        variance between the studies; 'Q', Cochran's heterogeneity, about 'n_studies' - 1 if all
+        effects are equal; and 'n_studies'.
 
     Examples
     --------

@@ -225,19 +225,8 @@ class ContextualModel(WordEmbeddingModel):
         other.vocab_prefix = self.vocab_prefix
         return other
 
-    def at_layers(self, layers: Sequence[int] | None = None) -> list[ContextualModel]:
-        """Return the same encoder at several layers; each text is encoded once for all of them.
-
-        Parameters
-        ----------
-        layers : sequence of int, optional
-            By default all, in ascending order. Negative ones count from the last.
-
-        Returns
-        -------
-        list of ContextualModel
-            One per layer, without repetitions. The pooling 'auto' becomes 'mean'.
-        """
+    def _at_layers(self, layers: Sequence[int] | None = None) -> list[ContextualModel]:
+        """Return the encoder at several layers, by default all; each text is encoded once."""
         n = self.n_layers
         wanted = range(n) if layers is None else check_sequence("layers", layers)
         chosen = sorted({check_layer(layer, n) for layer in wanted})
