@@ -8,7 +8,6 @@ from itertools import compress
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from wefe._checks import logger
 from wefe.datasets import Criterion
@@ -214,9 +213,8 @@ Scale: TypeAlias = Literal["mean", "sum"]
 
 # Directions in which a vocabulary varies by less than this share of the largest are not in it.
 _NO_VARIATION = 1e-10
-# The projected iteration stops once two steps agree to this share of the solution.
-_TOLERANCE = 1e-10
-_MAX_STEPS = 5_000
+# Eigenvalues of T'T that are 0 but for rounding are not below this number.
+_ROUNDING = 1e-9
 
 
 @dataclass(eq=False, repr=False)
@@ -230,11 +228,10 @@ class SoftDebias(RowwiseDebias):
 
     in Frobenius norms, with unit vectors in the rows of W and N, and an orthonormal basis in those
     of B: one row for two classes. All vectors are scaled to unit length afterwards. The solution is
-    exact: the problem is convex in T'T, and T is its symmetric root. If the closed form has
-    negative eigenvalues (possible with few neutral words), ADMM finds the minimum to a relative
-    1e-10. Sources: Bolukbasi et al., see :class:`HardDebias`; for more classes Manzini et al., see
-    :class:`MulticlassHardDebias`, whose numbers differ because they use a few steps of gradient
-    descent from a random map, on norms that are not squared.
+    exact: the problem is convex in T'T, and T is its symmetric root. Sources: Bolukbasi et al., see
+    :class:`HardDebias`; for more classes Manzini et al., see :class:`MulticlassHardDebias`, whose
+    numbers differ because they use a few steps of gradient descent from a random map, on norms that
+    are not squared.
 
     Parameters
     ----------
@@ -344,84 +341,28 @@ def _unit_vectors(model: WordEmbeddingModel, words: Iterable[str]) -> Vectors:
 
 
 def soft_transform(
-    gram: npt.ArrayLike, neutral_gram: npt.ArrayLike, basis: npt.ArrayLike, bias_weight: float
+    gram: Vectors, neutral_gram: Vectors, basis: Vectors, bias_weight: float
 ) -> Vectors:
     """Find the map T of :class:`SoftDebias` from `gram` W'W, `neutral_gram` N'N and `basis` B.
 
     X = T'T minimises ``||W (X - I) W'||^2 + bias_weight * ||N X B'||^2``; N is in the span of W.
     """
-    all_words = np.asarray(gram, dtype=np.float64)
-    directions = np.atleast_2d(np.asarray(basis, dtype=np.float64))
-    variation, axes = np.linalg.eigh(all_words)
+    variation, axes = np.linalg.eigh(gram)
     within = variation > _NO_VARIATION * variation[-1]
-    whitening = axes[:, within] / np.sqrt(variation[within])
-    alphas, turn = np.linalg.eigh(whitening.T @ np.asarray(neutral_gram) @ whitening)
-    # In coordinates Z with X = F Z F', C becomes I and A diagonal: what is to be minimised is
-    # ||Z - R||^2 + bias_weight * ||sqrt(alpha) Z beta'||^2; and X is as positive as Z is.
-    frame = whitening @ turn
-    problem = _Quadratic(alphas.clip(0), directions @ frame, bias_weight)
-    wanted = frame.T @ all_words @ all_words @ frame
-    change = problem.change(wanted, bias_weight)
-    values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
-    if values[0] < -1e-9:
-        logger.debug("the closed form has an eigenvalue of %.2e: projecting", values[0])
-        change = wanted - problem.minimum_above_zero(wanted)
-        values, columns = _eigh(np.eye(len(all_words)) - frame @ change @ frame.T)
+    # In coordinates X = F Z F' with F'W'W F = I, the first term is ||Z - R||^2.
+    frame = axes[:, within] / np.sqrt(variation[within])
+    wanted = frame.T @ gram @ gram @ frame
+    neutral, beta = frame.T @ neutral_gram @ frame, basis @ frame
+    k, dim = beta.shape
+    half = bias_weight / 2
+    # Where the gradient is zero, Z = R - (Y'beta + beta'Y) * half. Y = beta Z N'N solves k * dim
+    # linear equations: Y + (beta Y' beta + beta beta' Y) N'N * half = beta R N'N.
+    system = np.einsum("ji,lm->jmli", beta, beta @ neutral)
+    system += np.einsum("jl,im->jmli", beta @ beta.T, neutral)
+    system = np.eye(k * dim) + half * system.reshape(k * dim, k * dim)
+    y = np.linalg.solve(system, (beta @ wanted @ neutral).ravel()).reshape(k, dim)
+    change = half * (frame @ y.T) @ (beta @ frame.T)
+    values, columns = np.linalg.eigh(np.eye(len(gram)) - change - change.T)
+    if values[0] < -_ROUNDING:
+        raise ValueError("bias_weight is too large for so few neutral words; use more of them.")
     return np.asarray((columns * np.sqrt(values.clip(0))) @ columns.T)
-
-
-class _Quadratic:
-    """Minimise ||Z - R||^2 + weight * ||sqrt(alpha) Z beta'||^2 over symmetric matrices Z.
-
-    Where the gradient is zero, Z = R - (Y'beta + beta'Y) weight / 2. Y = beta Z alpha has only k =
-    len(beta) rows. It is made orthogonal and follows from the k x k matrix V = Y beta', the
-    solution of k * k linear equations.
-    """
-
-    def __init__(self, alphas: Vectors, beta: Vectors, weight: float) -> None:
-        self.alphas, self.weight = alphas, weight
-        self.lengths, turn = np.linalg.eigh(beta @ beta.T)
-        self.beta = turn.T @ beta
-
-    def change(self, wanted: Vectors, weight: float) -> Vectors:
-        """Return R - Z for R = `wanted`."""
-        half = weight / 2
-        beta, k = self.beta, len(self.beta)
-        # Row j: Y_j = damped_j * ((beta R)_j - half * sum_i V_ij beta_i)
-        damped = self.alphas / (1 + half * self.lengths[:, None] * self.alphas)
-        towards = beta @ wanted
-        inner = np.einsum("ld,jd,id->jli", beta, damped, beta)
-        system = half * np.einsum("jli,jb->jlib", inner, np.eye(k)).reshape(k * k, k * k)
-        known = np.einsum("jd,jd,ld->jl", damped, towards, beta)
-        v = np.linalg.solve(system + np.eye(k * k), known.ravel()).reshape(k, k)
-        y = damped * (towards - half * (v.T @ beta))
-        product = half * (y.T @ beta)
-        return np.asarray(product + product.T)
-
-    def minimum_above_zero(self, wanted: Vectors) -> Vectors:
-        """Return the minimum over positive semidefinite Z by ADMM with exact steps."""
-        size = np.linalg.norm(wanted)
-        positive, dual = wanted, np.zeros_like(wanted)
-        for _ in range(_MAX_STEPS):
-            # argmin of the sum and of ||Z - (positive - dual)||^2
-            middle = (wanted + positive - dual) / 2
-            free = middle - self.change(middle, self.weight / 2)
-            before = positive
-            values, columns = _eigh(free + dual)
-            positive = (columns * values.clip(0)) @ columns.T
-            dual += free - positive
-            apart = max(np.linalg.norm(free - positive), np.linalg.norm(positive - before))
-            if apart <= _TOLERANCE * size:
-                break
-        else:
-            logger.warning(
-                "soft debiasing: not converged after %d steps; the last change was %.1e of the "
-                "solution",
-                *(_MAX_STEPS, apart / size),
-            )
-        return np.asarray(positive)
-
-
-def _eigh(matrix: Vectors) -> tuple[Vectors, Vectors]:
-    values, columns = np.linalg.eigh((matrix + matrix.T) / 2)
-    return values, columns
