@@ -3,7 +3,6 @@ from ._base import RowwiseDebias as RowwiseDebias
 from ._classes import INLP as INLP
 from ._classes import LEACE as LEACE
 from ._classes import leace_map as leace_map
-from ._classes import nullspace_projection as nullspace_projection
 from ._compare import Comparison as Comparison
 from ._compare import compare as compare
 from ._compare import get_debias_method as get_debias_method

@@ -25,7 +25,7 @@ from wefe.debias._base import (
     rows_of,
     words_of_classes,
 )
-from wefe.debias._projection import Erasure, Vectors, orthonormal, remove
+from wefe.debias._projection import Erasure, Vectors, remove
 from wefe.embeddings import definitional_vectors
 from wefe.metrics._declaration import Count, RandomState
 from wefe.metrics._projection import group_directions
@@ -141,28 +141,6 @@ _HELD_OUT = 0.25
 _NEW = 1e-4
 
 
-def nullspace_projection(directions: npt.ArrayLike) -> Vectors:
-    """Return the projection onto the orthogonal complement of some directions.
-
-    Parameters
-    ----------
-    directions : array-like of shape (n_directions, dim)
-        Vectors of any length, which may be linearly dependent.
-
-    Returns
-    -------
-    ndarray of shape (dim, dim)
-        Symmetric and idempotent, of rank dim minus that of `directions`, float64.
-
-    Examples
-    --------
-    >>> nullspace_projection([[1, 1, 0]]) @ [1, 0, 5]
-    array([ 0.5, -0.5,  5. ])
-    """
-    basis = orthonormal(directions)
-    return np.asarray(np.eye(basis.shape[1]) - basis.T @ basis)
-
-
 @dataclass(eq=False, repr=False)
 class INLP(RowwiseDebias):
     """Iterative null-space projection: remove the directions by which classifiers find the class.
@@ -251,8 +229,8 @@ class INLP(RowwiseDebias):
             vectors, labels, held_out, self.n_iterations, limit
         )
         self.accuracies_: Vectors = np.array(accuracies)
-        self.projection_: Vectors = nullspace_projection(self.directions_)
         self.map_ = Erasure(self.directions_, self.directions_)
+        self.projection_: Vectors = self.map_.matrix
         if not len(self.directions_):
             logger.warning(
                 "%s: no classifier separates the classes of held-out words (accuracy %.3f, limit "
