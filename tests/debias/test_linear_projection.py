@@ -9,7 +9,8 @@ from sklearn.linear_model import Ridge
 
 from wefe import WEAT, WordEmbeddingModel
 from wefe.datasets import Criterion, load_criterion
-from wefe.debias import HalfSiblingRegression, LinearProjection, OSCaR, graded_rotation
+from wefe.debias import HalfSiblingRegression, LinearProjection, OSCaR
+from wefe.debias._linear_projection import graded_rotation
 
 PAIRS = [["she", "he"], ["woman", "man"]]
 

@@ -16,7 +16,5 @@ from ._hard import SoftDebias as SoftDebias
 from ._linear_projection import HalfSiblingRegression as HalfSiblingRegression
 from ._linear_projection import LinearProjection as LinearProjection
 from ._linear_projection import OSCaR as OSCaR
-from ._linear_projection import graded_rotation as graded_rotation
 from ._ran import RepulsionAttractionNeutralization as RepulsionAttractionNeutralization
-from ._streaming import MitigatedFile as MitigatedFile
 from ._streaming import debias_file as debias_file

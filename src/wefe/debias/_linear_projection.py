@@ -149,10 +149,12 @@ class OSCaR(RowwiseDebias):
     """Make the bias direction and a concept orthogonal, and keep both.
 
     A projection removes the classes from every word. OSCaR only disentangles them from a concept
-    such as occupations: it rotates every word in the plane of the two directions (see
-    :func:`graded_rotation`). The smaller `angle_`, the more changes. For stereotyped occupations in
-    the packaged vectors, the WEAT effect size falls from 1.84 to 1.82 with the concept 'pca', and
-    to 1.08 with 'means'. Source: Dev et al., OSCaR: Orthogonal Subspace Correction and
+    such as occupations: it rotates every word in the plane of the two directions. These and their
+    opposites divide the plane into four sectors. In each, the angle of rotation grows linearly from
+    0 at the bias direction to its full size at the concept direction. The map is continuous but not
+    linear; it keeps lengths, and components outside of the plane. The smaller `angle_`, the more
+    changes. For stereotyped occupations in the packaged vectors, the WEAT effect size falls from
+    1.84 to 1.82 with the concept 'pca', and to 1.08 with 'means'. Source: Dev et al., OSCaR: Orthogonal Subspace Correction and
     Rectification of Biases in Word Embeddings, EMNLP 2021.
 
     Parameters
@@ -239,29 +241,7 @@ class OSCaR(RowwiseDebias):
 def graded_rotation(
     vectors: FloatArray, bias_direction: npt.ArrayLike, concept_direction: npt.ArrayLike
 ) -> FloatArray:
-    """Rotate vectors in the plane of two directions so that these become orthogonal.
-
-    Both directions and their opposites divide the plane into four sectors. In each, the angle of
-    rotation grows linearly from 0 at the bias direction to its full size at the concept direction.
-    The map is continuous but not linear; it keeps lengths, and components outside of the plane.
-
-    Parameters
-    ----------
-    vectors : ndarray of shape (n_words, dim)
-        The vectors.
-    bias_direction, concept_direction : array-like of shape (dim,)
-        Unit vectors at up to 90 degrees: the first one stays, the second becomes orthogonal to it.
-
-    Returns
-    -------
-    ndarray of shape (n_words, dim)
-        New vectors, in the dtype of `vectors`.
-
-    Examples
-    --------
-    >>> graded_rotation(np.array([[0.6, 0.8, 0.0]]), [1.0, 0.0, 0.0], [0.6, 0.8, 0.0]).round(6)
-    array([[0., 1., 0.]])
-    """
+    """Rotate vectors as :class:`OSCaR` says; the directions have unit length, at up to 90 degrees."""
     first = np.asarray(bias_direction, dtype=np.float64)
     concept = np.asarray(concept_direction, dtype=np.float64)
     cosine = float(first @ concept)

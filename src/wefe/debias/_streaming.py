@@ -5,10 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -24,25 +23,8 @@ from wefe.models.formats._source import Reading
 from wefe.models.formats._write import SavedFormat, format_of, save_table
 
 
-@dataclass(frozen=True)
-class MitigatedFile:
-    """The result of :func:`debias_file`.
-
-    Attributes
-    ----------
-    path : pathlib.Path
-        The file.
-    name : str
-        The name of the mitigated model.
-    n_words, n_changed : int
-        Words in the file, and words whose vectors changed.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> MitigatedFile(Path("debiased.bin"), "glove_gender_debiased", 10569, 10441).n_changed
-    10441
-    """
+class MitigatedFile(NamedTuple):
+    """The result of :func:`debias_file`."""
 
     path: Path
     name: str
@@ -93,7 +75,8 @@ def debias_file(
     Returns
     -------
     MitigatedFile
-        The path, and how many words changed.
+        A named tuple: 'path', 'name' (of the mitigated model), 'n_words' in the file, and
+        'n_changed', how many of them changed.
 
     Raises
     ------
