@@ -154,8 +154,8 @@ class OSCaR(RowwiseDebias):
     0 at the bias direction to its full size at the concept direction. The map is continuous but not
     linear; it keeps lengths, and components outside of the plane. The smaller `angle_`, the more
     changes. For stereotyped occupations in the packaged vectors, the WEAT effect size falls from
-    1.84 to 1.82 with the concept 'pca', and to 1.08 with 'means'. Source: Dev et al., OSCaR: Orthogonal Subspace Correction and
-    Rectification of Biases in Word Embeddings, EMNLP 2021.
+    1.84 to 1.82 with the concept 'pca', and to 1.08 with 'means'. Source: Dev et al., OSCaR:
+    Orthogonal Subspace Correction and Rectification of Biases in Word Embeddings, EMNLP 2021.
 
     Parameters
     ----------
@@ -241,7 +241,7 @@ class OSCaR(RowwiseDebias):
 def graded_rotation(
     vectors: FloatArray, bias_direction: npt.ArrayLike, concept_direction: npt.ArrayLike
 ) -> FloatArray:
-    """Rotate vectors as :class:`OSCaR` says; the directions have unit length, at up to 90 degrees."""
+    """Rotate vectors as :class:`OSCaR` says; unit directions, at up to 90 degrees."""
     first = np.asarray(bias_direction, dtype=np.float64)
     concept = np.asarray(concept_direction, dtype=np.float64)
     cosine = float(first @ concept)
