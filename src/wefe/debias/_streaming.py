@@ -20,7 +20,7 @@ from wefe.models._tables import ForeignVectors, StoredVectors, chunks
 from wefe.models._types import CHUNK_ROWS, FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._source import Reading
-from wefe.models.formats._write import SavedFormat, format_of, save_table
+from wefe.models.formats._write import format_of, save_table
 
 
 class MitigatedFile(NamedTuple):
@@ -39,7 +39,6 @@ def debias_file(
     *,
     target: Sequence[str] | None = None,
     ignore: Sequence[str] | None = None,
-    format: SavedFormat | None = None,
     vocab_prefix: str | None = None,
     trust_pickle: bool = False,
     progress: bool = True,
@@ -62,11 +61,11 @@ def debias_file(
     source : path or WordEmbeddingModel
         A model, or a file in any format of :func:`wefe.models.load`.
     path : path
-        The file to write, perhaps the source. It is replaced only when the new file is complete.
+        The file to write, perhaps the source. Its suffix decides on the format: .txt (GloVe), .vec,
+        .bin (word2vec), .kv (gensim) or .safetensors. It is replaced only when the new file is
+        complete.
     target, ignore : sequence of str, optional
         See :meth:`BaseDebias.transform`.
-    format : {'glove', 'word2vec', 'word2vec-binary', 'gensim', 'native'}, optional
-        By default the suffix decides: .txt, .vec, .bin, .kv or .safetensors.
     vocab_prefix, trust_pickle, progress : optional
         As in :func:`wefe.models.load`.
     **fit_params
@@ -95,18 +94,18 @@ def debias_file(
     """
     if not isinstance(method, BaseDebias):
         raise TypeError(f"method must be a mitigation method; got {found(method)}.")
-    with _opened(source, path, format, vocab_prefix, trust_pickle, progress) as model:
+    with _opened(source, path, vocab_prefix, trust_pickle, progress) as model:
         if fit_params or not method.__sklearn_is_fitted__():
             method.fit(model, **method._fit_params(fit_params, ignore))
-        return _written(method, model, Path(path), format, progress, target, ignore)
+        return _written(method, model, Path(path), progress, target, ignore)
 
 
 @contextmanager
 def _opened(
-    source: Any, path: Any, format: Any, vocab_prefix: Any, trust_pickle: bool, progress: bool
+    source: Any, path: Any, vocab_prefix: Any, trust_pickle: bool, progress: bool
 ) -> Iterator[WordEmbeddingModel]:
     """Open a file as a model without reading it into memory; check that `path` can be written."""
-    format_of(Path(path), format)
+    format_of(Path(path), None)
     check_writable(path)
     if isinstance(source, WordEmbeddingModel):
         vocab_prefix = source.vocab_prefix if vocab_prefix is None else vocab_prefix
@@ -157,7 +156,6 @@ def _written(
     method: BaseDebias,
     model: WordEmbeddingModel,
     path: Path,
-    kind: SavedFormat | None,
     progress: bool,
     target: Any,
     ignore: Any,
@@ -173,11 +171,11 @@ def _written(
             int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
             for part in chunks(model.table.n_rows, CHUNK_ROWS)
         )
-        mitigated.save(path, kind, progress=progress)
+        mitigated.save(path, progress=progress)
         return MitigatedFile(path, mitigated.name, len(model), n_changed)
     fates = method._choose(model, target, ignore, copy=True)
     table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
-    save_table(table, path, kind, name=name, progress=progress)
+    save_table(table, path, None, name=name, progress=progress)
     log_left(table.n_left)
     method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
     return MitigatedFile(path, name, len(model), table.n_changed)
