@@ -17,7 +17,7 @@ from wefe._files import check_writable
 from wefe.debias._base import _BLOCK_NUMBERS, BaseDebias, Fates, RowwiseDebias, WordDebias, log_left
 from wefe.models._load import convert, open_vectors
 from wefe.models._tables import ForeignVectors, StoredVectors, chunks
-from wefe.models._types import CHUNK_ROWS, FloatArray
+from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.models.formats._source import Reading
 from wefe.models.formats._write import format_of, save_table
@@ -97,7 +97,21 @@ def debias_file(
     with _opened(source, path, vocab_prefix, trust_pickle, progress) as model:
         if fit_params or not method.__sklearn_is_fitted__():
             method.fit(model, **method._fit_params(fit_params, ignore))
-        return _written(method, model, Path(path), progress, target, ignore)
+        # A method may have its own `transform`.
+        is_rowwise = isinstance(method, RowwiseDebias) and (
+            type(method).transform is WordDebias.transform
+        )
+        if not is_rowwise or isinstance(model.table, ForeignVectors):
+            mitigated = method.transform(model, target, ignore)
+            n_changed = int((model.vectors != mitigated.vectors).any(axis=1).sum())
+            mitigated.save(path, progress=progress)
+            return MitigatedFile(Path(path), mitigated.name, len(model), n_changed)
+        fates = method._choose(model, target, ignore, copy=True)
+        table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
+        save_table(table, path, None, name=name, progress=progress)
+        log_left(table.n_left)
+        method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
+        return MitigatedFile(Path(path), name, len(model), table.n_changed)
 
 
 @contextmanager
@@ -150,32 +164,3 @@ class _ChangedRows(StoredVectors):
             changed[rows == row] = self.settled[row]
         self.n_changed += int((vectors != changed).any(axis=1).sum())
         return changed
-
-
-def _written(
-    method: BaseDebias,
-    model: WordEmbeddingModel,
-    path: Path,
-    progress: bool,
-    target: Any,
-    ignore: Any,
-) -> MitigatedFile:
-    # A method may have its own `transform`.
-    is_rowwise = isinstance(method, RowwiseDebias) and (
-        type(method).transform is WordDebias.transform
-        and type(method)._change is RowwiseDebias._change
-    )
-    if not is_rowwise or isinstance(model.table, ForeignVectors):
-        mitigated = method.transform(model, target, ignore)
-        n_changed = sum(
-            int((model.rows(part) != mitigated.rows(part)).any(axis=1).sum())
-            for part in chunks(model.table.n_rows, CHUNK_ROWS)
-        )
-        mitigated.save(path, progress=progress)
-        return MitigatedFile(path, mitigated.name, len(model), n_changed)
-    fates = method._choose(model, target, ignore, copy=True)
-    table, name = _ChangedRows(method, model, fates), method._name_of_mitigated(model)
-    save_table(table, path, None, name=name, progress=progress)
-    log_left(table.n_left)
-    method._log("%s: %d of %d vectors changed", name, table.n_changed, len(model))
-    return MitigatedFile(path, name, len(model), table.n_changed)
