@@ -114,9 +114,10 @@ class MitigationEntry(Part):
     @field_validator("method")
     @classmethod
     def _is_known(cls, value: str) -> str:
-        from wefe.debias._compare import debias_method_name, get_debias_method
+        from wefe.debias import get_debias_method
 
-        return debias_method_name(get_debias_method(value))
+        get_debias_method(value)
+        return value
 
     @model_validator(mode="after")
     def _params_fit(self) -> MitigationEntry:
