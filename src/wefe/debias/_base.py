@@ -519,7 +519,6 @@ class WordDebias(BaseDebias):
         """Return which rows change; log what may surprise."""
         self._check_transform_args(model, target, ignore, copy)
         ignored = [*rows_of(model, check_words("ignore", ignore)).values()]
-        protected = rows_of(model, self._protected_words())
         fates = np.zeros(model.table.n_rows, dtype=np.int8)
         if target is None:
             # gensim may have room for words to come.
@@ -532,14 +531,12 @@ class WordDebias(BaseDebias):
                     ", ".join(sorted({*flattened(sets)})[:4]),
                 )
         else:
-            fates[self._target(model, check_words("target", target), protected)] = 1
-        fates[[*protected.values()]] = 0
+            fates[self._target(model, check_words("target", target))] = 1
+        fates[[*rows_of(model, self._protected_words()).values()]] = 0
         fates[ignored] *= 0 if self._map_ignored is None else 2
         return fates
 
-    def _target(
-        self, model: WordEmbeddingModel, words: Sequence[str], protected: Mapping[str, int]
-    ) -> list[int]:
+    def _target(self, model: WordEmbeddingModel, words: Sequence[str]) -> list[int]:
         model.prepare(words)
         rows = rows_of(model, words)
         if not rows:
@@ -548,14 +545,11 @@ class WordDebias(BaseDebias):
                 "spelling must be those of the vocabulary."
             )
         log_lost(model, [w for w in words if w not in rows], len(words), "words in target")
-        name = type(self).__name__
-        if n_kept := len(rows.keys() & protected.keys()):
-            logger.warning("%d words in target do not change: %s protects them", n_kept, name)
         if self._map_ignored is not None:
             logger.warning(
                 "%s moves the words in target to another space, so cosines between them and other "
                 "words mean little",
-                name,
+                type(self).__name__,
             )
         return [*rows.values()]
 
