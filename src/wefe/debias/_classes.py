@@ -346,8 +346,8 @@ def leace_map(
     Returns
     -------
     Erasure
-        A function of vectors, with the attributes `reads` and `writes` (rank, dim), `shift` (dim,),
-        `matrix` (dim, dim) and `rank`, 0 if vectors are already uncorrelated.
+        A function of vectors, with the attributes `reads` and `writes` (n_directions, dim), empty
+        if vectors are already uncorrelated, `shift` (dim,) and `matrix` (dim, dim).
 
     Examples
     --------
@@ -427,8 +427,8 @@ class LEACE(RowwiseDebias):
     Examples
     --------
     >>> from wefe import load_test_model
-    >>> LEACE().fit(load_test_model(), [("she", "he"), ("woman", "man")]).map_.rank
-    1
+    >>> LEACE().fit(load_test_model(), [("she", "he"), ("woman", "man")]).map_.reads.shape
+    (1, 256)
     """
 
     method: Method = "leace"
@@ -472,12 +472,12 @@ class LEACE(RowwiseDebias):
         )
         self.projection_: Vectors = self.map_.matrix.T
         self.shift_: Vectors = self.map_.shift
-        if not self.map_.rank:
+        if not len(self.map_.reads):
             logger.warning(
                 "%s: no linear model separates the classes, so nothing is erased", model.name
             )
         self._log(
             "%s: %d directions erased, learned from %d words",
-            *(model.name, self.map_.rank, len(labels)),
+            *(model.name, len(self.map_.reads), len(labels)),
         )
         return self

@@ -96,11 +96,6 @@ class Erasure:
         """The matrix M of ``r(x) = x @ M + shift``: shape (dim, dim), idempotent."""
         return np.asarray(np.eye(self.reads.shape[1]) - self.reads.T @ self.writes)
 
-    @property
-    def rank(self) -> int:
-        """Number of erased directions."""
-        return len(self.reads)
-
     def __call__(self, vectors: FloatArray) -> FloatArray:
         """Return the mapped vectors (n_words, dim), in their dtype."""
         result = remove(vectors, self.reads, self.writes)
