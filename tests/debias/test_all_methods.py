@@ -209,7 +209,7 @@ def test_vectors_without_a_direction_stay(method, caplog):
     before = model.copy()
     result = small(method).fit_transform(model, ignore=IGNORE, criterion=GENDER)
     assert result.vectors[rows].tobytes() == before.vectors[rows].tobytes()
-    told = " 3 vectors do not change: they are zero, or contain NaN or infinity"
+    told = " 3 vectors do not change: their length is zero, NaN or infinite"
     assert told in caplog.text
     assert np.isfinite(np.delete(result.vectors, rows, axis=0)).all()
 

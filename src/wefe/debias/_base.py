@@ -35,7 +35,6 @@ from wefe.debias._projection import Vectors, principal_components
 from wefe.embeddings import definitional_vectors, embed_sets
 from wefe.metrics._declaration import check_parameters
 from wefe.models._passes import Rows, forms
-from wefe.models._search import directions
 from wefe.models._tables import chunks
 from wefe.models._types import FloatArray
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
@@ -592,8 +591,6 @@ class RowwiseDebias(WordDebias):
 
         `vectors` is float32 or float64, finite, and without zero rows.
         """
-        if not hasattr(self, "map_"):
-            raise TypeError(f"{type(self).__name__} must set map_ in fit, or define _map_vectors.")
         return np.asarray(self.map_(vectors))
 
     def _words_to_fit(self, criterion: object = None, **given: Any) -> list[str]:
@@ -654,15 +651,9 @@ def _mapped(
     result = vectors.copy()
     if usual.any():
         result[usual] = map_vectors(exact[usual])
-    # float32 cannot square its largest and smallest numbers.
-    unusual = ~usual & directions(vectors)[1]
-    for row in np.flatnonzero(unusual):
-        result[row] = map_vectors(vectors[row].astype(np.float64)[None])
-    return result, int((~usual & ~unusual).sum())
+    return result, int((~usual).sum())
 
 
 def log_left(n_left: int) -> None:
     if n_left:
-        logger.warning(
-            "%d vectors do not change: they are zero, or contain NaN or infinity", n_left
-        )
+        logger.warning("%d vectors do not change: their length is zero, NaN or infinite", n_left)
