@@ -94,6 +94,5 @@ def test_a_missing_value_is_marked_and_its_reason_stands_below(table, said):
 
 
 def test_a_comparison_is_plotted_like_its_table(table, heading):
-    table.attrs["before"] = "w2v"
     figure = plot_comparison(Comparison(table, "w2v"))
     assert heading(figure).startswith("w2v: before and after, 2 mitigated models")

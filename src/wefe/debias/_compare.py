@@ -137,13 +137,9 @@ class Comparison:
     before: str
     criterion: str | None = None
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a copy of `table`, a DataFrame with one row per measure and mitigated model."""
-        return self.table.copy()
-
     def plot(self) -> go.Figure:
         """Return a figure of the table; see :func:`wefe.plotting.plot_comparison`."""
-        return draw("plot_comparison", self.table)
+        return draw("plot_comparison", self)
 
     def __repr__(self) -> str:
         models = self.table["model"].unique()
@@ -316,9 +312,7 @@ def compare(
     unexplained = table["change"].notna() & table["change_se"].isna()
     unexplained &= ~notes.str.contains("no standard error")
     table["note"] = notes.mask(unexplained, (notes + f"; {_UNEXPLAINED}").str.removeprefix("; "))
-    name = checked.name if checked else None
-    table.attrs = {"before": before.name, "criterion": name}
-    return Comparison(table[COLUMNS], before.name, name)
+    return Comparison(table[COLUMNS], before.name, checked.name if checked else None)
 
 
 def _better(row: Row) -> str:

@@ -67,6 +67,7 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
     (0.2,)
     """
     given: Any = getattr(table, "table", table)
+    named: list[Any] = [] if given is table else [table.before]
     table = _placed(check_frame(given, _TEXTS, _NUMBERS))
     models = list(table["model"].unique())
     panels = dict(parts_of(table, "panel"))
@@ -97,8 +98,7 @@ def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
         name_rows(figure, bars.labels, **place)
         figure.update_xaxes(title_text=f"{title} score" if of_metric else "Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
-    named = [*filter(None, [given.attrs.get("before")]), "before and after"]
-    heading = f"{': '.join(named)}, {count(len(models), 'mitigated model')}"
+    heading = f"{': '.join([*named, 'before and after'])}, {count(len(models), 'mitigated model')}"
     notes = {
         "Hollow: before. Filled: after.": True,
         "Error bars: ± 1.96 standard errors (choice of words), pale before. The change is mostly "
