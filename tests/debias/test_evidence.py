@@ -27,8 +27,8 @@ WORDS = [*"abcdefghijklmnopqrstuvwxyz", "she", "he"]
 CRITERION = Criterion("gender", [("she", "he")])
 
 
-def rows_of(*models, criterion=CRITERION, words=None, ignore=(), n_words=500, k=100):
-    return residual_rows(CommonWords(models), criterion, words, ignore, n_words, k, 0)
+def rows_of(*models, criterion=CRITERION, n_words=500):
+    return residual_rows(CommonWords(models), criterion, n_words, 0)
 
 
 def toy(words=WORDS, seed=0):
@@ -79,8 +79,8 @@ def test_the_change_is_paired():
 
 
 def test_the_rows_are_those_of_a_slow_computation(packaged_model, debiased, gender):
-    n, k = 60, 15
-    rows = rows_of(packaged_model, debiased, criterion=gender, n_words=n, k=k)
+    n, k = 60, 100
+    rows = rows_of(packaged_model, debiased, criterion=gender, n_words=n)
     scores = {row.measure: (row.before, row.after) for row in rows}
     plain = [
         word
@@ -162,29 +162,26 @@ def test_what_cannot_be_tested_is_nan_with_the_reason():
 
 
 @pytest.mark.parametrize(
-    ("words", "ignore", "n_words"),
+    ("words", "specific", "n_words"),
     [
         (WORDS, ["a", "b"], 24),
         ([*WORDS, "A1", "b-c", "x" * 20, "Big"], [], 26),
         ([word.upper() for word in WORDS], ["A"], 25),
     ],
 )
-def test_ignored_words_and_what_is_not_plain_is_left_out(words, ignore, n_words):
+def test_specific_words_and_what_is_not_plain_is_left_out(words, specific, n_words):
     upper = "SHE" in words
-    criterion = Criterion("gender", [("SHE", "HE")]) if upper else CRITERION
-    rows = rows_of(toy(words), toy(words, 1), criterion=criterion, ignore=ignore)
+    pairs = [("SHE", "HE")] if upper else [("she", "he")]
+    criterion = Criterion("gender", pairs, specific_words=specific)
+    rows = rows_of(toy(words), toy(words, 1), criterion=criterion)
     assert f"a quarter of the {n_words}" in rows[0].note
     assert ("words of any case" in rows[0].note) is upper
     assert "quarter" not in rows_of(toy(), toy(seed=1), n_words=6)[0].note
 
 
-def test_words_of_ones_own_are_looked_up_and_their_neighbours_are_as_many_as_there_are():
-    rows = rows_of(toy(), toy(seed=1), words=["a", "b", "c", "d", "absent"], k=26)
-    neighbors = rows[3]
-    assert neighbors.n == 4
-    told = "1 of 5 words not found; 25 neighbours, because there are few words"
-    assert neighbors.note.endswith(told)
-    assert "neighbours" not in rows_of(toy(), toy(seed=1), k=25)[3].note
+def test_neighbours_are_as_many_as_there_are():
+    neighbors = rows_of(toy(), toy(seed=1))[3]
+    assert neighbors.note.endswith("25 neighbours, because there are few words")
 
 
 def model(vectors, name="after", words=None):

@@ -20,13 +20,12 @@ from wefe._checks import (
     check_choice,
     check_known,
     check_positive_int,
-    check_word_set,
     logger,
 )
 from wefe._same_words import on_same_words
 from wefe._visible import draw, unique_labels
 from wefe.datasets import Criterion
-from wefe.debias._base import BaseDebias, as_criterion, check_words
+from wefe.debias._base import BaseDebias, as_criterion
 from wefe.debias._evidence import (
     CommonWords,
     Row,
@@ -170,10 +169,7 @@ def compare(
     *,
     quality: Literal["auto"] | Sequence[str | os.PathLike[str]] | None = "auto",
     criterion: Criterion | str | None = None,
-    words: Sequence[str] | None = None,
-    ignore: Sequence[str] = (),
     n_words: int = 500,
-    k: int = 100,
     n_sample: int = 1000,
     random_state: int | np.random.Generator | None = 0,
     n_jobs: int | None = None,
@@ -202,13 +198,10 @@ def compare(
         Benchmarks: names and files for :func:`wefe.quality.load_benchmark`. 'auto' takes
         'wordsim353', 'simlex999' and `n_sample` of the 'google-analogies' from gensim (minutes).
     criterion : Criterion or str, optional
-        Adds the tests for remaining bias, of each class against all others.
-    words, ignore : sequence of str, optional
-        `words`, such as occupations, are for the last two of these tests; by default twice
-        `n_words` candidates. All tests leave out `ignore`.
-    n_words, k : int, default=500 and 100
-        Most biased words per class in these tests, at most a quarter of the candidates; and
-        neighbours of the neighbour correlation.
+        Adds the tests for remaining bias, of each class against all others. For other words or
+        numbers of neighbours, see :func:`wefe.explore.recovery_tests`.
+    n_words : int, default=500
+        Most biased words per class in these tests, at most a quarter of the candidates.
     n_sample : int, default=1000
         Words whose neighbours are compared, and analogies with ``quality='auto'``.
     random_state, n_jobs, progress : optional
@@ -240,8 +233,9 @@ def compare(
     punctuation and specific words, ordered by cos(w, a) - cos(w, b) in the original model. a and b
     represent the classes (with more, b is the mean of the others). The `n_words` at each end enter
     :func:`wefe.metrics.cluster_test` and :func:`wefe.metrics.classification_test` (trained
-    on a fifth, with a radial and a linear kernel). `words` enter
-    :func:`wefe.metrics.neighbor_test` and the correlation of their bias before and after.
+    on a fifth, with a radial and a linear kernel). The first 2 * `n_words` candidates enter
+    :func:`wefe.metrics.neighbor_test` (of 100 neighbours) and the correlation of their bias before
+    and after.
 
     Examples
     --------
@@ -271,9 +265,7 @@ def compare(
     instances = as_metrics(metrics)
     benchmarks = check_quality(quality)
     checked = as_criterion(criterion)
-    chosen = None if words is None else check_word_set("words", words)
-    left_out = check_words("ignore", ignore)
-    n_words, k = check_positive_int("n_words", n_words), check_positive_int("k", k)
+    n_words = check_positive_int("n_words", n_words)
     n_sample = check_positive_int("n_sample", n_sample)
     seed = as_seed(random_state)
     check_known("compare", lookup, Lookup.__annotations__)
@@ -304,7 +296,7 @@ def compare(
         rows += quality_rows(common, benchmarks, n_sample if quality == "auto" else None, first)
         rows += displacement_rows(common) + neighbor_rows(common, n_sample, second)
         if checked is not None:
-            rows += residual_rows(common, checked, chosen, left_out, n_words, k, seed)
+            rows += residual_rows(common, checked, n_words, seed)
     table = pd.DataFrame(rows, columns=Row._fields)
     table["change"] = table["after"] - table["before"]
     table["better"] = [_better(row) for row in rows]

@@ -35,7 +35,6 @@ from wefe.models._word_embedding_model import WordEmbeddingModel
 from wefe.quality import Benchmark, load_benchmark
 from wefe.quality._evaluate import answer_analogies, pair_cosines
 from wefe.query import Query, unique_queries
-from wefe.words import Preprocessors, check_preprocessors, variants
 
 #: Frequent words: Gonen and Goldberg (2019) look at that many from the start of a vocabulary.
 FREQUENT = 50_000
@@ -404,6 +403,8 @@ _MEASURES = (CLUSTERS, CLASSIFICATION, LINEAR, *_CORRELATED)
 
 # Of the words chosen, the share that the classifier learns from.
 _TRAIN_SHARE = 0.2
+# Neighbours of which the share of a class is measured.
+_N_LOOKED_AT = 100
 # A classifier learns from one word per side, and is tested on another.
 _FEWEST_WORDS = 2
 
@@ -411,16 +412,13 @@ _FEWEST_WORDS = 2
 def residual_rows(
     common: CommonWords,
     criterion: Criterion,
-    words: Sequence[str] | None,
-    ignore: Sequence[str],
     n_words: int,
-    k: int,
     random_state: int,
 ) -> list[Row]:
     subjects = [f"{criterion.name}: {name} or not" for name in criterion.class_names]
     subjects = subjects if len(subjects) > 2 else [criterion.name]
     notes: list[str] = []
-    specific = {*criterion.specific_words, *criterion.representatives, *ignore}
+    specific = {*criterion.specific_words, *criterion.representatives}
     vocabulary = common.usable(plain_words(common, specific, notes))
     per_side = min(n_words, len(vocabulary) // 4)
     stand_for = _numbers(common, criterion.representatives)
@@ -437,9 +435,7 @@ def residual_rows(
         notes.append(f"{per_side} words per side, a quarter of the {len(vocabulary)} there are")
     neighbor_notes = list(notes)
     asked = vocabulary[: 2 * n_words]
-    if words is not None:
-        asked = asked_words(common, words, None, neighbor_notes)
-    everything, looked_at, k = places_of(asked, vocabulary, k, neighbor_notes)
+    everything, looked_at, k = places_of(asked, vocabulary, _N_LOOKED_AT, neighbor_notes)
     rows: list[Row] = []
     for position, subject in enumerate(subjects):
         words_of = everything, stand_for[[position]], np.delete(stand_for, position)
@@ -462,19 +458,6 @@ def residual_rows(
             columns = [look[measure] for look in looks]
             rows += _rows(measure, subject, common, columns, biases[0][looked_at], said)
     return rows
-
-
-def asked_words(
-    common: CommonWords, words: Sequence[str], preprocessors: Preprocessors | None, notes: list[str]
-) -> Rows:
-    """Return the numbers of words, each in its first form that all models have."""
-    checked, prefix = check_preprocessors(preprocessors), common.models[0].vocab_prefix
-    of_words = {word: map(common.find, variants(word, checked, prefix)) for word in words}
-    hits = [next((hit for hit in hits if hit is not None), -1) for hits in of_words.values()]
-    asked = common.usable(np.unique([hit for hit in hits if hit >= 0]).astype(np.intp))
-    if len(asked) < len(hits):
-        notes.append(f"{len(hits) - len(asked)} of {len(hits)} words not found")
-    return asked
 
 
 def places_of(asked: Rows, vocabulary: Rows, k: int, notes: list[str]) -> tuple[Rows, Rows, int]:

@@ -85,7 +85,6 @@ def _compared(run: Run, benchmarks: list[str], model: WordEmbeddingModel) -> Com
         [],
         quality=benchmarks,
         criterion=criterion,
-        ignore=criterion.specific_words,
         n_sample=300,
         random_state=run.random_state,
         progress=False,
