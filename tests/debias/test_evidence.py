@@ -130,7 +130,7 @@ def test_the_class_is_recovered_from_the_words_of_a_hard_debiased_model(
     # The very direction is gone.
     assert projections.before == pytest.approx(1)
     assert math.isnan(projections.after)
-    assert "only rounding errors are left" in projections.note
+    assert "except for rounding" in projections.note
     assert not any("rounding" in row.note for row in (clusters, classes, linear, neighbors))
 
 

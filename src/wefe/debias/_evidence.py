@@ -400,6 +400,7 @@ NEIGHBORS = "neighbour correlation"
 PROJECTIONS = "projection correlation"
 _CORRELATED = (NEIGHBORS, PROJECTIONS)
 _MEASURES = (CLUSTERS, CLASSIFICATION, LINEAR, *_CORRELATED)
+_CONSTANT = "no correlation, because one number is the same for all words, except for rounding"
 
 # Of the words chosen, the share that the classifier learns from.
 _TRAIN_SHARE = 0.2
@@ -433,40 +434,31 @@ def residual_rows(
         ]
     if per_side < n_words:
         notes.append(f"{per_side} words per side, a quarter of the {len(vocabulary)} there are")
-    neighbor_notes = list(notes)
-    asked = vocabulary[: 2 * n_words]
-    everything, looked_at, k = places_of(asked, vocabulary, _N_LOOKED_AT, neighbor_notes)
+    k = min(_N_LOOKED_AT, len(vocabulary) - 1)
+    if k < _N_LOOKED_AT:
+        notes.append(f"{k} neighbours, because there are few words")
+    looked_at = np.arange(min(2 * n_words, len(vocabulary)))
     rows: list[Row] = []
     for position, subject in enumerate(subjects):
-        words_of = everything, stand_for[[position]], np.delete(stand_for, position)
+        words_of = vocabulary, stand_for[[position]], np.delete(stand_for, position)
         biases = [
             association(*(common.vectors(number, each) for each in words_of))
             for number in range(len(common.models))
         ]
-        order = np.argsort(-biases[0][: len(vocabulary)], kind="stable")
+        order = np.argsort(-biases[0], kind="stable")
         sides = order[:per_side], order[::-1][:per_side]
         looks = []
         for number, bias in enumerate(biases):
-            vectors = common.vectors(number, everything)
+            vectors = common.vectors(number, vocabulary)
             near, _ = nearest_neighbors(vectors, vectors[looked_at], k, exclude=looked_at)
             look = _divided([vectors[side] for side in sides], random_state)
             look[NEIGHBORS] = neighbor_shares(near, members(biases[0]))
             look[PROJECTIONS] = without_noise(bias[looked_at], common.models[number].dtype)
             looks.append(look)
         for measure in _MEASURES:
-            said = neighbor_notes if measure in _CORRELATED else notes
             columns = [look[measure] for look in looks]
-            rows += _rows(measure, subject, common, columns, biases[0][looked_at], said)
+            rows += _rows(measure, subject, common, columns, biases[0][looked_at], notes)
     return rows
-
-
-def places_of(asked: Rows, vocabulary: Rows, k: int, notes: list[str]) -> tuple[Rows, Rows, int]:
-    """Return vocabulary and other words asked for, the places of the latter, and at most k."""
-    everything = np.concatenate([vocabulary, np.setdiff1d(asked, vocabulary)])
-    if k >= len(everything):
-        k = len(everything) - 1
-        notes.append(f"{k} neighbours, because there are few words")
-    return everything, np.flatnonzero(np.isin(everything, asked)), k
 
 
 def without_noise(bias: Numbers, dtype: np.dtype[Any]) -> Numbers:
@@ -512,18 +504,10 @@ def _rows(
     elif measure == CLUSTERS:
         # The better of two readings counts: 1/2 + E|X - 1/2| for X of variance 1 / (4 n).
         chance += 1 / math.sqrt(2 * math.pi * n)
-    scores, errors = paired_scores(columns, score)
-    rows = rows_of(
-        "residual", measure, subject, common.models, scores, errors, n=n, best_value=chance
-    )
-    for number, row in enumerate(rows, 1):
-        said = list(notes)
-        if measure == PROJECTIONS and not columns[number].any():
-            said.append("after: only rounding errors are left of the projections")
-        if math.isnan(row.before + row.after):
-            said.append("no correlation, because one number is the same for all words")
-        rows[number - 1] = row._replace(note="; ".join(said))
-    return rows
+    start = ("residual", measure, subject, common.models, *paired_scores(columns, score))
+    rows = rows_of(*start, n=n, best_value=chance, note="; ".join(notes))
+    said = "; ".join([*notes, _CONSTANT])
+    return [row._replace(note=said) if math.isnan(row.before + row.after) else row for row in rows]
 
 
 def plain_words(common: CommonWords, left_out_words: set[str], notes: list[str]) -> Rows:
