@@ -54,7 +54,7 @@ def test_forms_of_one_word_count_once_and_are_ignored_together(toy_model, caplog
     assert known.repeated == ("nurse", "NURSE")
     numbers = {"nurse": 0.9, "Nurse": 0.8, "pilot": 0.1, "tree": 0.5, "job": 0.3, "home": pd.NA}
     found = correlate_with_statistic(toy_model, numbers, PAIRS, preprocessors=FORMS)
-    assert found.statistic.tolist() == [0.9, 0.1, 0.5, 0.3]
+    assert found.words["statistic"].tolist() == [0.9, 0.1, 0.5, 0.3]
     assert found.without_number == ("home",)
     assert "already has in another form 1 of 5 words" in caplog.text
     for words in (["Nurse"], ["nurse"]):

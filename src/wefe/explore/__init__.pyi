@@ -13,6 +13,5 @@ from ._projections import indirect_bias_along as indirect_bias_along
 from ._projections import project as project
 from ._recovery import cluster_map as cluster_map
 from ._recovery import recovery_tests as recovery_tests
-from ._statistics import Estimate as Estimate
 from ._statistics import StatisticCorrelation as StatisticCorrelation
 from ._statistics import correlate_with_statistic as correlate_with_statistic

@@ -162,13 +162,16 @@ def plot_statistic(correlation: StatisticCorrelation) -> go.Figure:
     statistic_name, bias_name = correlation.statistic_name, correlation.bias_name
     # The names of both numbers may contain braces.
     names = {"x name": statistic_name, "y name": bias_name}
-    table = correlation.to_frame().assign(x=correlation.statistic, y=correlation.bias, **names)
+    table = correlation.words.rename(columns={"statistic": "x", "bias": "y"}).assign(**names)
     slope, intercept = correlation.slope.value, correlation.intercept
     figure = go.Figure()
     if not math.isnan(slope):
-        line = correlation.band().rename(columns={"statistic": "x", "fit": "y"})
-        x, low, high = line[["x", "low", "high"]].to_numpy().T
-        add_band(figure, x, low, high, PALETTE[3], "band")
+        x = np.array([table["x"].min(), table["x"].max()])
+        line = pd.DataFrame({"x": x, "y": slope * x + intercept})
+        if correlation.band is not None:
+            line = correlation.band.rename(columns={"statistic": "x", "fit": "y"})
+            x, low, high = line[["x", "low", "high"]].to_numpy().T
+            add_band(figure, x, low, high, PALETTE[3], "band")
         template = f"slope {slope:.3g}, intercept {intercept:.3g}"
         look = {"mode": "lines", "line": {"color": PALETTE[3], "width": 2}}
         add_marks(figure, "scatter", line, "fit", template, **look)
@@ -182,8 +185,7 @@ def plot_statistic(correlation: StatisticCorrelation) -> go.Figure:
     figure.update_yaxes(title_text=wrap(bias_name, 44), zeroline=True)
     figure.update_layout(height=420, showlegend=False)
     r, lost = correlation.pearson, ", ".join(at_most(correlation.lost))
-    level, known = correlation.confidence_level, math.isfinite(r.lower)
-    interval = f" ({level:.0%} interval {r.lower:.2f} to {r.upper:.2f})" * known
+    interval = f" (95 % interval {r.lower:.2f} to {r.upper:.2f})" * math.isfinite(r.lower)
     notes = {
         f"Pearson r = {r.value:.2f}{interval}, Spearman {correlation.spearman.value:.2f}.": (
             math.isfinite(r.value)
