@@ -291,11 +291,6 @@ class DirectionAudit(Facts):
         return [centred_rows([part]) for part in self.vectors]
 
     @property
-    def cosines_without(self) -> Vectors:
-        """Absolute cosine of each direction with the first component of *other* sets, or NaN."""
-        return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, self._first_without)))
-
-    @property
     def stability(self) -> Vectors:
         """Absolute cosine of the first component with and without each set; NaN for one set."""
         return np.asarray(np.abs(self._first_without @ self.components[0]))
@@ -310,8 +305,8 @@ class DirectionAudit(Facts):
     def agreement(self) -> Vectors:
         """Absolute cosine of each direction with the first component of the *other* directions.
 
-        Unlike in `cosines_without`, all have unit length, so a few sets with long differences
-        cannot dominate it. NaN for a single set.
+        All have unit length, so a few sets with long differences cannot dominate it. NaN for a
+        single set.
         """
         rests = _firsts_without_each(list(self.directions[:, None]))
         return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, rests)))
@@ -452,12 +447,11 @@ class DirectionAudit(Facts):
     def to_frame(self) -> pd.DataFrame:
         """Return a table with one row per set, by label; for columns see the properties.
 
-        'words', 'cosine', 'cosine_without', 'agreement', 'stability', 'variance_share', 'outlier'.
+        'words', 'cosine', 'agreement', 'stability', 'variance_share', 'outlier'.
         """
         columns = {
             "words": list(self.sets.values()),
             "cosine": self.cosines,
-            "cosine_without": self.cosines_without,
             "agreement": self.agreement,
             "stability": self.stability,
             "variance_share": self.variance_share,

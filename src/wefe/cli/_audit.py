@@ -41,11 +41,10 @@ _ABOUT_BIASES = (
     "by chance."
 )
 _ABOUT_DIRECTIONS = (
-    "cosine: of the set's own direction with the first component. without: the same, with the "
-    "first component of the other sets. agreement: the same, with the common direction of the "
-    "other sets, weighted equally. stability: cosine between the first components with and without "
-    "the set. variance share: part of the variance along the first component that comes from the "
-    "set."
+    "cosine: of the set's own direction with the first component. agreement: the same, with the "
+    "common direction of the other sets, weighted equally. stability: cosine between the first "
+    "components with and without the set. variance share: part of the variance along the first "
+    "component that comes from the set."
 )
 
 
