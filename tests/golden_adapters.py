@@ -50,6 +50,24 @@ def page_of_word(model, word, which, **options):
     }
 
 
+def audit_of_direction(sets, model, **options):
+    from wefe.audit import audit_direction
+
+    audit = audit_direction(sets, model, **options)
+    table = audit.to_frame()
+    return {
+        "n_sets": audit.n_sets,
+        "explained_variance": audit.explained_variance_ratio,
+        "mean_correlation": audit.mean_correlation,
+        "min_correlation": audit.min_correlation,
+        "abs_cosines": table["cosine"].abs().to_numpy(),
+        "stability": table["stability"].to_numpy(),
+        "agreement": table["agreement"].to_numpy(),
+        "outliers": " ".join(sorted(audit.outliers)),
+        "warnings": " ".join(sorted(each.kind for each in audit.warnings)),
+    }
+
+
 def specific_words(model, which):
     from wefe.explore import learn_specific_words
 

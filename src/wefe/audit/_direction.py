@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_choice, check_sequence, check_word_set, listed, logger
@@ -25,6 +24,7 @@ from wefe.words import Preprocessors
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
+    from sklearn.decomposition import PCA
 
 
 # Below half, the other directions together explain more of the variance than the first one.
@@ -44,7 +44,6 @@ OUTLIER_SHARE = 0.5
 CLEAR_DEVIATIONS, CLEAR = 3.0, 0.5
 # With two or three sets, it is unclear which one is the outlier.
 FEWEST_FOR_OUTLIERS = 4
-_N_COMPONENTS = 10
 _NOTHING = "have little in common"
 _OPPOSITE = "share a line, but point in opposite directions along it"
 # A fifth of the sets should not contribute half of the variance along the first component.
@@ -125,8 +124,6 @@ def audit_direction(
 class DirectionAudit(Facts):
     """How well one direction represents its defining sets: result of :func:`audit_direction`.
 
-    Arrays about sets have one entry per set, in the order of `sets`.
-
     Attributes
     ----------
     model_name : str
@@ -158,10 +155,9 @@ class DirectionAudit(Facts):
     identical: tuple[str, ...] = ()
 
     _facts = (
-        *("model_name", "normalized", "sets", "lost", "identical", "components"),
-        *("explained_variance_ratio", "correlations", "mean_correlation"),
-        *("min_correlation", "chance_cosine", "chance_ratio", "alternatives", "outliers"),
-        "warnings",
+        *("model_name", "normalized", "sets", "lost", "identical", "explained_variance_ratio"),
+        *("correlations", "mean_correlation", "min_correlation", "chance_cosine"),
+        *("chance_ratio", "outliers", "warnings"),
     )
 
     @property
@@ -174,35 +170,24 @@ class DirectionAudit(Facts):
         """Number of sets used."""
         return len(self.sets)
 
-    @property
-    def dim(self) -> int:
-        """Number of dimensions of the model."""
-        return int(self.vectors[0].shape[1])
-
-    @property
-    def all_pairs(self) -> bool:
-        """Whether every set has two words."""
-        return all(len(part) == 2 for part in self.vectors)
-
     # Directions
 
     @cached_property
-    def _all_components(self) -> tuple[Vectors, Vectors]:
-        pca = principal_components(self.vectors, {"n_components": None})
-        return pca.components_, np.asarray(pca.explained_variance_ratio_)
+    def _pca(self) -> PCA:
+        return principal_components(self.vectors, {"n_components": None})
 
     @property
     def components(self) -> Vectors:
-        """Up to 10 orthonormal principal components, one per row; the first is the bias direction.
+        """Orthonormal principal components, one per row; the first is the bias direction.
 
         Each points from the second words of most sets to the first.
         """
-        return self._all_components[0][:_N_COMPONENTS]
+        return np.asarray(self._pca.components_)
 
     @property
     def explained_variance_ratio(self) -> Vectors:
-        """Shares of the variance along *all* principal components, descending; the sum is 1."""
-        return self._all_components[1]
+        """Shares of the variance along the components, descending; the sum is 1."""
+        return np.asarray(self._pca.explained_variance_ratio_)
 
     @cached_property
     def directions(self) -> Vectors:
@@ -211,61 +196,40 @@ class DirectionAudit(Facts):
         For a pair, the first minus the second word. For a larger set, the first principal component
         of its centred members, on the side of the joint first component.
         """
-        first = self.components[0]
-        rows = np.empty((self.n_sets, self.dim))
-        for row, part in zip(rows, self.vectors, strict=True):
-            if len(part) == 2:
-                row[:] = part[0] - part[1]
-            else:
-                row[:] = _first(part - part.mean(axis=0))
-                row *= -1 if row @ first < 0 else 1
-        return unit("directions", rows)
-
-    @cached_property
-    def alternatives(self) -> dict[str, float]:
-        """Absolute cosine of the first component with other summaries of the sets, in [0, 1].
-
-        'mean difference' is the difference between the means of first and second words (NaN if a
-        set has more than two words). 'equal weights' is the first component of the unit directions.
-        """
-        first, mean = self.components[0], math.nan
-        if self.all_pairs:
-            mean = abs(cosine(np.sum([a - b for a, b in self.vectors], axis=0), first))
-        equal = abs(cosine(_first(self.directions), first))
-        return {"mean difference": mean, "equal weights": equal}
+        rows = []
+        for part in self.vectors:
+            row = part[0] - part[1] if len(part) == 2 else _first(part - part.mean(axis=0))
+            rows.append(-row if len(part) > 2 and row @ self.components[0] < 0 else row)
+        return unit("directions", np.stack(rows))
 
     # Agreement
 
-    @property
+    @cached_property
     def correlations(self) -> pd.DataFrame:
         """Cosines of all directions and, last, the first component 'PC1': figure 3 of the paper."""
-        names = [*self.labels, "PC1"]
-        return pd.DataFrame(self._correlations, index=names, columns=names)
-
-    @cached_property
-    def _correlations(self) -> Vectors:
         rows = unit_rows(np.vstack([self.directions, self.components[0]]))
-        return np.asarray(np.clip(rows @ rows.T, -1, 1))
+        names = [*self.labels, "PC1"]
+        return pd.DataFrame(np.clip(rows @ rows.T, -1, 1), index=names, columns=names)
 
     @property
     def _between_sets(self) -> Vectors:
-        upper = np.triu_indices(self.n_sets, 1)
-        return np.asarray(self._correlations[upper])
+        between = self.correlations.to_numpy()[np.triu_indices(self.n_sets, 1)]
+        return between if self.n_sets > 1 else np.array([math.nan])
 
     @property
     def mean_correlation(self) -> float:
         """Mean cosine between the directions of two sets, in [-1, 1]; NaN for one set."""
-        return float(self._between_sets.mean()) if self.n_sets > 1 else math.nan
+        return float(self._between_sets.mean())
 
     @property
     def min_correlation(self) -> float:
         """Lowest cosine between the directions of two sets, in [-1, 1]; NaN for one set."""
-        return float(self._between_sets.min()) if self.n_sets > 1 else math.nan
+        return float(self._between_sets.min())
 
     @property
     def chance_cosine(self) -> float:
         """Typical absolute cosine of two unrelated directions: 1/sqrt(dim)."""
-        return 1 / math.sqrt(self.dim)
+        return 1 / math.sqrt(self.components.shape[1])
 
     @property
     def chance_ratio(self) -> float:
@@ -275,41 +239,42 @@ class DirectionAudit(Facts):
         of sets: the largest eigenvalue of random vectors (Marchenko and Pastur, 1967).
         """
         spanned = sum(len(part) - 1 for part in self.vectors)
-        return min(1.0, (1 + math.sqrt(spanned / self.dim)) ** 2 / spanned)
-
-    @property
-    def cosines(self) -> Vectors:
-        """Cosine of each direction with the first component; negative if opposed to most sets."""
-        return np.asarray(self.directions @ self.components[0])
+        return min(1.0, (1 + math.sqrt(spanned) * self.chance_cosine) ** 2 / spanned)
 
     @cached_property
-    def _first_without(self) -> Vectors:
-        return _firsts_without_each(self._centred)
+    def _table(self) -> pd.DataFrame:
+        first, directions = self.components[0], self.directions
+        centred = [centred_rows([part]) for part in self.vectors]
+        along = np.array([((rows @ first) ** 2).sum() for rows in centred])
+        rests = _firsts_without_each(list(directions[:, None]))
+        columns = {
+            "words": list(self.sets.values()),
+            "cosine": directions @ first,
+            "agreement": np.abs(np.einsum("ij,ij->i", directions, rests)),
+            "stability": np.abs(_firsts_without_each(centred) @ first),
+            "variance_share": along / along.sum(),
+        }
+        table = pd.DataFrame(columns, index=pd.Index(self.labels, name="set"))
+        typical = table["agreement"].median()
+        limit = min(OUTLIER_SHARE * typical, typical - self._clear)
+        table["outlier"] = (table["agreement"] < limit) & (self.n_sets >= FEWEST_FOR_OUTLIERS)
+        return table
 
-    @cached_property
-    def _centred(self) -> list[Vectors]:
-        return [centred_rows([part]) for part in self.vectors]
+    def to_frame(self) -> pd.DataFrame:
+        """Return a table with one row per set, by label.
 
-    @property
-    def stability(self) -> Vectors:
-        """Absolute cosine of the first component with and without each set; NaN for one set."""
-        return np.asarray(np.abs(self._first_without @ self.components[0]))
-
-    @property
-    def variance_share(self) -> Vectors:
-        """Contribution of each set to the variance along the first component; the sum is 1."""
-        along = np.array([((rows @ self.components[0]) ** 2).sum() for rows in self._centred])
-        return np.asarray(along / along.sum())
-
-    @cached_property
-    def agreement(self) -> Vectors:
-        """Absolute cosine of each direction with the first component of the *other* directions.
-
-        All have unit length, so a few sets with long differences cannot dominate it. NaN for a
-        single set.
+        - 'words'
+        - 'cosine' of its direction with the first component; negative if opposed to most sets
+        - 'agreement': absolute cosine of its direction with the first component of the *other*
+          directions. All have unit length, so a few sets with long differences cannot dominate it.
+          NaN for a single set
+        - 'stability': absolute cosine of the first component with and without the set; NaN for one
+        - 'variance_share': its contribution to the variance along the first component
+        - 'outlier': whether `agreement` is less than half the median, and lower than it by at least
+          three times the chance level 1/sqrt(dim) (by 0.5 in few dimensions). Never for fewer than
+          four sets
         """
-        rests = _firsts_without_each(list(self.directions[:, None]))
-        return np.asarray(np.abs(np.einsum("ij,ij->i", self.directions, rests)))
+        return self._table.copy()
 
     # Conclusions
 
@@ -319,28 +284,15 @@ class DirectionAudit(Facts):
 
     @property
     def outliers(self) -> tuple[str, ...]:
-        """Sets whose direction differs from the others.
-
-        Their `agreement` is less than half the median, and lower than it by at least three times
-        the chance level 1/sqrt(dim) (by 0.5 in few dimensions). Empty for fewer than four sets.
-        """
-        if self.n_sets < FEWEST_FOR_OUTLIERS:
-            return ()
-        typical = float(np.median(self.agreement))
-        limit = min(OUTLIER_SHARE * typical, typical - self._clear)
-        return self._where(self.agreement < limit)
+        """Sets whose direction differs from the others, as in :meth:`to_frame`."""
+        return tuple(self._table.index[self._table["outlier"]])
 
     @property
-    def dominant(self) -> tuple[str, ...]:
-        """The few sets that dominate the first component, largest share first; usually none.
-
-        At most a fifth of the sets, each with more than twice the average `variance_share`, and
-        together with at least half of the variance.
-        """
-        shares = self.variance_share
-        order = np.argsort(-shares, kind="stable")[: int(FEW_SETS * self.n_sets)]
-        few = order[shares[order] > 2 / self.n_sets]
-        return tuple(self.labels[i] for i in few) if shares[few].sum() >= MOST_VARIANCE else ()
+    def _dominant(self) -> tuple[str, ...]:
+        """The few sets that together have half of the variance; usually none."""
+        largest = self._table["variance_share"].nlargest(int(FEW_SETS * self.n_sets))
+        few = largest[largest > 2 / self.n_sets]  # more than twice the average
+        return tuple(few.index) if few.sum() >= MOST_VARIANCE else ()
 
     def without(self, sets: Sequence[str]) -> DirectionAudit:
         """Audit the direction again without some sets, such as `outliers`.
@@ -359,8 +311,8 @@ class DirectionAudit(Facts):
         for label in left_out:
             check_choice("sets", label, self.labels)
         kept = {label: words for label, words in self.sets.items() if label not in left_out}
-        vectors = tuple(self.vectors[row] for row in self._rows([*kept]))
-        return replace(self, sets=kept, vectors=vectors)
+        vectors = [own for label, own in zip(self.sets, self.vectors, strict=True) if label in kept]
+        return replace(self, sets=kept, vectors=tuple(vectors))
 
     @cached_property
     def warnings(self) -> tuple[AuditWarning, ...]:
@@ -370,35 +322,38 @@ class DirectionAudit(Facts):
         'weak-first-component', 'opposed-sets', 'mean-difference', 'unstable', 'outliers', and
         'dominated'.
         """
+        table, few, pc1 = self._table, list(self._dominant), self.components[0]
         first, second = np.append(self.explained_variance_ratio, 0.0)[:2]
         # Without signs, because pairs in opposite orders still lie along one line.
         unsigned = float(np.abs(self._between_sets).mean()) if self.n_sets > 1 else 1.0
         sets = {
             "identical": self.identical,
-            "repeated": self._where([self._repeats(i) for i in range(self.n_sets)]),
-            "opposed": self._where(self.cosines < -self._clear),
-            "turning": self._where(self.stability < SAME_DIRECTION),
+            "repeated": table.index[[self._repeats(i) for i in range(self.n_sets)]],
+            "opposed": table.index[table["cosine"] < -self._clear],
+            "turning": table.index[table["stability"] < SAME_DIRECTION],
             "outliers": self.outliers,
-            "few": self.dominant,
+            "few": few,
         }
-        off = self.alternatives["mean difference"]
+        all_pairs, off = all(len(part) == 2 for part in self.vectors), math.nan
+        if all_pairs:
+            off = abs(cosine(np.sum([a - b for a, b in self.vectors], axis=0), pc1))
         # Absolute cosine of the first component with and without the dominant sets.
-        turned = abs(cosine(self.without(self.dominant).components[0], self.components[0]))
+        turned = abs(cosine(self.without(few).components[0], pc1))
         holds = {
             "few-sets": self.n_sets < 3,
             "lost-sets": self.lost,
-            "identical-members": sets["identical"],
-            "repeated-sets": sets["repeated"],
+            "identical-members": self.identical,
+            "repeated-sets": len(sets["repeated"]),
             "weak-first-component": first < max(LEAST_RATIO, LEAST_RATIO_TO_SECOND * second),
             "low-correlation": self.mean_correlation < LEAST_CORRELATION,
-            "opposed-sets": sets["opposed"],
-            "mean-difference": self.all_pairs and not off >= SAME_DIRECTION,
-            "unstable": sets["turning"],
-            "outliers": sets["outliers"],
+            "opposed-sets": len(sets["opposed"]),
+            "mean-difference": all_pairs and not off >= SAME_DIRECTION,
+            "unstable": len(sets["turning"]),
+            "outliers": self.outliers,
             "dominated": turned < SAME_DIRECTION,
         }
         facts = {
-            **{name: listed(labels) for name, labels in sets.items()},
+            **{name: listed(list(labels)) for name, labels in sets.items()},
             "audit": self,
             "lost": "; ".join(f"{name} lacks {', '.join(own)}" for name, own in self.lost.items()),
             "second": second,
@@ -406,31 +361,21 @@ class DirectionAudit(Facts):
             "unsigned": unsigned,
             "common": _NOTHING if unsigned < max(LEAST_CORRELATION, self._clear) else _OPPOSITE,
             "off": off,
-            "worst": self.stability.min(),
-            "agreement": self.agreement[self._rows(self.outliers)].max(initial=0),
-            "typical": np.median(self.agreement),
-            "share": self.variance_share[self._rows(self.dominant)].sum(),
+            "worst": table["stability"].min(),
+            "agreement": table["agreement"][table["outlier"]].max(),
+            "typical": table["agreement"].median(),
+            "share": table["variance_share"][few].sum(),
             "turned": turned,
-            "median": np.median(np.abs(np.delete(self.cosines, self._rows(self.dominant)))),
+            "median": table["cosine"].drop(few).abs().median(),
         }
         return tuple(AuditWarning._of(kind, **facts) for kind, found in holds.items() if found)
 
     def _repeats(self, position: int) -> bool:
-        """Return whether an earlier set has the same words or vectors, in any order."""
-        words, own = [*self.sets.values()], unit("vectors", self.vectors[position])
-        for earlier in range(position):
-            if {*words[earlier]} == {*words[position]}:
-                return True
-            other = unit("vectors", self.vectors[earlier])
-            if len(other) == len(own) and ((own @ other.T).max(axis=1) > SAME_VECTOR).all():
-                return True
-        return False
-
-    def _where(self, chosen: npt.ArrayLike) -> tuple[str, ...]:
-        return tuple(self.labels[i] for i in np.flatnonzero(chosen))
-
-    def _rows(self, labels: Sequence[str]) -> list[int]:
-        return [self.labels.index(label) for label in labels]
+        """Return whether an earlier set has the same vectors, in any order."""
+        own = unit("vectors", self.vectors[position])
+        earlier = [unit("vectors", each) for each in self.vectors[:position]]
+        alike = [own @ other.T for other in earlier if len(other) == len(own)]
+        return any((cosines.max(axis=1) > SAME_VECTOR).all() for cosines in alike)
 
     # Output
 
@@ -444,24 +389,12 @@ class DirectionAudit(Facts):
             f"{f'warnings: {kinds}' if kinds else 'no warnings'}>"
         )
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return a table with one row per set, by label; for columns see the properties.
-
-        'words', 'cosine', 'agreement', 'stability', 'variance_share', 'outlier'.
-        """
-        columns = {
-            "words": list(self.sets.values()),
-            "cosine": self.cosines,
-            "agreement": self.agreement,
-            "stability": self.stability,
-            "variance_share": self.variance_share,
-            "outlier": [label in self.outliers for label in self.labels],
-        }
-        return pd.DataFrame(columns, index=pd.Index(self.labels, name="set"))
-
     def _plain(self) -> dict[str, Any]:
-        rows = self.to_frame().reset_index()
-        return super()._plain() | {"sets": plain(rows), "correlations": plain(self._correlations)}
+        correlations = plain(self.correlations.to_numpy())
+        return super()._plain() | {
+            "sets": plain(self._table.reset_index()),
+            "correlations": correlations,
+        }
 
     def plot(self) -> Figure:
         """Return figure 3; see :func:`wefe.plotting.plot_direction_correlations`."""

@@ -158,6 +158,6 @@ def _summary(audit: DirectionAudit) -> dict[str, Any]:
         "pairs": audit.n_sets,
         "mean correlation": audit.mean_correlation,
         "variance of the first component": audit.explained_variance_ratio[0],
-        "mean |cosine| with it": float(np.abs(audit.cosines).mean()),
+        "mean |cosine| with it": audit.to_frame()["cosine"].abs().mean(),
         "outliers": ", ".join(audit.outliers),
     }
