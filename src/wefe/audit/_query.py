@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
 from wefe._checks import check_sequence, check_share, check_word_set, found
@@ -47,6 +46,8 @@ LARGE_EFFECT = 0.4
 HIGH_AUC, MISSED_EFFECT = 0.9, 0.5
 # Two such curves with a large effect size have 0.73 of their pairs in order.
 LOW_AUC = 0.65
+# Large effect sizes with a larger p-value cause a warning.
+SIGNIFICANCE = 0.05
 # Cosines below the precision of two decimals, as papers print them.
 TINY_BIAS = 0.02
 # A tenth of the largest possible difference, 2. Sets of published queries differ by 0.45 or more.
@@ -84,8 +85,6 @@ class TargetComparison:
         possible one for so few words, if no two biases are equal.
     alternative : {'right-sided', 'left-sided', 'two-sided'}
         Side that counts as extreme.
-    p_value_method : {'exact', 'bounds', 'approximate'} or None
-        As in :class:`wefe.metrics.PermutationTest`.
     auc : float
         Probability that a word of the first set has a larger bias than one of the second, ties
         counting half (Mann-Whitney), in [0, 1]. 0.5 means no difference; 0 and 1 mean perfect
@@ -93,8 +92,6 @@ class TargetComparison:
     threshold_accuracy : float
         Share of words on the correct side of the best threshold, in [0.5, 1]; both sets have equal
         weight.
-    ranges_overlap : bool
-        Whether the ranges of the biases overlap.
 
     Examples
     --------
@@ -111,10 +108,8 @@ class TargetComparison:
     p_value: float
     smallest_p_value: float
     alternative: Alternative
-    p_value_method: Literal["exact", "bounds", "approximate"] | None
     auc: float
     threshold_accuracy: float
-    ranges_overlap: bool
 
     @property
     def share_of_largest(self) -> float:
@@ -147,8 +142,8 @@ class QueryAudit(Facts):
         A word counts as biased if its absolute bias exceeds this share of d.
     chance_share : float
         Share of random directions that would count as biased, in [0, 1].
-    ddof, significance : int, float
-        As in :func:`audit_query`.
+    ddof : int
+        As in :class:`wefe.metrics.WEAT`.
     comparison : TargetComparison or None
         Comparison of the two target sets; None if there are not exactly two.
 
@@ -157,8 +152,8 @@ class QueryAudit(Facts):
     >>> from wefe import load_test_model
     >>> from wefe.datasets import load_weat_queries
     >>> audit = audit_query(load_weat_queries()[5], load_test_model())
-    >>> audit.most_biased_word, audit.largest_bias, audit.share_biased, audit.chance_share
-    ('Joan', 0.103, 0.062, 0.110)
+    >>> audit.most_biased_word, audit.largest_bias, audit.n_biased, audit.chance_share
+    ('Joan', 0.103, 1, 0.110)
     """
 
     query_name: str
@@ -171,14 +166,13 @@ class QueryAudit(Facts):
     epsilon: float
     chance_share: float
     ddof: int
-    significance: float
     comparison: TargetComparison | None
 
     _facts = (
         *("query_name", "model_name", "targets", "attributes", "biases", "positions"),
         *("attribute_difference", "raw_attribute_difference", "epsilon", "chance_share"),
-        *("n_biased", "largest_bias", "most_biased_word", "ddof", "significance", "variance"),
-        *("means", "comparison", "warnings"),
+        *("n_biased", "largest_bias", "most_biased_word", "ddof", "variance", "means"),
+        *("comparison", "warnings"),
     )
 
     @property
@@ -195,19 +189,9 @@ class QueryAudit(Facts):
         return tuple(np.clip(s / d, -1.0, 1.0) for s in self.biases)
 
     @property
-    def biased(self) -> tuple[npt.NDArray[np.bool_], ...]:
-        """Whether each word's absolute bias exceeds epsilon d, per target set."""
-        return tuple(np.abs(position) > self.epsilon for position in self.positions)
-
-    @property
     def n_biased(self) -> int:
         """Number of words whose absolute bias exceeds epsilon d."""
-        return int(sum(flags.sum() for flags in self.biased))
-
-    @property
-    def share_biased(self) -> float:
-        """Share of words whose absolute bias exceeds epsilon d, in [0, 1]; see `chance_share`."""
-        return self.n_biased / len(self.all_biases)
+        return int((np.abs(np.concatenate(self.positions)) > self.epsilon).sum())
 
     @property
     def most_biased_word(self) -> str:
@@ -303,7 +287,6 @@ def audit_query(
     model: WordEmbeddingModel,
     *,
     epsilon: float = DEFAULT_EPSILON,
-    significance: float = 0.05,
     **params: Any,
 ) -> QueryAudit:
     """Measure the individual biases behind the score of a query, and report what the score hides.
@@ -317,8 +300,6 @@ def audit_query(
         The model.
     epsilon : float, default=0.1
         A word counts as biased if abs(s(w, A, B)) exceeds this share of its bound d.
-    significance : float, default=0.05
-        Large effect sizes with a p-value above this level cause a warning.
     **params
         Parameters of `run_query` of :class:`wefe.metrics.WEAT`. By default it runs an exact
         permutation test with seed 0. `ddof` also applies to `variance`, and ``normalize=True``
@@ -358,7 +339,6 @@ def audit_query(
             f"{query.template[1]}. query.get_subqueries(('n', 2)) returns its subqueries with two."
         )
     epsilon = check_share("epsilon", epsilon)
-    significance = check_share("significance", significance)
     weat, lookup = WEAT()._with_params(**{**_TEST, **params})
     embedded = embed_query(model, query, **lookup)
     if embedded.nan_reason is not None:
@@ -383,7 +363,6 @@ def audit_query(
             p_value=measured.values["p_value"],
             smallest_p_value=extreme / math.comb(n_1 + n_2, n_1),
             alternative=alternative,
-            p_value_method=getattr(measured.details.get("permutation_test"), "method", None),
             **_separation(*biases),
         )
     return QueryAudit(
@@ -400,7 +379,6 @@ def audit_query(
         # The squared cosine of a random direction has a beta distribution.
         chance_share=float(1 - betainc(0.5, (model.dim - 1) / 2, epsilon**2)),
         ddof=weat.ddof,
-        significance=significance,
         comparison=comparison,
     )
 
@@ -414,7 +392,6 @@ def _separation(x: Vectors, y: Vectors) -> dict[str, Any]:
     return {
         "auc": float(auc),
         "threshold_accuracy": float((1 + np.abs(above - others).max()) / 2),
-        "ranges_overlap": bool(first.min() <= second.max() and second.min() <= first.max()),
     }
 
 
@@ -430,7 +407,8 @@ def p_and_auc(found: TargetComparison) -> str:
 def _warnings(audit: QueryAudit) -> Iterator[AuditWarning]:
     if audit.attribute_difference < SMALL_DIFFERENCE:
         yield AuditWarning._of("small-attribute-difference", audit=audit)
-    for use, s, flags in zip(audit.targets, audit.biases, audit.biased, strict=True):
+    for use, s, positions in zip(audit.targets, audit.biases, audit.positions, strict=True):
+        flags = np.abs(positions) > audit.epsilon
         if abs(s.mean()) <= CANCELLED * np.abs(s).mean() and flags.mean() >= BIASED_WORDS:
             facts = {"mean": s.mean(), "low": s.min(), "high": s.max()}
             counts = {"n_biased": flags.sum(), "n_words": len(s)}
@@ -452,9 +430,9 @@ def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[Audit
     is_large = abs(share) >= LARGE_EFFECT
     is_missed = share * math.copysign(1, found.auc - 0.5) < MISSED_EFFECT
     is_tiny = audit.n_biased == 0 or audit.largest_bias <= TINY_BIAS
-    not_significant = is_large and found.p_value > audit.significance
+    not_significant = is_large and found.p_value > SIGNIFICANCE
     is_untested = share * _TESTED_SIGN[found.alternative] < 0
-    too_few = found.smallest_p_value > audit.significance and not math.isnan(found.p_value)
+    too_few = found.smallest_p_value > SIGNIFICANCE and not math.isnan(found.p_value)
     holds = {
         "common-lean": min(map(abs, means)) > lean and np.prod(means) > 0,
         "unequal-sets": sizes[0] != sizes[1],
@@ -469,6 +447,7 @@ def _of_comparison(audit: QueryAudit, found: TargetComparison) -> Iterator[Audit
     facts = {
         "audit": audit,
         "found": found,
+        "significance": SIGNIFICANCE,
         "names": " and ".join(repr(use.name) for use in audit.targets),
         "towards": audit.attributes[0 if means[0] > 0 else 1].name,
         "means": means,
