@@ -86,7 +86,6 @@ P_VALUES = {
     query: {name: {"score": 0.5, "p_value": p} for name, p in zip("ab", pair, strict=True)}
     for query, pair in {"q": (0.001, 0.9), "r": (0.03, 0.04), "s": (0.2, 0.06)}.items()
 }
-MITIGATED = {"a": 0.3, "b": 0.4, "a + hard": 0.1, "shuffled b": 0.05}
 ONE_WAY = {"q": {"a": 0.1, "b": 0.2, "c": 0.3}}
 OTHER_WAY = {"q": {"a": 0.3, "b": 0.2, "c": 0.1}}
 CHANGED = {
@@ -115,10 +114,6 @@ SAID = [
      ["G: a ranks first on all 3 metrics (significantly on 1 of 2 tested).",
       "In 1 of 2 tested rankings, the first model is significantly closer to no bias than the "
       "second (paired over queries); 1 could not be tested."]),
-    ({"WEAT": {"G": eight(**MITIGATED)}}, ["verdict"],
-     ["G: shuffled b ranks first on WEAT (significantly).",
-      "G: without mitigated models and shuffled b (a control by its name), a ranks first on WEAT "
-      "(significantly)."]),
     ({"WEAT": {"G": SEVEN}, "RND": {"G": SEVEN}}, ["tested"],
      ["No ranking could be tested for significance: without intervals, the test needs at least 8 "
       "groups of queries that share no words."]),

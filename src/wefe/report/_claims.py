@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 import pandas as pd
@@ -110,22 +110,14 @@ def _first_on(ranks: pd.DataFrame) -> dict[tuple[str, ...], list[str]]:
 
 
 def _verdict(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
-    """Claim which model ranks first, among all and among original ones, and by which ranks."""
+    """Claim which model ranks first, and which has the lowest sum of ranks."""
     known = scores[scores["score"].notna()]
     names = _names(known["model_name"])
     if len(names) == 1:
         yield Claim("one_model", "verdict", Evidence(names, _n_rows(known)), {})
     for ranking in summary["rankings"][:1]:
         ranks, n_queries = _ranks(ranking), _n_queries(scores, ranking["name"])
-        yield from _leader(summary, "pairs", ranks, n_queries)
-        is_mitigated = ranks.index.isin(
-            [model["label"] for model in summary["models"] if model["mitigation"] is not None]
-        )
-        controls = [name for name in summary["controls"] if name in ranks.index]
-        own = ranks[~is_mitigated].drop(controls)
-        if len(own) > 1 and not set(own.index).issuperset(itertools.chain(*_first_on(ranks))):
-            mitigated = bool(is_mitigated.any())
-            yield from _leader(summary, "own_pairs", own, n_queries, mitigated, controls)
+        yield from _leader(summary, ranks, n_queries)
         yield from _lowest_sum(ranks, n_queries)
 
 
@@ -141,30 +133,21 @@ def _lowest_sum(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
         yield Claim("lowest_sum", "verdict", Evidence(tuple(sums.index), n_queries), facts)
 
 
-def _leader(
-    summary: Summary,
-    pairs: str,
-    ranks: pd.DataFrame,
-    n_queries: int,
-    mitigated: bool = False,
-    controls: Sequence[str] = (),
-) -> Iterator[Claim]:
+def _leader(summary: Summary, ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
     best, where = _first_on(ranks), summary["rankings"][0]["name"]
-    tested = {p["metric"]: p for p in summary[pairs] if p["query_set"] == where}
+    tested = {p["metric"]: p for p in summary["pairs"] if p["query_set"] == where}
     standings = _standings(best, tested)
     n_metrics = sum(map(len, best.values()))
     clear = [s for s in standings if s["significant"] and 2 * len(s["metrics"]) > n_metrics]
     facts = {
         "where": where,
-        "mitigated": mitigated,
-        "controls": controls,
         "standings": clear or standings[:3],
         "n_more": max(0, len(standings) - 3),
         "n_metrics": n_metrics,
         "n_tied": n_metrics - sum(len(each["metrics"]) for each in standings),
     }
     p_value = max(itertools.chain(*(each["significant"] for each in clear)), default=None)
-    evidence = Evidence(_names([*ranks.index, *controls]), n_queries, p_value=p_value)
+    evidence = Evidence(tuple(ranks.index), n_queries, p_value=p_value)
     if best:
         yield Claim("leader" if clear else "no_leader", "verdict", evidence, facts)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -35,8 +34,6 @@ _KNOWN = [
 _MOST_WARNINGS = 100
 # Smaller scores are rounding noise: relative changes of them have no meaning.
 _NOTHING = 1e-6
-# Names of controls, which are compared with models but are not candidates.
-_CONTROL = re.compile(r"\b(controls?|shuffl\w*|permuted|placebo)\b", re.IGNORECASE)
 
 
 def summarize(results: StudyResults) -> dict[str, Any]:
@@ -54,13 +51,12 @@ def summarize(results: StudyResults) -> dict[str, Any]:
 
         - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
           'evidence'}; 'caveat' is their caveat.
-        - 'models', 'query_sets': what was compared; 'controls': models that are controls by name;
-          'is_large': more than 40 models, so that detailed tables contain only those in 'shown'.
+        - 'models', 'query_sets': what was compared; 'is_large': more than 40 models, so that
+          detailed tables contain only those in 'shown'.
         - 'rankings': ranks and aggregated scores per query set, 'Overall' first, in columns of kind
           'bias', 'quality' or 'external'; 'correlations': between them.
         - 'metrics': all scores of each metric, by query set.
-        - 'pairs': evidence that the first model of each ranking is better than the second;
-          'own_pairs': the same without mitigated models and controls.
+        - 'pairs': evidence that the first model of each ranking is better than the second.
         - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
         - 'changes': each mitigated model against its base.
         - 'quality', 'silhouettes', 'directions': further parts of the study.
@@ -109,16 +105,10 @@ def _plain(value: Any) -> Any:
 
 def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) -> dict[str, Any]:
     plan, ranks = results.plan, rankings(results)
-    as_they_are = [model.label for model in plan.models if model.mitigation is None]
-    controls = list(filter(_CONTROL.search, as_they_are))
-    own = [label for label in as_they_are if label not in controls]
-    first = list(ranks)[:1] if len(own) < len(labels) else []
-    own_ranks = {name: ranks[name].loc[own] for name in first}
     return {
         "name": plan.name,
         "description": plan.description,
         "models": list(_models(results)),
-        "controls": controls,
         "query_sets": [
             {"name": part.name, "weight": part.weight, "left_out": part.left_out}
             for part in plan.query_sets
@@ -127,7 +117,6 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
         "metrics": list(_metrics(results, scores, labels)),
         "correlations": list(_correlations(results, ranks)),
         "pairs": list(first_and_second(results, scores, ranks)),
-        "own_pairs": list(first_and_second(results, scores, own_ranks)),
         "changes": list(_changes(results)),
         "quality": _quality(results),
         "silhouettes": list(_silhouettes(results)),
