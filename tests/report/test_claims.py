@@ -135,10 +135,6 @@ SAID = [
       "what is missing.",
       "Aggregated scores of G leave out queries that not every model could answer: 1 of 3 for "
       "WEAT."]),
-    *(({name: {"G": {"q": {f"m{i}": 0.1 + i / 10 for i in range(n)}}} for name in ("WEAT", "RND")},
-       ["by_chance"], [f"With {n} models, {text}."])
-      for n, text in [(3, "even a perfect rank correlation may be chance (p = 0.33)"),
-                      (7, "a rank correlation below 0.786 may be chance (p > 0.05)")]),
 ]  # fmt: skip
 
 

@@ -22,10 +22,6 @@ Place: TypeAlias = Literal[
     "verdict", "summary", "rankings", "scores", "correlations", "mitigation", "gaps"
 ]
 
-# Number of models -> smallest Spearman correlation with p < 0.05 (two-sided, exact).
-_SPEARMAN = {5: 1.0, 6: 0.886, 7: 0.786, 8: 0.738, 9: 0.700, 10: 0.648, 11: 0.618, 12: 0.587}
-# Number of models -> p-value of a perfect rank correlation.
-_PERFECT = {3: 0.33, 4: 0.083}
 # Rankings with a lower correlation disagree.
 _ALIKE = 0.5
 # Maximum number of things of a kind to name; the rest are counted.
@@ -228,7 +224,6 @@ def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
             evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
             facts = {"n": len(ranks.columns), "n_metrics": len(every.columns)}
             yield from _alike(ranks, part, evidence, facts)
-            yield from _by_chance(part["n_models"], part["method"], evidence)
             yield from _spread(ranks, evidence.n)
 
 
@@ -242,13 +237,6 @@ def _alike(
         yield Claim("same_order", "summary", evidence, facts)
     elif pairs:
         yield Claim("differ" if n_low else "alike", "summary", evidence, facts | {"below": _ALIKE})
-
-
-def _by_chance(n: int, method: str, evidence: Evidence) -> Iterator[Claim]:
-    least = _SPEARMAN.get(n) if method == "spearman" else None
-    if least or n in _PERFECT:
-        facts = {"n": n, "least": least, "p_value": _PERFECT.get(n, SIGNIFICANT)}
-        yield Claim("by_chance", "correlations", evidence, facts)
 
 
 def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
