@@ -117,10 +117,8 @@ SAID = [
     ({"WEAT": {"G": SEVEN}, "RND": {"G": SEVEN}}, ["tested"],
      ["No ranking could be tested for significance: without intervals, the test needs at least 8 "
       "groups of queries that share no words."]),
-    ({"WEAT": {"G": ONE_WAY}, "RND": {"G": OTHER_WAY}}, ["differ", "spread"],
-     ["Some metrics rank the models differently (Spearman correlation): WEAT and RND (-1.00).",
-      "The metrics disagree most about a (rank 1 on WEAT, 3 on RND); c (rank 1 on RND, 3 on "
-      "WEAT)."]),
+    ({"WEAT": {"G": ONE_WAY}, "RND": {"G": OTHER_WAY}}, ["differ"],
+     ["Some metrics rank the models differently (Spearman correlation): WEAT and RND (-1.00)."]),
     (CHANGED, ["mitigated", "mitigation"],
      ["Mitigation lowered the measured bias in 1 of 3 comparisons with the original model and "
       "raised it in 2.",

@@ -224,7 +224,6 @@ def _agreement(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
             evidence = Evidence(tuple(ranks.index), _n_queries(scores, ranking["name"]))
             facts = {"n": len(ranks.columns), "n_metrics": len(every.columns)}
             yield from _alike(ranks, part, evidence, facts)
-            yield from _spread(ranks, evidence.n)
 
 
 def _alike(
@@ -237,18 +236,6 @@ def _alike(
         yield Claim("same_order", "summary", evidence, facts)
     elif pairs:
         yield Claim("differ" if n_low else "alike", "summary", evidence, facts | {"below": _ALIKE})
-
-
-def _spread(ranks: pd.DataFrame, n_queries: int) -> Iterator[Claim]:
-    spread = ranks.max(axis=1) - ranks.min(axis=1)
-    widest = ranks[(spread == spread.max()) & (spread > 0)][:3]
-    rows = [
-        (model, (own.min(), own.idxmin()), (own.max(), own.idxmax()))
-        for model, own in widest.iterrows()
-    ]
-    if rows:
-        evidence = Evidence(tuple(widest.index), n_queries)
-        yield Claim("spread", "correlations", evidence, {"rows": rows})
 
 
 # Effect of mitigation
