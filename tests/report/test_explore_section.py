@@ -1,6 +1,5 @@
 """The section on where words lie: what it says, draws and escapes."""
 
-import json
 from dataclasses import replace
 
 import pytest
@@ -111,15 +110,9 @@ def test_neighbours_that_are_not_known_are_said(two):
     results = changed(two, unknown)
     assert "no value: lost" in section(results).text
     assert "| demo | female 0.320; neighbours: no value |" in to_markdown(results)
-    assert "of the neighbours of nurse" not in json.dumps(summarize(results)["claims"])
 
 
-def test_claims_and_markdown_say_what_mitigation_left(two):
-    (text,) = [claim["text"] for claim in summarize(two)["claims"] if claim["kind"] == "left_over"]
-    start = "demo (hard), along the direction of gender: the mean distance of frequent words from 0"
-    assert text.startswith(f"{start} is 0.00")
-    said = "44 % of the neighbours of nurse lean to female (68 % before; by chance 0 % to 51 %)"
-    assert said in text.replace("\xa0", " ")
+def test_markdown_says_what_mitigation_left(two):
     table = to_markdown(two).partition("**Where words lie, gender**")[2]
     assert [line for line in table.splitlines() if line.startswith("| demo")] == [
         "| demo | female 0.320; neighbours: as by chance "

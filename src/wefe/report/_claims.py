@@ -18,9 +18,7 @@ from wefe.report._text import in_parts, macros
 from wefe.study._plan import OVERALL
 
 Summary: TypeAlias = Mapping[str, Any]
-Place: TypeAlias = Literal[
-    "verdict", "summary", "rankings", "scores", "correlations", "mitigation", "gaps"
-]
+Place: TypeAlias = Literal["verdict", "summary", "rankings", "scores", "mitigation", "gaps"]
 
 # Rankings with a lower correlation disagree.
 _ALIKE = 0.5
@@ -258,37 +256,6 @@ def _changed(summary: Summary, change: Mapping[str, Any], n_queries: int) -> Ite
     basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
     for what in filter(change.get, basis):
         yield Claim("changed", "mitigation", Evidence(pair, *basis[what]), {**change, "what": what})
-    for part in summary["explored"]:
-        if part["criterion"] == change["criterion"]:
-            yield from _left_over(part, *pair)
-
-
-def _left_over(part: Mapping[str, Any], model: str, base: str) -> Iterator[Claim]:
-    """Compare words along a direction and their neighbours before and after mitigation."""
-    group = part["groups"][0] if len(part["groups"]) > 2 else None
-    spread = {
-        row["model_name"]: row["mean_abs"]
-        for row in part["distribution"]
-        if row["set"] == "vocabulary" and row["group"] == group
-    }
-    spreads = [(spread[model], spread[base])] if {model, base} <= spread.keys() else []
-    words = list(_neighbors_left(part, model, base))
-    if spreads or words:
-        facts = {"model": model, "criterion": part["criterion"], "group": group}
-        evidence = Evidence((model, base), len(words) + len(spreads), "comparison")
-        yield Claim(
-            "left_over", "mitigation", evidence, {**facts, "spread": spreads, "words": words[:3]}
-        )
-
-
-def _neighbors_left(part: Mapping[str, Any], model: str, base: str) -> Iterator[tuple[Any, ...]]:
-    """Return words that leant to a group, and its share of their neighbours after and before."""
-    for each in part["words"]:
-        rows = {row["model"]: row for row in each["rows"]}
-        after, before = rows.get(model, {}), rows.get(base, {})
-        if before.get("is_clear") and before["shares"] and after.get("shares"):
-            at = part["groups"].index(before["leans_to"])
-            yield each["word"], after["shares"][at], before["shares"][at]
 
 
 # Who is ranked first

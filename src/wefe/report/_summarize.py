@@ -124,8 +124,6 @@ def _tables(results: StudyResults, scores: pd.DataFrame, labels: Sequence[str]) 
             {"model": task.model, **task.place, **audit} for task, audit in results.directions()
         ],
         "retrieval": list(_retrieval(results)),
-        # Claims are about all models.
-        "explored": list(explored(results, labels)),
         "warnings": _warnings(results),
         "audited": bool(plan.settings["audit"]["scores"]),
         "gaps": _gaps(results, scores),
@@ -281,11 +279,9 @@ def _changes(results: StudyResults) -> Iterator[dict[str, Any]]:
     quality = pd.DataFrame(results.quality())
     for model in results.plan.models:
         if model.mitigation is not None:
-            how = results.models.get(model.label, {}).get("mitigation") or {}
             yield {
                 "model": model.label,
                 "base": model.base,
-                "criterion": how.get("criterion"),
                 "query_set": name,
                 "bias": _change(distances, model.base, model.label),
                 "quality": _change(quality, model.base, model.label),
