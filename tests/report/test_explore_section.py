@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from pages import Page
 
-from wefe.report import summarize, to_html, to_markdown
+from wefe.report import summarize, to_html
 from wefe.report._figures import figures
 from wefe.report._words import NOTHING
 from wefe.study import Study
@@ -56,7 +56,7 @@ def test_the_summary_has_what_the_tables_have(two):
         words = own[own["group"] == side["group"]][["word", "projection"]]
         assert [[*cells[0]] for cells in side["ranks"]] == words.to_numpy().tolist()
     before, after = gender["words"][0]["rows"]
-    assert (before["leans_to"], before["most"], before["n_neighbors"]) == ("female", None, 100)
+    assert (before["leans_to"], before["n_neighbors"]) == ("female", 100)
     assert all(0 <= each["chance_low"] < each["chance_high"] <= 1 for each in before["shares"])
     # What is left by rounding lies nowhere; its neighbours are another matter.
     assert abs(after["projection"]) < NOTHING
@@ -109,17 +109,6 @@ def test_neighbours_that_are_not_known_are_said(two):
 
     results = changed(two, unknown)
     assert "no value: lost" in section(results).text
-    assert "| demo | female 0.320; neighbours: no value |" in to_markdown(results)
-
-
-def test_markdown_says_what_mitigation_left(two):
-    table = to_markdown(two).partition("**Where words lie, gender**")[2]
-    assert [line for line in table.splitlines() if line.startswith("| demo")] == [
-        "| demo | female 0.320; neighbours: as by chance "
-        "| no clear direction 0.046; neighbours: as by chance | no value |",
-        "| demo (hard) | no clear direction; neighbours: as by chance "
-        "| no clear direction; neighbours: as by chance | no value |",
-    ]
 
 
 def test_figures_have_the_quantiles(two):
@@ -151,4 +140,3 @@ def test_results_that_are_not_there_are_said(two):
     text = section(results).text
     assert "no value: no memory" in text
     assert "nurse: no model has a value (not computed yet)" in text
-    assert "| demo (hard) | no value | no value | no value |" in to_markdown(results)

@@ -248,14 +248,11 @@ def _mitigation(summary: Summary, scores: pd.DataFrame) -> Iterator[Claim]:
         facts = {"n": len(bias), "n_less": ways["lower"], "n_more": ways["higher"]}
         yield Claim("mitigated", "summary", evidence, facts)
     for change in summary["changes"]:
-        yield from _changed(summary, change, _n_queries(scores, change["query_set"] or OVERALL))
-
-
-def _changed(summary: Summary, change: Mapping[str, Any], n_queries: int) -> Iterator[Claim]:
-    pair = (change["model"], change["base"])
-    basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
-    for what in filter(change.get, basis):
-        yield Claim("changed", "mitigation", Evidence(pair, *basis[what]), {**change, "what": what})
+        n_queries = _n_queries(scores, change["query_set"] or OVERALL)
+        basis = {"bias": (n_queries, "query"), "quality": (len(change["quality"]), "benchmark")}
+        for what in filter(change.get, basis):
+            evidence = Evidence((change["model"], change["base"]), *basis[what])
+            yield Claim("changed", "mitigation", evidence, {**change, "what": what})
 
 
 # Who is ranked first

@@ -157,19 +157,15 @@ def _word(part: pd.DataFrame) -> dict[str, Any]:
     # A cosine that is written as 0.000 has no direction.
     is_something = largest >= NOTHING
     leans_to = first["leans_to"] if is_something else NO_CLEAR_DIRECTION
-    # Groups with a larger share of the neighbours than by chance.
-    clear = part[part["neighbor_share"] > part["chance_high"]].set_index("group")["neighbor_share"]
     return {
         "proximity_bias": first["proximity_bias"],
         "n_neighbors": first["n_neighbors"],
         "model": first["model_name"],
         "why": None,
         "leans_to": leans_to,
-        "is_clear": leans_to != NO_CLEAR_DIRECTION,
         "percentile": first["percentile"] if is_something else None,
         "projection": largest,
         # The reason why neighbours are unknown.
         "missing": first["nan_reason"],
-        "most": next(iter(clear.nlargest(1).index), None),
         "shares": [] if first["neighbor_share"] is None else rows,
     }
