@@ -2,7 +2,6 @@
 
 import json
 import math
-import tomllib
 from collections import Counter
 from itertools import chain
 
@@ -15,7 +14,7 @@ from wefe.datasets import load_weat_queries
 from wefe.debias import list_debias_methods
 from wefe.debias._compare import debias_method_name
 from wefe.report import summarize, to_html, to_markdown
-from wefe.report._provenance import METHODS, as_toml
+from wefe.report._provenance import METHODS
 from wefe.report._scores import clusters
 from wefe.study import Outcome, Study
 from wefe.study._entries import AggregationEntry
@@ -223,13 +222,10 @@ def test_every_method_and_warning_has_plain_words():
     assert all(meaning and text for meaning, text in read_texts("warnings.toml").values())
 
 
-def test_a_summary_is_json_and_its_declaration_toml_the_same_every_time(rich, nasty):
+def test_a_summary_and_its_declaration_are_json_the_same_every_time(rich):
     summary = summarize(rich)
     text = json.dumps(summary, allow_nan=False)
     assert text == json.dumps(summarize(rich), allow_nan=False)
     assert "unbiased" not in text.lower()
-    for results in (rich, nasty):
-        lookup = results.plan.settings["lookup"]
-        assert tomllib.loads(as_toml(dict(lookup))) == lookup
-    given = tomllib.loads(summary["provenance"]["declaration"])
+    given = json.loads(summary["provenance"]["declaration"])
     assert given["queries"][1]["query"][0]["targets"]["Young"] == ["young", "youth", "child"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import tomllib
 from collections.abc import Mapping
 from contextlib import suppress
@@ -85,37 +84,6 @@ def provenance(results: StudyResults) -> dict[str, Any]:
         "newest": max(finished, default=None),
         "versions": sorted(table["version"].dropna().unique()),
         "random_state": results.plan.settings.get("random_state"),
-        "declaration": as_toml(results.plan.settings),
+        "declaration": json.dumps(results.plan.settings, indent=2, ensure_ascii=False),
         "digest": digest(keys) if keys else None,
     }
-
-
-def as_toml(table: Mapping[str, Any], path: str = "") -> str:
-    """Return plain data as TOML, in the style of study files, without what is empty.
-
-    >>> print(as_toml({"name": "A", "models": [{"source": "demo"}]}))
-    name = "A"
-    <BLANKLINE>
-    [[models]]
-    source = "demo"
-    """
-    lines, blocks = [], []
-    for key, value in table.items():
-        # Texts, numbers and lists have the same form in JSON and TOML.
-        name = key if re.fullmatch(r"[\w-]+", key, re.ASCII) else _as_json(key)
-        place = f"{path}.{name}" if path else name
-        if value in (None, {}, [], ()):
-            continue
-        if isinstance(value, Mapping):
-            if body := as_toml(value, place):
-                blocks.append(f"[{place}]\n{body}")
-        elif isinstance(value, list | tuple) and isinstance(value[0], Mapping):
-            blocks += [f"[[{place}]]\n{as_toml(part, place)}".rstrip() for part in value]
-        else:
-            lines.append(f"{name} = {_as_json(value)}")
-    return "\n\n".join(["\n".join(lines), *blocks] if lines else blocks)
-
-
-def _as_json(value: Any) -> str:
-    # JSON allows this character unescaped, TOML does not.
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
