@@ -183,11 +183,9 @@ for (const key of ["once", "twice"]) {
   say(key, [column(), button.parentElement.getAttribute("aria-sort")]);
 }
 document.querySelector("#words details").open = true;
-document.querySelector("details.words").open = true;
 setTimeout(() => {
-  say("words", all("details.words")[0].querySelectorAll("tbody tr").length);
   window.dispatchEvent(new Event("beforeprint"));
-  say("closed", all("details:not(.long)").filter((one) => !one.open).length);
+  say("closed", all("details").filter((one) => !one.open).length);
   say("drawn", all('.drawing[data-drawn="yes"]').length);
 }, 500);
 """
@@ -214,14 +212,11 @@ def tried(script, text, chromium, tmp_path):
 
 
 @pytest.mark.slow
-def test_tables_sort_words_unfold_and_printing_opens_everything(
-    rich, rich_html, chromium, tmp_path
-):
+def test_tables_sort_and_printing_opens_everything(rich, rich_html, chromium, tmp_path):
     said = tried(_UNFOLD, rich_html, chromium, tmp_path)
     assert said["once"] == '[["1","2","3","4"],"ascending"]'
     assert said["twice"] == '[["4","3","2","1"],"descending"]'
     summary = summarize(rich)
-    assert said["words"] == str(summary["words"][0]["n_positions"])
     assert (said["closed"], said["drawn"]) == ("0", str(len(figures(rich, summary))))
 
 

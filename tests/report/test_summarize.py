@@ -179,8 +179,6 @@ def test_individual_biases_are_those_of_the_audit(rich):
     audit = rich.words("cut 64", "Gender", each["query"])["audit"]
     words = [word for use in audit["targets"] for word in use["used"]]
     expected = pd.Series([*chain(*audit["positions"])], words)
-    shown = pd.DataFrame(**each["positions"])["cut 64"]
-    pd.testing.assert_series_equal(shown, expected[shown.index].round(3), check_names=False)
     (own,) = [part for part in each["audits"] if part["model"] == "cut 64"]
     ends = [words[0][0] for words in own["strongest"]]
     assert ends == [expected.idxmax(), expected.idxmin()]

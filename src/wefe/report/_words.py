@@ -64,23 +64,10 @@ def _beginning(words: Sequence[str]) -> dict[str, Any]:
 def _individual(found: Mapping[str, Any]) -> dict[str, Any]:
     audits = {model: value["audit"] for model, value in found.items() if value["audit"]}
     first: Mapping[str, Any] = next(iter(audits.values()), {"attributes": (), "epsilon": None})
-    columns = {model: _positions(audit) for model, audit in audits.items()}
-    table = pd.DataFrame(columns, dtype=float).dropna(how="all")
-    order = table.abs().max(axis=1).sort_values(ascending=False, kind="stable").index
     return {
         "ends": [use["name"] for use in first["attributes"]],
         "epsilon": first["epsilon"],
-        "audits": [
-            {
-                "model": model,
-                "n_biased": audits[model]["n_biased"],
-                "n_words": len(own),
-                "strongest": _strongest(table[model]),
-            }
-            for model, own in columns.items()
-        ],
-        "n_positions": len(table),
-        "positions": table.loc[order[:MOST_WORDS]].round(3).to_dict("split"),
+        "audits": [_strongest(model, audit) for model, audit in audits.items()],
         "not_audited": [
             {"model": model, "why": value["not_audited"]}
             for model, value in found.items()
@@ -89,15 +76,19 @@ def _individual(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _positions(audit: Mapping[str, Any]) -> dict[str, float]:
+def _strongest(model: str, audit: Mapping[str, Any]) -> dict[str, Any]:
     words = chain(*(use["used"] for use in audit["targets"]))
-    return dict(zip(words, chain(*audit["positions"]), strict=True))
-
-
-def _strongest(positions: pd.Series[float]) -> list[list[Any]]:
-    towards = positions[positions > 0].nlargest(_STRONGEST)
-    away = positions[positions < 0].nsmallest(_STRONGEST)
-    return [list(own.round(3).items()) for own in (towards, away)]
+    positions = pd.Series(dict(zip(words, chain(*audit["positions"]), strict=True)), dtype=float)
+    ends = (
+        positions[positions > 0].nlargest(_STRONGEST),
+        positions[positions < 0].nsmallest(_STRONGEST),
+    )
+    return {
+        "model": model,
+        "n_biased": audit["n_biased"],
+        "n_words": len(positions),
+        "strongest": [list(own.round(3).items()) for own in ends],
+    }
 
 
 # Along bias directions

@@ -1,4 +1,4 @@
-// Draws figures when they come near, sorts tables, builds long ones, and prepares printing.
+// Draws figures when they come near, sorts tables, and prepares printing.
 "use strict";
 (() => {
   const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
@@ -48,7 +48,7 @@
   let opened = [];
   window.addEventListener("beforeprint", () => {
     printing = true;
-    opened = [...document.querySelectorAll("details:not([open]):not(.long)")];
+    opened = [...document.querySelectorAll("details:not([open])")];
     opened.forEach((details) => (details.open = true));
     plots.forEach(draw);
   });
@@ -63,13 +63,6 @@
   });
 
   // Tables
-
-  const cell = (tag, text, scope) => {
-    const made = document.createElement(tag);
-    made.textContent = text;
-    if (scope) made.scope = scope;
-    return made;
-  };
 
   const valueOf = (row, column) => {
     const text = (row.cells[column]?.textContent ?? "").trim();
@@ -118,30 +111,6 @@
   document.querySelectorAll("table.sortable").forEach((table) => {
     makeSortable(table);
     if (table.tBodies[0].rows.length > LONG) makeFilter(table);
-  });
-
-  // All words of a query, by model: built when it is asked for.
-  const buildWords = (details) => {
-    const { columns: models, index: words, data: values } = JSON.parse(details.querySelector("script").textContent);
-    const table = document.createElement("table");
-    table.className = "sortable";
-    table.createCaption().append(cell("span", details.dataset.caption));
-    const head = table.createTHead().insertRow();
-    head.append(cell("th", "Word", "col"), ...models.map((model) => cell("th", model, "col")));
-    const body = table.createTBody();
-    words.forEach((word, i) => {
-      const row = body.insertRow();
-      const numbers = values[i].map((value) =>
-        cell("td", value === null ? "–" : (value > 0 ? "+" : "") + value.toFixed(3))
-      );
-      numbers.forEach((number) => (number.className = "number"));
-      row.append(cell("th", word, "row"), ...numbers);
-    });
-    makeSortable(table);
-    details.querySelector(".scroll").replaceChildren(table);
-  };
-  document.querySelectorAll("details.words").forEach((details) => {
-    details.addEventListener("toggle", () => details.open && buildWords(details), { once: true });
   });
 
   // Navigation: the section that is read is marked, and a link into a folded part opens it.
