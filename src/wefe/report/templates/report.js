@@ -113,21 +113,5 @@
     if (table.tBodies[0].rows.length > LONG) makeFilter(table);
   });
 
-  // Navigation: the section that is read is marked, and a link into a folded part opens it.
-
-  const links = new Map(
-    [...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link])
-  );
-  const marking = new IntersectionObserver(
-    (entries) => {
-      for (const { isIntersecting, target } of entries) {
-        if (!isIntersecting) continue;
-        links.forEach((link) => link.removeAttribute("aria-current"));
-        links.get(target.id)?.setAttribute("aria-current", "true");
-      }
-    },
-    { rootMargin: "-10% 0px -80% 0px" }
-  );
-  document.querySelectorAll("main > section").forEach((section) => marking.observe(section));
   document.documentElement.dataset.ready = "yes";
 })();
