@@ -18,7 +18,7 @@ from pathlib import Path
 
 from _table import parser, report
 
-from wefe.report import to_html
+from wefe.report._render import to_html
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "helpers"))
 from made_results import many

@@ -7,9 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from made_results import results_of
 
-from wefe.report import summarize, to_markdown
 from wefe.report._claims import claims, said
+from wefe.report._render import to_markdown
 from wefe.report._scores import scored
+from wefe.report._summarize import summarize
 from wefe.study import Outcome
 
 MODELS = ["modelone", "modeltwo", "modelthree", "modelone + hard"]

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from pages import Page
 
-from wefe.report import summarize, to_html
 from wefe.report._figures import figures
+from wefe.report._render import to_html
+from wefe.report._summarize import summarize
 from wefe.report._words import NOTHING
 from wefe.study import Study
 from wefe.study._study import _EXAMPLE

@@ -3,8 +3,9 @@
 import pytest
 from made_results import many, results_of
 
-from wefe.report import summarize, to_html
 from wefe.report._figures import figures
+from wefe.report._render import to_html
+from wefe.report._summarize import summarize
 
 
 def drawn(results):

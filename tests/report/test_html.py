@@ -9,8 +9,9 @@ import pytest
 from made_results import many, results_of
 from pages import Page, check_drawn, chromium_opens
 
-from wefe.report import to_html, to_markdown, write_html, write_markdown
+from wefe.report import write_html, write_markdown
 from wefe.report._figures import figures
+from wefe.report._render import to_html, to_markdown
 from wefe.report._summarize import summarize
 from wefe.report._text import TEMPLATES, environment
 from wefe.study import Outcome, Study

@@ -5,8 +5,8 @@ import re
 import pytest
 from made_results import results_of
 
-from wefe.report import summarize, to_markdown
-from wefe.report._render import escape_markdown
+from wefe.report._render import escape_markdown, to_markdown
+from wefe.report._summarize import summarize
 
 
 @pytest.mark.parametrize("which", ["rich", "nasty"])

@@ -11,7 +11,8 @@ from pages import Page, check_drawn
 
 from wefe import WordEmbeddingModel
 from wefe.explore import correlate_with_statistic, model_page, word_page
-from wefe.report import page_html, write_page
+from wefe.report import write_page
+from wefe.report._pages import page_html
 
 NASTY = [
     "<img src=x onerror=document.documentElement.dataset.pwned=1>",
@@ -60,7 +61,7 @@ def test_chromium_draws_all_figures_without_an_error(nasty_html, chromium, tmp_p
 
 def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
     own = word_page(packaged_model, "nurse", k=20, others=["doctor"])
-    text = Page(page_html(own)).text
+    text = Page(page_html([own])).text
     assert "nurse leans to female: its cosine with that direction is +0.320" in text
     assert f"{100 * own.percentile:.0f} % of frequent words have less direct bias" in text
     assert f"{100 * own.proximity_bias:.0f} % are biased: more than 0.05" in text
@@ -74,7 +75,7 @@ def test_a_page_of_a_word_says_what_is_known_of_it(packaged_model):
 
 def test_words_in_the_range_of_chance_have_no_label_of_a_group(packaged_model):
     own = word_page(packaged_model, "engineer", k=20)
-    html = page_html(own)
+    html = page_html([own])
     page = Page(html)
     assert "engineer has no clear direction: its cosine with that of female is +0.046" in page.text
     row = next(row for row in page.rows if row[:2] == ["engineer", "minilm-words"])
@@ -112,12 +113,12 @@ def test_models_of_a_criterion_share_their_figures(packaged_model):
 def test_two_directions_of_three_groups_are_weak_together(packaged_model):
     after = WordEmbeddingModel(packaged_model.wv, "after")
     page = word_page(after, "nurse", "religion", k=4, original=packaged_model)
-    text = Page(page_html(page)).text
+    text = Page(page_html([page])).text
     assert "Read with care" not in text
     assert "Directions and indirect bias are those of minilm-words." in text
     assert f"Cosines with the direction of each group: jew {page.projection['jew']:+.3f}" in text
     found = replace(page.directions, explained_variance_ratio=np.array([0.25, 0.2, 0.1]))
-    text = Page(page_html(replace(page, directions=found))).text
+    text = Page(page_html([replace(page, directions=found)])).text
     assert f"has 45 % of the variance of its {len(found.sets)} definitional sets, so it" in text
 
 
@@ -137,10 +138,9 @@ def test_analogies_and_correlations_have_their_sections(packaged_model):
 def test_the_file_is_written_whole_or_not_at_all(packaged_model, tmp_path, monkeypatch):
     page = word_page(packaged_model, "nurse", k=5)
     path = tmp_path / "page.html"
-    write_page(path, [page], title="A title")
+    write_page(path, [page])
     before = path.read_text(encoding="utf-8")
-    assert before == page_html(page, title="A title")
-    assert "<h1><bdi>A title</bdi></h1>" in before
+    assert before == page_html([page])
     monkeypatch.setattr("wefe.report._pages.html_page", lambda *a, **k: "\ud800")
     with pytest.raises(UnicodeEncodeError):
         write_page(path, page)

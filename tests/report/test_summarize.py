@@ -13,9 +13,10 @@ from wefe.audit._warnings import read_texts
 from wefe.datasets import load_weat_queries
 from wefe.debias import list_debias_methods
 from wefe.debias._compare import debias_method_name
-from wefe.report import summarize, to_html, to_markdown
 from wefe.report._provenance import METHODS
+from wefe.report._render import to_html, to_markdown
 from wefe.report._scores import clusters
+from wefe.report._summarize import summarize
 from wefe.study import Outcome, Study
 from wefe.study._entries import AggregationEntry
 from wefe.study._study import _EXAMPLE

@@ -22,48 +22,15 @@ from wefe.report._render import html_page, write
 
 
 def page_html(
-    pages: Sequence[WordPage | ModelPage] | WordPage | ModelPage,
-    *,
+    pages: Sequence[WordPage | ModelPage],
     analogies: Mapping[str, pd.DataFrame] | None = None,
     correlations: Sequence[StatisticCorrelation] = (),
-    title: str | None = None,
     facts: Mapping[str, object] | None = None,
 ) -> str:
-    """Return pages of words and models as one HTML file, which explains how to read the numbers.
-
-    The file needs no network and blocks it. Texts from vocabularies cannot run as code.
-
-    Parameters
-    ----------
-    pages : sequence of WordPage or ModelPage
-        One or several results of :func:`wefe.explore.word_page` and
-        :func:`wefe.explore.model_page`. Models of one criterion share their figures.
-    analogies : mapping from str to DataFrame, optional
-        Model name -> result of :func:`wefe.explore.generate_analogies`.
-    correlations : sequence of StatisticCorrelation, optional
-        Results of :func:`wefe.explore.correlate_with_statistic`.
-    title : str, optional
-        Default: the words, or the models.
-    facts : mapping, optional
-        Further facts about the origin of the numbers, such as ``{"Seed": 0}``.
-
-    Returns
-    -------
-    str
-        About 5 MB, most of it the library that draws the figures.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> from wefe.explore import word_page
-    >>> page_html(word_page(load_test_model(), "nurse", k=20))[:15]
-    '<!doctype html>'
-    """
-    given = [pages] if isinstance(pages, WordPage | ModelPage) else pages
-    words, models = _by_word(given), [page for page in given if isinstance(page, ModelPage)]
-    directions = {(d.model_name, d.name): d for d in (page.directions for page in given)}
+    """Return the HTML of :func:`write_page`."""
+    words, models = _by_word(pages), [page for page in pages if isinstance(page, ModelPage)]
+    directions = {(d.model_name, d.name): d for d in (page.directions for page in pages)}
     content = {
-        "title": title,
         "models": [page.to_dict() for page in models],
         "words": list(map(_word, words)),
         "analogies": dict(analogies or {}),
@@ -86,19 +53,30 @@ def page_html(
 
 def write_page(
     path: str | os.PathLike[str],
-    pages: Sequence[WordPage | ModelPage] | WordPage | ModelPage,
-    **options: Any,
+    pages: Sequence[WordPage | ModelPage],
+    *,
+    analogies: Mapping[str, pd.DataFrame] | None = None,
+    correlations: Sequence[StatisticCorrelation] = (),
+    facts: Mapping[str, object] | None = None,
 ) -> None:
-    """Write :func:`page_html` to a file.
+    """Write pages of words and models to one HTML file, which explains how to read the numbers.
+
+    The file has about 5 MB, needs no network and blocks it. Texts from vocabularies cannot run as
+    code.
 
     Parameters
     ----------
     path : path
         The file. It is replaced only when the page is complete.
     pages : sequence of WordPage or ModelPage
-        As in :func:`page_html`.
-    **options
-        Options of :func:`page_html`.
+        Results of :func:`wefe.explore.word_page` and :func:`wefe.explore.model_page`. Models of one
+        criterion share their figures.
+    analogies : mapping from str to DataFrame, optional
+        Model name -> result of :func:`wefe.explore.generate_analogies`.
+    correlations : sequence of StatisticCorrelation, optional
+        Results of :func:`wefe.explore.correlate_with_statistic`.
+    facts : mapping, optional
+        Further facts about the origin of the numbers, such as ``{"Seed": 0}``.
 
     Raises
     ------
@@ -111,9 +89,9 @@ def write_page(
     >>> from wefe import load_test_model
     >>> from wefe.explore import model_page
     >>> with TemporaryDirectory() as folder:
-    ...     write_page(f"{folder}/model.html", model_page(load_test_model()))
+    ...     write_page(f"{folder}/model.html", [model_page(load_test_model())])
     """
-    write(path, lambda: page_html(pages, **options))
+    write(path, lambda: page_html(pages, analogies, correlations, facts))
 
 
 def _by_word(pages: Sequence[Any]) -> list[WordPage]:

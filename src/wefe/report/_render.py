@@ -19,26 +19,7 @@ from wefe.study._results import StudyResults
 
 
 def to_html(results: StudyResults) -> str:
-    """Return the report as one HTML file.
-
-    It needs no network and blocks it. Texts of word lists, names and messages cannot run as code.
-
-    Parameters
-    ----------
-    results : StudyResults
-        Results of a study.
-
-    Returns
-    -------
-    str
-        About 5 MB, most of it the library that draws the figures.
-
-    Examples
-    --------
-    >>> from wefe.study import Study
-    >>> to_html(Study.example().run(":memory:", progress=False))[:15]
-    '<!doctype html>'
-    """
+    """Return the report of :func:`write_html`."""
     from wefe.report._figures import figures
 
     summary = summarize(results)
@@ -68,30 +49,16 @@ def html_page(template: str, **content: Any) -> str:
 
 
 def to_markdown(results: StudyResults) -> str:
-    """Return a short report as Markdown, for pull requests and job summaries.
-
-    Parameters
-    ----------
-    results : StudyResults
-        Results of a study.
-
-    Returns
-    -------
-    str
-        Findings, ranks, changes and failures, at most about 80 lines.
-
-    Examples
-    --------
-    >>> from wefe.study import Study
-    >>> to_markdown(Study.example().run(":memory:", progress=False))[:9]
-    '# Example'
-    """
+    """Return the report of :func:`write_markdown`."""
     template = environment(finalize=escape_markdown).get_template("report.md.jinja")
     return re.sub(r"\n{3,}", "\n\n", template.render(**summarize(results))).strip() + "\n"
 
 
 def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write :func:`to_html` to a file.
+    """Write the report to one HTML file.
+
+    It has about 5 MB, needs no network and blocks it. Texts of word lists, names and messages
+    cannot run as code.
 
     Parameters
     ----------
@@ -116,7 +83,9 @@ def write_html(results: StudyResults, path: str | os.PathLike[str]) -> None:
 
 
 def write_markdown(results: StudyResults, path: str | os.PathLike[str]) -> None:
-    """Write :func:`to_markdown` to a file.
+    """Write a short report as Markdown, for pull requests and job summaries.
+
+    It has findings, ranks, changes and failures, at most about 80 lines.
 
     Parameters
     ----------

@@ -37,40 +37,23 @@ _NOTHING = 1e-6
 
 
 def summarize(results: StudyResults) -> dict[str, Any]:
-    """Return the content of the report of a study, as plain data for JSON.
+    """Return the content of the report of a study, as plain data for JSON; unknown values are None.
 
-    Parameters
-    ----------
-    results : StudyResults
-        Results of a study, which may be incomplete.
-
-    Returns
-    -------
-    dict
-        Missing values are None.
-
-        - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
-          'evidence'}; 'caveat' is their caveat.
-        - 'models', 'query_sets': what was compared; 'is_large': more than 40 models, so that
-          detailed tables contain only those in 'shown'.
-        - 'rankings': ranks and aggregated scores per query set, 'Overall' first, in columns of kind
-          'bias', 'quality' or 'external'; 'correlations': between them.
-        - 'metrics': all scores of each metric, by query set.
-        - 'pairs': evidence that the first model of each ranking is better than the second.
-        - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
-        - 'changes': each mitigated model against its base.
-        - 'quality', 'silhouettes', 'directions': further parts of the study.
-        - 'retrieval': groups, gaps and their causes per ranking audit.
-        - 'explored': words along the directions of each criterion.
-        - 'warnings': by kind; 'gaps': missing values with reasons.
-        - 'words': word sets, lost words and individual biases, per query.
-        - 'methods', 'provenance': how the results were made.
-
-    Examples
-    --------
-    >>> from wefe.study import Study
-    >>> print(summarize(Study.example().run(":memory:", progress=False))["claims"][1]["text"])
-    minilm-words (hard-debias, gender) has the lowest sum of ranks over both metrics: 2, ...
+    - 'claims': the findings, as sentences: {'place', 'kind', 'text', 'parts' (names and words),
+      'evidence'}; 'caveat' is their caveat.
+    - 'models', 'query_sets': what was compared; 'is_large': more than 40 models, so that detailed
+      tables contain only those in 'shown'.
+    - 'rankings': ranks and aggregated scores per query set, 'Overall' first, in columns of kind
+      'bias', 'quality' or 'external'; 'correlations': between them.
+    - 'metrics': all scores of each metric, by query set.
+    - 'pairs': evidence that the first model of each ranking is better than the second.
+    - 'sentiment': shares of negative sentiment of the target words, per query of RNSB.
+    - 'changes': each mitigated model against its base.
+    - 'quality', 'silhouettes', 'directions', 'retrieval': further parts of the study.
+    - 'explored': words along the directions of each criterion.
+    - 'warnings': by kind; 'gaps': missing values with reasons.
+    - 'words': word sets, lost words and individual biases, per query.
+    - 'methods', 'provenance': how the results were made.
     """
     labels = [model.label for model in results.plan.models]
     scores = scored(results)
