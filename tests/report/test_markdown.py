@@ -29,7 +29,6 @@ def test_names_in_sentences_are_bold_also_where_they_are_cut():
     text = to_markdown(results_of(scores))
     assert r"- **G**: no model is clearly ahead: **\*a\*** ranks first on **WEAT** " in text
     assert text.count("**") % 2 == 0
-    assert "What the metrics ask: **WEAT**, how much closer" in text
 
 
 @pytest.mark.parametrize(
