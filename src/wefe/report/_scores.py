@@ -53,16 +53,12 @@ def rankings(results: StudyResults) -> dict[str, pd.DataFrame]:
 def scored(results: StudyResults) -> pd.DataFrame:
     """Return the tidy table with more columns.
 
-    'distance' from no bias, with the interval 'near' to 'far'; 'outside': whether the printed
-    interval does not contain the score; 'opposite': whether it is strong on the side that its test
-    ignores; 'counts': whether the query counts in aggregates; 'cluster': see `clusters`.
+    'distance' from no bias; 'outside': whether the printed interval does not contain the score;
+    'opposite': whether it is strong on the side that its test ignores; 'counts': whether the query
+    counts in aggregates; 'cluster': see `clusters`.
     """
     tidy = results.to_frame().rename(columns={"bias": "distance"})
-    score, no_bias = tidy["score"], tidy["no_bias_value"]
-    low, high = tidy["score_lower"], tidy["score_upper"]
-    ends = tidy[["score_lower", "score_upper"]].sub(no_bias, axis=0).abs()
-    tidy["near"] = ends.min(axis=1).mask((low <= no_bias) & (no_bias <= high), 0.0)
-    tidy["far"] = ends.max(axis=1)
+    score, low, high = tidy["score"], tidy["score_lower"], tidy["score_upper"]
     tidy["outside"] = (score < low - _WRITTEN) | (score > high + _WRITTEN)
     tidy["opposite"] = tidy["warnings"].astype(str).str.startswith(OPPOSITE)
     # Cells of a report name only what applies.
@@ -103,8 +99,7 @@ def first_and_second(
     aggregate with scores of both), 'n_nearer' (how often the first is closer to no bias),
     'difference' (how much closer, on average), 'n_clusters' (groups of queries without common
     words), 'p_value' (from resampled words if the study has intervals, else from sign flips; NaN
-    with fewer than eight groups), 'beyond' (whether this is beyond chance), 'n_intervals' (queries
-    with both intervals) and 'n_overlap' (how many of these overlap).
+    with fewer than eight groups) and 'beyond' (whether this is beyond chance).
     """
     weights = {part.name: part.weight for part in results.plan.query_sets}
     has_intervals = results.plan.settings["intervals"]["n_bootstrap"]
@@ -139,9 +134,9 @@ def _compare(
     wide = scores[scores["counts"] & scores["model_name"].isin(pair)].pivot(
         index=["query_set", "query_name", "cluster"],
         columns="model_name",
-        values=["distance", "near", "far"],
+        values="distance",
     )
-    both = wide["distance"].dropna()
+    both = wide.dropna()
     differences = both[second] - both[first]
     # Weights as in overall scores: each set has its weight, its queries share it equally.
     sizes = differences.groupby("query_set").transform("size")
@@ -152,8 +147,6 @@ def _compare(
     sums = weighted.groupby("cluster").sum().to_numpy()
     # The smallest p-value is 2 / 2^n (Fisher, The Design of Experiments, 1935, section 21).
     p_value = flip_test(sums, "two-sided", "exact", _N_RANDOM, seed=0).p_value
-    ends = wide[["near", "far"]].dropna()
-    near, far = ends["near"], ends["far"]
     return {
         "first": first,
         "second": second,
@@ -162,6 +155,4 @@ def _compare(
         "difference": float(weighted.sum()),
         "n_clusters": len(sums),
         "p_value": p_value if len(sums) >= LEAST_CLUSTERS else math.nan,
-        "n_intervals": len(ends),
-        "n_overlap": int(((near[first] <= far[second]) & (near[second] <= far[first])).sum()),
     }
