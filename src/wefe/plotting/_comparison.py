@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,10 +15,8 @@ from wefe.plotting._style import (
     add_marks,
     apply_layout,
     at,
-    at_most,
     height_px,
     hover_texts,
-    mark_no_bias,
     name_rows,
     point_style,
     stacked,
@@ -26,9 +24,6 @@ from wefe.plotting._style import (
     wrap,
     write,
 )
-
-if TYPE_CHECKING:
-    from wefe.debias import Comparison
 
 _TEXTS = ("aspect", "measure", "subject", "model", "better", "note")
 _NUMBERS = (
@@ -43,70 +38,63 @@ _HOVER = (
 )
 
 
-def plot_comparison(table: pd.DataFrame | Comparison) -> go.Figure:
+def plot_comparison(table: pd.DataFrame) -> go.Figure:
     """Plot scores before (hollow dot) and after (filled dot) a mitigation.
 
     Parameters
     ----------
-    table : Comparison or DataFrame
-        Result of :func:`wefe.debias.compare`, or some rows of its table.
+    table : DataFrame
+        The `table` of :func:`wefe.debias.compare`, or some of its rows.
 
     Returns
     -------
     plotly.graph_objects.Figure
         One panel for each metric, one for costs and one for remaining bias; one colour per
-        mitigated model. Error bars: 1.96 standard errors to each side. Lines: no bias, or the best
-        value or chance of each row. The reasons for missing scores are below.
+        mitigated model. Error bars: 1.96 standard errors to each side. Ticks: no bias, the best
+        value, or chance. Hover over 'no value' for the reason.
 
     Examples
     --------
     >>> row = dict(aspect="bias", measure="WEAT", subject="Career", model="debiased", n=32, note="")
     >>> row |= dict(before=0.9, after=0.2, change=-0.7, better="nearer to 0", best_value=0.0)
     >>> row |= dict(before_se=0.2, after_se=0.2, change_se=0.1)
-    >>> plot_comparison(pd.DataFrame([row])).data[-1].x
+    >>> plot_comparison(pd.DataFrame([row])).data[-2].x
     (0.2,)
     """
-    given: Any = getattr(table, "table", table)
-    named: list[Any] = [] if given is table else [table.before]
-    table = _placed(check_frame(given, _TEXTS, _NUMBERS))
+    table = _placed(check_frame(table, _TEXTS, _NUMBERS))
     models = list(table["model"].unique())
-    panels = dict(parts_of(table, "panel"))
+    names, panels = zip(*parts_of(table, "panel"), strict=True)
     labels = {name: wrap(name, 36) for name in table["name"]}
-    rows = [Rows([*panel["name"].unique()], labels, len(models)) for panel in panels.values()]
-    titles = [wrap(title, 60) for title in panels]
+    rows = [Rows([*panel["name"].unique()], labels, len(models)) for panel in panels]
+    titles = [wrap(title, 60) for title in names]
     above_px = 20 + height_px(titles[:1])
     figure = stacked([part.height for part in rows], 84, above_px, subplot_titles=titles)
-    for number, ((title, panel), bars) in enumerate(zip(panels.items(), rows, strict=True), 1):
+    for number, (panel, bars) in enumerate(zip(panels, rows, strict=True), 1):
         place = at(number)
         panel = panel.assign(row=panel["name"].map(bars.names.index))
         panel["y"] = bars.centre(panel["row"], panel["model"].map(models.index))
         for model, own in parts_of(panel, "model"):
             _draw(figure, own, model, models.index(model), place)
-        missing = panel.loc[panel["text"] != "", ["x", "y", "text", "hovertext"]]
-        write(figure, missing.to_dict("records"), font=bars.font, **place)
-        of_metric = title not in _TITLES.values()
-        values = panel["best_value"].dropna().unique()
-        if len(values) == 1 and of_metric:
-            mark_no_bias(figure, values[0], "bottom right", **place)
-        else:
-            best = panel.drop_duplicates("name")
-            best = best.assign(x=best["best_value"], y=best["row"])
-            marker = {"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}}
-            # The legend group is not the name of a model.
-            look = {"mode": "markers", "marker": marker, "legendgroup": " "}
-            add_marks(figure, "scatter", best, "best value, or chance", "", **look, **place)
+        missing = panel[panel[["before", "after"]].isna().any(axis=1)]
+        missing = missing.assign(text="  no value", hovertext=hover_texts(missing, _HOVER))
+        notes = missing[["x", "y", "text", "hovertext"]].to_dict("records")
+        write(figure, notes, font=bars.font, **place)
+        best = panel.drop_duplicates("name")
+        best = best.assign(x=best["best_value"], y=best["row"])
+        marker = {"symbol": "line-ns-open", "size": 22, "line": {"width": 1.5}}
+        # The legend group is not the name of a model.
+        look = {"mode": "markers", "marker": marker, "legendgroup": " "}
+        add_marks(figure, "scatter", best, "no bias, best value<br>or chance", "", **look, **place)
         name_rows(figure, bars.labels, **place)
-        figure.update_xaxes(title_text=f"{title} score" if of_metric else "Score", **place)
+        figure.update_xaxes(title_text="Score", **place)
     figure.update_layout(showlegend=True, legend_title_text="Model")
-    heading = f"{': '.join([*named, 'before and after'])}, {count(len(models), 'mitigated model')}"
+    heading = f"Before and after, {count(len(models), 'mitigated model')}"
     notes = {
         "Hollow: before. Filled: after.": True,
         "Error bars: ± 1.96 standard errors (choice of words), pale before. The change is mostly "
         "known better: hover over a dot to see its error.": table["after_se"].notna().any(),
     }
-    missing = table[table["text"] != ""]
-    why = missing["model"] + ", " + missing["place"] + ": " + missing["note"]
-    return apply_layout(figure, heading, notes, footnotes=at_most(list(why.unique()), 8))
+    return apply_layout(figure, heading, notes)
 
 
 def _placed(table: pd.DataFrame) -> pd.DataFrame:
@@ -114,15 +102,11 @@ def _placed(table: pd.DataFrame) -> pd.DataFrame:
     # Different metrics share no axis. A name is a place on the vertical axis.
     named = table["measure"] + (": " + table["subject"]).where(several, "")
     shared = table["aspect"].isin(_TITLES)
-    lacks = table["before"].isna() * 1 + table["after"].isna() * 2
-    table = table.assign(
+    return table.assign(
         name=named.where(shared, table["subject"]),
         panel=table["aspect"].map(_TITLES).where(shared, table["measure"]),
-        place=named.where(shared, table["measure"] + ", " + table["subject"]),
-        text=lacks.map({0: "", 1: "  no value before", 2: "  no value after", 3: "  no value"}),
         x=table[["before", "after", "best_value"]].bfill(axis=1).iloc[:, 0].fillna(0.0),
     )
-    return table.assign(hovertext=hover_texts(table, _HOVER))
 
 
 def _draw(
