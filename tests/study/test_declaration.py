@@ -234,7 +234,7 @@ def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypa
     assert entry.label == "toy"
     assert place(source="archive.zip/glove.txt") == str(home / "archive.zip" / "glove.txt")
     assert place(encoder="vectors") == str(home / "vectors")
-    names = ("demo", "org/name", "org/name@refs/pr/1", "hf://org/name", "glove-twitter-25")
+    names = ("demo", "org/name", "org/name@refs/pr/1", "glove-twitter-25")
     for name in (*names, str(home / "demo")):
         assert place(source=name) == name
     assert place(encoder="org/name") == "org/name"

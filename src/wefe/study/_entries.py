@@ -119,7 +119,7 @@ class _OpenedEntry(Part):
         """Return whether a text is a model name rather than a path."""
         if key != self.paths[0]:
             return False
-        if text in self.built_in or text.startswith("hf://"):
+        if text in self.built_in:
             return True
         if source_file(beside(text, base)) is not None:
             return False

@@ -20,11 +20,10 @@ from wefe.models.formats._hub import (
 SHA = "0123456789abcdef0123456789abcdef01234567"
 INDEX = "model.safetensors.index.json"
 MODELS = ["org/name", "Qwen/Qwen2.5-0.5B", "a/b_c.d-e", "org/name@refs/pr/1", "org/name@v1.0.bin"]
-MODELS += ["hf://gpt2", "hf://org/vectors.txt", "org/" + "n" * 92, "org/a.github"]
-OTHERS = ["gpt2", "demo", "", "hf://", "org/", "/name", "./vectors", "~/name", "a/b/c", "org/name@"]
-OTHERS += ["org/na me", "org/-name", "org/name.", "org/name.git", "org/name.git@v1", "org/a--b"]
-OTHERS += ["a/b..c", "data/model.BIN", "data/x.vec.gz", "C:\\a", "https://example.org/name"]
-OTHERS += ["org/" + "n" * 93, "org/name\n"]
+MODELS += ["org/a.github"]
+OTHERS = ["gpt2", "demo", "", "org/", "/name", "./vectors", "~/name", "a/b/c", "org/name@"]
+OTHERS += ["org/na me", "org/-name", "org/name.", "data/model.BIN", "data/x.vec.gz", "C:\\a"]
+OTHERS += ["https://example.org/name", "org/name\n"]
 
 
 @pytest.mark.parametrize("name", [*MODELS, *OTHERS])
@@ -104,7 +103,7 @@ def test_of_a_model_with_a_tokenizer_only_what_is_needed_is_fetched(
 )
 def test_the_one_file_of_classic_vectors_is_fetched_or_found_in_the_cache(hub, caplog, name):
     hub.offer("README.md", ".gitattributes", "LICENSE.txt", "requirements.txt", "a/vocab.txt", name)
-    assert fetch_from_hugging_face("hf://org/name", revision="v2") == hub.folder / name
+    assert fetch_from_hugging_face("org/name", revision="v2") == hub.folder / name
     assert [each[:2] for each in hub.asked] == [(name, "v2")]
     hub.error = RuntimeError("no route")
     assert fetch_from_hugging_face("org/name") == hub.folder / name
@@ -134,7 +133,7 @@ def test_a_model_without_clear_vectors_is_refused(hub, offered, json_files, culp
     with pytest.raises(ValueError, match=f"org/name.*{culprit}"):
         fetch_from_hugging_face("org/name")
     assert [name for name, _, _ in hub.asked] == list(json_files)
-    for repo_id, revision in (("org/name/file", None), ("hf://", None), ("org/name@v2", "v1")):
+    for repo_id, revision in (("org/name/file", None), ("org/name@v2", "v1")):
         with pytest.raises(ValueError, match=repo_id):
             fetch_from_hugging_face(repo_id, revision)
 
@@ -159,7 +158,7 @@ def test_what_hugging_face_refuses_is_explained(hub, name, kind, when):
 # The library reads its environment when it is imported, so it is asked in a process of its own.
 OFFLINE = f"""
 from wefe.models import load
-for name in ("org/tiny", "hf://org/tiny@main", "org/tiny@{SHA}", "org/absent"):
+for name in ("org/tiny", "org/tiny@main", "org/tiny@{SHA}", "org/absent"):
     model = load(name)
     print(model.name, len(model), model.held)
 """

@@ -23,10 +23,7 @@ GENSIM_DATA_NAMES = (
 
 # What Hugging Face allows as the name of an organisation or a model.
 _NAME = r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_])?"
-_REPO_ID = re.compile(
-    r"(?P<explicit>hf://)?(?![^@]{97}|[^@]*(?:--|\.\.|\.git(?:@|\Z)))"
-    rf"(?P<repo>(?:{_NAME}/)?{_NAME})(?:@(?P<revision>[A-Za-z0-9_./-]+))?"
-)
+_REPO_ID = re.compile(rf"(?P<repo>{_NAME}/{_NAME})(?:@(?P<revision>[A-Za-z0-9_./-]+))?")
 
 # The suffixes of files: 'vectors/glove.txt' is a path that was mistyped, not a model of the
 # organisation 'vectors'.
@@ -50,14 +47,12 @@ _ERRORS: dict[str, type[OSError]] = {
 
 
 def looks_like_repo_id(text: str) -> bool:
-    """Tell whether a text may name a model on Hugging Face; check first that no such path exists.
+    """Tell whether a text is 'org/name' or 'org/name@revision', and has no suffix of a file.
 
-    It is 'org/name' without the suffix of a file, or 'hf://' and any name; '@revision' may follow.
+    Check first that no such path exists.
     """
     match = _REPO_ID.fullmatch(text)
-    if match is None or match["explicit"]:
-        return match is not None
-    return "/" in match["repo"] and not match["repo"].lower().endswith(_FILE_SUFFIXES)
+    return match is not None and not match["repo"].lower().endswith(_FILE_SUFFIXES)
 
 
 def split_repo_id(text: str, revision: str | None) -> tuple[str, str | None]:

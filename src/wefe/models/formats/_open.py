@@ -68,8 +68,7 @@ def _fetch(text: str, path: Path, reading: Reading) -> Path:
     if text in _hub.GENSIM_DATA_NAMES:
         return _hub.fetch_from_gensim_data(text)
     # In a folder that exists, a name is far more often a file that is missing than a repository.
-    is_repository = _hub.looks_like_repo_id(text) and not path.parent.is_dir()
-    if is_repository or text.startswith("hf://"):
+    if _hub.looks_like_repo_id(text) and not path.parent.is_dir():
         return _hub.fetch_from_hugging_face(text, reading.revision, reading.token)
     raise FileNotFoundError(
         f"there is no file {text!r}. Give a file of vectors, a name of gensim-data, a repository "
