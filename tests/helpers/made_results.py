@@ -5,8 +5,8 @@ import random
 
 from wefe import Query
 from wefe.metrics._declaration import Scale
-from wefe.study import Outcome, Plan, Study, StudyResults, Task
-from wefe.study._plan import PlannedMetric, PlannedModel, PlannedQuerySet, digest
+from wefe.study import Outcome, Plan, Study, StudyResults
+from wefe.study._plan import Job, PlannedMetric, PlannedModel, PlannedQuerySet, digest
 
 SCALES = {
     "WEAT": Scale("WEAT", (-math.inf, math.inf), 0.0),
@@ -65,17 +65,16 @@ def results_of(
     for label in labels:
         base, _, mitigation = label.partition(" + ")
         planned.append(PlannedModel(label, base, False, base, mitigation or None))
-    tasks, outcomes = [], []
+    jobs = {label: [] for label in labels}
 
     def add(kind, label, place, identity, value):
-        tasks.append(Task(kind, label, place, identity))
         if isinstance(value, str):
             value = {"score": None, "nan_reason": value}
         elif isinstance(value, float):
             value = {"score": value}
         if not isinstance(value, Outcome):
             value = Outcome("done", value, key=digest(identity), wefe_version="2.0")
-        outcomes.append(value)
+        jobs[label].append((Job(kind, (label,), place, identity), value))
 
     for label in scored:
         for metric, of_set in scores.items():
@@ -86,6 +85,7 @@ def results_of(
                     add("score", label, place, asked, each[label])
     for kind, label, place, value in others:
         add(kind, label, place, {kind: place}, value)
+    pairs = [pair for of_model in jobs.values() for pair in of_model]
     plan = Plan(
         name,
         "",
@@ -110,11 +110,12 @@ def results_of(
             )
             for metric, of_set in scores.items()
         ),
-        tuple(tasks),
+        tuple(job for job, _ in pairs),
         {name: _query(name) for queries in sets.values() for name in queries},
         SETTINGS | (settings or {}),
     )
-    return StudyResults(plan, tuple(outcomes), {label: {} for label in labels} | (about or {}))
+    outcomes = tuple(outcome for _, outcome in pairs)
+    return StudyResults(plan, outcomes, {label: {} for label in labels} | (about or {}))
 
 
 def many(n_models, n_queries=25, n_metrics=5, seed=0):

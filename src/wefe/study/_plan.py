@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeAlias
+from itertools import chain
+from typing import Annotated, Any, Literal, TypeAlias
 
-from wefe._visible import plain
+from pydantic import PlainSerializer, PlainValidator, TypeAdapter
+
 from wefe.metrics._declaration import Scale
 from wefe.query import Query
 
@@ -26,6 +27,14 @@ Kind: TypeAlias = Literal[
     "explore",
     "retrieval",
 ]
+
+_Query: TypeAlias = Annotated[Query, PlainValidator(Query.from_dict), PlainSerializer(Query.dict)]
+
+
+def _plain_scale(scale: Scale) -> dict[str, Any]:
+    # JSON has no infinity.
+    return {**vars(scale), "value_range": [*map(str, scale.value_range)]}
+
 
 #: What stands for all query sets together, in tables and in `StudyResults.rankings`.
 OVERALL = "Overall"
@@ -47,7 +56,7 @@ class PlannedQuerySet:
     """Queries that are aggregated together; see :class:`Plan` for the attributes."""
 
     name: str
-    queries: tuple[Query, ...]
+    queries: tuple[_Query, ...]
     weight: float
     left_out: tuple[tuple[str, str], ...] = ()
 
@@ -60,8 +69,18 @@ class PlannedMetric:
     metric: str
     title: str
     params: Mapping[str, Any]
-    scale: Scale
+    scale: Annotated[Scale, PlainSerializer(_plain_scale)]
     query_sets: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Job:
+    """Tasks that differ in the model only; see :class:`Task` for the other attributes."""
+
+    kind: Kind
+    models: tuple[str, ...]
+    place: Mapping[str, str]
+    identity: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -179,8 +198,9 @@ class Plan:
     metrics : tuple of PlannedMetric
         The metrics: 'label', 'metric' (name in the study file), 'title' (full name), 'params',
         'scale' and 'query_sets' (names).
-    tasks : tuple of Task
-        The tasks, grouped by model.
+    jobs : tuple of Job
+        The tasks, those that differ in the model only as one: 'kind', 'models', 'place' and
+        'identity'.
     queries : dict of Query
         Digest -> query or subquery, for all tasks.
     settings : dict
@@ -199,75 +219,22 @@ class Plan:
     models: tuple[PlannedModel, ...]
     query_sets: tuple[PlannedQuerySet, ...]
     metrics: tuple[PlannedMetric, ...]
-    tasks: tuple[Task, ...]
-    queries: Mapping[str, Query]
+    jobs: tuple[Job, ...]
+    queries: Mapping[str, _Query]
     settings: Mapping[str, Any]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON data for :meth:`from_dict`: queries as digests, infinite bounds as null."""
-        # Tasks of all models are written once.
-        jobs: dict[Any, tuple[int, dict[str, Any]]] = {}
-        tasks = []
-        for task in self.tasks:
-            what = {"kind": task.kind, "place": task.place, "identity": task.identity}
-            place = task.digest, *task.place.items()
-            tasks.append([task.model, jobs.setdefault(place, (len(jobs), what))[0]])
-        return {
-            "name": self.name,
-            "description": self.description,
-            "models": plain(self.models),
-            "query_sets": [
-                {**vars(part), "queries": [query_digest(query) for query in part.queries]}
-                for part in self.query_sets
-            ],
-            # JSON has no infinity; null means unbounded.
-            "metrics": plain(self.metrics),
-            "tasks": tasks,
-            "jobs": [job for _, job in jobs.values()],
-            "queries": {key: query.dict() for key, query in self.queries.items()},
-            "settings": self.settings,
-        }
-
-    @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> Plan:
-        """Make a plan from the data of :meth:`to_dict`.
-
-        Parameters
-        ----------
-        data : mapping
-            A missing key raises a KeyError.
-
-        Returns
-        -------
-        Plan
-            The original plan.
-        """
-        queries = {key: Query.from_dict(query) for key, query in data["queries"].items()}
-        sets = (
-            {
-                **part,
-                "queries": tuple(map(queries.__getitem__, part["queries"])),
-                "left_out": tuple(map(tuple, part["left_out"])),
-            }
-            for part in data["query_sets"]
-        )
-        return cls(
-            data["name"],
-            data["description"],
-            tuple(PlannedModel(**model) for model in data["models"]),
-            tuple(PlannedQuerySet(**part) for part in sets),
-            tuple(map(_metric_from_data, data["metrics"])),
-            tuple(Task(model=model, **data["jobs"][number]) for model, number in data["tasks"]),
-            queries,
-            data["settings"],
-        )
+    @cached_property
+    def tasks(self) -> tuple[Task, ...]:
+        """The tasks, grouped by model."""
+        of_models: dict[str, list[Task]] = {model.label: [] for model in self.models}
+        for job in self.jobs:
+            for label in job.models:
+                of_models[label].append(Task(job.kind, label, job.place, job.identity))
+        return tuple(chain(*of_models.values()))
 
 
-def _metric_from_data(data: Mapping[str, Any]) -> PlannedMetric:
-    low, high = data["scale"]["value_range"]
-    bounds = (-math.inf if low is None else low, math.inf if high is None else high)
-    scale = Scale(data["scale"]["label"], bounds, data["scale"]["no_bias_value"])
-    return PlannedMetric(**{**data, "scale": scale, "query_sets": tuple(data["query_sets"])})
+#: Converts a plan to JSON data and back.
+PLAN = TypeAdapter(Plan)
 
 
 def digest(*parts: Any) -> str:

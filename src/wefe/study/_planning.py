@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from wefe._visible import unique_labels
 from wefe.datasets import list_query_sets
@@ -16,7 +16,7 @@ from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry
 from wefe.study._extras import QualityEntry, SilhouetteEntry
 from wefe.study._plan import (
-    Kind,
+    Job,
     Plan,
     PlannedMetric,
     PlannedModel,
@@ -28,17 +28,13 @@ from wefe.study._plan import (
 from wefe.study._schema import blaming, repeated
 from wefe.study._tasks import Mitigation, Unit
 
-#: A kind of task, the labels of its models, its place and its identity.
-_Asked: TypeAlias = tuple[Kind, Collection[str], dict[str, str], dict[str, Any]]
-
 
 class Planned(NamedTuple):
     """A plan and everything needed to carry it out."""
 
     plan: Plan
     units: Sequence[Unit]
-    # Label of a unit -> key of its row: files and mitigations. Each study has rows of its own, as
-    # others read other words.
+    # Label of a unit -> key of its row. Each study has rows of its own, as others read other words.
     model_keys: Mapping[str, str]
 
 
@@ -59,52 +55,58 @@ class Planner:
         self._benchmarks = {} if quality is None else quality.load(base)
 
     def plan(self) -> Planned:
-        declaration = self._declaration
-        asked = [*self._tasks()]
+        declared = self._declaration
+        entries = {entry.label: entry.resolved(self._base) for entry in declared.models}
+        mitigations: dict[str, dict[str, Mitigation]] = {label: {} for label in entries}
+        for mitigated, how in declared.mitigated():
+            made = Mitigation(how, self._base, declared.offline)
+            mitigations[mitigated.label][how.label_of(mitigated.label)] = made
         models: list[PlannedModel] = []
-        tasks: list[Task] = []
-        units: list[Unit] = []
-        keys: dict[str, str] = {}
-        for model in declaration.models:
-            entry, first = model.resolved(self._base), len(tasks)
-            mitigations = {
-                how.label_of(entry.label): Mitigation(how, self._base, declaration.offline)
-                for mitigated, how in declaration.mitigated()
-                if mitigated.label == entry.label
-            }
-            versions: dict[str, Mitigation | None] = {entry.label: None, **mitigations}
-            for label, how in versions.items():
-                name = None if how is None else how.entry.label
-                models.append(PlannedModel(label, model.place, entry.is_encoder, entry.label, name))
-                if how is not None:
-                    tasks.append(Task("mitigation", label, {"mitigation": str(name)}, how.identity))
-                tasks += [Task(k, label, *what) for k, labels, *what in asked if label in labels]
-            unit = Unit(
+        jobs: list[Job] = []
+        for base, entry in entries.items():
+            about = entry.place, entry.is_encoder, base
+            models.append(PlannedModel(base, *about))
+            for label, made in mitigations[base].items():
+                models.append(PlannedModel(label, *about, made.entry.label))
+                place = {"mitigation": made.entry.label}
+                jobs.append(Job("mitigation", (label,), place, made.identity))
+        jobs += self._jobs()
+        _check_places(jobs)
+        plan = Plan(
+            declared.name,
+            declared.description,
+            tuple(models),
+            self._query_sets,
+            tuple(map(self._planned_metric, declared.metrics)),
+            tuple(jobs),
+            self._queries,
+            declared.canonical(),
+        )
+        tasks: dict[str, dict[int, Task]] = {base: {} for base in entries}
+        base_of = {model.label: model.base for model in models}
+        for at, task in enumerate(plan.tasks):
+            tasks[base_of[task.model]][at] = task
+        units = [
+            Unit(
                 entry,
                 entry.identity(),
-                dict(enumerate(tasks[first:], first)),
-                mitigations,
+                tasks[base],
+                mitigations[base],
                 self._queries,
                 self._benchmarks,
                 self._texts,
-                declaration.lookup.preprocessors,
+                declared.lookup.preprocessors,
             )
-            units.append(unit)
-            source = unit.identity, entry.is_encoder, entry.place, entry.load_options()
-            hows = [None, *(mitigation.digest for mitigation in mitigations.values())]
-            keys[entry.label] = digest("model", declaration.name, entry.label, source, hows)
-        _check_places(tasks)
-        plan = Plan(
-            declaration.name,
-            declaration.description,
-            tuple(models),
-            self._query_sets,
-            tuple(map(self._planned_metric, declaration.metrics)),
-            tuple(tasks),
-            self._queries,
-            declaration.canonical(),
-        )
-        return Planned(plan, units, keys)
+            for base, entry in entries.items()
+        ]
+        return Planned(plan, units, {unit.entry.label: self._key(unit) for unit in units})
+
+    def _key(self, unit: Unit) -> str:
+        """Return the key of the row of a model: its files, and its mitigations."""
+        entry = unit.entry
+        source = unit.identity, entry.is_encoder, entry.place, entry.load_options()
+        hows = [how.digest for how in unit.mitigations.values()]
+        return digest("model", self._declaration.name, entry.label, source, hows)
 
     # Declared parts
 
@@ -130,27 +132,28 @@ class Planner:
             part for part in self._query_sets if entry.queries is None or part.name in entry.queries
         ]
 
-    # Tasks
+    # Jobs
 
-    def _tasks(self) -> Iterator[_Asked]:
-        """Yield all tasks, with the models that they apply to."""
+    def _jobs(self) -> Iterator[Job]:
         declared = self._declaration
-        every, encoders = declared.all_labels(), declared.labels(encoders=True)
+        every, encoders = tuple(declared.all_labels()), tuple(declared.labels(encoders=True))
         for metric in declared.metrics:
             yield from self._scores(metric, every)
         for part in self._query_sets:
             for query in part.queries:
                 identity = {"query": self._known(query), "params": self._lookup, **self._forms}
-                yield "words", every, {"query_set": part.name, "query": query.query_name}, identity
+                place = {"query_set": part.name, "query": query.query_name}
+                yield Job("words", every, place, identity)
         for name in declared.audit.criteria:
             place = {"criterion": name}
-            yield "direction", every, place, {**place, **self._forms}
-        yield from self._pages([label for label in every if label not in encoders])
+            yield Job("direction", every, place, {**place, **self._forms})
+        yield from self._pages(tuple(label for label in every if label not in encoders))
         for audit in declared.retrieval:
             identity = {**audit.load(self._base), "random_state": declared.random_state}
-            yield "retrieval", audit.models or encoders, {"audit": audit.label}, identity
+            models = tuple(audit.models or encoders)
+            yield Job("retrieval", models, {"audit": audit.label}, identity)
         for entry in declared.silhouettes:
-            yield from self._silhouettes(entry, entry.models or every)
+            yield from self._silhouettes(entry, tuple(entry.models or every))
         if declared.quality is not None:
             yield from self._of_quality(declared.quality)
 
@@ -172,7 +175,7 @@ class Planner:
             **self._forms,
         }
 
-    def _scores(self, entry: MetricEntry, labels: list[str]) -> Iterator[_Asked]:
+    def _scores(self, entry: MetricEntry, labels: tuple[str, ...]) -> Iterator[Job]:
         metric, declared = as_metric(entry.metric), self._declaration
         contexts = {}
         path = entry.contexts_path(self._base)
@@ -191,24 +194,24 @@ class Planner:
             for name, query in _named(unique_queries(fitting) + others):
                 identity = {**about, "query": self._known(query)}
                 place = {"metric": entry.label, "query_set": part.name, "query": name}
-                yield "score", labels, place, identity
+                yield Job("score", labels, place, identity)
                 if has_intervals:
-                    yield "interval", labels, place, {**identity, "bootstrap": drawn}
+                    yield Job("interval", labels, place, {**identity, "bootstrap": drawn})
                 if declared.audit.scores:
-                    yield "warnings", labels, place, identity
+                    yield Job("warnings", labels, place, identity)
 
-    def _pages(self, labels: list[str]) -> Iterator[_Asked]:
+    def _pages(self, labels: tuple[str, ...]) -> Iterator[Job]:
         explore = self._declaration.explore
         for criterion in explore.criteria:
             place = {"criterion": criterion}
             about = {**place, **self._forms}
             of_model = {"n": explore.n_extremes, "among": explore.among}
-            yield "explore", labels, place, {**about, **of_model}
+            yield Job("explore", labels, place, {**about, **of_model})
             for word in explore.words:
                 of_word = {"word": word, "k": explore.k, "theta": explore.theta}
-                yield "explore", labels, {**place, "word": word}, {**about, **of_word}
+                yield Job("explore", labels, {**place, "word": word}, {**about, **of_word})
 
-    def _silhouettes(self, entry: SilhouetteEntry, labels: list[str]) -> Iterator[_Asked]:
+    def _silhouettes(self, entry: SilhouetteEntry, labels: tuple[str, ...]) -> Iterator[Job]:
         from wefe.silhouette._silhouette import scale_with  # for those that ask for silhouettes
 
         part = next(part for part in self._query_sets if part.name == entry.query_set)
@@ -223,9 +226,9 @@ class Planner:
         for vary, (name, query) in itertools.product(lists, _named(queries)):
             of_lists = {"options": {"vary": vary, **options}, "query": self._known(query)}
             place = {"metric": scale.label, "query_set": part.name, "query": name, "vary": vary}
-            yield "silhouette", labels, place, {**about, **of_lists}
+            yield Job("silhouette", labels, place, {**about, **of_lists})
 
-    def _of_quality(self, quality: QualityEntry) -> Iterator[_Asked]:
+    def _of_quality(self, quality: QualityEntry) -> Iterator[Job]:
         declared = self._declaration
         labels = declared.all_labels() if quality.mitigated else declared.labels()
         for name, benchmark in self._benchmarks.items():
@@ -235,12 +238,13 @@ class Planner:
                 "random_state": declared.random_state,
                 "preprocessors": [{}, {"lowercase": True}],
             }
-            yield "quality", labels, {"benchmark": name}, identity
+            yield Job("quality", tuple(labels), {"benchmark": name}, identity)
 
 
-def _check_places(tasks: Sequence[Task]) -> None:
+def _check_places(jobs: Sequence[Job]) -> None:
     """Raise an error if two silhouettes have the same place in tables."""
-    places = [(task.model, *task.place.values()) for task in tasks if task.kind == "silhouette"]
+    asked = [job for job in jobs if job.kind == "silhouette"]
+    places = [(label, *job.place.values()) for job in asked for label in job.models]
     for position, _ in repeated(places):
         raise ValueError(
             f"two of [[silhouettes]] are the same: {', '.join(places[position][1:])}. Remove one, "

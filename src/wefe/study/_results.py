@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from pydantic import ValidationError
 
 from wefe._answers import Answer
 from wefe._checks import check_known
@@ -34,6 +35,7 @@ from wefe.study._explored import Explored, explored
 from wefe.study._export import Format, write_tables
 from wefe.study._plan import (
     OVERALL,
+    PLAN,
     Kind,
     Outcome,
     Plan,
@@ -110,9 +112,9 @@ class StudyResults:
     def _from_store(cls, store: Store) -> StudyResults:
         try:
             study = store.one(STUDY)
-            plan = Plan.from_dict(study["plan"])
+            plan = PLAN.validate_python(study["plan"])
             return cls._of(store, plan, study["models"], study["run"])
-        except (LookupError, TypeError, AttributeError, RecursionError, sqlite3.Error) as error:
+        except (LookupError, TypeError, ValidationError, RecursionError, sqlite3.Error) as error:
             text = f"{store.path} is damaged: {type(error).__name__}: {error}."
             raise ValueError(text) from error
 
@@ -461,9 +463,8 @@ class StudyResults:
         """
         from wefe import __version__
 
-        plan = self.plan.to_dict()
-        # The table of results has their relevant columns.
-        del plan["tasks"], plan["jobs"]
+        # The table of results has the relevant columns of jobs.
+        plan = PLAN.dump_python(self.plan, mode="json", exclude={"jobs"})
         statuses = [outcome.status for outcome in self.outcomes]
         provenance = {
             "study": self.plan.name,

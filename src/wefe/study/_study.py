@@ -21,7 +21,7 @@ import pandas as pd
 
 from wefe._checks import check_choice, check_n_jobs, check_positive_int
 from wefe._visible import count
-from wefe.study._plan import Plan, Task
+from wefe.study._plan import PLAN, Plan, Task
 from wefe.study._results import StudyResults
 from wefe.study._store import STUDY, Store, now
 
@@ -373,7 +373,11 @@ def _compute(
 
 def _keep_study(store: Store, planned: Planned, run: Mapping[str, Any]) -> None:
     """Store the study itself, so that results can be read without the study file."""
-    value = {"plan": planned.plan.to_dict(), "models": planned.model_keys, "run": run}
+    value = {
+        "plan": PLAN.dump_python(planned.plan, mode="json"),
+        "models": planned.model_keys,
+        "run": run,
+    }
     store.put([(STUDY, "study", value, 0.0)])
 
 
