@@ -58,10 +58,8 @@ def measure(
     queries: Sequence[Query] | Mapping[str, Sequence[Query]],
     models: Sequence[WordEmbeddingModel],
     queries_set_name: str = "Unnamed queries set",
-    lost_vocabulary_threshold: float = 0.2,
     metric_params: Mapping[str, Any] | None = None,
     generate_subqueries: bool = False,
-    warn_not_found_words: bool = False,
     n_jobs: int | None = None,
     progress: bool = True,
     *,
@@ -82,15 +80,12 @@ def measure(
         The models to compare.
     queries_set_name : str, default='Unnamed queries set'
         Name of the query set, for example 'Gender', if `queries` is a sequence.
-    lost_vocabulary_threshold : float, default=0.2
-        The score is NaN if a set loses a larger share of its words.
     metric_params : mapping, optional
-        Arguments of `run_query`, for all metrics. Set those of one metric on its instance.
+        Arguments of `run_query`, for all metrics: the look-up of words, for example. Set those of
+        one metric on its instance.
     generate_subqueries : bool, default=False
         Replace a query that is too large for a metric by all its subqueries that fit, without
         repetitions. A query that is too small gets NaN. False raises an error instead.
-    warn_not_found_words : bool, default=False
-        Log out-of-vocabulary words.
     n_jobs : int or None, default=None
         Number of joblib workers; None means 1 unless ``joblib.parallel_config`` sets it. Results do
         not depend on it. SEAT and CEAT always run in this process.
@@ -148,11 +143,6 @@ def measure(
         raise ValueError("measure needs at least one metric and one set of queries.")
     compared = check_models(models)
     params = dict(metric_params or {})
-    options = {
-        "lost_vocabulary_threshold": lost_vocabulary_threshold,
-        "warn_not_found_words": warn_not_found_words,
-        **params,
-    }
     wanted = None
     if type(n_bootstrap) is not int or n_bootstrap != 0:
         wanted = Resampling(n_bootstrap, confidence, bootstrap_random_state)
@@ -163,10 +153,10 @@ def measure(
         for metric in instances
     ]
     runs = [(metric, query) for _, metric, fitting in tasks for query in fitting]
-    every = run_all(runs, compared, options, n_jobs, progress, wanted)
+    every = run_all(runs, compared, params, n_jobs, progress, wanted)
     if audit:
         every = [
-            [_audited(*each, *run, options) for each in zip(answers, compared, strict=True)]
+            [_audited(*each, *run, params) for each in zip(answers, compared, strict=True)]
             for run, answers in zip(runs, every, strict=True)
         ]
     model_names = unique_labels([model.name for model in compared], "models")
@@ -181,7 +171,7 @@ def measure(
         scales = [metric.scale(query, **params) for query in fitting]
         rows += (same | row for row in _rows(answers, model_names, fitting, scales))
     scores = tidy_frame(rows)
-    _log(scores, with_lost_words=options["warn_not_found_words"])
+    _log(scores, with_lost_words=params.get("warn_not_found_words", False))
     return scores
 
 
@@ -210,9 +200,11 @@ def run_queries(
         For example ``WEAT`` or ``"weat"``.
     queries : sequence of Query
         One query set.
-    models, queries_set_name, lost_vocabulary_threshold, metric_params : optional
+    models, queries_set_name : optional
         As in :func:`measure`.
-    generate_subqueries : bool, default=False
+    lost_vocabulary_threshold : float, default=0.2
+        The score is NaN if a set loses a larger share of its words.
+    metric_params, generate_subqueries : optional
         As in :func:`measure`.
     aggregate_results : bool, default=False
         Add a column with one number per model.
@@ -221,7 +213,9 @@ def run_queries(
         every metric.
     return_only_aggregation : bool, default=False
         Return only that column.
-    warn_not_found_words, n_jobs, progress : optional
+    warn_not_found_words : bool, default=False
+        Log out-of-vocabulary words.
+    n_jobs, progress : optional
         As in :func:`measure`.
 
     Returns
@@ -239,15 +233,17 @@ def run_queries(
     'WEAT: Pleasantness average of abs values score'
     """
     check_aggregation(aggregation_function)
+    how = {
+        "lost_vocabulary_threshold": lost_vocabulary_threshold,
+        "warn_not_found_words": warn_not_found_words,
+    }
     scores = measure(
         as_metric(metric),
         check_queries(queries),
         models,
         queries_set_name,
-        lost_vocabulary_threshold,
-        metric_params,
+        how | dict(metric_params or {}),
         generate_subqueries,
-        warn_not_found_words,
         n_jobs,
         progress,
     )

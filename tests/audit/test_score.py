@@ -141,9 +141,8 @@ def test_measure_shows_them_beside_each_score(packaged_model, cancelling):
     assert found[2] == ""  # its words are lost
     # A score of fewer words is audited with these.
     query = Query([["she", "zz1"], ["he", "zz2"]], [["family", "home"], ["office", "job"]])
-    lenient = {"lost_vocabulary_threshold": 0.6, "audit": True}
-    (text,) = measure("weat", [query], [packaged_model], metric_params=P_VALUE, **lenient)[
-        "warnings"
-    ]
+    lenient = P_VALUE | {"lost_vocabulary_threshold": 0.6}
+    scores = measure("weat", [query], [packaged_model], metric_params=lenient, audit=True)
+    (text,) = scores["warnings"]
     assert "few-words" in text
     assert "not-audited" not in text
