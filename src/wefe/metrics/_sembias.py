@@ -89,7 +89,7 @@ def sembias(
     cosines = (units[1:] @ units[0]).reshape(-1, len(_LABELS))
     lost = (rows[1:] < 0).reshape(len(asked), -1).any(axis=1)
     used = np.isfinite(cosines).all(axis=1)
-    best = np.asarray(cosines >= cosines.max(axis=1, keepdims=True) - _TIE)
+    best = cosines >= cosines.max(axis=1, keepdims=True) - _TIE
     votes = best / best.sum(axis=1, keepdims=True).clip(min=1)
     starts = {"all": 0}
     if n_subset:
@@ -101,7 +101,7 @@ def sembias(
             "n_questions": len(asked) - start,
             "n_used": n_used,
             "n_lost": int(lost[start:].sum()),
-            "n_ties": int((best[start:].sum(axis=1) > 1).sum()),
+            "n_ties": np.count_nonzero(best[start:].sum(axis=1) > 1),
         }
         for kind in _KINDS:
             share = float(votes[start:, np.equal(_LABELS, kind)].sum()) / (n_used or math.nan)
