@@ -87,7 +87,7 @@ def sembias(
     if np.isnan(units[0]).any():
         raise UnanswerableError(f"{model.name} lacks he or she, or both have the same vector.")
     cosines = (units[1:] @ units[0]).reshape(-1, len(_LABELS))
-    lost = (rows[1:] < 0).reshape(len(asked), -1).any(axis=1)
+    lost = np.any(rows[1:].reshape(len(asked), -1) < 0, axis=1)
     used = np.isfinite(cosines).all(axis=1)
     best = cosines >= cosines.max(axis=1, keepdims=True) - _TIE
     votes = best / best.sum(axis=1, keepdims=True).clip(min=1)
