@@ -54,10 +54,6 @@ def test_toy_neighbours_and_their_indirect_bias(toy_model, g):
     positive = [[home, 0, 0], [0, home, 0], [0, 0.226520, 0], [0, 0, boss], [0, job, 0]]
     positive.append([job, boss, 0])
     assert np.maximum(near.indirect_bias, 0) == pytest.approx(np.array(positive), abs=1e-6)
-    frame = near.to_frame(["F", "M"])
-    assert frame["rank"].tolist() == [1, 2, 3] * 6
-    assert frame["neighbor"].tolist() == near.names.ravel().tolist()
-    assert frame["towards M"].tolist() == near.along[..., 1].ravel().tolist()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +183,6 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     result = ProximityBias().run_query(six, toy_model, **options)
     assert "smaller lacks 2 of 9 words and neighbours" in caplog.text
     assert "3 of 6 words are left out: boss (" in caplog.text
-    assert result.details["not_in_original"] == ("pilot",)
     # Of job's neighbours boss, pilot and folk, boss alone is known.
     why = "the indirect bias of 1 of its 3 neighbours is known"
     left_out = {"boss": why, "job": why, "pilot": "smaller lacks it"}

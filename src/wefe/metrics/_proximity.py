@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from itertools import compress
 from operator import add
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeAlias
+from typing import Annotated, Any, ClassVar, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,9 +39,6 @@ from wefe.models._passes import forms
 from wefe.models._search import directions as directions_of
 from wefe.models._search import search
 from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Rows = npt.NDArray[np.int64]
 # Places of edges among the neighbours, and which of them lead to each word: see `_edges`.
@@ -108,35 +105,6 @@ class Neighborhoods:
     def k(self) -> int:
         """Number of neighbours of each word."""
         return int(self.rows.shape[1])
-
-    def to_frame(self, groups: Sequence[str] | None = None) -> pd.DataFrame:
-        """Return one row per neighbour.
-
-        Parameters
-        ----------
-        groups : sequence of str, optional
-            Names of the groups; 'group 0', 'group 1' and so on by default.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Columns ``word``, ``rank`` (from 1), ``neighbor``, ``cosine``, ``indirect_bias``, and
-            for each group ``towards NAME``, the cosine with its direction.
-        """
-        import pandas as pd
-
-        n_groups = self.along.shape[2]
-        names = groups or [f"group {i}" for i in range(n_groups)]
-        return pd.DataFrame(
-            {
-                "word": np.repeat(np.array(self.words, dtype=object), self.k),
-                "rank": np.tile(np.arange(1, self.k + 1), len(self.words)),
-                "neighbor": self.names.ravel(),
-                "cosine": self.cosines.ravel(),
-                "indirect_bias": self.indirect_bias.ravel(),
-                **{f"towards {names[i]}": self.along[..., i].ravel() for i in range(n_groups)},
-            }
-        )
 
 
 def neighborhoods(
@@ -348,8 +316,7 @@ class _NeighborMetric(SubspaceMetric):
         (score,), by_word, more = self._values(cases, names)
         known = _of_known(cases, by_word, by_word)
         left_out = self._why_left_out(near, known)
-        missing = tuple(word for word in left_out if word not in self._space)
-        details |= {"left_out": left_out, "not_in_original": missing}
+        details["left_out"] = left_out
         score = float(score)
         if math.isnan(score):
             reason = _ONLY_ROUNDING if known else f"no word is left: {_listed(left_out)}"
@@ -386,9 +353,8 @@ class ProximityBias(_NeighborMetric):
 
     The result has 'proximity_bias' (the score) and 'word_values': word -> :func:`proximity_bias`;
     the score is their mean, in [0, 1], and 0 means that no bias was measured. `details` has
-    'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`), 'left_out' (word -> why it has
-    no value; fewer than half of its neighbours are known) and 'not_in_original' (those that
-    `original` lacks). The score is NaN if there is no direction, no word is left, or the model was
+    'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`) and 'left_out' (word -> why it
+    has no value; fewer than half of its neighbours are known). The score is NaN if there is no direction, no word is left, or the model was
     opened for some words only.
 
     Parameters
