@@ -27,7 +27,6 @@ from wefe.plotting._style import (
     grid,
     hover,
     hover_texts,
-    mark_no_bias,
     shorten,
     shortened,
     stacked,
@@ -77,7 +76,7 @@ def plot_queries_results(
     for position, (name, own) in enumerate(parts_of(table, series_by)):
         draw_series(figure, own, rows, position, names[name], at(1))
     for value in table["no_bias_value"].dropna().unique():
-        mark_no_bias(figure, value, **at(1))
+        figure.add_vline(value, line_width=1.5, annotation_text=f"no bias: {value:g}")
     figure.update_xaxes(title_text=wrap(reading.axis_title(), 60))
     rows.apply(figure, title_text=by.capitalize())
     legend_title = series_by.capitalize()

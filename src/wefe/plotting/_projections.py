@@ -9,12 +9,13 @@ import numpy as np
 import pandas as pd
 import plotly.graph_objects as go
 
-from wefe.plotting._reading import check_frame, groups_of, with_values
+from wefe.plotting._reading import check_frame, groups_of
 from wefe.plotting._style import (
     PALETTE,
     add_marks,
     add_points,
     apply_layout,
+    at_most,
     bar_style,
     escape,
     grid,
@@ -122,8 +123,7 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     plotly.graph_objects.Figure
         One row per word list; for several models, one panel per word list with a row per model;
         with 'group', one panel per group. Sets of at least 5 words have a box. Up to 60 words have
-        a point each; of more words, only the 5 at each end. Words without a projection are named
-        below.
+        a point each; of more words, only the 5 at each end. Words without a projection are named.
 
     Examples
     --------
@@ -141,8 +141,8 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     if by_group:
         groups, noted = groups_of(frame), []
     first, second = noted if len(noted) == 2 else ("", "")
-    table, lost = with_values(table, ["projection"], "projection")
-    table = table.sort_values("projection", kind="stable")
+    lost = ", ".join(at_most(table["word"][table["projection"].isna()].unique()))
+    table = table.dropna(subset="projection").sort_values("projection", kind="stable")
     # Panels are groups, and word lists if rows are models.
     rows, what, across = (models, "model", sets) if by_model else (sets, "set", [""])
     table["row"] = table[what].map(rows.index).astype(int)
@@ -176,8 +176,9 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
         "Box: middle half, with the median. Lines: 90 % of the words. Named: those at both "
         "ends.": True,
         "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
+        f"Left out, because there is no projection: {lost}.": lost,
     }
-    return apply_layout(figure, heading, notes, footnotes=lost)
+    return apply_layout(figure, heading, notes)
 
 
 def _joined(*names: str) -> str:

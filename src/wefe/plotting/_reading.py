@@ -14,7 +14,7 @@ import pandas as pd
 from wefe._checks import found
 from wefe._visible import count, unique_labels
 from wefe.aggregation import HEADING, best_of_heading, metric_of_label
-from wefe.plotting._style import at_most, hover_texts, shorten, shortened
+from wefe.plotting._style import hover_texts, shorten
 from wefe.results import OPPOSITE
 from wefe.running import scores_matrix
 
@@ -55,16 +55,6 @@ def check_frame(
         values = _numbers("", column, table[column])
         checked[column] = np.where(np.isfinite(values), values, np.nan)
     return checked.reset_index(drop=True)
-
-
-def with_values(
-    table: pd.DataFrame, columns: Sequence[str], what: str
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows that have values in these columns, and a line naming the other words."""
-    missing = table[columns].isin(["", np.nan]).any(axis=1)
-    names = ", ".join(at_most([shortened(word) for word in table["word"][missing].unique()]))
-    lost = [f"Left out, because there is no {what}: {names}."] if names else []
-    return table[~missing].reset_index(drop=True), lost
 
 
 def _check_filled(name: str, table: object, what: str) -> pd.DataFrame:

@@ -261,9 +261,8 @@ def apply_layout(
     notes: Mapping[str, object],
     below_px: int = 60,
     width: int | None = None,
-    footnotes: Sequence[str] = (),
 ) -> go.Figure:
-    """Add template, title, the notes that apply, footnotes and their size; return the figure.
+    """Add template, title, the notes that apply, and their size; return the figure.
 
     The figure has the height of its panels, and the margin of what is above them.
     """
@@ -275,12 +274,6 @@ def apply_layout(
     text = "<br>".join([wrap(title, 66), *small])
     plot_px, above_px = figure.layout.height, figure.layout.margin.t or 0
     top_px = 28 + 22 * n_lines(text) + above_px
-    if foot := "<br>".join(wrap(line, 64) for line in footnotes):
-        figure.add_annotation(
-            text=foot, x=0, y=0, xref="paper", yref="paper", xanchor="left", yanchor="top",
-            yshift=-below_px, align="left", showarrow=False,
-        )  # fmt: skip
-        below_px += LINE_PX * n_lines(foot) + 12
     return figure.update_layout(
         template=LIGHT,
         title_text=text,
@@ -408,9 +401,3 @@ def stacked(
     )
     figure.update_annotations(font={"size": 13})
     return figure.update_layout(height=height, margin_t=above_px)
-
-
-def mark_no_bias(figure: go.Figure, value: float, where: str = "top", **place: Any) -> None:
-    text = {"text": f"no bias: {value:g}"}
-    if not math.isnan(value):
-        figure.add_vline(value, line_width=1.5, annotation=text, annotation_position=where, **place)
