@@ -82,14 +82,6 @@ def test_a_group_has_one_colour_in_all_figures():
     assert trace.marker.color == (PALETTE[1], PALETTE[0])
 
 
-@pytest.mark.parametrize(
-    ("values", "median"), [([0.3] * 100, (0.3,)), ([1e-9] * 99 + [0.9], (1e-9,)), ([0.5, 0.1], ())]
-)
-def test_a_box_is_of_five_words_or_more_even_if_equal(values, median):
-    (box,) = traces(plot_projections(projections(values)), "box")
-    assert box.median == median
-
-
 def test_the_axis_says_towards_which_group_each_side_leans():
     table = projections([0.1])
     assert plot_projections(table).layout.xaxis.title.text == "cosine with the bias direction"

@@ -30,8 +30,6 @@ from wefe.plotting._style import (
 _COSINE = "cosine with the bias direction"
 # Maximum number of words with a point each; beyond it, only words at both ends have one.
 _MOST_POINTS = 60
-# A box of fewer words would hide one of them.
-_FEWEST_FOR_BOX = 5
 _QUANTILES = {"lowerfence": 0.05, "q1": 0.25, "median": 0.5, "q3": 0.75, "upperfence": 0.95}
 # Colour of words on the other side of a group.
 AWAY = PALETTE[-1]
@@ -72,8 +70,7 @@ def plot_extremes(frame: pd.DataFrame) -> go.Figure:
         _joined(model * (len(models) > 1), group * (len(shown) > 1 and not facing))
         for model, group in parts
     ]
-    # A row per model where its groups fit into one.
-    abreast = {1: 2, 2: 2, 4: 4}.get(len(shown), 3)
+    abreast = 3 if len(shown) > 2 else 2
     figure, places = grid(list(dict.fromkeys(titles)), 18 * n_rows + 12, 54, abreast)
     n_columns = max(place["col"] for place in places)
     axis = _axis_title(n_columns, *(shown if facing else ("", "", " →")))
@@ -91,9 +88,8 @@ def plot_extremes(frame: pd.DataFrame) -> go.Figure:
         look = {"orientation": "h", "marker": marker, **place}
         add_marks(figure, "bar", own, wrap(group, 30), template, **look)
         side = "middle left" if facing and number else "middle right"
-        words = own if len(own) else pd.DataFrame({"y": [0], "text": [" no words "]})
         look = {"mode": "text", "textposition": side, "textfont": None, "cliponaxis": None}
-        add_points(figure, words.assign(x=0), "", "", {}, **look, **place)
+        add_points(figure, own.assign(x=0), "", "", {}, **look, **place)
     figure.add_vline(0)
     # Both sides of panels that face each other have the same length.
     ends = np.concatenate([table["projection"], -table["projection"] * facing])
@@ -122,8 +118,8 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     -------
     plotly.graph_objects.Figure
         One row per word list; for several models, one panel per word list with a row per model;
-        with 'group', one panel per group. Sets of at least 5 words have a box. Up to 60 words have
-        a point each; of more words, only the 5 at each end. Words without a projection are named.
+        with 'group', one panel per group. Up to 60 words have a point each; of more words, only the
+        5 at each end. Words without a projection are named.
 
     Examples
     --------
@@ -160,7 +156,7 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
         colour = bar_style(groups.index(group))["color"]
         _draw(figure, inside, colour, AWAY if by_group else bar_style(1)["color"], place)
         sizes = inside["row"].value_counts().reindex(range(len(rows)), fill_value=0)
-        name_rows(figure, labels + sizes.map(_n_words), **place)
+        name_rows(figure, labels + sizes.map("<br>({:,})".format), **place)
         empty = [{"x": 0, "y": row, "text": "  no projection"} for row in sizes.index[sizes == 0]]
         write(figure, empty, **place)
     # Room for the words at both ends.
@@ -173,8 +169,8 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
     shared = (sets[0] * (len(sets) == 1), "") if by_model else ("", models[0])
     heading = _joined("Projections on the bias direction", *shared)
     notes = {
-        "Box: middle half, with the median. Lines: 90 % of the words. Named: those at both "
-        "ends.": True,
+        "In parentheses: number of words. Box: middle half, with the median. Lines: 90 % of the "
+        "words. Named: those at both ends.": True,
         "Grey: no clear direction, as three quarters of the frequent words.": "chance" in frame,
         f"Left out, because there is no projection: {lost}.": lost,
     }
@@ -183,10 +179,6 @@ def plot_projections(frame: pd.DataFrame) -> go.Figure:
 
 def _joined(*names: str) -> str:
     return ", ".join(filter(None, names))
-
-
-def _n_words(size: int) -> str:
-    return f'<br><span style="font-size:10px">{size:,} word{"s" * (size != 1)}</span>'
 
 
 def _axis_title(n_columns: int, first: str = "", second: str = "", end: str = "") -> str:
@@ -199,9 +191,8 @@ def _axis_title(n_columns: int, first: str = "", second: str = "", end: str = ""
 def _draw(figure: go.Figure, words: pd.DataFrame, first: str, second: str, place: Any) -> None:
     of_row = words.groupby("row")["projection"]
     size, at = of_row.transform("size"), of_row.cumcount()
-    boxed = words[size >= _FEWEST_FOR_BOX].groupby("row")["projection"]
     shares = np.array(list(_QUANTILES.values()))
-    boxes = boxed.quantile(shares).unstack().reindex(columns=shares)
+    boxes = of_row.quantile(shares).unstack().reindex(columns=shares)
     figure.add_box(
         y=boxes.index,
         **{part: boxes[share].tolist() for part, share in _QUANTILES.items()},
