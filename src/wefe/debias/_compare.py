@@ -138,7 +138,7 @@ class Comparison:
 
     def plot(self) -> go.Figure:
         """Return a figure of the table; see :func:`wefe.plotting.plot_comparison`."""
-        return draw("plot_comparison", self)
+        return draw("plot_comparison", self.table)
 
     def __repr__(self) -> str:
         models = self.table["model"].unique()

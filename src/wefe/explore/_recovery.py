@@ -122,7 +122,7 @@ def recovery_tests(
         tests.append((f"classification ({kernel})", "", test, notes))
     # Two groups mirror each other.
     looked_at = known.class_names[: 1 if known.n_classes == 2 else None]
-    rows, few, n_groups = np.arange(len(bias))[: n_words * known.n_classes], notes, bias.shape[1]
+    rows, few = np.arange(len(bias))[: n_words * known.n_classes], notes
     if k >= len(bias):
         k = len(bias) - 1
         few = [*notes, f"{k} neighbours, because there are few words"]
