@@ -170,7 +170,7 @@ from wefe.study import list_study_files, study_file
 print(wefe.__file__)
 assert len(wefe.load_test_model()) == 10569
 assert len(load_weat()) > 20
-assert all(load_query_set(row["query_set"]) for row in list_languages())
+assert all(load_query_set(f"gender_{code}") for code in list_languages())
 assert load_criterion("gender", offline=True).definitional_sets
 assert all(study_file(name) for name in list_study_files())
 assert environment().list_templates()

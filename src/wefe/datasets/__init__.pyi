@@ -1,11 +1,9 @@
 from ._criteria import (
     Criterion,
-    grammatical_gender_counts,
     language_notes,
     list_criteria,
     list_languages,
     load_criterion,
-    load_language_criterion,
     load_language_words,
     load_occupations,
 )
@@ -40,7 +38,6 @@ __all__ = [
     "fetch_gn_glove",
     "fetch_holistic_bias",
     "fetch_occupation_shares",
-    "grammatical_gender_counts",
     "language_notes",
     "list_criteria",
     "list_datasets",
@@ -50,7 +47,6 @@ __all__ = [
     "load_bingliu",
     "load_case_study_queries",
     "load_criterion",
-    "load_language_criterion",
     "load_language_words",
     "load_occupations",
     "load_query_set",

@@ -218,7 +218,10 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
         - gender: ten pairs (female, male), 52 pairs to equalize and gender-specific words of
           :func:`fetch_debiaswe`; occupations of :func:`fetch_debias_multiclass` as stereotypes;
         - ethnicity (black, caucasian, asian) and religion (jew, christian, muslim): six and five
-          triples and stereotyped words of :func:`fetch_debias_multiclass`.
+          triples and stereotyped words of :func:`fetch_debias_multiclass`;
+        - gender in another language: the (female, male) pairs of its gender queries. Specific words
+          are these, words and occupations with a form for each sex, and some kin, titles and the
+          body: :func:`wefe.explore.learn_specific_words` finds more. No stereotyped words.
 
     Examples
     --------
@@ -232,7 +235,7 @@ def load_criterion(name: str | os.PathLike[str], *, offline: bool = False) -> Cr
         return _read(path)
     check_choice("criterion", str(name), (*list_criteria(), "FILE.json"))
     if str(name) not in _PRESETS:
-        return load_language_criterion(str(name).removeprefix("gender_"))
+        return _language_criterion(str(name).removeprefix("gender_"))
     published = fetch_debias_multiclass()
     if name == "gender":
         bolukbasi = fetch_debiaswe(offline=offline)
@@ -273,43 +276,23 @@ LANGUAGES = {
     "sv": "Swedish",
     "pt": "Portuguese",
 }
-_GENDERS = ("m", "f", "n", "c", "-")
 _TARGETS = ("male_terms", "female_terms")
 
 
-def list_languages() -> list[dict[str, Any]]:
+def list_languages() -> dict[str, str]:
     """List the languages other than English whose words ship with the package.
 
     Returns
     -------
-    list of dict
-        - `code`, `language`: for example 'es' and 'Spanish';
-        - `query_set`: its name for :func:`load_query_set` and ``wefe measure --queries``;
-        - numbers of words: `pairs` of a male and a female term, `career`, `family`, `math`, `arts`,
-          `science`, `occupations` (:func:`load_occupations`), and `gendered_words` (kin, titles and
-          the body, such as 'queen' and 'pregnant'; :func:`load_language_criterion`).
+    dict of str to str
+        Codes and names. The query set and the criterion of a language are 'gender_' and its code.
 
     Examples
     --------
-    >>> [row["code"] for row in list_languages()]
-    ['es', 'fr', 'de', 'it', 'nl', 'sv', 'pt']
+    >>> list_languages()["es"]
+    'Spanish'
     """
-    rows = []
-    for code, language in LANGUAGES.items():
-        content = _language(code)
-        sizes = {key: len(words) for key, words in content["word_sets"].items()}
-        rows.append(
-            {
-                "code": code,
-                "language": language,
-                "query_set": f"gender_{code}",
-                "pairs": sizes["male_terms"],
-                **{key: size for key, size in sizes.items() if key not in _TARGETS},
-                "occupations": len(content["occupations"]),
-                "gendered_words": len(content["gendered_words"]),
-            }
-        )
-    return rows
+    return dict(LANGUAGES)
 
 
 def load_language_words(language: str) -> pd.DataFrame:
@@ -343,34 +326,6 @@ def load_language_words(language: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["set", "word", "english", "grammatical_gender", "person"])
 
 
-def grammatical_gender_counts(language: str) -> pd.DataFrame:
-    """Count the words of each set by grammatical gender.
-
-    Feminine nouns are closer to female terms for reasons of grammar, so an attribute set with more
-    of them seems more female, whatever its words mean.
-
-    Parameters
-    ----------
-    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
-
-    Returns
-    -------
-    DataFrame
-        Number of words per set (rows) and gender of :func:`load_language_words` (columns).
-
-    Examples
-    --------
-    >>> grammatical_gender_counts("de").loc["math"].to_dict()
-    {'m': 0, 'f': 7, 'n': 1, 'c': 0, '-': 0}
-    """
-    words = load_language_words(language)
-    counts = words.groupby(["set", "grammatical_gender"], sort=False).size().unstack(fill_value=0)
-    return counts.reindex(index=words["set"].unique(), columns=_GENDERS, fill_value=0).rename_axis(
-        index="set", columns="grammatical_gender"
-    )
-
-
 def load_occupations(language: str) -> pd.DataFrame:
     """Load the masculine and feminine forms of occupations.
 
@@ -399,26 +354,8 @@ def load_occupations(language: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["english", "masculine", "feminine"])
 
 
-def load_language_criterion(language: str) -> Criterion:
-    """Load the criterion 'gender' of a language, for bias directions and mitigation.
-
-    Parameters
-    ----------
-    language : {'es', 'fr', 'de', 'it', 'nl', 'sv', 'pt'}
-        Code of the language.
-
-    Returns
-    -------
-    Criterion
-        Definitional and equalize sets are the (female, male) pairs of the gender queries. Specific
-        words are these, words and occupations with a form for each sex, and some kin, titles and
-        the body: :func:`wefe.explore.learn_specific_words` finds more. No stereotyped words.
-
-    Examples
-    --------
-    >>> load_language_criterion("es").definitional_sets[:2]
-    (('ella', 'él'), ('hija', 'hijo'))
-    """
+def _language_criterion(language: str) -> Criterion:
+    """Return the criterion 'gender' of a language; it has no stereotyped words."""
     content = _language(language)
     sets = language_word_sets(language)
     pairs = list(zip(sets["female_terms"], sets["male_terms"], strict=True))
