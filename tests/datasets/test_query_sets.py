@@ -99,27 +99,21 @@ def test_table_of_datasets_agrees_with_the_datasets(mirror):
         assert row["url"].startswith("https://")
 
 
-def test_queries_and_questions_in_files_of_the_user(tmp_path):
+def test_queries_in_files_of_the_user(tmp_path):
     path, query = tmp_path / "mine.json", datasets.load_weat_queries()[0]
     path.write_text(json.dumps([query.dict()]))
     opened = open_query_set(str(path))
     assert (opened.name, opened.queries, opened.paired) == ("mine", [query], None)
     assert shipped_word_set("weat/flowers") == datasets.load_weat()["flowers"]
-    questions = tmp_path / "questions.txt"
-    questions.write_text("king:queen dog:cat cup:mug doctor:nurse\n")
-    assert datasets.load_sembias(questions)[0][3] == ["doctor", "nurse"]
 
 
 @pytest.mark.parametrize(
     ("read", "content", "culprit"),
     [
         (open_query_set, None, "file.json"),
-        (datasets.load_sembias, None, "file.json"),
         (open_query_set, b"{", "JSON"),
         (open_query_set, b"[{}]", "query 0"),
         (open_query_set, b"[]", "no query"),
-        (datasets.load_sembias, b"king:queen dog:cat\n", "question 1"),
-        (datasets.load_sembias, b"\xff", "utf-8"),
     ],
 )
 def test_what_is_wrong_in_a_file_is_named(tmp_path, read, content, culprit):

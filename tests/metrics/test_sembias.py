@@ -98,19 +98,3 @@ def test_shipped_questions_are_answered_by_the_packaged_model(packaged_model):
     assert len({str(question) for question in questions}) == 40
     questions[0][0][0] = "spoilt"
     assert load_sembias()[0][0][0] == "king"
-
-
-def test_questions_of_a_file_are_checked(tmp_path):
-    path = tmp_path / "questions.txt"
-    line = "\t".join(":".join(pair) for pair in QUESTION)
-    path.write_text(f"{line}\n{line}\n", encoding="utf-8")
-    assert load_sembias(path) == [QUESTION, QUESTION]
-    for broken in ("man:woman\tboss:home\n", line.replace("pilot:nurse", "pilot"), line + ":x"):
-        path.write_text(f"{line}\n{broken}\n", encoding="utf-8")
-        with pytest.raises(ValueError, match=r"questions.txt: question 2"):
-            load_sembias(path)
-    path.write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(ValueError, match="UTF-8"):
-        load_sembias(path)
-    with pytest.raises(FileNotFoundError, match=r"none.txt"):
-        load_sembias(tmp_path / "none.txt")

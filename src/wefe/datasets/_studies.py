@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import json
-import os
-import re
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from wefe._checks import check_choice, check_positive_int
-from wefe._files import read_text
 from wefe.datasets._download import fetch_file, shipped_word_sets
 
 if TYPE_CHECKING:
     import pandas as pd
-
-# Four pairs of words.
-_QUESTION = re.compile(r"\s*[^\s:]+:[^\s:]+(\s+[^\s:]+:[^\s:]+){3}\s*")
 
 
 def load_weat() -> dict[str, list[str]]:
@@ -192,52 +185,36 @@ def fetch_gn_glove() -> dict[str, Any]:
     return {
         "male_terms": _fetched("gn_glove/male_word_file.txt").split(),
         "female_terms": _fetched("gn_glove/female_word_file.txt").split(),
-        "sembias": parse_sembias(_fetched("gn_glove/SemBias")),
+        "sembias": [
+            [pair.split(":") for pair in line.split()]
+            for line in filter(None, _fetched("gn_glove/SemBias").splitlines())
+        ],
         # The order of the pairs on every line; the file does not say so.
         "sembias_labels": ["definition", "none", "none", "stereotype"],
     }
 
 
-def load_sembias(source: str | os.PathLike[str] = "small") -> list[list[list[str]]]:
+def load_sembias(source: str = "small") -> list[list[list[str]]]:
     """Load questions for :func:`wefe.metrics.sembias`.
 
     Parameters
     ----------
-    source : {'small', 'gn_glove'} or path, default='small'
-        'small': 40 questions of common words. 'gn_glove': the 440 published ones. Or a text file
-        with one question per line, its pairs ``a:b`` separated by tabs or spaces.
+    source : {'small', 'gn_glove'}, default='small'
+        'small': 40 questions of common words. 'gn_glove': those of :func:`fetch_gn_glove`.
 
     Returns
     -------
     list of list of [str, str]
         Each question: a definition pair, two neutral pairs, a stereotype pair; male word first.
 
-    Raises
-    ------
-    FileNotFoundError, ValueError, ConnectionError
-        If there is no such file, a line is not a question, or the download fails.
-
     Examples
     --------
     >>> load_sembias()[0]
     [['king', 'queen'], ['bread', 'butter'], ['soap', 'towel'], ['engineer', 'librarian']]
     """
-    if source == "small":
+    if check_choice("source", source, ("small", "gn_glove")) == "small":
         return shipped_word_sets("sembias")["questions"]  # type: ignore[no-any-return]
-    if source == "gn_glove":
-        return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
-    text = read_text(Path(source))
-    for number, line in enumerate(filter(None, text.splitlines()), start=1):
-        if not _QUESTION.fullmatch(line):
-            raise ValueError(
-                f"{source}: question {number} must have four pairs a:b; got {line[:80]!r}."
-            )
-    return parse_sembias(text)
-
-
-def parse_sembias(text: str) -> list[list[list[str]]]:
-    """Return the questions of a SemBias file: one per line, pairs ``a:b`` between tabs."""
-    return [[pair.split(":") for pair in line.split()] for line in text.splitlines() if line]
+    return fetch_gn_glove()["sembias"]  # type: ignore[no-any-return]
 
 
 def fetch_holistic_bias(
