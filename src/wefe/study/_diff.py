@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -176,7 +176,7 @@ def diff(before: StudyResults, after: StudyResults, tolerance: float = 0.0) -> S
     models = [model.label for model in before.plan.models if model.label in labels]
     table = _compared(_tidy(before, models), _tidy(after, models), tolerance)
     one, other = (
-        pd.json_normalize(each.plan.settings).drop(columns=_LISTED, errors="ignore").iloc[0]
+        pd.json_normalize(dict(each.plan.settings)).drop(columns=_LISTED, errors="ignore").iloc[0]
         for each in (before, after)
     )
     rows = [
@@ -261,7 +261,7 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Da
 
     was_nan, is_nan = a["score"].isna(), b["score"].isna()
     # The first that holds.
-    statuses = {
+    statuses: dict[str, Any] = {
         "only before": ~index.isin(other.index),
         "only after": ~index.isin(one.index),
         "NaN in both": was_nan & is_nan,
@@ -272,7 +272,7 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Da
         "interval changed": differ("score_lower", "score_upper"),
     }
     in_both = a["identity"].notna() & b["identity"].notna()
-    causes = {
+    causes: dict[str, Any] = {
         "words or parameters": in_both & (a["identity"] != b["identity"]),
         "vectors or version": in_both & (a["key"] != b["key"]),
     }
@@ -284,10 +284,16 @@ def _compared(one: pd.DataFrame, other: pd.DataFrame, tolerance: float) -> pd.Da
         "beyond_interval": beyond,
         "p_value_before": a["p_value"],
         "p_value_after": b["p_value"],
-        "status": np.select([*statuses.values()], [*statuses], "equal"),
-        "differs": np.select([*causes.values()], np.array([*causes], object), None),
+        "status": _first(statuses, "equal"),
+        "differs": _first(causes, None),
     }
     return pd.DataFrame(table).reset_index()
+
+
+def _first(conditions: Mapping[str, Any], default: str | None) -> np.ndarray:
+    """Return the name of the first condition that holds in each row."""
+    names: Any = [np.array(name, dtype=object) for name in conditions]
+    return np.select([*conditions.values()], names, np.array(default))
 
 
 # Readable tables
