@@ -124,7 +124,6 @@ def run(
     n_jobs: int = 1,
     engine: Literal["local", "dask"] = "local",
     scheduler: str | None = None,
-    reopen: bool = False,
 ) -> None:
     """Run a study: compute missing results, keep existing ones.
 
@@ -148,8 +147,6 @@ def run(
         Where to compute: local, or dask for a cluster (needs the extra 'dask').
     scheduler : ADDRESS
         Address of the Dask scheduler, for example tcp://host:8786. Default: a local one.
-    reopen
-        Open every model, even if the size and time of its files are unchanged.
     """
     on_dask = engine == "dask"
     opt.check_used(run, locals(), {"n_jobs": (not on_dask, "--engine local")})
@@ -162,7 +159,6 @@ def run(
             n_jobs=None if on_dask else n_jobs,
             engine=engine,
             scheduler=scheduler,
-            reopen=reopen,
         )
     except KeyboardInterrupt:
         print("\ninterrupted; run the same command again to continue.", file=sys.stderr)

@@ -155,10 +155,9 @@ class Run:
         self._keys: dict[int, str] = {}
         self.n_computed = 0
 
-    def open(self, executors: _Start, *, reopen: bool, progress: bool) -> None:
+    def open(self, executors: _Start, *, progress: bool) -> None:
         """Open the models that are new or may have changed since the last run."""
-        if not reopen:
-            self._opened |= self._known()
+        self._opened |= self._known()
         units = [each for each in self._planned.units if each.entry.label not in self._opened]
         calls = deque((unit.entry.label, open_unit, unit) for unit in units)
         title = f"{self._planned.plan.name}: opening"

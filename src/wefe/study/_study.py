@@ -145,7 +145,6 @@ class Study:
         n_jobs: int | None = None,
         engine: Engine = "local",
         scheduler: str | None = None,
-        reopen: bool = False,
         progress: bool = True,
     ) -> StudyResults:
         """Compute missing results and return all of them.
@@ -162,8 +161,6 @@ class Study:
         scheduler : str, optional
             Address of the Dask scheduler, 'tcp://host:8786', whose workers find the models at the
             same paths. Default: the Dask client of this process, or a new local cluster.
-        reopen : bool, default=False
-            Open every model again, even if size and time of its files are unchanged.
         progress : bool, default=True
             Whether to show a progress bar on a terminal.
 
@@ -192,11 +189,7 @@ class Study:
         run = {"started": now(), **_environment(), "engine": engine, "study_file": file}
         with Store(self.results_path if results is None else results) as store:
             _keep_study(store, planned, run)
-            n_computed = _compute(
-                *(planned, store, n_jobs, engine, scheduler),
-                reopen=reopen,
-                progress=progress,
-            )
+            n_computed = _compute(planned, store, n_jobs, engine, scheduler, progress=progress)
             run |= {
                 "finished": now(),
                 "seconds": time.perf_counter() - start,
@@ -347,7 +340,6 @@ def _compute(
     engine: Engine,
     scheduler: str | None,
     *,
-    reopen: bool = False,
     progress: bool,
     only: set[int] | None = None,
 ) -> int:
@@ -366,7 +358,7 @@ def _compute(
     opened = executors_of(engine, scheduler, n_jobs)
     with ExitStack() as stack:
         executors = cache(lambda: stack.enter_context(opened))
-        run.open(executors, reopen=reopen, progress=progress)
+        run.open(executors, progress=progress)
         run.compute(executors, progress=progress)
     return run.n_computed
 
