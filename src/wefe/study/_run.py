@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Executor, Future, wait
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from wefe._checks import import_library, logger, progress_bar
@@ -125,13 +125,7 @@ def _begin(caller: int) -> None:
 def _cluster(scheduler: str | None) -> Iterator[list[Executor]]:
     """Return executors on a Dask cluster, one per thread."""
     distributed = import_library("distributed", "dask", "engine='dask'")
-    client: Any = None
-    if scheduler is None:
-        with suppress(ValueError):  # there is none
-            client = distributed.get_client()
-    own = client is None
-    client = distributed.Client(scheduler) if own else client
-    try:
+    with distributed.Client(scheduler) as client:
         client.wait_for_workers(1)
         # Calls prefer the worker that has their model open; others take over if it is lost.
         yield [
@@ -139,9 +133,6 @@ def _cluster(scheduler: str | None) -> Iterator[list[Executor]]:
             for address, n_threads in client.nthreads().items()
             for _ in range(n_threads)
         ]
-    finally:
-        if own:
-            client.close()
 
 
 class Run:

@@ -160,7 +160,7 @@ class Study:
             Compute on this machine or on a Dask cluster (``wefe[dask]``).
         scheduler : str, optional
             Address of the Dask scheduler, 'tcp://host:8786', whose workers find the models at the
-            same paths. Default: the Dask client of this process, or a new local cluster.
+            same paths. Default: a new local cluster.
         progress : bool, default=True
             Whether to show a progress bar on a terminal.
 
