@@ -328,25 +328,6 @@ class StudyResults:
 
     # Other results
 
-    def words(self, model: str, query_set: str, query: str) -> Mapping[str, Any] | None:
-        """Return the words found for a query, and their individual biases.
-
-        Parameters
-        ----------
-        model, query_set, query : str
-            Labels, as in :meth:`to_frame`; the name of the whole query, not of a subquery.
-
-        Returns
-        -------
-        dict or None
-            'sets' (dicts with 'name', 'role', 'used', 'lost'), 'audit' (``QueryAudit.to_json``, or
-            None) and 'not_audited' (the reason). None if not computed.
-        """
-        value = self._by_place.get(("words", model, query_set, query), Outcome()).value
-        if value is None or value["audit"] is None:
-            return value
-        return {**value, "audit": {**value["audit"], "model_name": model}}
-
     def silhouettes(self) -> list[tuple[Task, Silhouette]]:
         """Return a list of pairs (Task, Silhouette), of those that could be computed."""
         found = [(pair[0], silhouette_of(*pair)) for pair in self.of_kind("silhouette")]
