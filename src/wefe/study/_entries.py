@@ -224,14 +224,7 @@ class EncoderEntry(_OpenedEntry):
     paths = ("encoder",)
 
     def _short(self) -> str:
-        # These options distinguish two entries of the same encoder.
-        said = [f"layer {self.layer}"] if self.layer != -1 else []
-        said += [self.pooling] if self.pooling != "auto" else []
-        said += ["in templates"] if self.templates else []
-        # An instruction may have several lines.
-        said += [f"after {' '.join(self.prompt.split())!r}"] if self.prompt is not None else []
-        said += [f"{self.dim} dimensions"] if self.dim else []
-        return ", ".join([super()._short().split("@")[0], *said])
+        return super()._short().split("@")[0]
 
 
 def _kind_of_model(data: object) -> str:
