@@ -89,7 +89,7 @@ class Declaration(Part):
     external : list of dict, optional
         Columns of external scores: 'name', 'best' ('higher', 'lower' or a number), 'scores'.
     quality : dict, optional
-        The built-in quality column: 'benchmarks', 'name', 'mitigated'.
+        The built-in quality column: 'benchmarks', 'name'.
     retrieval : list of dict, optional
         Ranking audits, which need no queries and metrics: 'queries', 'documents' and options of
         :func:`wefe.retrieval.audit_ranking`.

@@ -341,8 +341,6 @@ class QualityEntry(Part):
     benchmarks: list[str] = Field(min_length=1)
     #: Heading of the column.
     name: Name = Field(default="Quality", min_length=1)
-    #: Also evaluate mitigated models.
-    mitigated: bool = True
 
     def load(self, base: str | os.PathLike[str]) -> dict[str, Benchmark]:
         from wefe.quality import list_benchmarks, load_benchmark

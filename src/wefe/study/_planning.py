@@ -14,7 +14,7 @@ from wefe.metrics._registry import as_metric
 from wefe.query import Query, unique_queries
 from wefe.study._declaration import Declaration
 from wefe.study._entries import MetricEntry
-from wefe.study._extras import QualityEntry, SilhouetteEntry
+from wefe.study._extras import SilhouetteEntry
 from wefe.study._plan import (
     Job,
     Plan,
@@ -154,8 +154,7 @@ class Planner:
             yield Job("retrieval", models, {"audit": audit.label}, identity)
         for entry in declared.silhouettes:
             yield from self._silhouettes(entry, tuple(entry.models or every))
-        if declared.quality is not None:
-            yield from self._of_quality(declared.quality)
+        yield from self._quality(every)
 
     def _known(self, query: Query) -> str:
         key = query_digest(query)
@@ -228,17 +227,15 @@ class Planner:
             place = {"metric": scale.label, "query_set": part.name, "query": name, "vary": vary}
             yield Job("silhouette", labels, place, {**about, **of_lists})
 
-    def _of_quality(self, quality: QualityEntry) -> Iterator[Job]:
-        declared = self._declaration
-        labels = declared.all_labels() if quality.mitigated else declared.labels()
+    def _quality(self, labels: tuple[str, ...]) -> Iterator[Job]:
         for name, benchmark in self._benchmarks.items():
             identity = {
                 "benchmark": name,
                 "content": digest(benchmark.items, benchmark.scores),
-                "random_state": declared.random_state,
+                "random_state": self._declaration.random_state,
                 "preprocessors": [{}, {"lowercase": True}],
             }
-            yield Job("quality", tuple(labels), {"benchmark": name}, identity)
+            yield Job("quality", labels, {"benchmark": name}, identity)
 
 
 def _check_places(jobs: Sequence[Job]) -> None:
