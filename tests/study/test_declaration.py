@@ -147,8 +147,7 @@ BOUNDS = """
     Study.description = Study.random_state =0 <4294967296 >=0 Study.offline =False
     Aggregation.function =bias_avg Aggregation.missing =queries Aggregation.ties =min
     Aggregation.correlation =spearman Audit.scores =False Encoder.layer =-1 Encoder.pooling =auto
-    Encoder.max_length >=1 Encoder.dim >=1 Explore.n_extremes =10 >=1 Explore.among =50000 >=1
-    Explore.k =100 >=1 Explore.theta =0.05 <=1 >=0 Intervals.n_bootstrap =0 >=0 Intervals.confidence
+    Encoder.max_length >=1 Encoder.dim >=1  Intervals.n_bootstrap =0 >=0 Intervals.confidence
     =0.95 <1 >0 Lookup.strategy =first
     Lookup.normalize =False Lookup.lost_vocabulary_threshold =0.2 <=1 >=0 Lookup.own_words =False
     Metric.label = Mitigation.ignore =specific Quality.name =Quality

@@ -81,7 +81,7 @@ class Declaration(Part):
     audit : dict, optional
         'scores': whether to audit every score. 'criteria': whose bias directions to audit.
     explore : dict, optional
-        Words along bias directions: 'criteria', 'words', 'n_extremes', 'among', 'k', 'theta'.
+        Words along bias directions: 'criteria', 'words'.
     mitigations : list of dict, optional
         'method' and 'criterion'; optionally 'name', 'models', 'params'.
     silhouettes : list of dict, optional
@@ -169,12 +169,7 @@ class Declaration(Part):
 
         Description and results path are left out.
         """
-        plain = self.model_dump(mode="json", exclude={"description", "results", "word_sets"})
-        if not self.explore.criteria:
-            del plain["explore"]
-        if not self.retrieval:
-            del plain["retrieval"]
-        return plain
+        return self.model_dump(mode="json", exclude={"description", "results", "word_sets"})
 
 
 def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declaration:

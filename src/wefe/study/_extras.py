@@ -68,19 +68,11 @@ class ExploreEntry(Part):
         list[Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]],
         AfterValidator(check_once),
     ] = Field(default=[])
-    #: Number of extreme words per group.
-    n_extremes: int = Field(default=10, ge=1)
-    #: How many words from the start of a vocabulary count as frequent.
-    among: int = Field(default=50_000, ge=1)
-    #: Number of nearest neighbours of each word.
-    k: int = Field(default=100, ge=1)
-    #: A neighbour counts as biased if its indirect bias is above this.
-    theta: float = Field(default=0.05, ge=0, le=1)
 
     @model_validator(mode="after")
     def _say_along_what(self) -> ExploreEntry:
         # Without criteria, the section would silently do nothing.
-        if not self.criteria and self.model_fields_set - {"criteria"}:
+        if self.words and not self.criteria:
             text = "is empty, so there is nothing to explore; for example, write ['gender']"
             refuse([(("criteria",), text)])
         return self

@@ -204,11 +204,9 @@ class Planner:
         for criterion in explore.criteria:
             place = {"criterion": criterion}
             about = {**place, **self._forms}
-            of_model = {"n": explore.n_extremes, "among": explore.among}
-            yield Job("explore", labels, place, {**about, **of_model})
+            yield Job("explore", labels, place, about)
             for word in explore.words:
-                of_word = {"word": word, "k": explore.k, "theta": explore.theta}
-                yield Job("explore", labels, {**place, "word": word}, {**about, **of_word})
+                yield Job("explore", labels, {**place, "word": word}, {**about, "word": word})
 
     def _silhouettes(self, entry: SilhouetteEntry, labels: tuple[str, ...]) -> Iterator[Job]:
         from wefe.silhouette._silhouette import scale_with  # for those that ask for silhouettes

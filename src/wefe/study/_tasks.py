@@ -431,7 +431,6 @@ def _page(
     criterion: str,
     preprocessors: Sequence[Mapping[str, Any]],
     word: str | None = None,
-    **options: Any,
 ) -> dict[str, Any]:
     from wefe.embeddings import get_embeddings_from_set
     from wefe.explore import bias_directions, model_page, word_page
@@ -441,11 +440,11 @@ def _page(
         raise ValueError(f"the model lacks the word {word!r}")
     # Directions of the original model show what a mitigation left.
     directions = bias_directions(place.original or model, criterion, preprocessors=forms)
-    options["preprocessors"] = forms
     if word is None:
-        page = model_page(model, directions, **options).to_dict()
+        page = model_page(model, directions, preprocessors=forms).to_dict()
     else:
-        page = word_page(model, word, directions, original=place.original, **options).to_dict()
+        options = {"original": place.original, "preprocessors": forms}
+        page = word_page(model, word, directions, **options).to_dict()
     # Store no model name, because models with equal vectors share the page.
     for row in (page, *page.get("distribution", ()), *page.get("extremes", ())):
         row.pop("model", None)
