@@ -65,15 +65,14 @@ def test_what_decides_the_results_is_json_and_declares_the_same_study():
     again = check_declaration(plain)
     assert again.canonical() == plain
     assert again.models[0].load_options()["limit"] == 5
-    # Description and results decide no score.
-    same = declare(description="x", results="x.db")
+    # A description decides no score.
+    same = declare(description="x")
     assert declare().canonical() == same.canonical() != declare(random_state=1).canonical()
 
 
 def test_results_go_beside_the_study_file(tmp_path):
     study = Study(declare(), tmp_path, "my.study.toml")
     assert study.results_path == tmp_path / "my.study.db"
-    assert Study(declare(results="out/r.db"), tmp_path).results_path == tmp_path / "out" / "r.db"
 
 
 # What it says about mistakes

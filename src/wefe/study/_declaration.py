@@ -61,8 +61,6 @@ class Declaration(Part):
         Seed of everything random, in [0, 2**32).
     offline : bool, default=False
         Leave out queries that need a download.
-    results : str, optional
-        Results file, relative to the study file. Default: the study file's name with ``.db``.
     models : list of dict
         'source' or 'encoder'; optionally 'name' and options for opening the model.
     word_sets : dict, optional
@@ -110,7 +108,6 @@ class Declaration(Part):
     description: str = ""
     random_state: int = Field(default=0, ge=0, lt=2**32)
     offline: bool = False
-    results: str | None = Field(default=None, min_length=1)
     models: list[ModelEntry] = Field(min_length=1)
     word_sets: dict[Name, Annotated[list[str], Field(min_length=1)]] = Field(default={})
     queries: list[QuerySetEntry] = Field(default=[])
@@ -167,9 +164,9 @@ class Declaration(Part):
     def canonical(self) -> dict[str, Any]:
         """Return what determines the results, with defaults, as JSON data for :class:`Study`.
 
-        Description and results path are left out.
+        The description is left out.
         """
-        return self.model_dump(mode="json", exclude={"description", "results", "word_sets"})
+        return self.model_dump(mode="json", exclude={"description", "word_sets"})
 
 
 def check_declaration(data: Mapping[str, Any], file: str = "study") -> Declaration:

@@ -133,8 +133,6 @@ class Study:
     @property
     def results_path(self) -> Path:
         """Default path of the results file: beside the study file, with its name and '.db'."""
-        if self.declaration.results is not None:
-            return self._base / self.declaration.results
         name = "study.toml" if self.path is None else self.path.name
         return (self._base / name).with_suffix(".db")
 
