@@ -219,12 +219,7 @@ def read_declaration(path: str | os.PathLike[str]) -> Declaration:
     except RecursionError:
         raise ValueError(f"{path}: lists or tables are nested too deeply.") from None
     except ValueError as error:
-        hint = ""
-        if "twice" in str(error):
-            hint = " Tables that can occur several times have double brackets: [[models]]."
-        elif path.suffix == ".db":
-            hint = " It is a results file; give the study file."
-        raise ValueError(f"{path} is not TOML: {error}.{hint}") from error
+        raise ValueError(f"{path} is not TOML: {error}.") from error
     declaration = check_declaration(data, path.name)
     models = declaration.models
     trusted = [model.label for model in models if getattr(model, "trust_pickle", False)]

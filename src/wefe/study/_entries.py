@@ -434,18 +434,12 @@ class Intervals(Part):
 # Parameters that a study file cannot set, or sets elsewhere.
 _NOT_OF_METRICS = {
     *("contexts", "estimator", "print_model_evaluation"),
-    *("p_value_verbose", "warn_not_found_words"),
-}
-_ELSEWHERE = {
-    "preprocessors": "is the same for all metrics; set it in [lookup]",
-    "return_effect_size": "is not a parameter here; choose the metric 'weat' or 'weat-es'",
+    *("p_value_verbose", "preprocessors", "return_effect_size", "warn_not_found_words"),
 }
 
 
 def check_metric_params(metric: str, params: Mapping[str, Any]) -> None:
     """Raise an error for unknown parameters of a metric and for values of the wrong type."""
-    refuse((("params", name), _ELSEWHERE[name]) for name in params if name in _ELSEWHERE)
     hints = {**hints_of(metric_names()[metric], plain=True), **get_type_hints(LookupOptions)}
-    without = {*_NOT_OF_METRICS, *_ELSEWHERE}
-    hints = {name: hint for name, hint in hints.items() if name not in without}
+    hints = {name: hint for name, hint in hints.items() if name not in _NOT_OF_METRICS}
     refuse(check_params(params, hints, metric))

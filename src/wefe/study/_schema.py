@@ -174,15 +174,12 @@ def beside(text: str, base: str | os.PathLike[str]) -> str:
 
 
 def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] = ()) -> str:
-    """Return the absolute path of an existing file; the error suggests the nearest name."""
+    """Return the absolute path of an existing file; the error suggests the nearest of some names."""
     path = Path(beside(text, base))
     if path.is_file():
         return str(path)
-    # Names in the form of the file: relative to the folder that it names.
-    others = sorted(each.name for each in path.parent.glob("*") if each.is_file())
-    written = [str(Path(text).with_name(name)) for name in others]
     known = f" Known by name: {', '.join(map(repr, names))}." if names else ""
-    raise FileNotFoundError(f"there is no file {path}.{nearest(text, [*names, *written])}{known}")
+    raise FileNotFoundError(f"there is no file {path}.{nearest(text, names)}{known}")
 
 
 def source_file(path: str) -> Path | None:
