@@ -174,7 +174,7 @@ def beside(text: str, base: str | os.PathLike[str]) -> str:
 
 
 def existing_file(text: str, base: str | os.PathLike[str], names: Sequence[str] = ()) -> str:
-    """Return the absolute path of an existing file; the error suggests the nearest of some names."""
+    """Return the absolute path of an existing file; the error suggests one of some names."""
     path = Path(beside(text, base))
     if path.is_file():
         return str(path)

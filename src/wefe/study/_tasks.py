@@ -443,7 +443,7 @@ def _page(
     if word is None:
         page = model_page(model, directions, preprocessors=forms).to_dict()
     else:
-        options = {"original": place.original, "preprocessors": forms}
+        options: dict[str, Any] = {"original": place.original, "preprocessors": forms}
         page = word_page(model, word, directions, **options).to_dict()
     # Store no model name, because models with equal vectors share the page.
     for row in (page, *page.get("distribution", ()), *page.get("extremes", ())):
