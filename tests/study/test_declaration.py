@@ -202,19 +202,6 @@ def test_a_model_without_a_name_is_called_by_its_source(source, label):
     assert TableEntry(source=source, name="mine").label == "mine"
 
 
-@pytest.mark.parametrize(
-    ("options", "label"),
-    [
-        ({}, "bert"),
-        ({"layer": 3, "pooling": "cls", "dim": 64}, "bert, layer 3, cls, 64 dimensions"),
-        ({"templates": ["{}."], "prompt": "A:\nb "}, "bert, in templates, after 'A: b'"),
-        ({"prompt": ""}, "bert, after ''"),
-    ],
-)
-def test_encoders_that_are_read_in_two_ways_have_two_names(options, label):
-    assert EncoderEntry(encoder="org/bert", **options).label == label
-
-
 def test_files_beside_the_study_file_are_found_and_names_stay(tmp_path, monkeypatch):
     home = tmp_path / "home"
     (home / "vectors").mkdir(parents=True)

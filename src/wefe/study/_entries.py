@@ -85,7 +85,8 @@ class _OpenedEntry(Part):
         return self.name or self._short()
 
     def _short(self) -> str:
-        return re.split(r"[/\\]", self.place.rstrip("/\\"))[-1]
+        short = re.split(r"[/\\]", self.place.rstrip("/\\"))[-1]
+        return short.split("@")[0] or short
 
     def load_options(self) -> dict[str, Any]:
         """Return the options for opening the model, without location and name."""
@@ -188,8 +189,7 @@ class TableEntry(_OpenedEntry):
 
     def _short(self) -> str:
         short = super()._short()
-        short = without_suffixes(short) or short
-        return short.split("@")[0] or short
+        return without_suffixes(short) or short
 
 
 def _check_gap(text: str) -> str:
@@ -222,9 +222,6 @@ class EncoderEntry(_OpenedEntry):
     is_encoder = True
     called = " to models with an 'encoder'"
     paths = ("encoder",)
-
-    def _short(self) -> str:
-        return super()._short().split("@")[0]
 
 
 def _kind_of_model(data: object) -> str:
