@@ -35,9 +35,9 @@ each_form = pytest.mark.parametrize("weights", FORMS, ids=["ones", "drawn", "lef
 
 @each_form
 def test_methods_of_a_weighted_set_are_those_of_repeated_words(weights):
-    part, other = words_of(9).weighted(weights), words_of(3, seed=1)
+    part, other = words_of(9)._weighted(weights), words_of(3, seed=1)
     values = rng(2).normal(size=(weights.n_cases, 9))
-    for case, repeated in enumerate(part.resample(case) for case in range(weights.n_cases)):
+    for case, repeated in enumerate(part._resample(case) for case in range(weights.n_cases)):
         rows = np.repeat(np.arange(9), weights.matrix()[case].astype(int))
         assert repeated.words == tuple(f"w{row}" for row in rows)
         assert repeated.vectors.tolist() == part.vectors[rows].tolist()
@@ -62,7 +62,7 @@ def test_sums_of_nested_subsets(shape):
 
 
 def test_taking_words_leaves_weights_and_losses_behind():
-    part = words_of(3).weighted(Weights([[2, 0, 1]])).take([2, 0, 2])
+    part = words_of(3)._weighted(Weights([[2, 0, 1]])).take([2, 0, 2])
     assert part.words == ("w2", "w0", "w2")
     assert part.first_row == (0, 1, 2)
     assert part.total.tolist() == [3.0]
@@ -78,7 +78,7 @@ def test_a_pair_that_lost_a_word_is_left_out():
 
 
 def test_numbers_of_cases_and_dimensions_must_agree():
-    part, drawn = words_of(3), words_of(3).weighted(Weights([[2, 0, 1], [0, 1, 0]]))
+    part, drawn = words_of(3), words_of(3)._weighted(Weights([[2, 0, 1], [0, 1, 0]]))
     assert n_cases_of([part, drawn]) == 2
     # Sets that do not vary are the same in each case.
     cases = [[each.words for each in sets] for sets in each_case([part, drawn])]
@@ -91,7 +91,7 @@ def test_distances_do_not_cancel():
     words = rng().normal(size=(20, 50)) + 100
     points = np.concatenate([words[:3], words[:3] + 1e-7, rng(1).normal(size=(4, 50))])
     tolerance = {"rtol": 1e-10, "atol": 1e-15}
-    by_case = WordSet("points", (), points).weighted(Weights(np.eye(len(points))))
+    by_case = WordSet("points", (), points)._weighted(Weights(np.eye(len(points))))
     found = distances(by_case, WordSet("words", (), words))
     np.testing.assert_allclose(found, cdist(points, words), **tolerance)
     by_model = WordSet("points", (), points[:, None])

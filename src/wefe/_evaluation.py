@@ -110,7 +110,7 @@ class Evaluation:
 
         `weights` are by position in `sets`; words of the other sets count once.
         """
-        sets = [part.weighted(weights.get(i, Ones(len(part)))) for i, part in enumerate(self.sets)]
+        sets = [part._weighted(weights.get(i, Ones(len(part)))) for i, part in enumerate(self.sets)]
         n_targets, n_cases = len(self.targets), n_cases_of(sets)
         if not self.can_repeat:
             return np.array([self._score_of_query(sets, case) for case in range(n_cases)])
@@ -120,7 +120,7 @@ class Evaluation:
     def _score_of_query(self, sets: Sequence[WordSet], case: int) -> float:
         found_forms = {"preprocessors": None, "lost_vocabulary_threshold": 1.0}
         options = _accepted(self.metric, {**self.params, **found_forms})
-        query = self._query_of([part.resample(case).words for part in sets])
+        query = self._query_of([part._resample(case).words for part in sets])
         try:
             return float(self.metric.run_query(query, self._model, **options)["result"])
         except UnanswerableError:

@@ -217,24 +217,13 @@ class WordSet:
         """Number of words in each case, with repetitions: shape (n_cases,)."""
         return self.weights.totals
 
-    def average(self, rows: Vectors) -> Vectors:
-        """Average rows over the words of each case.
-
-        Parameters
-        ----------
-        rows : ndarray of shape (n_words, k)
-            One row per word.
-
-        Returns
-        -------
-        ndarray of shape (n_cases, k)
-            One mean per case.
-        """
+    def _average(self, rows: Vectors) -> Vectors:
+        """Average rows, one per word, over the words of each case: (n_cases, k)."""
         return self.weights.sums(rows) / self.total[:, None]
 
     def mean_vector(self) -> Vectors:
         """Return the mean of the vectors in each case: an ndarray of shape (n_cases, dim)."""
-        return self.average(self.vectors).reshape(-1, self.vectors.shape[-1])
+        return self._average(self.vectors).reshape(-1, self.vectors.shape[-1])
 
     def mean_unit(self) -> Vectors:
         """Return the mean of the unit vectors in each case, not of unit length: (n_cases, dim)."""
@@ -245,7 +234,7 @@ class WordSet:
         if self.weights.n_cases == 1:
             weights = self.weights.matrix() / self.lengths[..., None, :]
             return (weights @ self.vectors / self.total).reshape(-1, self.vectors.shape[-1])
-        return self.average(self.unit)
+        return self._average(self.unit)
 
     def mean_cosine(self, other: WordSet) -> Vectors:
         """Average the cosines between each word of another set and the words of this set.
@@ -262,7 +251,7 @@ class WordSet:
         """
         if self.weights.n_cases == 1:
             return other._dot(self.mean_unit()) / other.lengths
-        return self.average(self.unit @ other.unit.T)
+        return self._average(self.unit @ other.unit.T)
 
     def _dot(self, rows: Vectors) -> Vectors:
         """Inner products of one vector per case with the words: (n_cases, n_words)."""
@@ -300,57 +289,22 @@ class WordSet:
         """
         return self.sum(values) / self.total
 
-    def weighted(self, weights: Weights, name: str | None = None) -> WordSet:
-        """Return the same words with new weights.
-
-        Parameters
-        ----------
-        weights : Weights
-            How often each word counts in each case.
-        name : str, optional
-            New name of the set.
-
-        Returns
-        -------
-        WordSet
-            The reweighted set.
-        """
+    def _weighted(self, weights: Weights, name: str | None = None) -> WordSet:
+        """Return the same words with new weights."""
         other = copy.copy(self)
         vars(other).update(weights=weights, name=name or self.name)
         vars(other).pop("_mean_unit", None)
         return other
 
-    def take(self, rows: npt.ArrayLike) -> WordSet:
-        """Select words by row.
-
-        Parameters
-        ----------
-        rows : array-like of int
-            Rows of `vectors`; you may repeat a row.
-
-        Returns
-        -------
-        WordSet
-            The words in this order, each counted once.
-        """
+    def _take(self, rows: npt.ArrayLike) -> WordSet:
+        """Return the words of rows, which may repeat, each counted once."""
         chosen = np.asarray(rows, dtype=np.intp)
         words = tuple(self.words[row] for row in chosen) if self.words else ()
         return WordSet(self.name, words, self.vectors[chosen], (), tuple(range(len(chosen))))
 
-    def resample(self, case: int) -> WordSet:
-        """Repeat each word as often as it counts in one case.
-
-        Parameters
-        ----------
-        case : int
-            Index of the case. A set with a single case is the same in all cases.
-
-        Returns
-        -------
-        WordSet
-            The words of the case, each counted once.
-        """
-        return self.take(self.weights.rows(case))
+    def _resample(self, case: int) -> WordSet:
+        """Repeat each word as often as it counts in one case."""
+        return self._take(self.weights.rows(case))
 
 
 def word_sets(**arrays: npt.ArrayLike) -> list[WordSet]:
@@ -378,4 +332,4 @@ def n_cases_of(sets: Iterable[WordSet]) -> int:
 def each_case(sets: Sequence[WordSet]) -> Iterator[list[WordSet]]:
     """Yield the sets of each case, with words repeated as often as they count."""
     for case in range(n_cases_of(sets)):
-        yield [part.resample(case) for part in sets]
+        yield [part._resample(case) for part in sets]

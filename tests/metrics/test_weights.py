@@ -160,7 +160,7 @@ def test_every_metric_is_there():
 
 def set_of(name, vectors, weights=None):
     part = WordSet(name, tuple(f"{name}{i}" for i in range(len(vectors))), vectors)
-    return part if weights is None else part.weighted(weights)
+    return part if weights is None else part._weighted(weights)
 
 
 A, B = (set_of(name, rng(seed).normal(size=(7, 12))) for seed, name in enumerate("ab"))
@@ -169,10 +169,10 @@ X, Y = (set_of(name, rng(seed).normal(size=(8, 12))) for seed, name in enumerate
 
 def test_cases_without_a_score_are_nan():
     # Words of one association have no deviation.
-    same = A.take([0, 0, 0])
+    same = A._take([0, 0, 0])
     assert np.isnan(WEAT(return_effect_size=True)._scores([same, same], [X, Y])).all()
     # One word cannot be ranked.
-    growing = X.weighted(Nested([np.arange(8)], [1, 2, 3]))
+    growing = X._weighted(Nested([np.arange(8)], [1, 2, 3]))
     assert np.isnan(ECT()._scores([A, B], [growing])).tolist() == [True, False, False]
     # Groups of the same mean have no direction, nor have pairs of the same words.
     assert np.isnan(SAME()._scores([A, A], [X])).all()
@@ -180,10 +180,10 @@ def test_cases_without_a_score_are_nan():
 
 
 def test_cases_of_rnsb_without_a_score_are_nan():
-    lacking = X.weighted(Weights([[1] * 8, [0] * 8, [2] * 8]))
+    lacking = X._weighted(Weights([[1] * 8, [0] * 8, [2] * 8]))
     assert np.isnan(RNSB(holdout=False)._scores([A, B], [lacking, Y])).tolist() == [0, 1, 0]
-    targets = [A.weighted(Weights(np.eye(7)[:2])), B]
-    lacking = X.weighted(Weights([[0] * 8, [1] * 8]))
+    targets = [A._weighted(Weights(np.eye(7)[:2])), B]
+    lacking = X._weighted(Weights([[0] * 8, [1] * 8]))
     assert np.isnan(RNSB(holdout=False)._scores(targets, [lacking, Y])).tolist() == [1, 0]
     # Probabilities that are all zero.
     far = set_of("far", 1e6 * X.vectors[:3])
@@ -196,7 +196,7 @@ def test_words_of_nearly_one_direction_do_not_lose_their_deviation_to_rounding()
     weights = [drawn(6, 1), drawn(6, 2)]
     sets = [set_of("n", near, weights[0]), set_of("m", near[::-1] + 1e-7, weights[1])]
     expected = [
-        WEAT().run_vectors([part.resample(case).vectors for part in sets], [X.vectors, Y.vectors])[
+        WEAT().run_vectors([part._resample(case).vectors for part in sets], [X.vectors, Y.vectors])[
             "effect_size"
         ]
         for case in range(4)

@@ -253,7 +253,7 @@ class PermutationTested:
             for start in range(0, len(orders), at_once):
                 rows = np.split(orders[start : start + at_once], ends, axis=1)
                 parts = [
-                    pooled.weighted(Chosen(own, len(pooled)), part.name)
+                    pooled._weighted(Chosen(own, len(pooled)), part.name)
                     for own, part in zip(rows, exchanged, strict=True)
                 ]
                 sides = (parts, attributes) if of_targets else (targets, parts)

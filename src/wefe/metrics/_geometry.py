@@ -68,7 +68,7 @@ def _mean_dot(part: WordSet, words: WordSet) -> Vectors:
     """Inner product of the mean vector of each case with each word: (n_cases, n_words)."""
     if part.weights.n_cases == 1:
         return words._dot(part.mean_vector())
-    return part.average(part.vectors @ words.vectors.T)
+    return part._average(part.vectors @ words.vectors.T)
 
 
 def _mean_length(part: WordSet) -> Vectors:

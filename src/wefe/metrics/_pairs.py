@@ -26,7 +26,7 @@ def too_few_tuples(sets: Sequence[WordSet], threshold: float) -> str | None:
 def paired(sets: Sequence[WordSet]) -> tuple[WordSet, ...]:
     """Return sets of equal length without the tuples that lost a word: row i of each is tuple i."""
     rows = [row for row in zip(*(part.first_row for part in sets), strict=True) if None not in row]
-    return tuple(part.take(own) for part, own in zip(sets, zip(*rows, strict=True), strict=True))
+    return tuple(part._take(own) for part, own in zip(sets, zip(*rows, strict=True), strict=True))
 
 
 def tuples_of(sets: Sequence[WordSet]) -> list[tuple[str, ...]]:

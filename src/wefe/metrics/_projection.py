@@ -128,7 +128,7 @@ def in_span(sets: Sequence[WordSet]) -> tuple[list[WordSet], Vectors]:
     # Sets that are taken from one pool share its vectors.
     different = {id(part.unit): part.unit for part in sets}
     basis, _ = np.linalg.qr(np.concatenate(list(different.values())).T)
-    placed = [replace(part, vectors=part.unit @ basis).weighted(part.weights) for part in sets]
+    placed = [replace(part, vectors=part.unit @ basis)._weighted(part.weights) for part in sets]
     return placed, np.asarray(basis)
 
 
@@ -272,7 +272,7 @@ class RIPA(BaseMetric):
         else:
             # Pairs stay together, so both sets have the same weights.
             pairs, relations = targets[0], self._relations(targets)
-            mean = pairs.average(np.nan_to_num(relations))
+            mean = pairs._average(np.nan_to_num(relations))
             mean[pairs.weights.sums(np.isnan(relations[:, 0])) > 0] = math.nan
         return np.asarray((mean * words.mean_vector()).sum(axis=1))
 

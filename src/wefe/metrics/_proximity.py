@@ -517,7 +517,7 @@ def _in_model(part: WordSet, original: WordEmbeddingModel | None) -> WordSet:
         which = f"words of {part.name!r} ({', '.join(missing)})"
         raise UnanswerableError(f"{original.name} lacks {which}, so it gives no bias direction.")
     vectors = original.get_vectors(part.words).astype(np.float64)
-    return replace(part, vectors=vectors).weighted(part.weights)
+    return replace(part, vectors=vectors)._weighted(part.weights)
 
 
 def _nearest(

@@ -279,7 +279,7 @@ class SCWEAT(BaseMetric):
         # Shifts do not change an effect size, and centred values lose fewer digits.
         zero = np.concatenate([cos_a, cos_b]).mean(axis=0)
         cos_a, cos_b = cos_a - zero, cos_b - zero
-        mean_a, mean_b = a.average(cos_a), b.average(cos_b)
+        mean_a, mean_b = a._average(cos_a), b._average(cos_b)
         n_a, n_b = a.total[:, None], b.total[:, None]
         n = n_a + n_b
         center = (n_a * mean_a + n_b * mean_b) / n
