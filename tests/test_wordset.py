@@ -62,7 +62,7 @@ def test_sums_of_nested_subsets(shape):
 
 
 def test_taking_words_leaves_weights_and_losses_behind():
-    part = words_of(3)._weighted(Weights([[2, 0, 1]])).take([2, 0, 2])
+    part = words_of(3)._weighted(Weights([[2, 0, 1]]))._take([2, 0, 2])
     assert part.words == ("w2", "w0", "w2")
     assert part.first_row == (0, 1, 2)
     assert part.total.tolist() == [3.0]
