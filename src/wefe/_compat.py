@@ -46,27 +46,12 @@ _TABLE: dict[str, tuple[str, ...]] = {
 class _Moved(ModuleType):
     """A module of an older release that looks up its names where they are now."""
 
-    def __dir__(self) -> list[str]:
-        return self.__all__
-
-    @property
-    def __all__(self) -> list[str]:
-        modules = map(importlib.import_module, _TABLE[self.__name__])
-        names = {name for module in modules for name in _names_of(module)}
-        # The name `load` is too general for `import *`.
-        return sorted(names - {"load"})
-
     def __getattr__(self, name: str) -> Any:
         for place in () if name.startswith("__") else _TABLE[self.__name__]:
             module = importlib.import_module(place)
             if hasattr(module, name):
                 return getattr(module, name)
         raise AttributeError(f"module {self.__name__!r} has no attribute {name!r}")
-
-
-def _names_of(module: ModuleType) -> list[str]:
-    here = [n for n, v in vars(module).items() if getattr(v, "__module__", "") == module.__name__]
-    return getattr(module, "__all__", None) or [name for name in here if name[0] != "_"]
 
 
 def install() -> None:
