@@ -83,7 +83,7 @@ def test_records_follow_the_schema_of_every_eval_ever(of, scores, results):
         (resources.files("every_eval_ever") / "schemas/eval.schema.json").read_text()
     )
     table, model = (scores, None) if of == "measure" else (results, "minilm-words")
-    record = to_every_eval_ever(table, model, organization="Lab", relationship="third_party")
+    record = to_every_eval_ever(table, model)
     assert record["schema_version"] == schema["version"]
     jsonschema.validate(json.loads(json.dumps(record, allow_nan=False)), schema)
     del record["evaluation_results"][0]["metric_config"]["max_score"]
@@ -92,7 +92,7 @@ def test_records_follow_the_schema_of_every_eval_ever(of, scores, results):
 
 
 def test_records_have_distances_and_the_scale_they_come_from(scores):
-    record = to_every_eval_ever(scores, organization="Lab")
+    record = to_every_eval_ever(scores)
     assert len(record["evaluation_results"]) == len(scores)
     for each, row in zip(record["evaluation_results"], scores.to_dict("records"), strict=True):
         config, details = each["metric_config"], each["score_details"]
@@ -143,7 +143,6 @@ def test_the_command_writes_a_file_for_each_model(tmp_path):
     [
         (to_model_index, {}, "'minilm-words', 'minilm-words"),
         (to_model_index, {"model": "x"}, "got str 'x'"),
-        (to_every_eval_ever, {"relationship": "friend"}, "relationship must be one of"),
     ],
 )
 def test_wrong_input_is_refused(results, export, options, message):

@@ -29,7 +29,6 @@ __all__ = [
     "write_cards",
 ]
 
-Relationship: TypeAlias = Literal["first_party", "third_party", "collaborative", "other"]
 CardFormat: TypeAlias = Literal["model-index", "every-eval-ever"]
 
 # Hugging Face has no task for the measurement of embeddings.
@@ -117,26 +116,18 @@ def to_eval_results(
 
 
 def to_every_eval_ever(
-    results: pd.DataFrame | StudyResults,
-    model: str | None = None,
-    *,
-    model_id: str | None = None,
-    organization: str = "unknown",
-    relationship: Relationship = "other",
+    results: pd.DataFrame | StudyResults, model: str | None = None
 ) -> dict[str, Any]:
     """Return the scores of a model as a record of Every Eval Ever, a shared evaluation schema.
 
     The score of a record is the distance from no bias (lower is better), because the schema needs a
-    fixed direction. The score of the metric is in its details.
+    fixed direction. The score of the metric is in its details. Set 'source_metadata' (who measured)
+    and the 'id' in 'model_info' (by default `model`) before you publish the record.
 
     Parameters
     ----------
     results, model : optional
         As in :func:`to_model_index`.
-    model_id, organization : str
-        Name on Hugging Face, 'org/name', by default `model`; and who measured ('unknown').
-    relationship : {'first_party', 'third_party', 'collaborative', 'other'}, default='other'
-        Relation to the developers of the model.
 
     Returns
     -------
@@ -147,24 +138,23 @@ def to_every_eval_ever(
     --------
     >>> from wefe.study import Study
     >>> results = Study.example().run(":memory:", progress=False)
-    >>> record = to_every_eval_ever(results, "minilm-words", organization="Example Lab")
+    >>> record = to_every_eval_ever(results, "minilm-words")
     >>> record["evaluation_results"][1]["score_details"]["score"]
     0.5
     """
-    check_choice("relationship", relationship, get_args(Relationship))
     name, table = scores_of_model(results, model)
     now = str(int(time.time()))
     return {
         "schema_version": "0.3.0",
-        "evaluation_id": f"wefe/{model_id or name}/{now}",
+        "evaluation_id": f"wefe/{name}/{now}",
         "retrieved_timestamp": now,
         "source_metadata": {
             "source_type": "evaluation_run",
-            "source_organization_name": organization,
-            "evaluator_relationship": relationship,
+            "source_organization_name": "unknown",
+            "evaluator_relationship": "other",
         },
         "eval_library": {"name": "wefe", "version": __version__},
-        "model_info": {"name": name, "id": model_id or name, "additional_details": _DEPLOYMENT},
+        "model_info": {"name": name, "id": name, "additional_details": _DEPLOYMENT},
         "evaluation_results": [_evaluation(row) for row in table.to_dict("records")],
     }
 
