@@ -103,15 +103,13 @@ def load_resume_names() -> dict[str, list[str]]:
     }
 
 
-def name_frequencies(names: Iterable[str], language: str = "en") -> dict[str, float]:
-    """Look up how frequent names are, with wordfreq (``pip install "wefe[names]"``).
+def name_frequencies(names: Iterable[str]) -> dict[str, float]:
+    """Look up how frequent names are in English, with wordfreq (``pip install "wefe[names]"``).
 
     Parameters
     ----------
     names : iterable of str
         The names.
-    language : str, default='en'
-        Language of the texts in which they were counted.
 
     Returns
     -------
@@ -129,7 +127,7 @@ def name_frequencies(names: Iterable[str], language: str = "en") -> dict[str, fl
     {'Emily': 4.39}
     """
     wordfreq = import_library("wordfreq", "names", "name_frequencies")
-    return {name: float(wordfreq.zipf_frequency(name, language)) for name in names}
+    return {name: float(wordfreq.zipf_frequency(name, "en")) for name in names}
 
 
 def known_frequencies(names: Mapping[str, Sequence[str]]) -> dict[str, float] | None:
