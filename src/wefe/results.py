@@ -11,7 +11,7 @@ from wefe._visible import html_table
 from wefe.embeddings import EmbeddedQuery, WordSet
 from wefe.query import Query
 
-__all__ = ["MetricResult", "WordUse"]
+__all__ = ["MetricResult"]
 
 #: First words of the warning that a one-sided test misses a significant effect; tables search it.
 OPPOSITE = "strong in the opposite direction"
@@ -19,25 +19,7 @@ OPPOSITE = "strong in the opposite direction"
 
 @dataclass(frozen=True)
 class WordUse:
-    """The words of a set that were found and lost.
-
-    Attributes
-    ----------
-    name : str
-        Name of the set.
-    used, lost : tuple of str
-        The forms found in the vocabulary, and the words (as in the query) that were not found.
-    n_entries, lost_share : int, float
-        Number of entries in the query, with repetitions, and the share that was lost (0 to 1).
-
-    Examples
-    --------
-    >>> from wefe import Query, load_test_model
-    >>> from wefe.metrics import ECT
-    >>> query = Query([["she", "her"], ["he", "him"]], [["math", "art", "xyzzy"]])
-    >>> ECT().run_query(query, load_test_model()).attributes[0].lost
-    ('xyzzy',)
-    """
+    """The words of a set that were found and lost; see `targets` of :class:`MetricResult`."""
 
     name: str
     used: tuple[str, ...]
@@ -65,8 +47,9 @@ class MetricResult(dict[str, Any]):
     model_settings : dict
         Options that decided the vectors: prompt, layer, pooling ... of an encoder, and a hash of
         these and the weights; empty for tables of vectors.
-    targets, attributes : tuple of WordUse
-        Words used and lost, one entry per set.
+    targets, attributes : tuple
+        One entry per set: its `name`, the forms `used`, the words `lost` (as in the query),
+        `n_entries` in the query with repetitions, and `lost_share` (0 to 1).
     nan_reason : str or None
         Why the score is NaN; None if it is a number.
     details : dict
