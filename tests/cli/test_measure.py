@@ -66,10 +66,11 @@ def test_p_values_take_the_side_asked_for_and_the_other_is_noted(asked):
     reverse = Query(flowers.target_sets[::-1], flowers.attribute_sets, ["Insects", "Flowers"])
     call = [*asked(flowers, reverse), "demo"]
     sides = ("right-sided", "left-sided", "two-sided")
-    right, left, both = (results(*call, "--p-value-test", side)[0]["p_value"] for side in sides)
+    param = "weat-es.p_value_test_type="
+    right, left, both = (results(*call, "--param", param + side)[0]["p_value"] for side in sides)
     assert right + left > 1
     assert both not in (right, left)
-    lines = wefe(*call, "--p-value-test", "right-sided").stdout.splitlines()
+    lines = wefe(*call, "--param", f"{param}right-sided").stdout.splitlines()
     (noted,) = [line for line in lines[1:4] if line.endswith("strong in the opposite direction")]
     assert noted.startswith("Insects")
     assert "strong" not in wefe(*call).stdout

@@ -38,7 +38,7 @@ class _Found(NamedTuple):
 _ABOUT_BIASES = (
     "attainable: mean attribute difference d, the largest possible |s|. biased: words with |s| > "
     "0.1 d. AUC: share of word pairs in which the word of the first set has the larger bias; 0.5 "
-    "by chance."
+    "by chance.\np value: two-sided permutation test."
 )
 _ABOUT_DIRECTIONS = (
     "cosine: of the set's own direction with the first component. agreement: the same, with the "
@@ -55,7 +55,6 @@ def audit(
     queries: list[str] = [],
     criterion: list[str] = [],
     format: Format = "table",
-    p_value_test: opt.Side = "two-sided",
     lowercase: bool = True,
     offline: bool = False,
 ) -> None:
@@ -89,7 +88,7 @@ def audit(
     # Models are read for the words of queries, in all their forms.
     pairs = [Query(one.definitional_sets, []) for one in known]
     opened, failures = opt.open_models(declared, [*parts, *pairs])
-    of_query = partial(audits.audit_query, p_value_test_type=p_value_test, preprocessors=forms)
+    of_query = partial(audits.audit_query, p_value_test_type="two-sided", preprocessors=forms)
     of_direction = partial(audits.audit_direction, preprocessors=forms)
     found = _Found(_tried(of_query, parts, opened), _tried(of_direction, known, opened))
     if not any(found):
@@ -157,10 +156,7 @@ def _row(audit: QueryAudit) -> dict[str, Any]:
 def _print_notes(found: _Found) -> None:
     audited: list[QueryAudit | DirectionAudit] = [*found.queries, *found.directions]
     warned = [*filter(attrgetter("warnings"), audited)]
-    sides = {getattr(one.comparison, "alternative", "") for one in found.queries} - {""}
-    tests = [f"p value: {side} permutation test." for side in sides]
-    about = {_ABOUT_BIASES: found.queries, "\n".join(tests): tests}
-    about[_ABOUT_DIRECTIONS] = found.directions
+    about = {_ABOUT_BIASES: found.queries, _ABOUT_DIRECTIONS: found.directions}
     notes = [text for text, applies in about.items() if applies]
     notes += [
         "\n- ".join([f"\n{_name_of(one)}, {visible(one.model_name)}:", *map(str, one.warnings)])

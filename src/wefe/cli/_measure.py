@@ -68,7 +68,6 @@ def measure(
     models: opt.Models,
     metric: list[str] = ["weat-es"],
     format: Format = "table",
-    p_value_test: opt.Side = "two-sided",
     param: list[str] = [],
     bootstrap: int = 0,
     confidence: float = 0.95,
@@ -93,8 +92,8 @@ def measure(
     several models, a ranking for each metric follows. Rank 1 has the least bias measured, on
     average over the queries that all models can answer.
 
-    Permutation tests are two-sided, and exact where possible. Slow tests are off by default; use
-    --param METRIC.calculate_p_value=true.
+    Permutation tests are two-sided (--param METRIC.p_value_test_type=right-sided changes this), and
+    exact where possible. Slow tests are off by default; use --param METRIC.calculate_p_value=true.
 
     Only the words of the queries are read from text and binary files. 'wefe convert' writes a file
     that opens in milliseconds.
@@ -163,9 +162,7 @@ def measure(
             "metrics": [
                 {
                     "metric": name,
-                    "params": _side_of(name, p_value_test)
-                    | defaults.get(name, {})
-                    | params.get(name, {}),
+                    "params": _side_of_test(name) | defaults.get(name, {}) | params.get(name, {}),
                     "contexts": contexts if name == "ceat" else None,
                 }
                 for name in names
@@ -225,9 +222,9 @@ def measure(
     opt.end(failures)
 
 
-def _side_of(metric: str, p_value_test: str) -> dict[str, Any]:
+def _side_of_test(metric: str) -> dict[str, Any]:
     """Return the side of the test for a metric with p-values by default."""
-    asked = as_metric(metric)._report_params({}, p_value_test_type=p_value_test, random_state=0)
+    asked = as_metric(metric)._report_params({}, p_value_test_type="two-sided", random_state=0)
     return {name: side for name, side in asked.items() if name == "p_value_test_type"}
 
 

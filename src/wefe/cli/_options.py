@@ -34,9 +34,6 @@ metric : NAME
 param : METRIC.NAME=VALUE
     A parameter of a metric, with its value in JSON: rnsb.n_iterations=100, weat-es.ddof=1. Repeat
     for several.
-p_value_test
-    Alternative of permutation tests: two-sided tests for a bias in any direction, right-sided for
-    an association of the first targets with the first attributes.
 lowercase
     If a word is not found, look up its lower-case form.
 vocab_prefix : PREFIX
@@ -88,11 +85,10 @@ from wefe.study._entries import EncoderEntry, TableEntry
 from wefe.study._schema import blaming, existing_file
 
 Pooling: TypeAlias = Literal["auto", "mean", "first", "cls", "sentence"]
-Side: TypeAlias = Literal["two-sided", "right-sided", "left-sided"]
 
 # Groups of options in the help, in their order; other options come last.
 _GROUPS = {
-    "Queries and metrics": "queries query metric param criterion p_value_test bootstrap confidence "
+    "Queries and metrics": "queries query metric param criterion bootstrap confidence "
     "vary runs step",
     "Models": "model trust_pickle",
     "Encoders": "encoder layer pooling template prompt dim contexts",
