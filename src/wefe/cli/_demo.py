@@ -134,7 +134,6 @@ def replicate(
     list_: bool = False,
     out: Path | None = None,
     n_jobs: int = 1,
-    seed: int = 0,
 ) -> None:
     """Recompute a paper's tables and figures for your models.
 
@@ -156,8 +155,6 @@ def replicate(
     out : FOLDER
         Folder for the report (report.html), tables and results. To continue an interrupted run, run
         the same command again. Default: replicate-NAME.
-    seed : N >= 0
-        Seed of everything random.
     """
     if list_ or not name:
         _print_list()
@@ -167,7 +164,7 @@ def replicate(
     named = {each["name"] or Path(next(iter(each.values()))).stem: each for each in entries}
     if len(named) < len(entries):
         raise ValueError("two models have the same name. Give each its own: --model NAME=FILE.")
-    found = run(name, named or None, folder=folder, n_jobs=n_jobs, random_state=seed)
+    found = run(name, named or None, folder=folder, n_jobs=n_jobs)
     say(f"{found.paper['title']} ({found.paper['reference']})", "bold")
     tell("".join(f"Note: {note}\n" for note in found.notes))
     write("table", [(title, table.reset_index()) for title, table in found.tables.items()], {})

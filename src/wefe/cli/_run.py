@@ -300,7 +300,6 @@ def retrieval(
     neutral: list[str] = [],
     relevance: str | None = None,
     bootstrap: int = 1000,
-    seed: int = 0,
     options: opt.Encoders,
     format: Format = "table",
 ) -> None:
@@ -341,8 +340,6 @@ def retrieval(
         document. Adds the quality of the ranking (nDCG).
     bootstrap : N >= 40
         Number of resamples of names and queries for 95 % intervals.
-    seed : N >= 0
-        Seed of the resamples.
     format
         Format of the printed tables.
     """
@@ -357,7 +354,7 @@ def retrieval(
         "neutral": neutral,
         "n_bootstrap": bootstrap,
     }
-    declared = {"random_state": seed, "models": options.of(encoder), "retrieval": [audit]}
+    declared = {"models": options.of(encoder), "retrieval": [audit]}
     study = Study({"name": "Retrieval audit", **declared})
     study.plan  # noqa: B018 - checks all input before the folder is made
     out.mkdir(parents=True, exist_ok=True)
