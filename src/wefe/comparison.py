@@ -20,38 +20,12 @@ from wefe.models._word_embedding_model import WordEmbeddingModel, check_model
 from wefe.query import Query, check_queries
 from wefe.running import generate_subqueries_from_queries_list
 
-__all__ = ["ModelComparison", "compare_models"]
+__all__ = ["compare_models"]
 
 
 @dataclass(frozen=True, eq=False)
 class ModelComparison:
-    """Difference between two models in their distance from no bias, with interval and p-value.
-
-    Attributes
-    ----------
-    one, other : str
-        Names of the models.
-    difference : float
-        Mean distance of `other` from the no-bias value minus that of `one`. Above 0, `one` shows
-        less bias.
-    lower, upper, p_value : float
-        Bounds of the confidence interval, and two-sided p-value for a difference of 0.
-    n_queries, n_words, n_bootstrap, confidence : int, float
-        Numbers of queries compared, of distinct words in them, and of resamples, and level of the
-        interval.
-    distances : DataFrame
-        Distance of each query from its no-bias value: columns 'query_name', 'one' and 'other'.
-    left_out : dict
-        Name of each query that was not compared -> the reason.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> from wefe.datasets import load_weat_queries
-    >>> model = load_test_model()
-    >>> compare_models("weat-es", load_weat_queries()[:2], model, model).p_value
-    1.0
-    """
+    """The result of :func:`compare_models`, which describes the attributes."""
 
     one: str
     other: str
@@ -100,7 +74,12 @@ def compare_models(
     Returns
     -------
     ModelComparison
-        The difference with its interval and p-value.
+        `one` and `other` (names of the models); `difference`, the mean distance of `other` from the
+        no-bias value minus that of `one` (above 0, `one` shows less bias); `lower` and `upper`,
+        bounds of its interval; the two-sided `p_value` for a difference of 0; `n_queries` and
+        `n_words`, compared queries and their distinct words; `n_bootstrap`; `confidence`;
+        `distances`, a table with the distance of each query from its no-bias value ('query_name',
+        'one', 'other'); and `left_out`, the reason for each query that was not compared.
 
     Raises
     ------

@@ -12,18 +12,11 @@ from typing import Any, Literal, Protocol, TypeAlias, TypedDict
 
 from wefe._checks import check_bool, check_choice, check_known, check_sequence, found
 
-__all__ = ["Preprocessor", "preprocess_word", "variants"]
+__all__ = ["preprocess_word", "variants"]
 
 
 class Preprocessor(TypedDict, total=False):
-    """Options of a preprocessor: a plain dictionary with any keys of :func:`preprocess_word`.
-
-    Examples
-    --------
-    >>> plain: Preprocessor = {"lowercase": True, "strip_accents": True}
-    >>> variants("José", [{}, plain])
-    ['José', 'jose']
-    """
+    """Options of a preprocessor: a plain dictionary with any keys of :func:`preprocess_word`."""
 
     lowercase: bool
     uppercase: bool

@@ -100,19 +100,8 @@ class RankingAudit:
     scores: Vectors | None = None
 
     @classmethod
-    def from_dict(cls, data: Mapping[str, Any]) -> RankingAudit:
-        """Restore an audit from the result of :meth:`to_dict`.
-
-        Parameters
-        ----------
-        data : mapping
-            Tables as lists of records, and the other attributes.
-
-        Returns
-        -------
-        RankingAudit
-            The audit without scores.
-        """
+    def _from_dict(cls, data: Mapping[str, Any]) -> RankingAudit:
+        """Restore an audit, without scores, from the result of :meth:`to_dict`."""
         tables = {name: _table(rows) for name, rows in data.items() if isinstance(rows, list)}
         ndcg = np.nan if data["ndcg"] is None else data["ndcg"]
         return cls(**{**data, **tables, "ndcg": ndcg})

@@ -210,7 +210,7 @@ def _rankings(results: StudyResults) -> Iterator[dict[Any, Any]]:
         about: dict[Any, Any] = {"table": "audits", "query_set": task.place["audit"]}
         about |= {"model_name": task.model, **outcome.provenance}
         about |= {"nan_reason": outcome.why, "identity": task.identity}
-        audit = outcome.value and RankingAudit.from_dict(outcome.value["audit"])
+        audit = outcome.value and RankingAudit._from_dict(outcome.value["audit"])
         for attribute in dict.fromkeys(key for key, _ in groups_of(dict(task.identity["names"]))):
             found = {IMPACT: math.nan, GAP: math.nan}
             if audit:

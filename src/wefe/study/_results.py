@@ -377,7 +377,7 @@ class StudyResults:
         from wefe.retrieval import RankingAudit
 
         return [
-            (task, RankingAudit.from_dict(outcome.value["audit"]))
+            (task, RankingAudit._from_dict(outcome.value["audit"]))
             for task, outcome in self.of_kind("retrieval")
             if outcome.value is not None
         ]
