@@ -283,9 +283,7 @@ def _print_verdict(ranking: pd.DataFrame) -> None:
     compared = ranking.dropna(axis="columns", thresh=2)
     n = len(compared.columns)
     n_first = (compared == 1).sum(axis=1)
-    if n and (compared.fillna(1) == 1).all(axis=None):
-        say("The models tie in every ranking: do they have the same vectors?", "yellow")
-    elif n:
+    if n:
         best = ", ".join(n_first.index[n_first == n_first.max()])
         say(f"{best}: least bias measured in {n_first.max()} of {n} rankings.", "green")
 
