@@ -285,5 +285,5 @@ def without_noise(scores: pd.Series, best: Best = "lower") -> pd.Series:
     value = 0.0 if isinstance(best, str) else float(best)
     badness: pd.Series = {"higher": -scores, "lower": scores}.get(str(best), (scores - value).abs())
     largest = max(abs(value), scores[np.isfinite(scores)].abs().max())
-    in_units: pd.Series = badness.div(max(_LAST_PLACE, _ROUNDING * largest)).round()
-    return in_units
+    rounded: pd.Series = badness.div(max(_LAST_PLACE, _ROUNDING * largest)).round()
+    return rounded
