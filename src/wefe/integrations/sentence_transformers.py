@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from wefe._checks import check_bool, import_library
+from wefe._checks import import_library
 from wefe._visible import as_csv
 from wefe.aggregation import aggregate
 from wefe.contextual import load_encoder
@@ -51,8 +51,6 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         Prefix of the keys of the result.
     metric_params : mapping, optional
         Arguments of all metrics, for example ``{"calculate_p_value": True}``.
-    write_csv : bool, default=True
-        Append a row to 'bias_evaluation_NAME_results.csv' in the output folder of the training.
 
     Attributes
     ----------
@@ -77,7 +75,6 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         name: str = "",
         *,
         metric_params: Mapping[str, Any] | None = None,
-        write_csv: bool = True,
     ) -> None:
         super().__init__()
         if isinstance(queries, str):
@@ -86,7 +83,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         self._sets = {key: check_queries(each) for key, each in sets.items()}
         self._metrics = as_metrics(metrics)
         self._params = dict(metric_params or {})
-        self.name, self.write_csv = name, check_bool("write_csv", write_csv)
+        self.name = name
         self.greater_is_better = False
         label = self._metrics[0].scale(None, **self._params).label
         prefix = f"{name}_" if name else ""
@@ -102,7 +99,8 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
         model : SentenceTransformer
             The model; it is not changed.
         output_path : str, optional
-            Folder of the CSV file; by default no file is written.
+            Folder of 'bias_evaluation_NAME_results.csv', which gets a row; by default none is
+            written.
         epoch, steps : int, default=-1
             Position in the training.
 
@@ -122,7 +120,7 @@ class BiasEvaluator(_Evaluator):  # type: ignore[misc]
                 found[f"{key}_p_value"] = adjust_p_values(part)["p_value_holm"].min()
         found = self.prefix_name_to_metrics(found, self.name)
         self.store_metrics_in_model_card_data(model, found, epoch, steps)
-        if output_path is not None and self.write_csv:
+        if output_path is not None:
             self._write({"epoch": epoch, "steps": steps, **found}, Path(output_path))
         return found
 
