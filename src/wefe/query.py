@@ -42,7 +42,6 @@ class Query:
     target_sets_names, attribute_sets_names : sequence of str, optional
         One distinct name per set; by default 'Target set 0', ... and 'Attribute set 0', ...
 
-
     Examples
     --------
     >>> query = Query([["she"], ["he"]], [["art"], ["math"]], ["Women", "Men"], ["Arts", "Science"])
