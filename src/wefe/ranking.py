@@ -133,9 +133,7 @@ def ranked(
 
 
 def overall_scores(
-    totals: pd.DataFrame | Sequence[pd.DataFrame],
-    name: str = "Overall",
-    weights: Mapping[str, float] | None = None,
+    totals: pd.DataFrame | Sequence[pd.DataFrame], weights: Mapping[str, float] | None = None
 ) -> pd.DataFrame:
     """Average the aggregated scores of each metric over query sets (WEFE paper, 4.2).
 
@@ -143,8 +141,6 @@ def overall_scores(
     ----------
     totals : DataFrame or sequence of DataFrame
         Tables of :func:`wefe.aggregation.aggregate`.
-    name : str, default='Overall'
-        Name of the combined query set.
     weights : mapping of str to float, optional
         Weight of each query set; by default its number of queries before subqueries are generated,
         so that the weights are the same for all metrics.
@@ -152,8 +148,8 @@ def overall_scores(
     Returns
     -------
     DataFrame
-        One row per metric and model, as in :func:`wefe.aggregation.aggregate`. The score is the
-        weighted mean, NaN if one of the scores is.
+        One row per metric and model, as in :func:`wefe.aggregation.aggregate`, for the query set
+        'Overall'. The score is the weighted mean, NaN if one of the scores is.
 
     Examples
     --------
@@ -187,7 +183,7 @@ def overall_scores(
         scores = scores.reindex(index=part["model_name"].unique(), columns=sets.index)
         combined = scores.mul(share).sum(axis=1, skipna=False) / share.sum()
         row = {
-            "query_set": name,
+            "query_set": "Overall",
             "metric": metric,
             "best": float(np.average(sets["best"].astype(float), weights=share)),
             "aggregation": f"weighted {ways[0]}",

@@ -607,7 +607,7 @@ class StudyResults:
         weights = {name: part.weight for name, part in self._query_sets.items()}
         return {
             metric.label: overall_scores(
-                [self._totals[metric.label, name] for name in metric.query_sets], OVERALL, weights
+                [self._totals[metric.label, name] for name in metric.query_sets], weights
             )
             for metric in self.plan.metrics
         }
