@@ -153,8 +153,7 @@ def neighborhoods(
     space = _check_original("original", original) or model
     near = _nearest(model, words, k, exclude)
     basis, groups = orthonormal(directions), unit("towards", towards)
-    counts = np.ones((1, len(words)))
-    return _annotated(_placed(near, model, space).cases(basis[None], counts), groups)
+    return _annotated(_placed(near, model, space), basis, groups)
 
 
 def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vectors:
@@ -273,8 +272,13 @@ class _NeighborMetric(SubspaceMetric):
         """The model in which directions and indirect bias are computed."""
         return self.original or self.model
 
-    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
-        """Compute the values of each case; further entries are those of the first case."""
+    def _values(
+        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
+    ) -> _Values:
+        """Compute the values of each case; further entries are those of the first case.
+
+        `directions` have shape (n_cases, n_directions, dim), `counts` (n_words, n_cases or 1).
+        """
         raise NotImplementedError
 
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
@@ -297,8 +301,7 @@ class _NeighborMetric(SubspaceMetric):
         for start in range(0, n_cases_of((*targets, words)), size):
             block = slice(start, start + size)
             own = directions[block] if len(directions) > 1 else directions
-            counts = words.weights.matrix(block)
-            scores.append(self._values(some.cases(own, counts), names)[0])
+            scores.append(self._values(some, own, words.weights.matrix(block).T, names)[0])
         return np.concatenate(scores)
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
@@ -311,10 +314,10 @@ class _NeighborMetric(SubspaceMetric):
         towards = np.stack([basis[0], -basis[0]])
         if len(targets) > 2:
             towards = group_directions([part.vectors for part in targets])
-        cases = placed.cases(basis[None], attributes[0].weights.matrix())
-        details["neighborhoods"] = near = _annotated(cases, towards)
-        (score,), by_word, more = self._values(cases, names)
-        known = _of_known(cases, by_word, by_word)
+        details["neighborhoods"] = near = _annotated(placed, basis, towards)
+        counts = attributes[0].weights.matrix().T
+        (score,), by_word, more = self._values(placed, basis[None], counts, names)
+        known = _of_known(near.words, by_word, by_word)
         left_out = self._why_left_out(near, known)
         details["left_out"] = left_out
         score = float(score)
@@ -354,8 +357,8 @@ class ProximityBias(_NeighborMetric):
     The result has 'proximity_bias' (the score) and 'word_values': word -> :func:`proximity_bias`;
     the score is their mean, in [0, 1], and 0 means that no bias was measured. `details` has
     'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`) and 'left_out' (word -> why it
-    has no value; fewer than half of its neighbours are known). The score is NaN if there is no direction, no word is left, or the model was
-    opened for some words only.
+    has no value; fewer than half of its neighbours are known). The score is NaN if there is no
+    direction, no word is left, or the model was opened for some words only.
 
     Parameters
     ----------
@@ -385,9 +388,11 @@ class ProximityBias(_NeighborMetric):
 
     theta: float = DEFAULT_THETA
 
-    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
-        by_word = _shares_above(cases.indirect_bias, self.theta)
-        return _mean_of_known(by_word, cases.counts), by_word, {}
+    def _values(
+        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
+    ) -> _Values:
+        by_word = _shares_above(placed.indirect_bias(directions), self.theta)
+        return _mean_of_known(by_word, counts), by_word, {}
 
 
 @register
@@ -420,11 +425,16 @@ class GIPE(ProximityBias):
     )
     nan_values = {"gipe": math.nan, "word_values": {}, "weights": {}}  # noqa: RUF012
 
-    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
-        weights = _gammas(cases.placed.edges, cases.indirect_bias, self.theta, cases.counts)
-        by_word = _shares_above(cases.indirect_bias, self.theta)
-        scores = _mean_of_known(by_word, cases.counts * weights)
-        return scores, by_word, {"weights": _of_known(cases, weights, by_word)}
+    def _values(
+        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
+    ) -> _Values:
+        betas = placed.indirect_bias(directions)
+        weights, by_word = (
+            _gammas(placed.edges, betas, self.theta, counts),
+            _shares_above(betas, self.theta),
+        )
+        scores = _mean_of_known(by_word, counts * weights)
+        return scores, by_word, {"weights": _of_known(placed.near.words, weights, by_word)}
 
 
 @register
@@ -470,14 +480,16 @@ class NeighborPercentage(_NeighborMetric):
     def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
         return np.asarray(~np.isnan(near.along).any(axis=2))
 
-    def _values(self, cases: _Cases, groups: Sequence[str]) -> _Values:
-        along, place = cases.units[0], cases.placed.place
+    def _values(
+        self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
+    ) -> _Values:
+        along, place = placed.units @ directions[:, 0].T, placed.place
         sides = along > ROUNDING, along < -ROUNDING, ~np.isnan(along)
         first, second, n_known = (each.take(place, axis=0).sum(axis=1) for each in sides)
-        counts = first + (n_known - first - second) / 2
-        percentages = 100 * _shares_of_known(counts, n_known, place.shape[1])
-        means = _mean_of_known(percentages, cases.counts)
-        clear = ((first + second > 0) & (cases.counts > 0)).any(axis=0)
+        of_first = first + (n_known - first - second) / 2
+        percentages = 100 * _shares_of_known(of_first, n_known, place.shape[1])
+        means = _mean_of_known(percentages, counts)
+        clear = ((first + second > 0) & (counts > 0)).any(axis=0)
         more = dict(zip(groups, [float(means[0]), 100 - float(means[0])], strict=True))
         return np.where(clear, means, math.nan), percentages, {"group_values": more}
 
@@ -498,8 +510,8 @@ def _mean_of_known(values: Vectors, weights: npt.ArrayLike = 1.0) -> Vectors:
     return np.asarray(sums / np.where(total > 0, total, math.nan))
 
 
-def _of_known(cases: _Cases, numbers: Vectors, values: Vectors) -> dict[str, float]:
-    every = zip(cases.placed.near.words, numbers[:, 0], values[:, 0], strict=True)
+def _of_known(words: Sequence[str], numbers: Vectors, values: Vectors) -> dict[str, float]:
+    every = zip(words, numbers[:, 0], values[:, 0], strict=True)
     return {word: float(number) for word, number, value in every if not np.isnan(value)}
 
 
@@ -561,32 +573,19 @@ class _Placed:
     def edges(self) -> _Edges:
         return _edges(self.near.word_rows, self.near.rows)
 
-    def cases(self, directions: Vectors, counts: Vectors) -> _Cases:
-        """Project on directions of shape (n_cases, n_directions, dim)."""
+    def indirect_bias(self, directions: Vectors) -> Vectors:
+        """Indirect bias of words and neighbours for directions (n_cases, n_directions, dim).
+
+        Its shape is (n_words, k, n_cases).
+        """
         turned = directions.transpose(1, 2, 0)
-        return _Cases(self, self.of_words @ turned, self.units @ turned, counts.T)
-
-
-@dataclass(frozen=True)
-class _Cases:
-    """Projections of words and neighbours on the directions of several cases, the last axis."""
-
-    placed: _Placed
-    #: Cosines with each direction: (n_directions, n_words or n_units, n_cases).
-    of_words: Vectors
-    units: Vectors
-    #: How often each word counts: (n_words, n_cases or 1).
-    counts: Vectors
-
-    @cached_property
-    def indirect_bias(self) -> Vectors:
-        """Indirect bias of words and neighbours: (n_words, k, n_cases)."""
-        place, cosines = self.placed.place, self.placed.cosines[..., None]
-        pairs = zip(self.of_words, self.units, strict=True)
-        both = reduce(add, (p[:, None] * q.take(place, axis=0) for p, q in pairs))
-        squares = (np.einsum("i...,i...->...", each, each) for each in (self.of_words, self.units))
+        sides = self.of_words @ turned, self.units @ turned
+        squares = (np.einsum("i...,i...->...", each, each) for each in sides)
         first, second = (length_left(1 - each) for each in squares)
-        return share_lost(cosines, cosines - both, first[:, None], second.take(place, axis=0))
+        pairs = zip(*sides, strict=True)
+        both = reduce(add, (p[:, None] * q.take(self.place, axis=0) for p, q in pairs))
+        cosines, of_units = self.cosines[..., None], second.take(self.place, axis=0)
+        return share_lost(cosines, cosines - both, first[:, None], of_units)
 
 
 def _placed(near: Neighborhoods, model: WordEmbeddingModel, space: WordEmbeddingModel) -> _Placed:
@@ -605,12 +604,12 @@ def _placed(near: Neighborhoods, model: WordEmbeddingModel, space: WordEmbedding
 
 
 @np.errstate(all="ignore")  # vectors without a direction make NaN
-def _annotated(cases: _Cases, towards: Vectors) -> Neighborhoods:
-    """Return the neighbourhoods of the first case, with the leaning of the neighbours."""
-    near, along = cases.placed.near, (cases.placed.units @ towards.T)[cases.placed.place]
-    words = np.array(near.words)[np.isnan(cases.placed.of_words[:, 0])]
+def _annotated(placed: _Placed, basis: Vectors, towards: Vectors) -> Neighborhoods:
+    """Return the neighbourhoods with indirect bias and the leaning of the neighbours."""
+    near, along = placed.near, (placed.units @ towards.T)[placed.place]
+    words = np.array(near.words)[np.isnan(placed.of_words[:, 0])]
     n_missing = len({*near.names[np.isnan(along[..., 0])], *words.tolist()})
-    indirect = cases.indirect_bias[..., 0]
+    indirect = placed.indirect_bias(basis[None])[..., 0]
     return replace(near, indirect_bias=indirect, along=along, n_missing=n_missing)
 
 
