@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from wefe.metrics import bias_subspace, direct_bias_by_word, group_directions
+from wefe.metrics import bias_subspace, direct_bias, group_directions
 
 T1, T2, T3 = "she woman", "he man", "they folk"
 
@@ -33,9 +33,9 @@ def test_three_groups_have_a_direction_each():
 
 def test_one_direction_may_have_any_length_and_several_are_orthonormal():
     words = [[1.0, 1.0], [0.0, 1.0]]
-    assert direct_bias_by_word(words, [[3.0, 0.0]]) == pytest.approx([0.5**0.5, 0])
+    assert direct_bias(words, [[3.0, 0.0]]) == pytest.approx(0.5**0.5 / 2)
     with pytest.raises(ValueError, match="orthonormal"):
-        direct_bias_by_word(words, [[3.0, 0.0], [0.0, 1.0]])
+        direct_bias(words, [[3.0, 0.0], [0.0, 1.0]])
 
 
 # A second implementation, and theorems

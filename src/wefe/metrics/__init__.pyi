@@ -10,7 +10,6 @@ from ._projection import BiasSubspace as BiasSubspace
 from ._projection import DirectBias as DirectBias
 from ._projection import bias_subspace as bias_subspace
 from ._projection import direct_bias as direct_bias
-from ._projection import direct_bias_by_word as direct_bias_by_word
 from ._projection import group_directions as group_directions
 from ._projection import indirect_bias as indirect_bias
 from ._proximity import GIPE as GIPE

@@ -300,25 +300,7 @@ class RIPA(BaseMetric):
 
 
 def direct_bias_by_word(words: npt.ArrayLike, directions: npt.ArrayLike) -> Vectors:
-    """Share of each word's length that lies in the bias subspace.
-
-    Parameters
-    ----------
-    words : array-like of shape (n_words, dim)
-        Words that should be neutral.
-    directions : array-like of shape (n_directions, dim)
-        Orthonormal directions; a single one may have any length.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        ``|cos(w, g)|`` in [0, 1]; for several directions, how long the unit vector's projection is.
-
-    Examples
-    --------
-    >>> direct_bias_by_word([[3.0, 4.0], [0.0, 2.0]], [[1.0, 0.0]])
-    array([0.6, 0. ])
-    """
+    """Share of each word's length that lies in the bias subspace: (n_words,)."""
     basis = orthonormal(directions)
     of_words, _ = word_sets(words=words, directions=basis)
     return _lengths(of_words, basis)
@@ -329,8 +311,11 @@ def direct_bias(words: npt.ArrayLike, directions: npt.ArrayLike, c: float = 1.0)
 
     Parameters
     ----------
-    words, directions : array-like
-        As in :func:`direct_bias_by_word`; for example ``bias_subspace(...).directions``.
+    words : array-like of shape (n_words, dim)
+        Words that should be neutral.
+    directions : array-like of shape (n_directions, dim)
+        Orthonormal directions, for example ``bias_subspace(...).directions``; a single one may have
+        any length.
     c : float, default=1.0
         Strictness, at least 0. 0 counts every word that is not exactly orthogonal as fully biased;
         larger values forgive small projections. Scores are comparable only with the same `c`.
@@ -495,7 +480,7 @@ def indirect_bias(
     first, second : array-like of shape (n_pairs, dim)
         The two words of each pair. A single vector is paired with all of the other side.
     directions : array-like of shape (n_directions, dim) or (dim,)
-        As in :func:`direct_bias_by_word`.
+        As in :func:`direct_bias`.
 
     Returns
     -------
