@@ -88,10 +88,9 @@ class MAC(BaseMetric):
 
     def _compute(self, targets: Sequence[WordSet], attributes: Sequence[WordSet]) -> Measurement:
         score = float(self._scores(targets, attributes)[0])
-        columns = {part.name: part for part in attributes}
         targets_eval = {
             words.name: values_by_word(
-                words, {name: _distances(part, words)[0] for name, part in columns.items()}
+                words, {part.name: _distances(part, words)[0] for part in attributes}
             )
             for words in targets
         }

@@ -229,10 +229,10 @@ class SCWEAT(BaseMetric):
     biases", Science 356, 2017.
 
     The result has 'sc_weat' (the score), 'effect_sizes' and, if requested, 'p_values' (both word ->
-    number). The score is NaN if the effect size of a word is; `details['nan_reasons']` explains it
-    word by word. `details` also has 'associations', the numerators s(w, A, B), and, if requested,
-    'permutation_tests' (word -> :class:`PermutationTest`). `warnings` names words with a strong
-    effect in the opposite direction of a one-sided test.
+    number). The score is NaN if the effect size of a word is. `details` has 'associations', the
+    numerators s(w, A, B), and, if requested, 'permutation_tests' (word ->
+    :class:`PermutationTest`). `warnings` names words with a strong effect in the opposite direction
+    of a one-sided test.
 
     Parameters
     ----------
@@ -323,8 +323,6 @@ class SCWEAT(BaseMetric):
         undefined = [word for word, value in effect_sizes.items() if math.isnan(value)]
         reason = None
         if undefined:
-            why = "it has the same cosine with all attribute words, so the deviation is 0"
-            details["nan_reasons"] = dict.fromkeys(undefined, why)
             reason = (
                 f"{len(undefined)} of {len(words)} words of {words.name!r} have the same cosine "
                 f"with all attribute words, so their deviation is 0: {listed(undefined)}"
