@@ -53,28 +53,26 @@ class BaseMetric(PermutationTested):
     sequences of :class:`wefe.embeddings.WordSet` if every set kept enough words:
 
     - ``_scores(targets, attributes)``, the formula on weighted word sets, returns an array with one
-      score for each case of the weights, NaN where it is undefined. It also serves intervals,
-      silhouettes and word influence.
+      score for each case of the weights, NaN where it is undefined.
     - ``_compute(targets, attributes)`` returns the result of one case: a number, or a
       :class:`Measurement` if there are more entries. Without `_scores` it is called for each case.
 
-    A subclass of a metric that defines one of them does not use the inherited other one, nor
-    `_sums` and `_pair_values`, with which splits are counted.
+    A subclass that defines one of them uses neither the inherited other one nor `_sums` and
+    `_pair_values`, with which splits are counted.
 
     Parameters
     ----------
     calculate_p_value : bool, default=False
-        Run a permutation test, which exchanges what `null_exchange` names and computes the score
-        again. The result gets 'p_value' and, in `details`, a :class:`PermutationTest`.
+        Run a permutation test. The result gets 'p_value' and, in `details`, a
+        :class:`PermutationTest`.
     p_value_test_type : {'right-sided', 'left-sided', 'two-sided'}, default='right-sided'
         Which scores count as extreme: those at least as large as the observed one, at most as
         large, or at least as far from the no-bias value. Ties count. ECT, EQT, SAME, RNSB and the
         metrics of neighbours use 'two-sided' by default: is there more bias than by chance?
     p_value_method : {'exact', 'approximate', 'saddlepoint', 'auto'}, default='exact'
-        'exact' counts all splits if the score is a sum over words or over up to 40 pairs; if a sum
-        over words has too many splits, it returns the upper of two guaranteed bounds. For other
-        scores it lists up to 20,000 splits. Beyond these limits it draws random splits.
-        'approximate', the default of WEAT, always does. See also :func:`permutation_test`.
+        As in :func:`permutation_test` if the score is a sum over words. 'exact' counts the splits
+        of up to 40 pairs, and lists up to 20,000 splits for other scores. Beyond these limits it
+        draws random splits, as 'approximate', the default of WEAT, always does.
     p_value_iterations : int, default=10000
         Number of random splits.
     random_state : int, Generator or None, default=None
@@ -89,19 +87,16 @@ class BaseMetric(PermutationTested):
         the smallest numbers that 'n' stands for, (1, 1) by default.
     metric_name, metric_short_name : str
         Full name, and the acronym used as a column heading.
-    value_range : tuple of float
-        Smallest and largest score; unbounded by default.
-    no_bias_value : float
-        The score that means that no bias was measured; 0 by default.
+    value_range, no_bias_value : tuple of float, and float
+        Smallest and largest score, unbounded by default; and the score that means that no bias was
+        measured, 0 by default.
     pairs_targets, encodes_texts : bool
         Whether words at the same position of the target sets form pairs, such as she and he; and
         whether the metric encodes texts of its own, so that it must run where the encoder is.
-    needs_vocabulary : bool
-        Whether the metric looks at words outside the query, so that models must be opened whole.
-        `model` and `lookup` then are the model and the look-up options of the call.
-    scores_many_models, takes_original : bool
-        Whether several models can be scored at once, because the formula only uses methods and
-        weights of word sets; and whether a parameter `original` can be the model of the directions.
+    needs_vocabulary, takes_original, scores_many_models : bool
+        Whether the metric looks at words outside the query, in the `model` of the call; whether a
+        parameter `original` can be the model of the directions; and whether the formula only uses
+        methods and weights of word sets, so that it scores several models at once.
     nan_values : dict
         Entries after 'result' if a query cannot be answered; by default NaN under the short name.
     subset_params, if_unpaired : dict
@@ -188,8 +183,8 @@ class BaseMetric(PermutationTested):
         model : WordEmbeddingModel
             The model to measure.
         *args, **params
-            Parameters of the metric, which override those of the instance, and options of the
-            look-up; see :class:`wefe.embeddings.Lookup`.
+            Parameters of the metric, which override those of the instance, and options of
+            :class:`wefe.embeddings.Lookup`.
 
         Returns
         -------
@@ -229,8 +224,8 @@ class BaseMetric(PermutationTested):
         Returns
         -------
         MetricResult
-            As from :meth:`run_query`; the words are called 'targets[0][0]', 'targets[0][1]' and so
-            on. They are the whole vocabulary of metrics that look at neighbours.
+            As from :meth:`run_query`, for words called 'targets[0][0]', 'targets[0][1]' and so on,
+            which are also the whole vocabulary.
 
         Examples
         --------

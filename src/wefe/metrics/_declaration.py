@@ -137,7 +137,6 @@ class Measurement:
 
     Examples
     --------
-    >>> from wefe.metrics import Measurement
     >>> Measurement({"result": 0.2, "lean": 0.2}, details={"by_word": {"nurse": 0.2}}).values
     {'result': 0.2, 'lean': 0.2}
     """

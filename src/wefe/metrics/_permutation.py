@@ -40,8 +40,7 @@ _USELESS = 0.5
 class PermutationTest:
     """Result of a permutation test, from :func:`permutation_test` or from a metric.
 
-    A split is one of the exchanges that change nothing if there is no bias: of words between two
-    sets, or of the two words of some pairs.
+    A split exchanges words between sets, or the two words of some pairs.
 
     Attributes
     ----------
@@ -54,17 +53,13 @@ class PermutationTest:
     p_value_bounds : tuple of float
         Bounds of the exact p-value: equal for 'exact', guaranteed for 'bounds', a 99 % confidence
         interval (Wilson score) for 'approximate', NaN for 'saddlepoint'.
-    method : {'exact', 'bounds', 'approximate', 'saddlepoint'}
-        How the p-value was computed. ``method="exact"`` falls back on 'bounds' if there are too
-        many splits to count, and on 'approximate' if the bounds would be too wide.
-    alternative : {'greater', 'less', 'two-sided'}
-        Side that counts as extreme.
+    method, alternative : {'exact', 'bounds', 'approximate', 'saddlepoint'}, and str
+        How the p-value was computed, and the side that counts as extreme.
     n_splits : int
         Number of possible splits; for 'approximate', of random ones; 0 for 'saddlepoint'.
-    null_mean : float
-        Mean score over splits, for metrics; otherwise NaN.
-    null_quantiles : tuple of float
-        2.5, 50 and 97.5 % quantiles of the score over splits, for metrics; otherwise NaN.
+    null_mean, null_quantiles : float, and tuple of float
+        Mean, and 2.5, 50 and 97.5 % quantiles, of the score over splits, for metrics; otherwise
+        NaN.
 
     Examples
     --------

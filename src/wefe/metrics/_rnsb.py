@@ -83,9 +83,9 @@ class RNSB(BaseMetric):
 
     A classifier learns to tell the first attribute set (positive words) from the second (negative
     words). Every target word then gets a probability of being negative. RNSB (:func:`rnsb`) is the
-    divergence of these probabilities, normalised, from the uniform distribution, from 0 (no bias
-    measured) to ln m for m target words. With a hold-out, the documented default, it depends on
-    which words are held out: use a `random_state` and several `n_iterations`, or ``holdout=False``.
+    divergence of these probabilities from the uniform distribution, from 0 (no bias measured) to ln
+    m for m target words. With a hold-out, the documented default, it depends on which words are
+    held out: use a `random_state` and several `n_iterations`, or ``holdout=False``.
     Source: Sweeney and Najafian, "A Transparent Framework for Evaluating Unintended Demographic
     Bias in Word Embeddings", ACL 2019.
 
@@ -107,13 +107,12 @@ class RNSB(BaseMetric):
         Parameters of the classifier. They replace the defaults for LogisticRegression, ``{"solver":
         "liblinear", "max_iter": 10000}``, as a whole.
     n_iterations : int, default=1
-        Number of trainings, each with its own seed derived from `random_state`; scores and
-        probabilities are averaged. Useful with `holdout`.
+        Number of trainings, each with its own seed; scores and probabilities are averaged.
     random_state : int, Generator or None, default=None
         Seed of the hold-out and of the classifier, unless the classifier already has one.
     holdout : bool, default=True
         Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
-        False: train on all; the default classifier then involves no randomness.
+        False: train on all.
     print_model_evaluation : bool, default=False
         Print scikit-learn's classification report for the held-out words.
     p_value_iterations : int, default=199
@@ -279,9 +278,8 @@ def joint_negative_sentiment(result: MetricResult) -> pd.DataFrame:
 
     Examples
     --------
-    >>> from wefe import Query, load_test_model
-    >>> query = Query([["irish"], ["german"]], [["love", "peace"], ["hatred", "war"]])
-    >>> result = RNSB().run_query(query, load_test_model(), holdout=False)
+    >>> vectors = [[[1.0, 0.0]], [[0.0, 1.0]]]
+    >>> result = RNSB().run_vectors(vectors, vectors, holdout=False)
     >>> float(joint_negative_sentiment(result).to_numpy().sum())
     1.0
     """
