@@ -51,8 +51,8 @@ class BiasSubspace:
 
     Examples
     --------
-    >>> she_her, he_his = [[1.0, 0.2], [0.9, 0.5]], [[-1.0, 0.2], [-0.7, 0.8]]
-    >>> bias_subspace([she_her, he_his]).explained_variance_ratio.round(2)
+    >>> space = bias_subspace([[[1.0, 0.2], [0.9, 0.5]], [[-1.0, 0.2], [-0.7, 0.8]]])
+    >>> space.explained_variance_ratio.round(2)
     array([0.99, 0.01])
     """
 
@@ -144,9 +144,8 @@ def group_directions(groups: Sequence[npt.ArrayLike]) -> Vectors:
     -------
     ndarray of shape (n_groups, dim)
         Unit vectors. Two groups: the first principal direction of the centred pairs and its
-        opposite, so that the cosine of a word is its projection on the bias direction. More groups:
-        the mean of each group's words after centring every tuple on its mean (Manzini, Lim, Black
-        and Tsvetkov, NAACL 2019).
+        opposite. More groups: the mean of each group's words after centring every tuple on its mean
+        (Manzini, Lim, Black and Tsvetkov, NAACL 2019).
 
     Raises
     ------
@@ -397,10 +396,10 @@ class DirectBias(SubspaceMetric):
     """Direct bias: how much of neutral words lies along the bias direction.
 
     The target sets define the bias direction; the attribute set contains words that should be
-    neutral, for example professions. Vectors are always scaled to unit length. The score
-    (:func:`direct_bias`) is NaN without a direction: if all pairs or both means are equal. Source:
-    Bolukbasi, Chang, Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to
-    Homemaker? Debiasing Word Embeddings", NeurIPS 2016.
+    neutral, for example professions. Vectors are scaled to unit length. The score
+    (:func:`direct_bias`) is NaN if all pairs or both means are equal. Source: Bolukbasi, Chang,
+    Zou, Saligrama and Kalai, "Man is to Computer Programmer as Woman is to Homemaker? Debiasing
+    Word Embeddings", NeurIPS 2016.
 
     The result has 'direct_bias' (the score) and 'word_values'. These are the cosine of each word
     with the direction, in [-1, 1] and positive towards the first target set; with several
@@ -422,9 +421,8 @@ class DirectBias(SubspaceMetric):
     --------
     >>> from wefe import Query, load_test_model
     >>> query = Query([["she", "woman"], ["he", "man"]], [["nurse", "engineer"]])
-    >>> values = DirectBias().run_query(query, load_test_model())["word_values"]
-    >>> values["nurse"] > values["engineer"]
-    True
+    >>> DirectBias().run_query(query, load_test_model())["word_values"]
+    {'nurse': 0.302, 'engineer': 0.060}
     """
 
     metric_name = "Direct Bias"
@@ -487,10 +485,10 @@ def indirect_bias(
     ndarray of shape (n_pairs,)
         beta = (cos(w, v) - cos(w', v')) / cos(w, v), where w' and v' are w and v without their
         projections on the subspace (Bolukbasi et al., NeurIPS 2016, section 5.3, for one
-        direction). 0: all similarity stays, as for a word and itself. Below 0: the words are nearer
-        to each other without the subspace. Above 1: their cosine changes its sign. NaN if w and v
-        are orthogonal, or one of them lies in the subspace. Do not average it, as it is unbounded
-        where cos(w, v) is small: count pairs above a threshold (:func:`proximity_bias`).
+        direction). 0: all similarity stays. Below 0: the words are nearer to each other without the
+        subspace. Above 1: their cosine changes its sign. NaN if w and v are orthogonal, or one of
+        them lies in the subspace. It has no bounds, so count pairs above a threshold
+        (:func:`proximity_bias`) instead of averaging it.
 
     Examples
     --------

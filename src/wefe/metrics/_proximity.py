@@ -87,8 +87,7 @@ class Neighborhoods:
     --------
     >>> from wefe import load_test_model
     >>> model = load_test_model()
-    >>> g = group_directions([[model["she"]], [model["he"]]])
-    >>> neighborhoods(model, ["nurse"], g[:1], g, k=3).k
+    >>> neighborhoods(model, ["nurse"], [model["she"]], [model["she"]], k=3).k
     3
     """
 
@@ -132,8 +131,8 @@ def neighborhoods(
     k : int, default=100
         Neighbours of each word; all other words if the model has fewer.
     original : WordEmbeddingModel, optional
-        The model before mitigation: the directions come from it, and indirect bias and `along` are
-        computed in it. By default `model` itself.
+        The model before mitigation, of the directions, indirect bias and `along`. By default
+        `model` itself.
     exclude : sequence of str, optional
         Words that never count as neighbours. A word never is its own neighbour.
 
@@ -443,16 +442,15 @@ class NeighborPercentage(_NeighborMetric):
 
     What percentage of the nearest neighbours of the attribute words leans to the first group, by
     the sign of the cosine with the (first) bias direction? The two target sets are the groups,
-    paired by position. The score is in [0, 100]; 50 means that no bias was measured. In some models
-    most words lean to one group, so compare with other words as well. For more than two groups use
-    :func:`neighbor_group_shares`. Source: Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods
-    Cover up Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL 2019 (bias
-    by neighbours). Kumar, Bhotia and Chakraborty, TACL 8, 2020.
+    paired by position; for more see :func:`neighbor_group_shares`. The score is in [0, 100]; 50
+    means that no bias was measured. In some models most words lean to one group, so compare with
+    other words as well. Source: Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up
+    Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL 2019 (bias by
+    neighbours). Kumar, Bhotia and Chakraborty, TACL 8, 2020.
 
-    The result has 'pmn' (the score), 'word_values' (word -> that percentage of its known
-    neighbours) and 'group_values' (group -> mean percentage). `details` and reasons for NaN are
-    those of :class:`ProximityBias`; also NaN if only rounding errors lie along the direction, for
-    example after a mitigation.
+    The result has 'pmn' (the score), 'word_values' (word -> its percentage) and 'group_values'
+    (group -> mean percentage). The rest is as in :class:`ProximityBias`; also NaN if only rounding
+    errors lie along the direction, for example after a mitigation.
 
     Parameters
     ----------

@@ -27,8 +27,7 @@ def register(metric: MetricClass) -> MetricClass:
     Parameters
     ----------
     metric : type
-        A subclass of :class:`BaseMetric`. It is found by its class name and its
-        `metric_short_name`, ignoring case and punctuation.
+        A subclass of :class:`BaseMetric`, which is found as by :func:`get_metric`.
 
     Returns
     -------
@@ -59,8 +58,8 @@ def list_metrics() -> list[type[BaseMetric]]:
     Returns
     -------
     list of type
-        Subclasses of :class:`BaseMetric`, without SEAT and CEAT, which need an encoder. Metrics of
-        other packages are included through their entry points in the group 'wefe.metrics'.
+        Without SEAT and CEAT, which need an encoder, and with metrics of other packages that have
+        entry points in the group 'wefe.metrics'.
 
     Examples
     --------

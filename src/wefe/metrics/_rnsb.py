@@ -112,7 +112,7 @@ class RNSB(BaseMetric):
         Seed of the hold-out and of the classifier, unless the classifier already has one.
     holdout : bool, default=True
         Train on a stratified 80 % of the attribute words, and evaluate the classifier on the rest.
-        False: train on all.
+        False: train on all, which involves no randomness by default.
     print_model_evaluation : bool, default=False
         Print scikit-learn's classification report for the held-out words.
     p_value_iterations : int, default=199

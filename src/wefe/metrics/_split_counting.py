@@ -9,8 +9,7 @@
   sum by dynamic programming. Rounding errors are bounded, so two thresholds, one too low and one
   too high, enclose the count. The step shrinks until the bounds are close enough.
 
-All sums are integers and hence exact. Only counts beyond 63 bits are floats; their bounds are
-widened by the largest possible error.
+Sums are integers. Counts beyond 63 bits are floats, with bounds widened by the largest error.
 """
 
 from __future__ import annotations
