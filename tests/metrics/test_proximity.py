@@ -12,7 +12,6 @@ from wefe.metrics import (
     NeighborPercentage,
     ProximityBias,
     bias_subspace,
-    neighbor_group_shares,
     neighborhoods,
     proximity_bias,
 )
@@ -241,21 +240,10 @@ def test_neighbours_of_which_nothing_is_known_are_left_out():
     # One biased neighbour of two known ones is a half, not a quarter.
     betas = [[nan, 0.3, 0.0, nan], [nan, nan, nan, 0.3], [nan] * 4]
     np.testing.assert_array_equal(proximity_bias(betas), [0.5, nan, nan])
-    along = np.array(betas)[..., None] * [1, -1]
-    along[0, 2] = [-0.2, 0.2]
-    np.testing.assert_array_equal(
-        neighbor_group_shares(along), [[0.5, 0.5], [nan, nan], [nan, nan]]
-    )
     rows = [[1, 2, 7, 8], [2, 7, 8, 0], [0, 1, 7, 8]]
     score, weights = gipe([0, 1, 2], rows, betas)
     # One known edge leads to 0, which is biased; one to 2, which is; none to 1.
     assert (weights.tolist(), score) == ([2, 1, 2], 0.5)
-
-
-def test_shares_split_what_stands_between_groups_and_what_is_rounding_leans_to_none():
-    along = [[[0.2, 0.2, 0.1], [0.1, 0.2, 0.3]], [[0.0, 1e-18, 0.3], [0.3, 0.1, 0.0]]]
-    expected = [[0.25, 0.25, 0.5], [0.5, 0, 0.5]]
-    np.testing.assert_allclose(neighbor_group_shares(along), expected)
 
 
 # Models

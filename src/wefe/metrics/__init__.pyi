@@ -16,7 +16,6 @@ from ._proximity import GIPE as GIPE
 from ._proximity import Neighborhoods as Neighborhoods
 from ._proximity import NeighborPercentage as NeighborPercentage
 from ._proximity import ProximityBias as ProximityBias
-from ._proximity import neighbor_group_shares as neighbor_group_shares
 from ._proximity import neighborhoods as neighborhoods
 from ._proximity import proximity_bias as proximity_bias
 from ._recovery import RecoveryTest as RecoveryTest

@@ -190,34 +190,6 @@ def _shares_of_known(counts: npt.NDArray[Any], n_known: npt.NDArray[Any], k: int
     return np.asarray(np.where(enough, counts / np.maximum(n_known, 1), np.nan))
 
 
-def neighbor_group_shares(along: npt.ArrayLike) -> Vectors:
-    """Share of the neighbours of each word that lean to each group.
-
-    Parameters
-    ----------
-    along : array-like of shape (n_words, k, n_groups)
-        Cosine of each neighbour with the direction towards each group; NaN where unknown.
-
-    Returns
-    -------
-    ndarray of shape (n_words, n_groups)
-        Shares of the known neighbours, with a sum of 1 per word. A neighbour belongs to the group
-        of its largest cosine; ties count in equal parts. NaN if fewer than half are known. Cosines
-        of at most 1e-5 in magnitude, the rounding errors of removed directions, count as 0.
-
-    Examples
-    --------
-    >>> neighbor_group_shares([[[0.3, -0.3], [-0.1, 0.1], [0.0, 0.0], [-0.2, 0.2]]])
-    array([[0.375, 0.625]])
-    """
-    array = check_array("along", along, "(n_words, k, n_groups)", missing=True)
-    array = np.where(np.abs(array) <= ROUNDING, 0.0, array)
-    known = ~np.isnan(array).any(axis=2, keepdims=True)
-    largest = known & (array == array.max(axis=2, keepdims=True))
-    parts = largest / np.maximum(largest.sum(axis=2, keepdims=True), 1)
-    return _shares_of_known(parts.sum(axis=1), known.sum(axis=1), array.shape[1])
-
-
 def _edges(words: Rows, neighbors: Rows) -> _Edges:
     """Return the positions of the words among the neighbours, and which edges lead to each word."""
     different, of_word = np.unique(words, return_inverse=True)
@@ -442,7 +414,7 @@ class NeighborPercentage(_NeighborMetric):
 
     What percentage of the nearest neighbours of the attribute words leans to the first group, by
     the sign of the cosine with the (first) bias direction? The two target sets are the groups,
-    paired by position; for more see :func:`neighbor_group_shares`. The score is in [0, 100]; 50
+    paired by position; for more see :func:`wefe.explore.word_page`. The score is in [0, 100]; 50
     means that no bias was measured. In some models most words lean to one group, so compare with
     other words as well. Source: Gonen and Goldberg, "Lipstick on a Pig: Debiasing Methods Cover up
     Systematic Gender Biases in Word Embeddings But do not Remove Them", NAACL 2019 (bias by
