@@ -193,7 +193,6 @@ OF_FUNCTIONS = """
     neighborhoods: k=100 exclude=()
     permutation_test: alternative=greater method=approximate n_iterations=10000
     projection_test: n_permutations=1000 random_state=0
-    proximity_bias: theta=0.05
     sembias: n_subset=0 normalize=False
 """
 

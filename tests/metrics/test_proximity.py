@@ -13,9 +13,8 @@ from wefe.metrics import (
     ProximityBias,
     bias_subspace,
     neighborhoods,
-    proximity_bias,
 )
-from wefe.metrics._proximity import _edges, _gammas, _mean_of_known
+from wefe.metrics._proximity import _edges, _gammas, _mean_of_known, proximity_bias
 
 T1, T2 = "she woman", "he man"
 OUTSIDE = (T1 + " " + T2).split()
@@ -212,7 +211,7 @@ def gipe(words, rows, betas):
     """Score and weights of words with given neighbours and their indirect biases."""
     edges, betas = _edges(np.array(words), np.array(rows)), np.array(betas)
     weights = _gammas(edges, betas, 0.05, np.ones(len(words)))
-    return _mean_of_known(proximity_bias(betas), weights), weights
+    return _mean_of_known(proximity_bias(betas, 0.05), weights), weights
 
 
 @pytest.mark.parametrize(
@@ -239,7 +238,7 @@ def test_neighbours_of_which_nothing_is_known_are_left_out():
     nan = math.nan
     # One biased neighbour of two known ones is a half, not a quarter.
     betas = [[nan, 0.3, 0.0, nan], [nan, nan, nan, 0.3], [nan] * 4]
-    np.testing.assert_array_equal(proximity_bias(betas), [0.5, nan, nan])
+    np.testing.assert_array_equal(proximity_bias(np.array(betas), 0.05), [0.5, nan, nan])
     rows = [[1, 2, 7, 8], [2, 7, 8, 0], [0, 1, 7, 8]]
     score, weights = gipe([0, 1, 2], rows, betas)
     # One known edge leads to 0, which is biased; one to 2, which is; none to 1.

@@ -17,7 +17,6 @@ from ._proximity import Neighborhoods as Neighborhoods
 from ._proximity import NeighborPercentage as NeighborPercentage
 from ._proximity import ProximityBias as ProximityBias
 from ._proximity import neighborhoods as neighborhoods
-from ._proximity import proximity_bias as proximity_bias
 from ._recovery import RecoveryTest as RecoveryTest
 from ._recovery import bias_by_neighbors as bias_by_neighbors
 from ._recovery import classification_test as classification_test

@@ -488,7 +488,7 @@ def indirect_bias(
         direction). 0: all similarity stays. Below 0: the words are nearer to each other without the
         subspace. Above 1: their cosine changes its sign. NaN if w and v are orthogonal, or one of
         them lies in the subspace. It has no bounds, so count pairs above a threshold
-        (:func:`proximity_bias`) instead of averaging it.
+        (:class:`ProximityBias`) instead of averaging it.
 
     Examples
     --------

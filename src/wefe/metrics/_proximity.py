@@ -15,8 +15,6 @@ import numpy.typing as npt
 from scipy.sparse import csr_array
 
 from wefe._checks import (
-    check_array,
-    check_number,
     check_positive_int,
     check_sequence,
     check_word_set,
@@ -155,31 +153,8 @@ def neighborhoods(
     return _annotated(_placed(near, model, space), basis, groups)
 
 
-def proximity_bias(indirect: npt.ArrayLike, theta: float = DEFAULT_THETA) -> Vectors:
-    """Share of the neighbours of each word that are near it because of the bias.
-
-    Parameters
-    ----------
-    indirect : array-like of shape (n_words, k)
-        Indirect bias of each word and each of its neighbours; NaN where unknown.
-    theta : float, default=0.05
-        A neighbour counts as biased if its indirect bias is larger. The authors use 0.03 to 0.07.
-
-    Returns
-    -------
-    ndarray of shape (n_words,)
-        In [0, 1], of the known neighbours; NaN if fewer than half are known.
-
-    Examples
-    --------
-    >>> proximity_bias([[0.2, 0.01, -1.0, 0.06], [0.05, 0.0, 0.0, 0.0]])
-    array([0.5, 0. ])
-    """
-    betas = check_array("indirect", indirect, "(n_words, k)", missing=True)
-    return _shares_above(betas, check_number("theta", theta))
-
-
-def _shares_above(betas: Vectors, theta: float) -> Vectors:
+def proximity_bias(betas: Vectors, theta: float) -> Vectors:
+    """Share of the known neighbours (second axis) whose indirect bias is above theta."""
     n_known = betas.shape[1] - np.isnan(betas).sum(axis=1)
     return _shares_of_known((betas > theta).sum(axis=1), n_known, betas.shape[1])
 
@@ -325,17 +300,20 @@ class ProximityBias(_NeighborMetric):
     "Nurse is Closer to Woman than Surgeon? Mitigating Gender-Biased Proximities in Word
     Embeddings", TACL 8, 2020.
 
-    The result has 'proximity_bias' (the score) and 'word_values': word -> :func:`proximity_bias`;
-    the score is their mean, in [0, 1], and 0 means that no bias was measured. `details` has
+    The result has 'proximity_bias' (the score) and 'word_values': word -> share of its known
+    neighbours whose :func:`indirect_bias` is above `theta`. The score is their mean, in [0, 1], and
+    0 means that no bias was measured. `details` has
     'subspace', 'pairs', 'neighborhoods' (a :class:`Neighborhoods`) and 'left_out' (word -> why it
     has no value; fewer than half of its neighbours are known). The score is NaN if there is no
     direction, no word is left, or the model was opened for some words only.
 
     Parameters
     ----------
-    k, exclude, theta, n_components, direction : optional
-        As in :func:`neighborhoods`, :func:`proximity_bias` and :class:`DirectBias`. By default
-        `exclude` is empty, so that target words count.
+    k, exclude, n_components, direction : optional
+        As in :func:`neighborhoods` and :class:`DirectBias`. By default `exclude` is empty, so that
+        target words count.
+    theta : float, default=0.05
+        The authors use 0.03 to 0.07.
     original : WordEmbeddingModel, optional
         The model before mitigation, for everything but the neighbours, as in the paper: a
         mitigation may have removed the direction. By default the measured model.
@@ -362,7 +340,7 @@ class ProximityBias(_NeighborMetric):
     def _values(
         self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
     ) -> _Values:
-        by_word = _shares_above(placed.indirect_bias(directions), self.theta)
+        by_word = proximity_bias(placed.indirect_bias(directions), self.theta)
         return _mean_of_known(by_word, counts), by_word, {}
 
 
@@ -402,7 +380,7 @@ class GIPE(ProximityBias):
         betas = placed.indirect_bias(directions)
         weights, by_word = (
             _gammas(placed.edges, betas, self.theta, counts),
-            _shares_above(betas, self.theta),
+            proximity_bias(betas, self.theta),
         )
         scores = _mean_of_known(by_word, counts * weights)
         return scores, by_word, {"weights": _of_known(placed.near.words, weights, by_word)}
