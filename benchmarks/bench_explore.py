@@ -23,7 +23,8 @@ from _table import parser, report
 from _timing import allocated_mb, best_time, in_turn
 
 from wefe import WordEmbeddingModel
-from wefe.metrics import indirect_bias, neighborhoods
+from wefe.metrics import indirect_bias
+from wefe.metrics._proximity import neighborhoods
 from wefe.models._passes import vocabulary_cosines
 
 N_WORDS, DIM, N_QUERIES, K = 400_000, 300, 500, 100

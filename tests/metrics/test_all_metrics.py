@@ -190,7 +190,6 @@ OF_FUNCTIONS = """
     cluster_test: n_permutations=1000 random_state=0
     direct_bias: c=1.0
     neighbor_test: k=100 n_permutations=1000 random_state=0
-    neighborhoods: k=100 exclude=()
     permutation_test: alternative=greater method=approximate n_iterations=10000
     projection_test: n_permutations=1000 random_state=0
     sembias: n_subset=0 normalize=False

@@ -12,9 +12,8 @@ from wefe.metrics import (
     NeighborPercentage,
     ProximityBias,
     bias_subspace,
-    neighborhoods,
 )
-from wefe.metrics._proximity import _edges, _gammas, _mean_of_known, proximity_bias
+from wefe.metrics._proximity import _edges, _gammas, _mean_of_known, neighborhoods, proximity_bias
 
 T1, T2 = "she woman", "he man"
 OUTSIDE = (T1 + " " + T2).split()

@@ -16,7 +16,6 @@ from ._proximity import GIPE as GIPE
 from ._proximity import Neighborhoods as Neighborhoods
 from ._proximity import NeighborPercentage as NeighborPercentage
 from ._proximity import ProximityBias as ProximityBias
-from ._proximity import neighborhoods as neighborhoods
 from ._recovery import RecoveryTest as RecoveryTest
 from ._recovery import bias_by_neighbors as bias_by_neighbors
 from ._recovery import classification_test as classification_test

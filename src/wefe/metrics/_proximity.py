@@ -83,10 +83,11 @@ class Neighborhoods:
 
     Examples
     --------
-    >>> from wefe import load_test_model
-    >>> model = load_test_model()
-    >>> neighborhoods(model, ["nurse"], [model["she"]], [model["she"]], k=3).k
-    3
+    >>> from wefe import Query, load_test_model
+    >>> query = Query([["she"], ["he"]], [["nurse"]])
+    >>> result = ProximityBias().run_query(query, load_test_model(), k=3)
+    >>> result.details["neighborhoods"].names.tolist()
+    [['nurses', 'nursing', 'midwife']]
     """
 
     words: tuple[str, ...]
@@ -116,36 +117,8 @@ def neighborhoods(
 ) -> Neighborhoods:
     """Find the nearest neighbours of words, their indirect bias and the group they lean to.
 
-    Parameters
-    ----------
-    model : WordEmbeddingModel
-        The evaluated model with its whole vocabulary, which provides the neighbours.
-    words : sequence of str
-        Words of the model, as in its vocabulary.
-    directions : array-like of shape (n_directions, dim)
-        Orthonormal directions of the bias subspace; a single one may have any length.
-    towards : array-like of shape (n_groups, dim)
-        Directions towards groups, of any length; see :func:`group_directions`.
-    k : int, default=100
-        Neighbours of each word; all other words if the model has fewer.
-    original : WordEmbeddingModel, optional
-        The model before mitigation, of the directions, indirect bias and `along`. By default
-        `model` itself.
-    exclude : sequence of str, optional
-        Words that never count as neighbours. A word never is its own neighbour.
-
-    Returns
-    -------
-    Neighborhoods
-        In float64.
-
-    Examples
-    --------
-    >>> from wefe import load_test_model
-    >>> model = load_test_model()
-    >>> g = group_directions([[model["she"]], [model["he"]]])
-    >>> neighborhoods(model, ["nurse"], g[:1], g, k=3).names.tolist()
-    [['nurses', 'nursing', 'midwife']]
+    Directions of the subspace are orthonormal, those towards groups of any length. A word never is
+    its own neighbour, and words to `exclude` are nobody's.
     """
     space = _check_original("original", original) or model
     near = _nearest(model, words, k, exclude)
@@ -309,9 +282,12 @@ class ProximityBias(_NeighborMetric):
 
     Parameters
     ----------
-    k, exclude, n_components, direction : optional
-        As in :func:`neighborhoods` and :class:`DirectBias`. By default `exclude` is empty, so that
-        target words count.
+    k : int, default=100
+        Neighbours of each word; all other words if the model has fewer.
+    exclude : list of str, default=()
+        Words that never count as neighbours. By default target words do.
+    n_components, direction : optional
+        As in :class:`DirectBias`.
     theta : float, default=0.05
         The authors use 0.03 to 0.07.
     original : WordEmbeddingModel, optional
