@@ -184,7 +184,6 @@ DEFAULTS = {
     "WEAT": "-inf inf ddof=0 p_value_method=approximate return_effect_size=False",
 }
 OF_FUNCTIONS = """
-    bias_by_neighbors: k=100
     bias_subspace: n_components=1 normalize=True
     classification_test: kernel=rbf n_permutations=1000 random_state=0
     cluster_test: n_permutations=1000 random_state=0

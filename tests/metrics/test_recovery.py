@@ -11,7 +11,6 @@ from sklearn.svm import SVC
 from wefe.metrics import _recovery as recovery
 from wefe.metrics import (
     association,
-    bias_by_neighbors,
     classification_test,
     cluster_test,
     neighbor_test,
@@ -88,8 +87,6 @@ def p_of(values, observed):
 
 def test_the_worked_example(toy_model, nine, bias):
     np.testing.assert_allclose(bias, PROJECTIONS, atol=5e-7)
-    shares = bias_by_neighbors(nine, bias, range(9), k=3)
-    np.testing.assert_allclose(shares * 3, [1, 1, 3, 3, 1, 2, 2, 1, 1])
     neighbors = neighbor_test(nine, bias, range(9), k=3)
     assert neighbors.value == pytest.approx(0.806600, abs=5e-7)
     assert neighbors.interval[0] < 0.8066 < neighbors.interval[1]
@@ -129,22 +126,20 @@ def test_clusters_and_their_chance_are_those_of_all_groups_of_these_sizes(sizes)
     assert result.p_value == pytest.approx(p_of(every, result.value), abs=error)
 
 
-def test_shares_of_three_groups_are_those_of_a_slow_computation():
+def test_neighbours_are_those_of_a_slow_computation():
     rng = np.random.default_rng(3)
-    vectors, bias, k = rng.normal(size=(40, 4)), rng.normal(size=(40, 3)), 6
-    bias[7] = 0.3  # of no group
-    rows = [0, 7, 11, 25, 39]
-    expected = np.zeros((len(rows), 3))
-    for i, row in enumerate(rows):
+    vectors, bias, k = rng.normal(size=(40, 4)), rng.normal(size=40), 6
+    rows, shares = [0, 7, 11, 25, 39], []
+    for row in rows:
         cosines = []
         for other in range(40):
             length = np.linalg.norm(vectors[row]) * np.linalg.norm(vectors[other])
             cosines.append((-vectors[row] @ vectors[other] / length, other))
         near = [other for _, other in sorted(cosines) if other != row][:k]
-        for other in near:
-            if other != 7:
-                expected[i, bias[other].argmax()] += 1 / k
-    np.testing.assert_allclose(bias_by_neighbors(vectors, bias, rows, k), expected)
+        shares.append(np.mean(bias[near] > 0))
+    slow = np.corrcoef(shares, bias[rows])[0, 1]
+    test = neighbor_test(vectors, bias, rows, k, n_permutations=20)
+    assert test.value == pytest.approx(slow)
 
 
 @pytest.mark.parametrize("apart", [0.25, 1.5])
@@ -217,7 +212,7 @@ PAIR = [ONES[:5], ONES[5:]]
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda: bias_by_neighbors(ONES, ONES[:, 0], [0], k=9), "k=9 is more than the 8"),
+        (lambda: neighbor_test(ONES, ONES[:, 0], [0], k=9), "k=9 is more than the 8"),
         (lambda: classification_test([ONES, ONES[:1]]), r"groups\[1\] has a single word"),
         (lambda: classification_test(PAIR, test=[*PAIR, ONES]), "got 2 and 3"),
         (lambda: neighbor_test(ONES, ONES[:8, 0], range(8), 3), "the 9 vectors"),

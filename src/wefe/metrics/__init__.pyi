@@ -17,7 +17,6 @@ from ._proximity import Neighborhoods as Neighborhoods
 from ._proximity import NeighborPercentage as NeighborPercentage
 from ._proximity import ProximityBias as ProximityBias
 from ._recovery import RecoveryTest as RecoveryTest
-from ._recovery import bias_by_neighbors as bias_by_neighbors
 from ._recovery import classification_test as classification_test
 from ._recovery import cluster_test as cluster_test
 from ._recovery import neighbor_test as neighbor_test

@@ -42,40 +42,6 @@ _LEVEL = 0.95
 _ROUNDING = 1e-12
 
 
-def bias_by_neighbors(
-    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int = 100
-) -> Vectors:
-    """Share of the nearest neighbours of words that belong to a group, or to each group.
-
-    Parameters
-    ----------
-    vectors : array-like of shape (n_words, dim)
-        Vectors of the model to judge.
-    bias : array-like of shape (n_words,) or (n_words, n_groups)
-        Bias of the same words in the *original* model. One column, as from :func:`association` with
-        words of each: words above 0 belong to the first of two groups. Several columns: words
-        belong to the group of their largest bias, and to none if two groups tie.
-    rows : array-like of int of shape (n_rows,)
-        Words whose neighbours count. No word is its own neighbour.
-    k : int, default=100
-        Number of neighbours, the nearest by cosine.
-
-    Returns
-    -------
-    ndarray of shape (n_rows,) or (n_rows, n_groups)
-        Shares of the k neighbours, in [0, 1].
-
-    Examples
-    --------
-    >>> vectors = [[1.0, 0.0], [1.0, 0.1], [0.0, 1.0], [0.1, 1.0]]
-    >>> bias_by_neighbors(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 2], k=1)
-    array([1., 0.])
-    """
-    shape = "(n_words,) or (n_words, n_groups)"
-    near, numbers, _ = _neighborhood(vectors, bias, rows, k, shape)
-    return neighbor_shares(near, members(numbers))
-
-
 @dataclass(frozen=True)
 class RecoveryTest:
     """How well former groups were recovered from vectors, compared with chance.
@@ -227,18 +193,26 @@ def neighbor_test(
 
     Parameters
     ----------
-    vectors, bias, rows, k : array-like and int
-        As in :func:`bias_by_neighbors`, with one column of `bias`. For more than two groups see
+    vectors : array-like of shape (n_words, dim)
+        Vectors of the model to judge.
+    bias : array-like of shape (n_words,)
+        Bias of the same words in the *original* model, as from :func:`association` with words of
+        two groups: words above 0 belong to the first. For more groups see
         :func:`wefe.explore.recovery_tests`.
+    rows : array-like of int of shape (n_rows,)
+        Words whose neighbours count. No word is its own neighbour.
+    k : int, default=100
+        Number of neighbours, the nearest by cosine.
     n_permutations, random_state : optional
         As in :func:`projection_test`.
 
     Returns
     -------
     RecoveryTest
-        `value` is the Pearson correlation over `rows` between :func:`bias_by_neighbors` and `bias`,
-        in [-1, 1]; 0 if neighbours do not show it. The rest is as in :func:`projection_test`, with
-        a jackknife over `rows`, which is too narrow if these are most of the vocabulary.
+        `value` is the Pearson correlation over `rows` between `bias` and the share of neighbours in
+        the first group, in [-1, 1]; 0 if neighbours do not show it. The rest is as in
+        :func:`projection_test`, with a jackknife over `rows`, which is too narrow if these are most
+        of the vocabulary.
 
     Examples
     --------
@@ -246,7 +220,16 @@ def neighbor_test(
     >>> neighbor_test(vectors, bias=[1.0, 0.9, -1.0, -0.9], rows=[0, 1, 2, 3], k=1).value
     0.9986178
     """
-    near, numbers, chosen = _neighborhood(vectors, bias, rows, k, "(n_words,)")
+    array, numbers = as_vectors("vectors", vectors), check_array("bias", bias, "(n_words,)")
+    if len(numbers) != len(array):
+        raise ValueError(
+            f"bias must hold a number for each of the {len(array)} vectors; got {len(numbers)}."
+        )
+    chosen = check_array("rows", rows, "(n_rows,)", whole=True)
+    if not 0 <= chosen.min() <= chosen.max() < len(array):
+        got = f"{chosen.min()} to {chosen.max()}"
+        raise ValueError(f"rows must be from 0 to {len(array) - 1}, the last vector; got {got}.")
+    near, _ = nearest_neighbors(array, array[chosen], k, exclude=chosen)
     belongs = members(numbers)
     return neighborhood_test(near, belongs, numbers, chosen, n_permutations, random_state)
 
@@ -427,23 +410,6 @@ def _divided(sides: Sequence[Vectors], rng: np.random.Generator) -> Iterator[Seq
         n_learnt = max(1, round(_TRAIN_SHARE * len(side)))
         parts.append(np.split(rng.permutation(side), [n_learnt]))
     return zip(*parts, strict=True)
-
-
-def _neighborhood(
-    vectors: npt.ArrayLike, bias: npt.ArrayLike, rows: npt.ArrayLike, k: int, shape: str
-) -> tuple[Rows, Vectors, Labels]:
-    array, numbers = as_vectors("vectors", vectors), check_array("bias", bias, shape)
-    n_words = len(array)
-    if len(numbers) != n_words:
-        raise ValueError(
-            f"bias must hold a row for each of the {n_words} vectors; got {len(numbers)}."
-        )
-    chosen = check_array("rows", rows, "(n_rows,)", whole=True)
-    if not 0 <= chosen.min() <= chosen.max() < n_words:
-        got = f"{chosen.min()} to {chosen.max()}"
-        raise IndexError(f"rows must be from 0 to {n_words - 1}, the last vector; got {got}.")
-    near, _ = nearest_neighbors(array, array[chosen], check_positive_int("k", k), exclude=chosen)
-    return near, numbers, chosen
 
 
 def _correlation_test(
