@@ -181,7 +181,7 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     assert "smaller lacks 2 of 9 words and neighbours" in caplog.text
     assert "3 of 6 words are left out: boss (" in caplog.text
     # Of job's neighbours boss, pilot and folk, boss alone is known.
-    why = "the indirect bias of 1 of its 3 neighbours is known"
+    why = "fewer than half of its 3 neighbours are known"
     left_out = {"boss": why, "job": why, "pilot": "smaller lacks it"}
     assert result.details["left_out"] == left_out
     # Of nurse's neighbours tree, home and pilot, home is biased, and tree is not.
@@ -189,7 +189,6 @@ def test_original_that_lacks_words_is_told(six, toy_model, caplog):
     assert result["result"] == pytest.approx(0.5 / 3)
     assert result.details["neighborhoods"].n_missing == 2
     percentages = NeighborPercentage().run_query(six, toy_model, **options)
-    why = "the leaning of 1 of its 3 neighbours is known"
     assert percentages.details["left_out"] == {"boss": why, "job": why}
     with pytest.raises(UnanswerableError, match="nothing lacks words of 'Female'"):
         ProximityBias().run_query(six, toy_model, original=before(["nurse"], "nothing"))

@@ -174,8 +174,6 @@ class _NeighborMetric(SubspaceMetric):
     needs_vocabulary: ClassVar[bool] = True
     takes_original: ClassVar[bool] = True
     null_exchange: ClassVar[Exchange | None] = "targets"
-    #: What must be known of a neighbour so that it counts.
-    _known_by: ClassVar[str] = "indirect bias"
 
     k: Count = DEFAULT_K
     # Declared again to fix their position, because parameters can be given by position.
@@ -199,9 +197,6 @@ class _NeighborMetric(SubspaceMetric):
         `directions` have shape (n_cases, n_directions, dim), `counts` (n_words, n_cases or 1).
         """
         raise NotImplementedError
-
-    def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
-        return ~np.isnan(near.indirect_bias)
 
     def _placed(self, words: WordSet) -> _Placed:
         near = _nearest(self.model, words.words, self.k, forms(self.model, self.exclude))
@@ -237,7 +232,11 @@ class _NeighborMetric(SubspaceMetric):
         counts = attributes[0].weights.matrix().T
         (score,), by_word, more = self._values(placed, basis[None], counts, names)
         known = _of_known(near.words, by_word, by_word)
-        left_out = self._why_left_out(near, known)
+        few = f"fewer than half of its {near.k} neighbours are known"
+        lacks = f"{self._space.name} lacks it"
+        left_out = {
+            word: few if word in self._space else lacks for word in near.words if word not in known
+        }
         details["left_out"] = left_out
         score = float(score)
         if math.isnan(score):
@@ -245,15 +244,6 @@ class _NeighborMetric(SubspaceMetric):
             return self._undefined(reason, details)
         measured = self._measured(score, details, word_values=known, **more)
         return replace(measured, warnings=tuple(self._warnings(near, left_out)))
-
-    def _why_left_out(self, near: Neighborhoods, known: Mapping[str, float]) -> dict[str, str]:
-        left_out = {}
-        for word, n_known in zip(near.words, self._known(near).sum(axis=1), strict=True):
-            if word not in known:
-                why = f"the {self._known_by} of {n_known} of its {near.k} neighbours is known"
-                lacks = not n_known and word not in self._space
-                left_out[word] = f"{self._space.name} lacks it" if lacks else why
-        return left_out
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
         if near.n_missing:
@@ -399,10 +389,6 @@ class NeighborPercentage(_NeighborMetric):
     value_range = (0.0, 100.0)
     no_bias_value = 50.0
     nan_values = {"pmn": math.nan, "word_values": {}, "group_values": {}}  # noqa: RUF012
-    _known_by = "leaning"
-
-    def _known(self, near: Neighborhoods) -> npt.NDArray[np.bool_]:
-        return np.asarray(~np.isnan(near.along).any(axis=2))
 
     def _values(
         self, placed: _Placed, directions: Vectors, counts: Vectors, groups: Sequence[str]
@@ -419,7 +405,7 @@ class NeighborPercentage(_NeighborMetric):
 
     def _warnings(self, near: Neighborhoods, left_out: Mapping[str, str]) -> Iterator[str]:
         yield from super()._warnings(near, left_out)
-        n_known = self._known(near).sum()
+        n_known = (~np.isnan(near.along[..., 0])).sum()
         n_rounding = (np.abs(near.along[..., 0]) <= ROUNDING).sum()
         if n_known > n_rounding > n_known / 2:
             which = f"of {n_rounding} of {n_known} neighbours"
