@@ -57,9 +57,13 @@ def _check_of(hint: Any) -> Callable[[str, Any], Any]:
     return next(own, lambda _, value: value)
 
 
-@functools.cache
 def hints_of(metric: Any, plain: bool = False) -> dict[str, Any]:
     """Return parameters, the metric's own first, with types and, unless `plain`, checks."""
+    return _hints_of(metric, plain)
+
+
+@functools.cache
+def _hints_of(metric: Any, plain: bool) -> dict[str, Any]:
     own_first = [name for kind in metric.__mro__ for name in vars(kind).get("__annotations__", ())]
     names = sorted((each.name for each in dataclasses.fields(metric)), key=own_first.index)
     hints = get_type_hints(metric, include_extras=not plain) if names else {}
