@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 
 from wefe import WEAT, Query, WordEmbeddingModel
 from wefe.datasets import Criterion, fetch_debias_multiclass
-from wefe.debias import HardDebias, MulticlassHardDebias, SoftDebias
+from wefe.debias import HardDebias, MulticlassHardDebias, SoftDebias, _hard
 from wefe.debias._hard import soft_transform, with_variants
 
 PAIRS = [["she", "he"], ["woman", "man"]]
@@ -307,10 +307,24 @@ def test_no_optimiser_finds_a_lower_objective(weight, k, n_neutral):
     assert np.linalg.eigvalsh(t).min() >= -1e-12
 
 
-def test_a_great_weight_with_one_neutral_word_is_refused():
-    words, neutral, basis = problem(0, n_neutral=1, dim=6)
-    with pytest.raises(ValueError, match="bias_weight is too large"):
-        soft_transform(words.T @ words, neutral.T @ neutral, basis, 1e4)
+@pytest.mark.parametrize(("seed", "k"), [(0, 1), (10, 1), (4, 2), (9, 3)])
+def test_where_the_closed_form_is_not_positive(seed, k, monkeypatch):
+    """One neutral word and a great weight; the optimality conditions hold at the boundary."""
+    words, neutral, basis = problem(seed, n_neutral=1, dim=6, k=k)
+    weight, stepped = 1e4, []
+    real = _hard._minimum_above_zero
+    monkeypatch.setattr(_hard, "_minimum_above_zero", lambda *a: stepped.append(1) or real(*a))
+    gram, neutral_gram = words.T @ words, neutral.T @ neutral
+    t = soft_transform(gram, neutral_gram, basis, weight)
+    assert stepped, "this problem should need the projection"
+    x, p = t @ t, basis.T @ basis
+    bias = neutral_gram @ x @ p
+    gradient = 2 * gram @ (x - np.eye(6)) @ gram + weight * (bias + bias.T)
+    # Of a convex problem over X >= 0: the gradient is >= 0 and orthogonal to X.
+    size = np.linalg.norm(gram) ** 2
+    assert np.linalg.eigvalsh(gradient).min() > -1e-6 * size
+    assert abs(np.sum(gradient * x)) < 1e-6 * size
+    assert np.linalg.eigvalsh(gradient).max() > 1e-4 * size
 
 
 def test_neutral_words_are_all_but_definitional_and_ignored_ones(toy_model, caplog):

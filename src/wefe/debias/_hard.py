@@ -215,6 +215,9 @@ Scale: TypeAlias = Literal["mean", "sum"]
 _NO_VARIATION = 1e-10
 # Eigenvalues of T'T that are 0 but for rounding are not below this number.
 _ROUNDING = 1e-9
+# ADMM stops once two steps agree to this share of the solution.
+_TOLERANCE = 1e-10
+_MAX_STEPS = 5_000
 
 
 @dataclass(eq=False, repr=False)
@@ -228,10 +231,11 @@ class SoftDebias(RowwiseDebias):
 
     in Frobenius norms, with unit vectors in the rows of W and N, and an orthonormal basis in those
     of B: one row for two classes. All vectors are scaled to unit length afterwards. The solution is
-    exact: the problem is convex in T'T, and T is its symmetric root. Sources: Bolukbasi et al., see
-    :class:`HardDebias`; for more classes Manzini et al., see :class:`MulticlassHardDebias`, whose
-    numbers differ because they use a few steps of gradient descent from a random map, on norms that
-    are not squared.
+    exact: the problem is convex in T'T, and T is its symmetric root. If the closed form has
+    negative eigenvalues (possible with few words), ADMM finds the minimum to a relative 1e-10.
+    Sources: Bolukbasi et al., see :class:`HardDebias`; for more classes Manzini et al., see
+    :class:`MulticlassHardDebias`, whose numbers differ because they use a few steps of gradient
+    descent from a random map, on norms that are not squared.
 
     Parameters
     ----------
@@ -353,16 +357,46 @@ def soft_transform(
     frame = axes[:, within] / np.sqrt(variation[within])
     wanted = frame.T @ gram @ gram @ frame
     neutral, beta = frame.T @ neutral_gram @ frame, basis @ frame
-    k, dim = beta.shape
-    half = bias_weight / 2
-    # Where the gradient is zero, Z = R - (Y'beta + beta'Y) * half. Y = beta Z N'N solves k * dim
-    # linear equations: Y + (beta Y' beta + beta beta' Y) N'N * half = beta R N'N.
+    change = _change(wanted, neutral, beta, bias_weight)
+    values, columns = np.linalg.eigh(np.eye(len(gram)) - frame @ change @ frame.T)
+    if values[0] < -_ROUNDING:
+        change = wanted - _minimum_above_zero(wanted, neutral, beta, bias_weight)
+        values, columns = np.linalg.eigh(np.eye(len(gram)) - frame @ change @ frame.T)
+    return np.asarray((columns * np.sqrt(values.clip(0))) @ columns.T)
+
+
+def _change(wanted: Vectors, neutral: Vectors, beta: Vectors, weight: float) -> Vectors:
+    """Return R - Z for the Z that minimises ``||Z - R||^2 + weight * ||N Z beta'||^2``.
+
+    Where the gradient is zero, Z = R - (Y'beta + beta'Y) weight / 2. Y = beta Z N'N solves linear
+    equations: Y + (beta Y'beta + beta beta'Y) N'N weight / 2 = beta R N'N.
+    """
     system = np.einsum("ji,lm->jmli", beta, beta @ neutral)
     system += np.einsum("jl,im->jmli", beta @ beta.T, neutral)
-    system = np.eye(k * dim) + half * system.reshape(k * dim, k * dim)
-    y = np.linalg.solve(system, (beta @ wanted @ neutral).ravel()).reshape(k, dim)
-    change = half * (frame @ y.T) @ (beta @ frame.T)
-    values, columns = np.linalg.eigh(np.eye(len(gram)) - change - change.T)
-    if values[0] < -_ROUNDING:
-        raise ValueError("bias_weight is too large for so few neutral words; use more of them.")
-    return np.asarray((columns * np.sqrt(values.clip(0))) @ columns.T)
+    system = np.eye(beta.size) + weight / 2 * system.reshape(beta.size, beta.size)
+    y = np.linalg.solve(system, (beta @ wanted @ neutral).ravel()).reshape(beta.shape)
+    product = weight / 2 * (y.T @ beta)
+    return np.asarray(product + product.T)
+
+
+def _minimum_above_zero(wanted: Vectors, neutral: Vectors, beta: Vectors, weight: float) -> Vectors:
+    """Return the minimum over positive semidefinite Z by ADMM with exact steps."""
+    size = np.linalg.norm(wanted)
+    positive, dual = wanted, np.zeros_like(wanted)
+    for _ in range(_MAX_STEPS):
+        # argmin of the sum and of ||Z - (positive - dual)||^2
+        middle = (wanted + positive - dual) / 2
+        free = middle - _change(middle, neutral, beta, weight / 2)
+        before = positive
+        values, columns = np.linalg.eigh(free + dual)
+        positive = (columns * values.clip(0)) @ columns.T
+        dual += free - positive
+        apart = max(np.linalg.norm(free - positive), np.linalg.norm(positive - before))
+        if apart <= _TOLERANCE * size:
+            break
+    else:
+        logger.warning(
+            "soft debiasing: not converged after %d steps; the last was %.1e of the solution",
+            *(_MAX_STEPS, apart / size),
+        )
+    return np.asarray(positive)
